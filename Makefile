@@ -1,0 +1,71 @@
+# Every target sets up what it needs. `make help` lists them.
+
+# The first Python of 3.11 or newer that really runs (a version manager's shim may not).
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+    $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
+VENV ?= .venv
+BENCH_VENV ?= .venv-bench
+BIN := $(VENV)/bin
+URL ?=
+ARGS ?=
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check lint types layers docs bench lock clean
+
+help:  ## List the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  \033[1m%-8s\033[0m %s\n", $$1, $$2}' Makefile
+
+run: $(VENV)/.run  ## Canonicalize URL=https://…; without URL, the demo
+	@if [ -n "$(URL)" ]; then $(BIN)/spaniel canon --explain "$(URL)"; else $(BIN)/spaniel demo; fi
+
+test: $(VENV)/.dev  ## Run all tests (ARGS="-k name" to choose)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: lint types layers  ## Lint, types, layering, dependencies
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/deptry src
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+layers: $(VENV)/.dev
+	$(BIN)/lint-imports
+
+docs: $(VENV)/.dev  ## Write again the pages that are made from the code
+	$(BIN)/python docs/make.py
+
+bench: $(BENCH_VENV)/.bench  ## Run Spaniel beside its peers, interleaved (ARGS="canon" to choose)
+	$(BENCH_VENV)/bin/python -m bench $(ARGS)
+
+lock: $(VENV)/.dev  ## Pin the dependencies again (hashes, no addresses)
+	$(BIN)/python -m pip install --quiet uv
+	@for set in run: dev:--extra=dev bench:--extra=bench; do \
+	  $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	    pyproject.toml requirements/build.in $${set#*:} -o requirements/$${set%%:*}.txt; done
+
+clean:  ## Remove everything that was set up
+	rm -rf $(VENV) $(BENCH_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+
+# A stamp stands for an environment that holds exactly its requirements file.
+$(VENV)/.run: requirements/run.txt pyproject.toml
+	$(call environment,$(VENV),run)
+
+$(VENV)/.dev: requirements/dev.txt pyproject.toml
+	$(call environment,$(VENV),dev)
+	@touch $(VENV)/.run
+
+$(BENCH_VENV)/.bench: requirements/bench.txt pyproject.toml
+	$(call environment,$(BENCH_VENV),bench)
+
+define environment
+	@test -n "$(PYTHON)" || { echo "Spaniel needs Python 3.11 or newer; none was found (set PYTHON=/path/to/python3)." >&2; exit 1; }
+	@test -x $(1)/bin/pip || { echo "Setting up $(1) ..."; rm -rf $(1); $(PYTHON) -m venv $(1) || { \
+	  echo "'$(PYTHON) -m venv' failed; on Debian: apt install python3-venv" >&2; exit 1; }; }
+	@$(1)/bin/python -m pip install --quiet --require-hashes -r requirements/$(2).txt
+	@$(1)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+endef

@@ -1,0 +1,1 @@
+"""URLs as values, and the policies that say which of them are the same."""
