@@ -65,10 +65,10 @@ TABLE: dict[Code, Refusal] = {
         "Scheme '{scheme}' is not fetched", "Use an http:// or https:// address."),
     Code.INVALID_HOST: Refusal(
         "Invalid host (e.g., numeric IP forms)", False, 2, 400, ("host", "reason"),
-        "Host '{host}' is refused: {reason}", "Write the host as a name or a plain address (192.0.2.1, [2001:db8::1])."),
+        "Host '{host}' is refused: {reason}", "Write it as a name or a plain address (192.0.2.1, [2001:db8::1])."),
     Code.PORT_BLOCKED: Refusal(
         "Port not in allowlist", False, 3, 403, ("port", "allowed_ports"),
-        "Port {port} is not allowed (allowed: {allowed_ports})", "Add it to tools.webfetch.security.allowed_ports if meant."),
+        "Port {port} is not allowed (allowed: {allowed_ports})", "If meant, add it to tools.webfetch.security.allowed_ports."),
     Code.SSRF_BLOCKED: Refusal(
         "SSRF protection triggered", False, 3, 403, ("blocked_ip", "cidr", "toggle"),
         "Connection to {blocked_ip} is blocked: it lies in {cidr}", "Only public addresses are fetched."),

@@ -1,1 +1,1 @@
-"""..."""
+"""The packaged demonstration."""

@@ -1,0 +1,5 @@
+"""`python -m spaniel` is `spaniel`."""
+
+from spaniel.cli.main import run
+
+run()

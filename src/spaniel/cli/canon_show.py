@@ -1,0 +1,83 @@
+"""How `spaniel canon` prints: plain lines, steps, JSON, a table."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from spaniel.errors import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spaniel.url.canonical import Canonical
+
+
+def lines(results: Iterator[Canonical], _explain: bool) -> None:
+    write = sys.stdout.write
+    for result in results:
+        write(f"{result.url}\n")
+
+
+def explained(results: Iterator[Canonical], _explain: bool) -> None:
+    """Every step of every URL: what it was, what it became, and what the rule has to say."""
+    red, green, dim, off = colours()
+    for result in results:
+        print(f"{shown(result.original)}  {dim}({result.policy} {result.policy_version}){off}")
+        for number, step in enumerate(result.steps, 1):
+            print(f"{number:4} {step.rule}" + (f"  {dim}{step.id}{off}" if step.id else ""))
+            if step.before == step.after:
+                print(f"     {dim}= {step.after}{off}")
+            else:
+                print(f"     {red}- {shown(step.before)}{off}\n     {green}+ {step.after}{off}")
+            if step.note:
+                print(f"       {step.note}")
+        for word, items in (("flag", result.flags), ("warning", result.warnings), ("to review", result.review)):
+            for item in items:
+                print(f"     {word}: {item}")
+        print()
+
+
+def json_documents(results: Iterator[Canonical], explain: bool) -> None:
+    import json
+
+    for result in results:
+        print(json.dumps(_record(result, explain), ensure_ascii=False, indent=2))
+
+
+def json_lines(results: Iterator[Canonical], explain: bool) -> None:
+    import json
+
+    write = sys.stdout.write
+    for result in results:
+        write(json.dumps(_record(result, explain), ensure_ascii=False) + "\n")
+
+
+def _record(result: Canonical, explain: bool) -> dict[str, object]:
+    record = result.as_dict()
+    if explain:
+        record["steps"] = [step._asdict() for step in result.steps]
+    return record
+
+
+def table(results: Iterator[Canonical], _explain: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table("original", "canonical", "class", "dropped", "notes")
+    for result in results:
+        dropped = " ".join(d.name for d in result.dropped)
+        notes = " ".join([*result.flags, *result.warnings, *(f"review:{name}" for name in result.review)])
+        cells = (result.original, result.url, result.link_type or "", dropped, notes)
+        grid.add_row(*(Text(shown(cell), overflow="fold") for cell in cells))
+    Console().print(grid)
+
+
+def colours() -> tuple[str, str, str, str]:
+    """Red, green, dim and off; nothing where nobody could see them."""
+    import os
+
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return "", "", "", ""
+    return "\033[31m", "\033[32m", "\033[2m", "\033[0m"

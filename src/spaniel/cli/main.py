@@ -1,0 +1,98 @@
+"""Finds the command, imports only that one, and turns every failure into a line and an exit code."""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+    from spaniel.errors import SpanielError
+
+# What each command does; its module is cli/<command>.py with `parser()` and `main(args) -> exit code`.
+COMMANDS = {
+    "canon": "canonicalize URLs under a policy, and explain it",
+    "demo": "a short tour on packaged examples",
+}
+INTERRUPTED = 130  # what a shell expects of a program ended by Ctrl-C
+
+
+def run(argv: Sequence[str] | None = None) -> NoReturn:
+    """The entry point: ends the process, never with a traceback."""
+    argv = sys.argv[1:] if argv is None else argv
+    try:
+        code = main(argv)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:
+        _close_quietly()
+        code = 0
+    except SystemExit:
+        raise
+    except Exception as error:  # noqa: BLE001  the one place where a bug becomes `internal`
+        code = _explain_failure(error)
+    sys.exit(code)
+
+
+def main(argv: Sequence[str]) -> int:
+    if not argv or argv[0].startswith("-"):
+        _top().parse_args(argv)
+        _top().print_help()
+        return 0
+    name, rest = argv[0], argv[1:]
+    if name not in COMMANDS:
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, COMMANDS, 1)
+        hint = f"did you mean '{close[0]}'?" if close else "see 'spaniel --help'"
+        sys.stderr.write(f"spaniel: there is no command {name!r}; {hint}\n")
+        return 2
+    from importlib import import_module
+
+    command = import_module(f"spaniel.cli.{name}")
+    code: int = command.main(command.parser().parse_args(rest))
+    return code
+
+
+def _top() -> ArgumentParser:
+    import argparse
+
+    width = max(map(len, COMMANDS)) + 2
+    parser = argparse.ArgumentParser(
+        prog="spaniel",
+        usage="spaniel [--help] [--version] COMMAND …",
+        description="Fetches the web for programs that read it.",
+        epilog="commands:\n"
+        + "".join(f"  {name:{width}}{what}\n" for name, what in COMMANDS.items())
+        + "\n'spaniel COMMAND --help' tells more about one.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    from spaniel import __version__
+
+    parser.add_argument("--version", action="version", version=f"spaniel {__version__}")
+    return parser
+
+
+def report(error: SpanielError, where: str = "") -> None:
+    """One refusal on standard error: the code, what happened, what to do."""
+    sys.stderr.write(f"spaniel: {where}{error.code}: {error.message}\n  {error.row.hint}\n")
+
+
+def _explain_failure(error: Exception) -> int:
+    from spaniel.errors import Code, SpanielError
+
+    if not isinstance(error, SpanielError):
+        error = SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}")
+    report(error)
+    return error.row.exit
+
+
+def _close_quietly() -> None:
+    """Whoever read our output has gone; keep the interpreter from complaining about it at exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

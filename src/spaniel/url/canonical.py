@@ -1,0 +1,176 @@
+"""`Canonical`: what a policy makes of a URL, with all that it noticed on the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from spaniel.url.policy import Policy
+
+
+class Dropped(NamedTuple):
+    """A parameter that is not part of the canonical URL."""
+
+    name: str
+    value: str
+    reason: str
+
+
+class Variant(NamedTuple):
+    """The same page in another language; `proved` only by the site itself, never by the look of the URL (CP-12)."""
+
+    lang: str
+    url: str
+    proved: bool
+
+
+class Pagination(NamedTuple):
+    """A page of a list, whose canonical URL is the list's (CP-11)."""
+
+    paginated: bool
+    page_param: str
+    total_pages: int | None
+
+
+class Step(NamedTuple):
+    """One rule at work: the URL before and after it, and what it has to say."""
+
+    rule: str
+    id: str
+    before: str
+    after: str
+    note: str
+
+
+class Notes:
+    """What the rules noticed; filled only when somebody asks."""
+
+    __slots__ = (
+        "dropped",
+        "flags",
+        "fragment_note",
+        "lang_variants",
+        "link_type",
+        "pagination",
+        "redirect_chain",
+        "review",
+        "steps",
+        "warnings",
+    )
+
+    def __init__(self) -> None:
+        self.dropped: list[Dropped] = []
+        self.review: list[str] = []
+        self.fragment_note: str | None = None
+        self.redirect_chain: list[str] = []
+        self.lang_variants: list[Variant] = []
+        self.pagination: Pagination | None = None
+        self.link_type: str | None = None
+        self.flags: list[str] = []
+        self.warnings: list[str] = []
+        self.steps: list[Step] = []
+
+
+class Canonical:
+    """The canonical URL. `url` is ready; the rest is worked out when it is first asked for."""
+
+    __slots__ = ("_notes", "_policy", "original", "url")
+
+    def __init__(self, url: str, original: str, policy: Policy, notes: Notes | None = None) -> None:
+        self.url = url
+        self.original = original
+        self._policy = policy
+        self._notes = notes
+
+    @property
+    def notes(self) -> Notes:
+        if self._notes is None:
+            self._notes = self._policy.explain(self.original).notes
+        return self._notes
+
+    @property
+    def canonical_hash(self) -> str:
+        """SHA-256 of the canonical URL, in hex (UN-06)."""
+        from hashlib import sha256
+
+        return sha256(self.url.encode()).hexdigest()
+
+    @property
+    def policy(self) -> str:
+        return self._policy.name
+
+    @property
+    def policy_version(self) -> str:
+        return self._policy.version
+
+    @property
+    def dropped(self) -> list[Dropped]:
+        return self.notes.dropped
+
+    @property
+    def review(self) -> list[str]:
+        return self.notes.review
+
+    @property
+    def fragment_note(self) -> str | None:
+        return self.notes.fragment_note
+
+    @property
+    def redirect_chain(self) -> list[str]:
+        return self.notes.redirect_chain
+
+    @property
+    def lang_variants(self) -> list[Variant]:
+        return self.notes.lang_variants
+
+    @property
+    def pagination(self) -> Pagination | None:
+        return self.notes.pagination
+
+    @property
+    def link_type(self) -> str | None:
+        return self.notes.link_type
+
+    @property
+    def flags(self) -> list[str]:
+        return self.notes.flags
+
+    @property
+    def warnings(self) -> list[str]:
+        return self.notes.warnings
+
+    @property
+    def steps(self) -> list[Step]:
+        return self.notes.steps
+
+    def as_dict(self) -> dict[str, object]:
+        """The fields that the documents name, under these names (CP-20)."""
+        notes = self.notes
+        return {
+            "url": self.url,
+            "original": self.original,
+            "canonical_hash": self.canonical_hash,
+            "policy": self.policy,
+            "policy_version": self.policy_version,
+            "dropped": [d._asdict() for d in notes.dropped],
+            "review": notes.review,
+            "fragment_note": notes.fragment_note,
+            "redirect_chain": notes.redirect_chain,
+            "lang_variants": [v._asdict() for v in notes.lang_variants],
+            "pagination": notes.pagination._asdict() if notes.pagination else None,
+            "link_type": notes.link_type,
+            "flags": notes.flags,
+            "warnings": notes.warnings,
+        }
+
+    def __str__(self) -> str:
+        return self.url
+
+    def __repr__(self) -> str:
+        return f"Canonical({self.url!r}, policy={self.policy!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Canonical) and (self.url, self.policy) == (other.url, other.policy)
+
+    def __hash__(self) -> int:
+        return hash(self.url)

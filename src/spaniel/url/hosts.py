@@ -1,0 +1,117 @@
+"""Host names: the forms that may be fetched (D2-12, D2-14), their one spelling, and lists of them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LONGEST_NAME = 253  # RFC 1035 2.3.4, without the root's dot
+LONGEST_LABEL = 63
+
+_OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+_FOUR_OCTETS = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}", re.ASCII)
+_SPACE = re.compile(r"\s")
+_DOTS = re.compile("[.\u3002\uff0e\uff61]")  # every dot that IDNA reads as one (UTS 46)
+
+
+def is_ipv4(host: str) -> bool:
+    """Four octets, in the one way that no parser reads otherwise."""
+    return bool(_FOUR_OCTETS.fullmatch(host))
+
+
+def judge_host(host: str) -> str:
+    """The host as written, without its one trailing dot; refuses any form that a parser would turn into an address.
+
+    WHATWG reads a name as IPv4 whenever its last label is a number, in any base, script or escape; so the last
+    label decides, before the parser sees it.
+    """
+    if host.startswith("["):
+        return host
+    if "%" in host:
+        _refuse_escapes(host)
+    if _SPACE.search(host):
+        raise SpanielError(Code.INVALID_URL, url=host, reason="white space in the host")
+    labels = host.split(".") if host.isascii() else _DOTS.split(host)
+    rooted = len(labels) > 1 and not labels[-1]
+    if rooted:
+        labels.pop()
+    last = _plain(labels[-1])
+    if last[:1].isdigit() or last[:1].isnumeric():
+        if rooted or not is_ipv4(host):
+            raise SpanielError(Code.INVALID_HOST, host=host, reason="a number that is not four plain octets")
+        return host
+    if not all(labels):
+        raise SpanielError(Code.INVALID_URL, url=host, reason="an empty label in the host")
+    if not (last[:1].isalpha() and last[-1].isalnum()):
+        raise SpanielError(Code.INVALID_URL, url=host, reason="the host's last label is not a name")
+    name = host[:-1] if rooted else host
+    _judge_length(name, labels)
+    return name
+
+
+def judge_name(name: str, written: str) -> None:
+    """What the parser made of a written name must still be a name, of a length that DNS can carry."""
+    labels = name.split(".")
+    if labels[-1][:1].isdigit():
+        raise SpanielError(Code.INVALID_HOST, host=written, reason="it reads as a number")
+    if not all(labels):
+        raise SpanielError(Code.INVALID_URL, url=written, reason="an empty label in the host")
+    _judge_length(name, labels)
+
+
+def _judge_length(name: str, labels: list[str]) -> None:
+    if len(name) > LONGEST_NAME or max(map(len, labels)) > LONGEST_LABEL:
+        raise SpanielError(Code.INVALID_URL, url=name, reason="the host or one of its labels is too long")
+
+
+def _refuse_escapes(host: str) -> None:
+    from urllib.parse import unquote  # only to name the refusal; nothing is let through by it
+
+    last = _plain(_DOTS.split(unquote(host).rstrip("."))[-1])
+    if last[:1].isdigit():
+        raise SpanielError(Code.INVALID_HOST, host=host, reason="a number written with percent-escapes")
+    raise SpanielError(Code.INVALID_URL, url=host, reason="percent-escapes in the host")
+
+
+def _plain(label: str) -> str:
+    """A label without what hides a digit: compatibility forms, joiners, marks."""
+    if label.isascii():
+        return label
+    text = unicodedata.normalize("NFKC", label)
+    return "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Mn", "Me"))
+
+
+def host_key(name: str) -> str:
+    """One spelling for a host in a list: lower case, IDNA's ASCII form, no trailing dot."""
+    name = name.strip().removesuffix(".")
+    if name.isascii():
+        return name.lower()
+    import ada_url
+
+    try:
+        return ada_url.idna_to_ascii(name).decode("ascii")
+    except (ValueError, UnicodeError):
+        return ""
+
+
+class HostList:
+    """Hosts of a list: `example.com` is that host, `*.example.com` every host below it, `*` any."""
+
+    __slots__ = ("_exact", "_suffixes")
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        names = [p.strip() for p in patterns]
+        self._exact = frozenset(host_key(p) for p in names if not p.startswith("*"))
+        self._suffixes = tuple("." + host_key(p[2:]) if p != "*" else "" for p in names if p.startswith("*"))
+
+    def __contains__(self, host: object) -> bool:
+        return isinstance(host, str) and (host in self._exact or host.endswith(self._suffixes))
+
+    def __bool__(self) -> bool:
+        return bool(self._exact or self._suffixes)

@@ -1,0 +1,85 @@
+"""Link classes and citation rules: which links say something specific, and which only open a door (CP-13, CP-14)."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_NUMBER = re.compile(r"[0-9]+")
+_CODE = re.compile(r"(?=[^/]*[0-9])[0-9A-Za-z]+(?:[-_.][0-9A-Za-z]+)+")  # BOE-A-2023-12345, tramit-12345
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+class _Names(Protocol):
+    def match(self, pair: str) -> str: ...
+
+
+class LinkWords(NamedTuple):
+    """The data that classes are decided by: endings of documents, names of identifying parameters, procedures."""
+
+    documents: Sequence[str]
+    identifiers: _Names
+    procedures: Sequence[str]
+
+
+def classify(path: str, params: Sequence[str], words: LinkWords, title: str | None = None) -> str:
+    """`homepage`, `section` or `informative`; the first that fits, in the order of CP-13."""
+    segments = [s for s in path.split("/") if s]
+    specific = any(_is_specific(s, words) for s in segments) or any(_identifies(p, words) for p in params)
+    if len(segments) <= 1 and not specific:
+        return "homepage"
+    if specific or (title is not None and names_procedure(title, words)):
+        return "informative"
+    return "section"
+
+
+def _is_specific(segment: str, words: LinkWords) -> bool:
+    name, dot, ending = segment.rpartition(".")
+    if dot and f".{ending.lower()}" in words.documents:
+        return True
+    if _NUMBER.fullmatch(segment) or _UUID.fullmatch(segment) or _CODE.fullmatch(segment):
+        return True
+    parts = re.split("[-_]", name or segment)
+    return len([p for p in parts if _WORD.fullmatch(p)]) >= 2
+
+
+def _identifies(pair: str, words: LinkWords) -> bool:
+    value = pair.partition("=")[2]
+    if not value:
+        return False
+    return bool(words.identifiers.match(pair) or _CODE.fullmatch(value) or _UUID.fullmatch(value))
+
+
+def names_procedure(title: str, words: LinkWords) -> bool:
+    """Whether a title names one of the procedures, whatever its accents."""
+    plain = _unaccented(title)
+    return any(re.search(rf"\b{re.escape(_unaccented(word))}\b", plain) for word in words.procedures)
+
+
+def _unaccented(text: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
+
+
+class Citation(NamedTuple):
+    """How a link may be cited: as it is, or with a qualifier while a deeper link is looked for."""
+
+    url: str
+    qualifier: str | None
+    gap: bool  # somebody should find a deeper link
+    last_resort: bool  # the entity has nothing deeper
+
+
+QUALIFIER = "Puedes consultar más información en la web de {entity} ({host})"
+
+
+def cite(url: str, link_type: str, entity: str, *, nothing_deeper: bool = False) -> Citation:
+    """Informative links pass; any other gets the qualifier, and a gap unless there is nothing deeper (CP-14)."""
+    if link_type == "informative":
+        return Citation(url, None, gap=False, last_resort=False)
+    host = url.partition("://")[2].partition("/")[0].removeprefix("www.")
+    return Citation(url, QUALIFIER.format(entity=entity, host=host), gap=not nothing_deeper, last_resort=nothing_deeper)

@@ -1,0 +1,131 @@
+"""Text to `Url`: what was written is judged first, then the WHATWG parser repairs what may be repaired.
+
+Parsers disagree on broken URLs, and a guard that reads another host than the client does is no guard (THREATS.md).
+So whatever could be read in two ways is refused here, on the raw text (D2-12, D2-14); ada-url does the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from spaniel.errors import Code, SpanielError
+from spaniel.url import hosts
+from spaniel.url.value import Url, split
+
+MAX_LENGTH = 8192
+WHITE = " \t\n\r\f\v"
+
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?![0-9]{1,5}(?:[/?#]|\Z))")  # "host:80/" has none (FG-01)
+_ANY_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_SHAPE = re.compile(
+    r"""(?P<scheme>https?):// (?![/\\])
+        (?:(?P<credentials>[^/?#\\]*)(?P<at>@))? (?P<host>\[[^/?#\\@\]]*\]|[^/?#\\@:\[\]]*) (?P<colon>:[0-9]{0,5})?
+        (?P<rest>(?:/[^?#\\]*)?(?:[?#].*)?)""",
+    re.ASCII | re.DOTALL | re.IGNORECASE | re.VERBOSE,
+)
+_UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+class Written(NamedTuple):
+    """A URL's authority and the rest as they were written, but for credentials."""
+
+    scheme: str
+    host: str
+    port: str
+    rest: str
+    credentials: bool
+
+    @property
+    def text(self) -> str:
+        return f"{self.scheme}://{self.host}" + (f":{self.port}" if self.port else "") + self.rest
+
+
+def parse(raw: str | bytes, base: Url | None = None, max_length: int = MAX_LENGTH) -> Url:
+    """Read a URL, or, with `base`, a reference relative to it. Raises nothing but `SpanielError`."""
+    text = tidy(raw, max_length)
+    if base is not None and not _ANY_SCHEME.match(text):
+        return _resolve(text, base)
+    return settle(judge(text))
+
+
+def tidy(raw: str | bytes, max_length: int = MAX_LENGTH) -> str:
+    """The text without surrounding white space, once it is sure that it is text, and not too much of it."""
+    if isinstance(raw, bytes):
+        raw = raw.decode("utf-8", "surrogateescape")
+    elif not isinstance(raw, str):
+        raise SpanielError(Code.BAD_ARGS, field="url", reason=f"expected text, got {type(raw).__name__}")
+    text = raw.strip(WHITE)
+    if len(text) > max_length:
+        raise _invalid(text, f"its {len(text)} characters are more than {max_length}", length=len(text))
+    if _UNWRITABLE.search(text):
+        raise _invalid(text, "control characters, or bytes that are not text")
+    return text
+
+
+def judge(text: str) -> Written:
+    """Scheme, authority and port as written (FR-WF-04, D2-12, D2-14, D2-15)."""
+    found = _SHAPE.fullmatch(text)
+    if not found:
+        raise _misshapen(text)
+    scheme, credentials, at, host, colon, rest = found.groups()
+    port = colon[1:] if colon else ""
+    if not host:
+        raise _invalid(text, "it has no host")
+    if credentials and "@" in credentials:
+        raise _invalid(text, "more than one '@' before the host")
+    if port and int(port) > 65535:
+        raise _invalid(text, "the port is over 65535")
+    return Written(scheme, hosts.judge_host(host), port, rest, at is not None)
+
+
+def _misshapen(text: str) -> SpanielError:
+    """Why a text is not of the shape scheme://host:port/path; its scheme counts first."""
+    scheme = SCHEME.match(text)
+    if not scheme:
+        return _invalid(text, "it does not begin with http:// or https://")
+    if scheme[0].lower() not in ("http:", "https:"):
+        return SpanielError(Code.INVALID_SCHEME, scheme=scheme[0][:-1])
+    if not text.startswith("//", scheme.end()) or text[scheme.end() + 2 : scheme.end() + 3] in ("/", "\\"):
+        return _invalid(text, "exactly '//' must follow the scheme")
+    if "\\" in re.split("[?#]", text, maxsplit=1)[0]:
+        return _invalid(text, "a backslash before the query")
+    return _invalid(text, "its host or port is malformed")
+
+
+def settle(written: Written) -> Url:
+    """The parser's form of what was judged; the host must have kept its kind."""
+    import ada_url
+
+    try:
+        href = ada_url.normalize_url(written.text)
+    except ValueError:
+        raise _invalid(written.text, "the parser refuses it") from None
+    url = split(href)
+    if url.host != written.host.lower() and not url.host.startswith("["):
+        hosts.judge_name(url.host, written.host)
+    return url
+
+
+def _resolve(reference: str, base: Url) -> Url:
+    """A relative reference (RFC 3986 5.2); one that names a host is judged like any other URL."""
+    if reference.startswith(("//", "\\", "/\\")):
+        return settle(judge(f"{base.scheme}:{reference}"))
+    if "\\" in re.split("[?#]", reference, maxsplit=1)[0]:
+        raise _invalid(reference, "a backslash before the query")
+    import ada_url
+
+    try:
+        return split(ada_url.join_url(base.href, reference))
+    except ValueError:
+        raise _invalid(reference, "the parser refuses it") from None
+
+
+def _invalid(text: str, reason: str, **more: int) -> SpanielError:
+    return SpanielError(Code.INVALID_URL, url=without_credentials(text), reason=reason, **more)
+
+
+def without_credentials(text: str) -> str:
+    """Text for an error message: nothing that stands before an '@', wherever a broken URL has it (D2-15)."""
+    scheme, slashes, rest = text.partition("//")
+    return scheme + slashes + rest.rpartition("@")[2] if slashes else text.rpartition("@")[2]

@@ -1,0 +1,236 @@
+"""Policies: an ordered list of rules from a TOML file, applied as a fold.
+
+There is one fold. `apply` runs only the rules that can change the URL, and asks the parser only for URLs that need
+one; `explain` runs all of them and writes down each step. A law in the tests holds the two together.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.url import overrides as override_files
+from spaniel.url.canonical import Canonical, Step
+from spaniel.url.draft import Draft, WatchedDraft, Web
+from spaniel.url.parse import MAX_LENGTH, SCHEME, Written, judge, settle, tidy
+from spaniel.url.rules.rule import idle
+from spaniel.url.rules.table import RULES
+from spaniel.url.tables import Table, complaint, nearest
+
+if TYPE_CHECKING:
+    from spaniel.url.overrides import Override
+    from spaniel.url.rules.rule import Act, Rule
+
+SHIPPED = Path(__file__).parent / "policies"
+
+# URLs on which the strict checks and the parser have nothing to do: most of them. Character classes are written out,
+# which takes half the time of \w. Dot segments, plain or escaped, are looked for apart: they need the parser.
+_PLAIN = re.compile(
+    r"(https?)://([a-z0-9.-]+)"
+    r"(/[a-zA-Z0-9_.~!$&'()*+,;=:@/%-]*)?"
+    r"(?:\?([a-zA-Z0-9_.~!$&()*+,;=:@/?%\[\]{}|-]*))?"
+    r"(?:\#([a-zA-Z0-9_.~!$&'()*+,;=:@/?%-]*))?"
+)
+# Single hyphens, so no "xn--"; the last label begins with a letter; 63 characters fit DNS however they are divided.
+_PLAIN_HOST = re.compile(r"(?=.{1,63}\Z)(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z][a-z0-9]*")
+
+
+class _PlainHosts(dict[str, bool]):
+    """Which hosts need no parser; hosts repeat, so the answers are kept, but not without end."""
+
+    def __missing__(self, host: str) -> bool:
+        if len(self) >= 50_000:
+            self.clear()
+        plain = self[host] = bool(_PLAIN_HOST.fullmatch(host))
+        return plain
+
+
+_plain_hosts = _PlainHosts()
+
+
+class _Step(NamedTuple):
+    rule: Rule
+    id: str
+    act: Act
+
+
+class Policy:
+    """How URLs are canonicalized: a name, a version, and rules in their order."""
+
+    def __init__(self, data: object, place: str) -> None:
+        self._source = data, place
+        table = Table(data, place)
+        self.name = table.text("name")
+        self.version = table.text("version")
+        self.description = table.text("description", "")
+        self.overrides_file = table.text("overrides_file", "")  # where a user of this policy looks for one
+        steps = table.tables("apply")
+        table.close()
+        if not steps:
+            raise complaint(f"{place}.apply", "must have at least one rule, the first being 'parse'")
+        self._read_options(steps[0])
+        self._steps = tuple(_build(step) for step in steps[1:])
+        self._overrides: dict[str, Override] | None = None
+        self._compile()
+
+    def _read_options(self, first: Table) -> None:
+        if first.text("rule") != "parse":
+            raise complaint(f"{first.place}.rule", "the first rule must be 'parse'")
+        self._parse_id = first.text("id", "")
+        self._assume_scheme = first.text("assume_scheme", "")
+        self._repair_bytes = first.truth("repair_bytes", default=False)
+        self._max_length = first.number("max_length", MAX_LENGTH)
+        first.close()
+
+    def _compile(self) -> None:
+        edits = [s for s in self._steps if s.rule.kind == "edit" and s.act is not idle]
+        self._edits = tuple(s.act for s in edits)
+        self._bare_edits = tuple(s.act for s in edits if s.rule.part != "params")  # for URLs without a query
+
+    def apply(self, raw: str | bytes, web: Web | None = None) -> Canonical:
+        """The canonical form of a URL. Raises nothing but `SpanielError`."""
+        if web is not None:
+            return self.explain(raw, web)
+        found = _PLAIN.fullmatch(raw) if isinstance(raw, str) else None
+        if found is not None:
+            scheme, host, path, query, fragment = found.groups()
+            path = path or "/"
+            if _plain_hosts[host] and "/." not in path and "/%2" not in path and len(found.string) <= self._max_length:
+                draft = Draft(scheme, host, "", path, query, fragment)
+                for act in self._edits if query is not None else self._bare_edits:
+                    act(draft)
+                return Canonical(draft.text(), found.string, self)
+        original, written = self._read(raw)
+        draft = Draft.of(settle(written))
+        for act in self._edits:
+            act(draft)
+        return Canonical(draft.text(), original, self)
+
+    def explain(self, raw: str | bytes, web: Web | None = None) -> Canonical:
+        """The same, with every note and every step."""
+        original, written = self._read(raw)
+        url = settle(written)
+        draft = WatchedDraft(url, self._shown(written), web)
+        notes = draft.notes
+        if written.credentials:
+            notes.warnings.append("credentials were removed from the URL")
+        notes.steps.append(Step("parse", self._parse_id, original, draft.display(), ""))
+        for i, step in enumerate(self._steps):
+            before, was = draft.display(), draft.text()
+            remark = step.act(draft)
+            if step.rule.moves and draft.text() != was:
+                for earlier in self._steps[:i]:
+                    earlier.act(draft)
+            draft.shown.pop(step.rule.part, None)
+            notes.steps.append(Step(step.rule.name, step.id, before, draft.display(), remark or ""))
+        return Canonical(draft.text(), original, self, notes)
+
+    def _read(self, raw: str | bytes) -> tuple[str, Written]:
+        text = raw
+        if self._repair_bytes:
+            text = _escape_bytes(text)
+        text = tidy(text, self._max_length)
+        if self._assume_scheme and not SCHEME.match(text):
+            text = f"{self._assume_scheme}://{text.removeprefix('//')}"
+        written = judge(text)
+        if written.credentials:
+            return written.text, written
+        return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw, written
+
+    def _shown(self, written: Written) -> dict[str, str]:
+        """The parts that a later rule settles, as they were written."""
+        settled = {s.rule.part for s in self._steps if s.rule.kind == "settle"}
+        path = re.split("[?#]", written.rest, maxsplit=1)[0] or "/"
+        parts = {"host": written.host, "port": f":{written.port}" if written.port else "", "path": path}
+        return {part: text for part, text in parts.items() if part in settled}
+
+    def only(self, *ids: str) -> Policy:
+        """This policy with no other rules than those of the given ids: a rule by itself."""
+        alone = object.__new__(Policy)
+        alone.__dict__.update(self.__dict__)
+        alone._steps = tuple(s for s in self._steps if s.id in ids)
+        alone._compile()
+        return alone
+
+    def with_overrides(self, overrides: dict[str, Override]) -> Policy:
+        """This policy with an overrides file in the place it has for one (UN-07)."""
+        if all(s.rule.name != "apply-overrides" for s in self._steps):
+            raise complaint("overrides", f"policy '{self.name}' has no rule 'apply-overrides'")
+        act = override_files.act_on(overrides)
+        bound = object.__new__(Policy)
+        bound.__dict__.update(self.__dict__)
+        bound._steps = tuple(s._replace(act=act) if s.rule.name == "apply-overrides" else s for s in self._steps)
+        bound._overrides = overrides
+        bound._compile()
+        return bound
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (*self._source, self._overrides)
+
+
+def _rebuild(data: object, place: str, overrides: dict[str, Override] | None) -> Policy:
+    policy = Policy(data, place)
+    return policy if overrides is None else policy.with_overrides(overrides)
+
+
+def _build(table: Table) -> _Step:
+    name = table.text("rule")
+    rule = RULES.get(name)
+    if rule is None:
+        raise complaint(f"{table.place}.rule", f"no rule '{name}'; {nearest(name, RULES)}")
+    step = _Step(rule, table.text("id", ""), rule.build(table))
+    table.close()
+    return step
+
+
+def _escape_bytes(raw: str | bytes) -> str:
+    """Bytes that are not UTF-8 become the escapes that a server of such URLs expects (CP-19)."""
+    text = raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw
+    return re.sub("[\udc80-\udcff]", lambda m: f"%{ord(m[0]) - 0xDC00:02X}", text)
+
+
+_SHIPPED: dict[object, Policy] = {}  # those that were asked for
+
+
+def load(name: str | Path) -> Policy:
+    """A shipped policy by its name, or a policy file by its path (a changed file is read again)."""
+    if found := _SHIPPED.get(name):
+        return found
+    text = str(name)
+    if not (text.endswith(".toml") or "/" in text or "\\" in text):
+        if text not in shipped():
+            raise complaint("policy", f"no policy '{text}'; {nearest(text, shipped())}")
+        return _SHIPPED.setdefault(text, _read(SHIPPED / f"{text}.toml"))
+    try:
+        changed = Path(text).stat().st_mtime_ns
+    except (OSError, ValueError) as error:
+        raise complaint(f"policy {text}", f"cannot be read: {error}") from None
+    return _from_file(text, changed)
+
+
+def shipped() -> list[str]:
+    return sorted(path.stem for path in SHIPPED.glob("*.toml"))
+
+
+@lru_cache(maxsize=64)
+def _from_file(path: str, _changed: int) -> Policy:
+    return _read(Path(path))
+
+
+def _read(path: Path) -> Policy:
+    import tomllib
+
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise complaint(f"policy {path}", f"not TOML: {error}") from None
+    except (OSError, UnicodeDecodeError, RecursionError) as error:
+        raise complaint(f"policy {path}", f"cannot be read: {error}") from None
+    return Policy(data, path.name)
+
+
+def canonicalize(url: str | bytes, policy: str | Path | Policy = "exact") -> Canonical:
+    """The canonical form of a URL under a policy: a shipped one by name, a file of yours, or a `Policy`."""
+    return (policy if isinstance(policy, Policy) else load(policy)).apply(url)

@@ -1,0 +1,1 @@
+"""The rules that policies are made of."""

@@ -1,0 +1,116 @@
+"""Rules on scheme, host, path and fragment."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from spaniel.url.hosts import HostList, host_key
+from spaniel.url.rules.rule import idle
+
+if TYPE_CHECKING:
+    from spaniel.url.draft import Draft
+    from spaniel.url.rules.rule import Act
+    from spaniel.url.tables import Table
+
+
+def settled(_options: Table) -> Act:
+    """The parser has done it already (lower-case host, no default port, no dot segments)."""
+    return idle
+
+
+def upgrade_scheme(options: Table) -> Act:
+    """HTTP becomes HTTPS, but for hosts known to lack it and for explicit ports (FG-13, CP-01, CP-03)."""
+    http_only = HostList(options.texts("http_only", ()))
+
+    def act(draft: Draft) -> str | None:
+        if draft.scheme != "http" or draft.port:
+            return "an explicit port keeps its scheme" if draft.port else None
+        if draft.host in http_only or (draft.web is not None and draft.web.lacks_https(draft.host)):
+            draft.flag("http-only")
+            return "this host has no HTTPS"
+        draft.scheme = "https"
+        return None
+
+    return act
+
+
+def map_host(options: Table) -> Act:
+    """The form of its name that a domain itself prefers: from a table, or as it was discovered (CP-07)."""
+    known = {host_key(bare): host_key(form) for bare, form in options.text_map("hosts").items()}
+    unsure = HostList(options.texts("unsure", ()))
+
+    def act(draft: Draft) -> str | None:
+        bare = draft.host
+        form = known.get(bare) or (draft.web.preferred_host(bare) if draft.web is not None else None)
+        if form is None:
+            return None
+        draft.host = form
+        if bare in unsure:
+            draft.flag("host-form-unsure")
+            return "the table marks this form as still to be checked"
+        return None
+
+    return act
+
+
+def drop_fragment(_options: Table) -> Act:
+    """Fragments never reach a server; what was there is noted (CP-06)."""
+
+    def act(draft: Draft) -> str | None:
+        if draft.fragment is None:
+            return None
+        if draft.notes is not None:
+            draft.notes.fragment_note = f"#{draft.fragment}"
+        draft.fragment = None
+        return None
+
+    return act
+
+
+def collapse_slashes(_options: Table) -> Act:
+    runs = re.compile("//+")
+
+    def act(draft: Draft) -> None:
+        if "//" in draft.path:
+            draft.path = runs.sub("/", draft.path)
+
+    return act
+
+
+def drop_trailing_slash(options: Table) -> Act:
+    """All of them, so that the result is a fixed point; at the root only where the policy says so (CP-02)."""
+    at_root = options.truth("at_root", default=False)
+
+    def act(draft: Draft) -> str | None:
+        path = draft.path
+        if path[-1] == "/":
+            if draft.web is not None and draft.web.needs_slash(draft.text()):
+                draft.flag("trailing-slash-kept")
+                return "kept: without it the server has another page"
+            draft.path = path.rstrip("/") or "/"
+            draft.bare_root = at_root
+        return None
+
+    return act
+
+
+_ESCAPE = re.compile("%([0-9A-Fa-f]{2})?")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+
+
+def _normal_escape(found: re.Match[str]) -> str:
+    if found[1] is None:
+        return "%25"  # D2-16: else "%%34%31" would need two passes
+    char = chr(int(found[1], 16))
+    return char if char in _UNRESERVED else found[0].upper()
+
+
+def normalize_escapes(_options: Table) -> Act:
+    """Upper-case hex, unreserved characters decoded, reserved ones left (FR-WF-NORM-06)."""
+
+    def act(draft: Draft) -> None:
+        if "%" in draft.path:
+            draft.path = _ESCAPE.sub(_normal_escape, draft.path)
+
+    return act

@@ -1,0 +1,92 @@
+"""Reading a user's TOML or JSON strictly: every complaint names the file, the key and what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def complaint(place: str, reason: str) -> SpanielError:
+    return SpanielError(Code.BAD_ARGS, field=place, reason=reason)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint for a name that is not known."""
+    from difflib import get_close_matches
+
+    names = sorted(known)
+    close = get_close_matches(name, names, 1)
+    return f"did you mean '{close[0]}'?" if close else f"known: {', '.join(names)}"
+
+
+class Table:
+    """A table whose keys are taken one by one; `close` refuses what nobody took."""
+
+    __slots__ = ("_left", "_taken", "place")
+
+    def __init__(self, data: object, place: str) -> None:
+        if not isinstance(data, dict):
+            raise complaint(place, "must be a table")
+        self._left = dict(data)
+        self._taken: list[str] = []
+        self.place = place
+
+    def _take(self, key: str, default: object) -> object:
+        self._taken.append(key)
+        value = self._left.pop(key, default)
+        if value is None:
+            raise complaint(f"{self.place}.{key}", "is missing")
+        return value
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self._take(key, default)
+        if not isinstance(value, str):
+            raise complaint(f"{self.place}.{key}", "must be text")
+        return value
+
+    def texts(self, key: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        value = self._take(key, default)
+        if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+            raise complaint(f"{self.place}.{key}", "must be a list of texts")
+        return tuple(value)
+
+    def truth(self, key: str, *, default: bool) -> bool:
+        value = self._take(key, default)
+        if not isinstance(value, bool):
+            raise complaint(f"{self.place}.{key}", "must be true or false")
+        return value
+
+    def number(self, key: str, default: int) -> int:
+        value = self._take(key, default)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+            raise complaint(f"{self.place}.{key}", "must be a whole number")
+        return value
+
+    def tables(self, key: str, default: list[object] | None = None) -> list[Table]:
+        value = self._take(key, default)
+        if not isinstance(value, list):
+            raise complaint(f"{self.place}.{key}", "must be a list of tables")
+        return [Table(item, f"{self.place}.{key}[{i}]") for i, item in enumerate(value)]
+
+    def table(self, key: str) -> Table:
+        return Table(self._take(key, None), f"{self.place}.{key}")
+
+    def _own_keys(self, key: str) -> list[tuple[str, Table]]:
+        """A table whose keys are the user's, key by key."""
+        value = self._take(key, {})
+        table = Table(value, f"{self.place}.{key}")
+        return [(name, table) for name in dict(table._left)]  # noqa: SLF001
+
+    def text_map(self, key: str) -> dict[str, str]:
+        return {name: table.text(name) for name, table in self._own_keys(key)}
+
+    def text_lists(self, key: str) -> dict[str, tuple[str, ...]]:
+        return {name: table.texts(name) for name, table in self._own_keys(key)}
+
+    def close(self) -> None:
+        for key in self._left:
+            raise complaint(f"{self.place}.{key}", f"unknown key; {nearest(key, self._taken)}")
