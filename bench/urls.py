@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-_WORDS = (  # noqa: SIM905
+_WORDS = (
     "news article market science health world travel review guide update report analysis opinion video live "
     "how why what best first new local state city school water energy data cloud model python release notes "
     "security election budget climate space food music film game team season player price history archive"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import unicodedata
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -65,10 +63,10 @@ TABLE: dict[Code, Refusal] = {
         "Scheme '{scheme}' is not fetched", "Use an http:// or https:// address."),
     Code.INVALID_HOST: Refusal(
         "Invalid host (e.g., numeric IP forms)", False, 2, 400, ("host", "reason"),
-        "Host '{host}' is refused: {reason}", "Write it as a name or a plain address (192.0.2.1, [2001:db8::1])."),
+        "Host '{host}' is refused: {reason}", "Write a name or a plain address (192.0.2.1, [2001:db8::1])."),
     Code.PORT_BLOCKED: Refusal(
         "Port not in allowlist", False, 3, 403, ("port", "allowed_ports"),
-        "Port {port} is not allowed (allowed: {allowed_ports})", "If meant, add it to tools.webfetch.security.allowed_ports."),
+        "Port {port} is not allowed (allowed: {allowed_ports})", "Add it to tools.webfetch.security.allowed_ports."),
     Code.SSRF_BLOCKED: Refusal(
         "SSRF protection triggered", False, 3, 403, ("blocked_ip", "cidr", "toggle"),
         "Connection to {blocked_ip} is blocked: it lies in {cidr}", "Only public addresses are fetched."),
@@ -125,6 +123,8 @@ def shown(text: str, limit: int = SHOWN) -> str:
     cut = text if len(text) <= limit else text[:limit] + "…"
     if cut.isascii() and cut.isprintable():
         return cut
+    import unicodedata
+
     return "".join(c if unicodedata.category(c)[0] not in "CZ" or c == " " else ascii(c)[1:-1] for c in cut)
 
 
@@ -160,6 +160,8 @@ class SpanielError(Exception):
         return envelope
 
     def as_json(self) -> str:
+        import json
+
         return json.dumps(self.as_dict(), ensure_ascii=False)
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spaniel.cli.lines import inputs
@@ -66,7 +66,7 @@ def main(args: argparse.Namespace) -> int:
 def _policy(name: str, overrides: str | None) -> Policy:
     policy = load(name)
     file = overrides or policy.overrides_file
-    if not overrides and not (file and Path(file).is_file()):
+    if not overrides and not (file and os.path.isfile(file)):
         return policy
     from spaniel.url import overrides as files
 

@@ -27,9 +27,9 @@ def explained(results: Iterator[Canonical], _explain: bool) -> None:
         for number, step in enumerate(result.steps, 1):
             print(f"{number:4} {step.rule}" + (f"  {dim}{step.id}{off}" if step.id else ""))
             if step.before == step.after:
-                print(f"     {dim}= {step.after}{off}")
+                print(f"     {dim}= {shown(step.after)}{off}")
             else:
-                print(f"     {red}- {shown(step.before)}{off}\n     {green}+ {step.after}{off}")
+                print(f"     {red}- {shown(step.before)}{off}\n     {green}+ {shown(step.after)}{off}")
             if step.note:
                 print(f"       {step.note}")
         for word, items in (("flag", result.flags), ("warning", result.warnings), ("to review", result.review)):

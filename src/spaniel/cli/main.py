@@ -69,12 +69,22 @@ def _top() -> ArgumentParser:
         epilog="commands:\n"
         + "".join(f"  {name:{width}}{what}\n" for name, what in COMMANDS.items())
         + "\n'spaniel COMMAND --help' tells more about one.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=_width()),
     )
     from spaniel import __version__
 
     parser.add_argument("--version", action="version", version=f"spaniel {__version__}")
     return parser
+
+
+def _width() -> int:
+    """The terminal's width; argparse would load shutil, and all archive formats with it, to ask."""
+    import os
+
+    try:
+        return os.get_terminal_size().columns - 2
+    except OSError:
+        return 78
 
 
 def report(error: SpanielError, where: str = "") -> None:

@@ -1,15 +1,10 @@
-"""Host names: the forms that may be fetched (D2-12, D2-14), their one spelling, and lists of them."""
+"""Host names: the forms that may be fetched, judged as they were written (D2-12, D2-14)."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 LONGEST_NAME = 253  # RFC 1035 2.3.4, without the root's dot
 LONGEST_LABEL = 63
@@ -83,35 +78,7 @@ def _plain(label: str) -> str:
     """A label without what hides a digit: compatibility forms, joiners, marks."""
     if label.isascii():
         return label
+    import unicodedata
+
     text = unicodedata.normalize("NFKC", label)
     return "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Mn", "Me"))
-
-
-def host_key(name: str) -> str:
-    """One spelling for a host in a list: lower case, IDNA's ASCII form, no trailing dot."""
-    name = name.strip().removesuffix(".")
-    if name.isascii():
-        return name.lower()
-    import ada_url
-
-    try:
-        return ada_url.idna_to_ascii(name).decode("ascii")
-    except (ValueError, UnicodeError):
-        return ""
-
-
-class HostList:
-    """Hosts of a list: `example.com` is that host, `*.example.com` every host below it, `*` any."""
-
-    __slots__ = ("_exact", "_suffixes")
-
-    def __init__(self, patterns: Iterable[str]) -> None:
-        names = [p.strip() for p in patterns]
-        self._exact = frozenset(host_key(p) for p in names if not p.startswith("*"))
-        self._suffixes = tuple("." + host_key(p[2:]) if p != "*" else "" for p in names if p.startswith("*"))
-
-    def __contains__(self, host: object) -> bool:
-        return isinstance(host, str) and (host in self._exact or host.endswith(self._suffixes))
-
-    def __bool__(self) -> bool:
-        return bool(self._exact or self._suffixes)

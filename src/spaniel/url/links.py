@@ -74,7 +74,7 @@ class Citation(NamedTuple):
     last_resort: bool  # the entity has nothing deeper
 
 
-QUALIFIER = "Puedes consultar más información en la web de {entity} ({host})"
+QUALIFIER = "Puedes consultar mas informacion en la web del {entity} ({host})"  # document 3, to the letter
 
 
 def cite(url: str, link_type: str, entity: str, *, nothing_deeper: bool = False) -> Citation:

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import SpanielError
-from spaniel.url.hosts import host_key
-from spaniel.url.parse import parse
+from spaniel.url.hostlists import host_key
+from spaniel.url.parsing import parse
 from spaniel.url.rules.query import Names
-from spaniel.url.rules.rule import idle
 from spaniel.url.tables import Table, complaint
 
 if TYPE_CHECKING:
@@ -22,11 +21,6 @@ class Override(NamedTuple):
 
     names: Names
     rewrites: tuple[tuple[str, str], ...]
-
-
-def apply_overrides(_options: Table) -> Act:
-    """The place in a policy where an overrides file is applied; without a file it does nothing."""
-    return idle
 
 
 def load(path: str | Path) -> dict[str, Override]:

@@ -6,24 +6,24 @@ one; `explain` runs all of them and writes down each step. A law in the tests ho
 
 from __future__ import annotations
 
+import os
 import re
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.url import overrides as override_files
 from spaniel.url.canonical import Canonical, Step
 from spaniel.url.draft import Draft, WatchedDraft, Web
-from spaniel.url.parse import MAX_LENGTH, SCHEME, Written, judge, settle, tidy
 from spaniel.url.rules.rule import idle
 from spaniel.url.rules.table import RULES
 from spaniel.url.tables import Table, complaint, nearest
+from spaniel.url.value import LONGEST, Url
 
 if TYPE_CHECKING:
     from spaniel.url.overrides import Override
+    from spaniel.url.parsing import Written
     from spaniel.url.rules.rule import Act, Rule
 
-SHIPPED = Path(__file__).parent / "policies"
+SHIPPED = os.path.join(os.path.dirname(__file__), "policies")  # not pathlib: it costs half a Python start
 
 # URLs on which the strict checks and the parser have nothing to do: most of them. Character classes are written out,
 # which takes half the time of \w. Dot segments, plain or escaped, are looked for apart: they need the parser.
@@ -41,7 +41,7 @@ class _PlainHosts(dict[str, bool]):
     """Which hosts need no parser; hosts repeat, so the answers are kept, but not without end."""
 
     def __missing__(self, host: str) -> bool:
-        if len(self) >= 50_000:
+        if len(self) >= 10_000:
             self.clear()
         plain = self[host] = bool(_PLAIN_HOST.fullmatch(host))
         return plain
@@ -81,7 +81,7 @@ class Policy:
         self._parse_id = first.text("id", "")
         self._assume_scheme = first.text("assume_scheme", "")
         self._repair_bytes = first.truth("repair_bytes", default=False)
-        self._max_length = first.number("max_length", MAX_LENGTH)
+        self._max_length = first.number("max_length", LONGEST)
         first.close()
 
     def _compile(self) -> None:
@@ -103,7 +103,9 @@ class Policy:
                     act(draft)
                 return Canonical(draft.text(), found.string, self)
         original, written = self._read(raw)
-        draft = Draft.of(settle(written))
+        if written.credentials:  # the original is kept without them, so this is when to say so
+            return self.explain(raw)
+        draft = Draft.of(_settle(written))
         for act in self._edits:
             act(draft)
         return Canonical(draft.text(), original, self)
@@ -111,7 +113,7 @@ class Policy:
     def explain(self, raw: str | bytes, web: Web | None = None) -> Canonical:
         """The same, with every note and every step."""
         original, written = self._read(raw)
-        url = settle(written)
+        url = _settle(written)
         draft = WatchedDraft(url, self._shown(written), web)
         notes = draft.notes
         if written.credentials:
@@ -128,11 +130,10 @@ class Policy:
         return Canonical(draft.text(), original, self, notes)
 
     def _read(self, raw: str | bytes) -> tuple[str, Written]:
-        text = raw
-        if self._repair_bytes:
-            text = _escape_bytes(text)
-        text = tidy(text, self._max_length)
-        if self._assume_scheme and not SCHEME.match(text):
+        from spaniel.url.parsing import has_scheme, judge, tidy  # most URLs need none of it, nor its patterns
+
+        text = tidy(_escape_bytes(raw) if self._repair_bytes else raw, self._max_length)
+        if self._assume_scheme and not has_scheme(text):
             text = f"{self._assume_scheme}://{text.removeprefix('//')}"
         written = judge(text)
         if written.credentials:
@@ -158,7 +159,9 @@ class Policy:
         """This policy with an overrides file in the place it has for one (UN-07)."""
         if all(s.rule.name != "apply-overrides" for s in self._steps):
             raise complaint("overrides", f"policy '{self.name}' has no rule 'apply-overrides'")
-        act = override_files.act_on(overrides)
+        from spaniel.url.overrides import act_on
+
+        act = act_on(overrides)
         bound = object.__new__(Policy)
         bound.__dict__.update(self.__dict__)
         bound._steps = tuple(s._replace(act=act) if s.rule.name == "apply-overrides" else s for s in self._steps)
@@ -185,6 +188,12 @@ def _build(table: Table) -> _Step:
     return step
 
 
+def _settle(written: Written) -> Url:
+    from spaniel.url.parsing import settle
+
+    return settle(written)
+
+
 def _escape_bytes(raw: str | bytes) -> str:
     """Bytes that are not UTF-8 become the escapes that a server of such URLs expects (CP-19)."""
     text = raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw
@@ -194,43 +203,44 @@ def _escape_bytes(raw: str | bytes) -> str:
 _SHIPPED: dict[object, Policy] = {}  # those that were asked for
 
 
-def load(name: str | Path) -> Policy:
+def load(name: str | os.PathLike[str]) -> Policy:
     """A shipped policy by its name, or a policy file by its path (a changed file is read again)."""
     if found := _SHIPPED.get(name):
         return found
-    text = str(name)
+    text = os.fspath(name)
     if not (text.endswith(".toml") or "/" in text or "\\" in text):
         if text not in shipped():
             raise complaint("policy", f"no policy '{text}'; {nearest(text, shipped())}")
-        return _SHIPPED.setdefault(text, _read(SHIPPED / f"{text}.toml"))
+        return _SHIPPED.setdefault(text, _read(os.path.join(SHIPPED, f"{text}.toml")))
     try:
-        changed = Path(text).stat().st_mtime_ns
+        changed = os.stat(text).st_mtime_ns
     except (OSError, ValueError) as error:
         raise complaint(f"policy {text}", f"cannot be read: {error}") from None
     return _from_file(text, changed)
 
 
 def shipped() -> list[str]:
-    return sorted(path.stem for path in SHIPPED.glob("*.toml"))
+    return sorted(name.removesuffix(".toml") for name in os.listdir(SHIPPED) if name.endswith(".toml"))
 
 
 @lru_cache(maxsize=64)
 def _from_file(path: str, _changed: int) -> Policy:
-    return _read(Path(path))
+    return _read(path)
 
 
-def _read(path: Path) -> Policy:
+def _read(path: str) -> Policy:
     import tomllib
 
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        with open(path, encoding="utf-8") as file:
+            data = tomllib.loads(file.read())
     except tomllib.TOMLDecodeError as error:
         raise complaint(f"policy {path}", f"not TOML: {error}") from None
     except (OSError, UnicodeDecodeError, RecursionError) as error:
         raise complaint(f"policy {path}", f"cannot be read: {error}") from None
-    return Policy(data, path.name)
+    return Policy(data, os.path.basename(path))
 
 
-def canonicalize(url: str | bytes, policy: str | Path | Policy = "exact") -> Canonical:
+def canonicalize(url: str | bytes, policy: str | os.PathLike[str] | Policy = "exact") -> Canonical:
     """The canonical form of a URL under a policy: a shipped one by name, a file of yours, or a `Policy`."""
     return (policy if isinstance(policy, Policy) else load(policy)).apply(url)

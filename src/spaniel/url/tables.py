@@ -79,7 +79,7 @@ class Table:
         """A table whose keys are the user's, key by key."""
         value = self._take(key, {})
         table = Table(value, f"{self.place}.{key}")
-        return [(name, table) for name in dict(table._left)]  # noqa: SLF001
+        return [(name, table) for name in dict(table._left)]
 
     def text_map(self, key: str) -> dict[str, str]:
         return {name: table.text(name) for name, table in self._own_keys(key)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+LONGEST = 8192  # characters of a URL (D2-14)
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 

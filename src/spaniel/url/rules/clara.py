@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
 from spaniel.url.canonical import Variant
-from spaniel.url.hosts import HostList
-from spaniel.url.links import LinkWords, classify
-from spaniel.url.parse import parse
+from spaniel.url.hostlists import HostList
+from spaniel.url.parsing import parse
 from spaniel.url.rules.query import Names
 
 if TYPE_CHECKING:
@@ -117,6 +116,8 @@ def _replaced(draft: Draft, part: str, index: int, token: str) -> str:
 
 def classify_link(options: Table) -> Act:
     """Home page, section or informative link (CP-13)."""
+    from spaniel.url.links import LinkWords, classify  # its patterns are of use to this rule alone
+
     words = LinkWords(options.texts("documents"), Names(options.texts("identifiers")), options.texts("procedures", ()))
 
     def act(draft: Draft) -> str | None:

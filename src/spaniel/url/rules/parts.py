@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from spaniel.url.hosts import HostList, host_key
+from spaniel.url.hostlists import HostList, host_key
 from spaniel.url.rules.rule import idle
 
 if TYPE_CHECKING:
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 def settled(_options: Table) -> Act:
     """The parser has done it already (lower-case host, no default port, no dot segments)."""
+    return idle
+
+
+def apply_overrides(_options: Table) -> Act:
+    """The place in a policy where an overrides file is applied (overrides.py); without one it does nothing."""
     return idle
 
 
@@ -95,7 +100,6 @@ def drop_trailing_slash(options: Table) -> Act:
     return act
 
 
-_ESCAPE = re.compile("%([0-9A-Fa-f]{2})?")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
 
@@ -108,9 +112,10 @@ def _normal_escape(found: re.Match[str]) -> str:
 
 def normalize_escapes(_options: Table) -> Act:
     """Upper-case hex, unreserved characters decoded, reserved ones left (FR-WF-NORM-06)."""
+    escapes = re.compile("%([0-9A-Fa-f]{2})?")
 
     def act(draft: Draft) -> None:
         if "%" in draft.path:
-            draft.path = _ESCAPE.sub(_normal_escape, draft.path)
+            draft.path = escapes.sub(_normal_escape, draft.path)
 
     return act

@@ -149,7 +149,8 @@ def _name_then_value(pair: str) -> str:
     return pair.replace("=", "\0", 1)
 
 
-_PAGE_NUMBER = re.compile("[0-9]{1,5}")
+def _is_page_number(value: str) -> bool:
+    return len(value) <= 5 and value.isascii() and value.isdigit()
 
 
 def strip_pagination(options: Table) -> Act:
@@ -165,7 +166,7 @@ def strip_pagination(options: Table) -> Act:
         kept = []
         for pair in draft.params:
             name, _, value = pair.partition("=")
-            if not (names.match(pair) and _PAGE_NUMBER.fullmatch(value)):
+            if not (names.match(pair) and _is_page_number(value)):
                 kept.append(pair)
             elif draft.notes is not None:
                 draft.drop(pair, "page of a list")

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
-from spaniel.url.overrides import apply_overrides
-from spaniel.url.rules import clara, parts, query
-from spaniel.url.rules.rule import Rule
+from typing import TYPE_CHECKING
+
+from spaniel.url.rules import parts, query
+from spaniel.url.rules.rule import Act, Build, Rule
+
+if TYPE_CHECKING:
+    from spaniel.url.tables import Table
+
+
+def clara(name: str) -> Build:
+    """A rule of clara.py, which is loaded by the policies that use it."""
+
+    def build(options: Table) -> Act:
+        from spaniel.url.rules import clara as rules
+
+        act: Act = getattr(rules, name)(options)
+        return act
+
+    return build
+
 
 RULES = {
     r.name: r
@@ -22,10 +39,10 @@ RULES = {
         Rule("drop-session-params", "path", "edit", query.drop_session_params),
         Rule("sort-params", "params", "edit", query.sort_params),
         Rule("strip-pagination", "params", "edit", query.strip_pagination),
-        Rule("apply-overrides", "url", "edit", apply_overrides),
-        Rule("follow-redirects", "host", "note", clara.follow_redirects, moves=True),
-        Rule("prefer-language", "path", "note", clara.prefer_language, moves=True),
-        Rule("classify-link", "path", "note", clara.classify_link),
-        Rule("store", "path", "note", clara.store),
+        Rule("apply-overrides", "url", "edit", parts.apply_overrides),
+        Rule("follow-redirects", "host", "note", clara("follow_redirects"), moves=True),
+        Rule("prefer-language", "path", "note", clara("prefer_language"), moves=True),
+        Rule("classify-link", "path", "note", clara("classify_link")),
+        Rule("store", "path", "note", clara("store")),
     )
 }

@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.url import hosts
-from spaniel.url.value import Url, split
+from spaniel.url.value import LONGEST, Url, split
 
-MAX_LENGTH = 8192
 WHITE = " \t\n\r\f\v"
 
-SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?![0-9]{1,5}(?:[/?#]|\Z))")  # "host:80/" has none (FG-01)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?![0-9]{1,5}(?:[/?#]|\Z))")  # "host:80/" has none (FG-01)
 _ANY_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _SHAPE = re.compile(
     r"""(?P<scheme>https?):// (?![/\\])
@@ -41,7 +40,7 @@ class Written(NamedTuple):
         return f"{self.scheme}://{self.host}" + (f":{self.port}" if self.port else "") + self.rest
 
 
-def parse(raw: str | bytes, base: Url | None = None, max_length: int = MAX_LENGTH) -> Url:
+def parse(raw: str | bytes, base: Url | None = None, max_length: int = LONGEST) -> Url:
     """Read a URL, or, with `base`, a reference relative to it. Raises nothing but `SpanielError`."""
     text = tidy(raw, max_length)
     if base is not None and not _ANY_SCHEME.match(text):
@@ -49,7 +48,7 @@ def parse(raw: str | bytes, base: Url | None = None, max_length: int = MAX_LENGT
     return settle(judge(text))
 
 
-def tidy(raw: str | bytes, max_length: int = MAX_LENGTH) -> str:
+def tidy(raw: str | bytes, max_length: int = LONGEST) -> str:
     """The text without surrounding white space, once it is sure that it is text, and not too much of it."""
     if isinstance(raw, bytes):
         raw = raw.decode("utf-8", "surrogateescape")
@@ -61,6 +60,10 @@ def tidy(raw: str | bytes, max_length: int = MAX_LENGTH) -> str:
     if _UNWRITABLE.search(text):
         raise _invalid(text, "control characters, or bytes that are not text")
     return text
+
+
+def has_scheme(text: str) -> bool:
+    return bool(_SCHEME.match(text))
 
 
 def judge(text: str) -> Written:
@@ -81,7 +84,7 @@ def judge(text: str) -> Written:
 
 def _misshapen(text: str) -> SpanielError:
     """Why a text is not of the shape scheme://host:port/path; its scheme counts first."""
-    scheme = SCHEME.match(text)
+    scheme = _SCHEME.match(text)
     if not scheme:
         return _invalid(text, "it does not begin with http:// or https://")
     if scheme[0].lower() not in ("http:", "https:"):

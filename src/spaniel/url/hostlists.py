@@ -1,0 +1,37 @@
+"""Lists of hosts, as policies and settings have them; they match after IDNA normalization."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def host_key(name: str) -> str:
+    """One spelling for a host in a list: lower case, IDNA's ASCII form, no trailing dot."""
+    name = name.strip().removesuffix(".")
+    if name.isascii():
+        return name.lower()
+    import ada_url
+
+    try:
+        return ada_url.idna_to_ascii(name).decode("ascii")
+    except (ValueError, UnicodeError):
+        return ""
+
+
+class HostList:
+    """Hosts of a list: `example.com` is that host, `*.example.com` every host below it, `*` any."""
+
+    __slots__ = ("_exact", "_suffixes")
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        names = [p.strip() for p in patterns]
+        self._exact = frozenset(host_key(p) for p in names if not p.startswith("*"))
+        self._suffixes = tuple("." + host_key(p[2:]) if p != "*" else "" for p in names if p.startswith("*"))
+
+    def __contains__(self, host: object) -> bool:
+        return isinstance(host, str) and (host in self._exact or host.endswith(self._suffixes))
+
+    def __bool__(self) -> bool:
+        return bool(self._exact or self._suffixes)

@@ -1,0 +1,398 @@
+"""Every URL example of the five documents, to the letter. Where one shows a rule alone, the rule is applied alone."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import pytest
+
+from spaniel.errors import SpanielError
+from spaniel.url import canonicalize, load
+from spaniel.url import overrides as override_files
+from spaniel.url.policy import Policy
+
+CLARA = load("clara")
+
+
+def refused(url: str, policy: str | Policy) -> SpanielError:
+    with pytest.raises(SpanielError) as caught:
+        canonicalize(url, policy)
+    return caught.value
+
+
+class TestExact:
+    """The SRD's Appendix A."""
+
+    @pytest.mark.req("FR-WF-NORM-01", "FR-WF-NORM-02", "FR-WF-NORM-03", "FR-WF-NORM-04", "FR-WF-NORM-05", "T-WF-DET-02")
+    @pytest.mark.parametrize(
+        ("written", "canonical"),
+        [
+            ("HTTPS://Example.COM/Page#section", "https://example.com/Page"),
+            ("http://example.com:80/", "http://example.com/"),
+            ("https://example.com:443/a/../b", "https://example.com/b"),
+            ("http://EXAMPLE.com:8080/", "http://example.com:8080/"),
+            ("https://example.com/path?b=2&a=1", "https://example.com/path?b=2&a=1"),
+            ("https://example.com", "https://example.com/"),
+            ("https://example.com/a/", "https://example.com/a/"),
+            ("https://example.com/a?", "https://example.com/a?"),
+        ],
+    )
+    def test_the_examples_of_appendix_a(self, written: str, canonical: str) -> None:
+        assert canonicalize(written).url == canonical
+
+    @pytest.mark.req("FR-WF-NORM-06", "D2-16")
+    @pytest.mark.parametrize(
+        ("path", "canonical"),
+        [
+            ("/%2f", "/%2F"),
+            ("/%7Euser/%41%2d%5F%2e", "/~user/A-_."),
+            ("/%3a%40", "/%3A%40"),
+            ("/100%", "/100%25"),
+            ("/%%34%31", "/%2541"),
+            ("/%zz", "/%25zz"),
+            ("/ü b", "/%C3%BC%20b"),
+            ("/a?%7e=%2f", "/a?%7e=%2f"),
+        ],
+    )
+    def test_escapes_of_the_path_are_normal_and_the_query_is_left(self, path: str, canonical: str) -> None:
+        assert canonicalize(f"https://example.com{path}").url == f"https://example.com{canonical}"
+
+
+class TestIngest:
+    """Document 1."""
+
+    @pytest.mark.req("FG-14", "FG-07", "FG-08", "FG-09", "FG-10", "FG-12", "FG-13")
+    def test_the_documents_own_example(self) -> None:
+        written = "HTTP://Example.COM:80/docs/../api/v2/?ref=twitter&utm_source=blog&format=json"
+        assert canonicalize(written, "ingest").url == "https://example.com/api/v2?format=json"
+
+    @pytest.mark.req("FG-01")
+    @pytest.mark.parametrize(
+        ("written", "canonical"),
+        [
+            ("example.com/a", "https://example.com/a"),
+            ("example.com:8080/a", "https://example.com:8080/a"),
+            ("//example.com/a", "https://example.com/a"),
+            ("example.com", "https://example.com/"),
+        ],
+    )
+    def test_a_missing_scheme_is_put_in_front(self, written: str, canonical: str) -> None:
+        assert canonicalize(written, "ingest").url == canonical
+
+    @pytest.mark.req("FG-01")
+    @pytest.mark.parametrize("written", ["javascript:alert(1)", "ftp://example.com/", "mailto:a@example.com"])
+    def test_another_scheme_is_never_repaired(self, written: str) -> None:
+        assert refused(written, "ingest").code == "invalid_scheme"
+
+    @pytest.mark.req("FG-03")
+    def test_credentials_are_stripped_with_a_warning(self) -> None:
+        result = canonicalize("https://user:pass@example.com/a", "ingest")
+        assert result.url == "https://example.com/a"
+        assert result.warnings == ["credentials were removed from the URL"]
+        assert "pass" not in str(result.as_dict())
+
+    @pytest.mark.req("FG-04")
+    def test_2048_characters_are_too_many(self) -> None:
+        head = "https://example.com/"
+        assert len(canonicalize(head + "a" * (2047 - len(head)), "ingest").url) == 2047
+        error = refused(head + "a" * (2048 - len(head)), "ingest")
+        assert error.code == "invalid_url"
+        assert error.details["length"] == 2048
+
+    @pytest.mark.req("FG-06")
+    def test_what_needs_encoding_is_encoded_once(self) -> None:
+        assert canonicalize("https://example.com/a b/%20ü", "ingest").url == "https://example.com/a%20b/%20%C3%BC"
+
+    @pytest.mark.req("FG-09")
+    def test_tracking_names_are_matched_without_regard_to_case(self) -> None:
+        written = "https://example.com/?UTM_Source=1&FBclid=2&Ref=3&SOURCE=4&gclid=5&utm%5Fx=6&keep=7"
+        assert canonicalize(written, "ingest").url == "https://example.com/?keep=7"
+
+    @pytest.mark.req("FG-10", "FG-12")
+    def test_slashes_go_after_dots_so_that_the_result_stays(self) -> None:
+        assert canonicalize("https://example.com/a/../b/", "ingest").url == "https://example.com/b"
+        assert canonicalize("https://example.com/a/b/..", "ingest").url == "https://example.com/a"
+        assert canonicalize("https://example.com/", "ingest").url == "https://example.com/"
+
+    @pytest.mark.req("FG-11")
+    def test_parameters_are_sorted_by_name_and_equal_names_keep_their_order(self) -> None:
+        assert canonicalize("https://e.com/?b=2&a=9&b=1&a=3", "ingest").url == "https://e.com/?a=9&a=3&b=2&b=1"
+
+    @pytest.mark.req("FG-13")
+    def test_an_explicit_port_is_never_upgraded(self) -> None:
+        assert canonicalize("http://example.com:8080/", "ingest").url == "http://example.com:8080/"
+        assert canonicalize("http://example.com:443/", "ingest").url == "http://example.com:443/"
+
+    @pytest.mark.req("FG-13")
+    def test_a_host_that_is_listed_as_http_only_stays(self) -> None:
+        rule = {"rule": "upgrade-scheme", "http_only": ["Bücher.example", "*.old.example"]}
+        policy = Policy({"name": "mine", "version": "1", "apply": [{"rule": "parse"}, rule]}, "mine.toml")
+        for host in ("xn--bcher-kva.example", "a.old.example"):
+            assert canonicalize(f"http://{host}/", policy).url == f"http://{host}/"
+        assert canonicalize("http://old.example/", policy).url == "https://old.example/"
+
+
+class TestClara:
+    """Document 3, rule by rule, then whole."""
+
+    @pytest.mark.req("CP-01")
+    def test_rule_1_always_https(self) -> None:
+        assert canonicalize("http://www.boe.es/buscar/", CLARA.only("CP-01")).url == "https://www.boe.es/buscar/"
+
+    @pytest.mark.req("CP-02")
+    @pytest.mark.parametrize(
+        ("written", "canonical"),
+        [
+            ("https://sepe.es/HomeSepe/Personas/", "https://sepe.es/HomeSepe/Personas"),
+            ("https://boe.es/", "https://boe.es"),
+            ("https://boe.es/?id=1", "https://boe.es/?id=1"),
+        ],
+    )
+    def test_rule_2_trailing_slashes(self, written: str, canonical: str) -> None:
+        assert canonicalize(written, CLARA.only("CP-02")).url == canonical
+
+    @pytest.mark.req("CP-02", "CP-07")
+    def test_the_whole_policy_at_the_root(self) -> None:
+        assert canonicalize("https://boe.es/", "clara").url == "https://www.boe.es"
+        assert canonicalize("https://boe.es/?page=2", "clara").url == "https://www.boe.es"
+
+    @pytest.mark.req("CP-03", "CP-04")
+    @pytest.mark.parametrize(
+        ("written", "canonical"),
+        [
+            ("https://sepe.es/page?utm_source=twitter&lang=es", "https://sepe.es/page?lang=es"),
+            ("https://boe.es/buscar?id=BOE-A-2023-12345", "https://boe.es/buscar?id=BOE-A-2023-12345"),
+            (
+                "https://sede.seg-social.gob.es/page?lang=es&utm_source=google",
+                "https://sede.seg-social.gob.es/page?lang=es",
+            ),
+        ],
+    )
+    def test_rule_3_tracking_parameters(self, written: str, canonical: str) -> None:
+        assert canonicalize(written, CLARA.only("CP-03")).url == canonical
+
+    @pytest.mark.req("CP-03")
+    def test_every_parameter_of_the_table_is_dropped(self) -> None:
+        names = (
+            "utm_source utm_medium utm_campaign utm_term utm_content fbclid gclid gad_source ref source origin "
+            "mc_cid mc_eid _ga _gl hsCtaTracking mkt_tok"
+        ).split()
+        query = "&".join(f"{name}=1&{name.upper()}=2" for name in names)
+        assert canonicalize(f"https://example.es/a?{query}", "clara").url == "https://example.es/a"
+
+    @pytest.mark.req("CP-03")
+    def test_an_explicit_port_is_kept_with_its_scheme_and_a_default_one_dropped(self) -> None:
+        assert canonicalize("http://example.es:8080/a", "clara").url == "http://example.es:8080/a"
+        assert canonicalize("http://example.es:80/a", "clara").url == "https://example.es/a"
+
+    @pytest.mark.req("CP-04", "CP-05")
+    def test_content_parameters_are_kept_in_place_and_unknown_ones_listed(self) -> None:
+        query = "zeta=1&lang=es&idioma=ca&locale=es&id=1&codigo=2&expediente=3&tipo=a&category=b&seccion=c&alfa="
+        result = canonicalize(f"https://example.es/a?{query}", "clara")
+        assert result.url == f"https://example.es/a?{query}"
+        assert result.review == ["zeta", "alfa"]
+
+    @pytest.mark.req("CP-06")
+    def test_rule_4_fragments_are_noted(self) -> None:
+        result = canonicalize("https://inclusion.gob.es/extranjeria#requisitos", "clara")
+        assert result.url == "https://inclusion.gob.es/extranjeria"
+        assert result.fragment_note == "#requisitos"
+
+    @pytest.mark.req("CP-07")
+    @pytest.mark.parametrize(
+        ("domain", "form"),
+        [
+            ("boe.es", "www.boe.es"),
+            ("sepe.es", "www.sepe.es"),
+            ("seg-social.es", "www.seg-social.es"),
+            ("agenciatributaria.es", "sede.agenciatributaria.gob.es"),
+            ("comunidad.madrid", "www.comunidad.madrid"),
+        ],
+    )
+    def test_rule_5_the_table_of_canonical_hosts(self, domain: str, form: str) -> None:
+        result = canonicalize(f"https://{domain}/a", "clara")
+        assert result.url == f"https://{form}/a"
+        assert ("host-form-unsure" in result.flags) == (domain == "comunidad.madrid")
+        assert canonicalize(f"https://sub.{domain}/a", "clara").url == f"https://sub.{domain}/a"
+
+    @pytest.mark.req("CP-08")
+    def test_rule_6_case(self) -> None:
+        written = "https://SEPE.ES/HomeSepe/Personas"
+        assert canonicalize(written, CLARA.only("CP-08")).url == "https://sepe.es/HomeSepe/Personas"
+
+    @pytest.mark.req("CP-10")
+    @pytest.mark.parametrize(
+        ("written", "canonical"),
+        [
+            ("tramite;jsessionid=ABC123?id=456", "tramite?id=456"),
+            ("tramite;JSESSIONID=A;v=1/b", "tramite;v=1/b"),
+            ("a?PHPSESSID=1&sid=2&session_id=3&ASPSESSIONIDQQ=4&cfid=5&CFTOKEN=6&mySessionKey=7&x=8", "a?x=8"),
+            ("a?obsession2=1&sidebar=2", "a?obsession2=1&sidebar=2"),
+            ("a/..;jsessionid=1/b", "b"),
+        ],
+    )
+    def test_rule_8_session_parameters(self, written: str, canonical: str) -> None:
+        base = "https://sede.example.gob.es/"
+        assert canonicalize(base + written, CLARA.only("CP-10")).url == base + canonical
+
+    @pytest.mark.req("CP-11")
+    def test_rule_9_pagination(self) -> None:
+        result = canonicalize("https://boe.es/buscar?tipo=leyes&p=7", CLARA.only("CP-11"))
+        assert result.url == "https://boe.es/buscar?tipo=leyes"
+        assert result.as_dict()["pagination"] == {"paginated": True, "page_param": "p", "total_pages": None}
+
+    @pytest.mark.req("CP-11")
+    @pytest.mark.parametrize(
+        ("written", "canonical", "flags"),
+        [
+            ("https://e.es/a?page=99999", "https://e.es/a", []),
+            ("https://e.es/a?page=123456", "https://e.es/a?page=123456", []),
+            ("https://e.es/a?pagina=dos", "https://e.es/a?pagina=dos", []),
+            ("https://e.es/?p=4711", "https://e.es/?p=4711", ["post-number-kept"]),
+            ("https://e.es/?p=4711&lang=es", "https://e.es/?lang=es", []),
+        ],
+    )
+    def test_only_page_numbers_are_pagination(self, written: str, canonical: str, flags: list[str]) -> None:
+        result = canonicalize(written, "clara")
+        assert (result.url, result.flags) == (canonical, flags)
+
+    @pytest.mark.req("CP-12")
+    @pytest.mark.parametrize(
+        ("written", "proposed"),
+        [
+            ("https://web.gencat.cat/ca/tramits/tramit-12345", "https://web.gencat.cat/es/tramits/tramit-12345"),
+            ("https://euskadi.eus/tramite/eu/12345", "https://euskadi.eus/tramite/es/12345"),
+            ("https://e.es/a?lang=ca_ES", "https://e.es/a?lang=es"),
+            ("https://ca.example.es/a", "https://es.example.es/a"),
+        ],
+    )
+    def test_rule_10_offline_the_spanish_version_is_proposed_never_assumed(self, written: str, proposed: str) -> None:
+        result = canonicalize(written, "clara")
+        assert result.url == written
+        assert result.as_dict()["lang_variants"] == [{"lang": "es", "url": proposed, "proved": False}]
+        assert "language-unproved" in result.flags
+
+    @pytest.mark.req("CP-12")
+    @pytest.mark.parametrize("path", ["es/a", "cas/a", "castellano/a", "a"])
+    def test_rule_10_spanish_needs_nothing(self, path: str) -> None:
+        result = canonicalize(f"https://web.gencat.cat/{path}", "clara")
+        assert not result.lang_variants
+        assert not result.flags
+
+    @pytest.mark.req("CP-16")
+    def test_the_thirteen_steps_run_in_the_documents_order(self) -> None:
+        steps = canonicalize("HTTP://SEPE.ES/A/;jsessionid=1?utm_source=x&page=2#f", "clara").steps
+        assert [step.rule for step in steps] == [
+            "parse",
+            "upgrade-scheme",
+            "lower-host",
+            "drop-session-params",
+            "drop-params",
+            "drop-fragment",
+            "drop-trailing-slash",
+            "follow-redirects",
+            "map-host",
+            "prefer-language",
+            "strip-pagination",
+            "classify-link",
+            "store",
+        ]
+        changed = {step.rule: (step.before, step.after) for step in steps if step.before != step.after}
+        assert changed["lower-host"] == (
+            "https://SEPE.ES/A/;jsessionid=1?utm_source=x&page=2#f",
+            "https://sepe.es/A/;jsessionid=1?utm_source=x&page=2#f",
+        )
+        assert changed["strip-pagination"] == ("https://www.sepe.es/A?page=2", "https://www.sepe.es/A")
+        assert [s.before for s in steps[1:]] == [s.after for s in steps[:-1]]
+
+    @pytest.mark.req("CP-17")
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "https://www.boe.es/buscar/act.php?id=BOE-A-2023-12345",
+            "https://www.boe.es/diario_boe/txt.php?id=BOE-A-2023-12345",
+            "https://sede.seg-social.gob.es/wps/portal/wss/internet/Trabajadores/PrestacionesPensionesTrabajadores"
+            "/65850d68-0d06-4645-bde7-05374ee42ac7",
+        ],
+    )
+    def test_identifiers_are_left_alone(self, url: str) -> None:
+        assert canonicalize(url, "clara").url == url
+
+    @pytest.mark.req("CP-18")
+    def test_offline_a_shortener_is_flagged(self) -> None:
+        assert "shortener-unresolved" in canonicalize("https://bit.ly/3abc", "clara").flags
+
+    @pytest.mark.req("CP-19")
+    @pytest.mark.parametrize(
+        ("written", "canonical"),
+        [
+            ("https://example.gob.es/tramite con espacios", "https://example.gob.es/tramite%20con%20espacios"),
+            (b"https://example.gob.es/tr\xe1mite", "https://example.gob.es/tr%E1mite"),
+            ("https://example.gob.es/tr\udce1mite", "https://example.gob.es/tr%E1mite"),
+            ("https://example.gob.es/trámite", "https://example.gob.es/tr%C3%A1mite"),
+        ],
+    )
+    def test_broken_encoding_is_repaired(self, written: str | bytes, canonical: str) -> None:
+        assert canonicalize(written, "clara").url == canonical
+
+    @pytest.mark.req("CP-20", "UN-06")
+    def test_the_result_has_the_documents_fields(self) -> None:
+        record = canonicalize("https://sepe.es/a#b", "clara").as_dict()
+        assert list(record) == [
+            "url", "original", "canonical_hash", "policy", "policy_version", "dropped", "review", "fragment_note",
+            "redirect_chain", "lang_variants", "pagination", "link_type", "flags", "warnings",
+        ]  # fmt: skip
+        assert record["original"] == "https://sepe.es/a#b"
+        assert record["redirect_chain"] == []
+        assert record["canonical_hash"] == sha256(b"https://www.sepe.es/a").hexdigest()
+
+
+class TestCurious:
+    """Document 4."""
+
+    @pytest.mark.req("UN-01", "UN-02", "UN-03", "UN-04", "UN-05")
+    @pytest.mark.parametrize(
+        ("written", "canonical"),
+        [
+            ("HTTPS://EXAMPLE.COM", "https://example.com/"),
+            ("http://example.com:80/", "http://example.com/"),
+            ("https://example.com:443/a#x", "https://example.com/a"),
+            ("https://example.com//a///b//", "https://example.com/a/b"),
+            ("https://example.com/?", "https://example.com/"),
+            ("https://example.com/a?b&a&&b=&a=2&a=10&a!=1", "https://example.com/a?a&a=10&a=2&a!=1&b&b="),
+            ("https://example.com/?B=1&a=2", "https://example.com/?B=1&a=2"),
+        ],
+    )
+    def test_the_seven_steps(self, written: str, canonical: str) -> None:
+        assert canonicalize(written, "curious").url == canonical
+
+    @pytest.mark.req("UN-04")
+    def test_the_ten_patterns_are_dropped_without_regard_to_case(self) -> None:
+        names = "utm_anything GCLID fbclid mc_cid mc_eid ref ref_src cmpid icid OCID".split()
+        result = canonicalize("https://example.com/a?keep=1&" + "&".join(f"{n}=x" for n in names), "curious")
+        assert result.url == "https://example.com/a?keep=1"
+        assert [d.name for d in result.dropped] == names
+        assert all(d.reason.startswith("tracking parameter") for d in result.dropped)
+
+    @pytest.mark.req("UN-06")
+    def test_the_hash_is_that_of_the_normalized_url(self) -> None:
+        assert canonicalize("https://example.com/a/", "curious").canonical_hash == (
+            sha256(b"https://example.com/a").hexdigest()
+        )
+
+    @pytest.mark.req("UN-07")
+    def test_the_documents_overrides_file(self) -> None:
+        data = {
+            "overrides": [
+                {
+                    "match": {"host": "example.com"},
+                    "drop_query_params": ["src", "partner"],
+                    "rewrite_rules": [{"from_prefix": "https://example.com/amp/", "to_prefix": "https://example.com/"}],
+                }
+            ]
+        }
+        policy = load("curious").with_overrides(override_files.from_data(data))
+        assert canonicalize("https://Example.com/amp/story/?SRC=x&id=1", policy).url == "https://example.com/story?id=1"
+        assert canonicalize("https://www.example.com/amp/story?src=x", policy).url == (
+            "https://www.example.com/amp/story?src=x"
+        )

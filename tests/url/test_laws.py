@@ -1,0 +1,114 @@
+"""What holds for every URL, under every policy."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bench.urls import realistic
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from spaniel.errors import SpanielError
+from spaniel.url import Canonical, canonicalize, load, parse
+from spaniel.url.policy import shipped
+from tests.url.strategies import anything, urls
+
+ROOT = Path(__file__).resolve().parents[2]
+POLICIES = shipped()
+policies = st.sampled_from(POLICIES)
+
+
+def canonical(raw: str, policy: str) -> Canonical:
+    try:
+        return canonicalize(raw, policy)
+    except SpanielError:
+        assume(False)
+        raise
+
+
+@pytest.mark.req("UN-08", "FG-12", "D2-16")
+@given(urls, policies)
+@example("https://h.example/..;jsessionid=1/..;sid=2/b", "clara")
+@example("https://boe.es/?page=2", "clara")
+@example("https://h.example/%%34%31", "exact")
+@example("https://h.example//", "ingest")
+def test_canonical_is_a_fixed_point(raw: str, policy: str) -> None:
+    once = canonical(raw, policy).url
+    assert canonicalize(once, policy).url == once
+
+
+@given(urls, policies)
+def test_the_canonical_url_is_one_that_the_parser_leaves_alone(raw: str, policy: str) -> None:
+    result = canonical(raw, policy).url
+    assert parse(result).href in (result, f"{result}/")  # the latter where a bare root is text (CP-02)
+
+
+@pytest.mark.req("CP-16")
+@given(urls, policies)
+def test_the_explained_run_and_the_compiled_run_agree(raw: str, policy: str) -> None:
+    quick = canonical(raw, policy)
+    slow = load(policy).explain(raw)
+    assert (quick.url, quick.original) == (slow.url, slow.original)
+    assert quick.as_dict() == slow.as_dict()
+    assert slow.steps[-1].after == quick.url
+
+
+@given(st.sampled_from(realistic(5000, seed=7)), policies)
+def test_they_agree_on_realistic_urls_too(raw: str, policy: str) -> None:
+    assert canonicalize(raw, policy).url == load(policy).explain(raw).url
+
+
+@pytest.mark.req("FR-WF-NORM-01", "FR-WF-NORM-05")
+@given(urls)
+def test_exact_never_changes_the_origin_or_the_query(raw: str) -> None:
+    result = parse(canonical(raw, "exact").url)
+    written = parse(raw)
+    assert result.origin == written.origin
+    assert result.query == written.query
+    assert result.fragment is None
+
+
+@given(anything, policies)
+def test_only_spaniel_errors_are_raised(raw: str, policy: str) -> None:
+    for run in (load(policy).apply, load(policy).explain):
+        try:
+            run(raw).as_dict()
+        except SpanielError as error:
+            error.as_json().encode()
+
+
+@pytest.mark.req("D2-15", "FG-03")
+@given(urls.map(lambda url: url.replace("://", "://user:pw@", 1)), policies)
+def test_credentials_are_in_nothing_that_comes_out(raw: str, policy: str) -> None:
+    result = canonical(raw, policy)
+    assert "user:pw" not in repr(result.as_dict())
+    assert result.warnings
+
+
+@given(urls, policies)
+def test_a_result_survives_a_process_boundary(raw: str, policy: str) -> None:
+    result = canonical(raw, policy)
+    assert pickle.loads(pickle.dumps(result)).as_dict() == result.as_dict()  # noqa: S301
+
+
+@pytest.mark.req("UN-08", "T-WF-DET-02")
+def test_every_process_and_hash_seed_gives_the_same() -> None:
+    script = (
+        "from bench.urls import realistic\nfrom spaniel import canonicalize\n"
+        "from hashlib import sha256\nimport json\n"
+        f"out = [canonicalize(u, p).as_dict() for u in realistic(400, seed=3) for p in {POLICIES!r}]\n"
+        "print(sha256(json.dumps(out).encode()).hexdigest())"
+    )
+    digests = set()
+    for seed in ("0", "1", "4242"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+        )
+        digests.add(done.stdout)
+    assert len(digests) == 1
