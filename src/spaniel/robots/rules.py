@@ -20,9 +20,9 @@ _KINDS = {
     b"sitemap": _SITEMAP,
 }
 # Keys are found in any case (§2.2); these are found at once, because nearly every line is written so.
-_USUAL = {b"": _OTHER, **_KINDS, **{key.title(): kind for key, kind in _KINDS.items()}, b"User-agent": _AGENT}
+_USUAL = {form(key): kind for key, kind in _KINDS.items() for form in (bytes.lower, bytes.title, bytes.capitalize)}
 
-# A product token is letters, `_` and `-` (§2.2.1). Digits and dots are read too, or `W3C-checklink` would become a group
+# A product token is letters, `_` and `-` (§2.2.1). Digits and dots are read too, or `W3C-checklink` would be a group
 # for `W`, which is contained in many a name (FR-WF-08e). A version (`Foo/2.1`) or a second word ends it.
 _TOKEN = re.compile(rb"[A-Za-z0-9_.-]+")
 
@@ -99,7 +99,7 @@ class Robots:
 
     def _choose(self, agent: str) -> str | None:
         """D2-13: the group of our very token, else of the longest token contained in it (FR-WF-08e), else of `*`."""
-        ours = re.split("[/ ]", agent, maxsplit=1)[0].lower()
+        ours = agent.partition("/")[0].partition(" ")[0].lower()
         if ours in self._blocks:
             return ours
         contained = [token for token in self._blocks if token in ours]
@@ -119,8 +119,10 @@ def parse(body: bytes) -> Robots:
     block = _Block([], [], [])  # what stands before any user-agent line is said to nobody
     naming = False
     for number, line in enumerate(_readable(body).splitlines(), 1):
+        if not line:
+            continue
         key, colon, value = line.partition(b":")
-        kind = _USUAL.get(key) if colon or not line else None
+        kind = _USUAL.get(key) if colon else None
         if kind is None:
             kind, value = _unusual(line)
         if kind == _OTHER:
@@ -168,7 +170,7 @@ def _unusual(line: bytes) -> tuple[int, bytes]:
 
 
 def _name(named: dict[str, list[_Block]], value: bytes, block: _Block) -> None:
-    """Let a block speak to the agent of a user-agent line. To a line that names none it is said all the same: to nobody."""
+    """Let a block speak to the agent of a user-agent line; if the line names none, nobody is spoken to."""
     found = _TOKEN.match(value)
     token = found[0].decode().lower() if found else "*" if value.split()[:1] == [b"*"] else ""
     if token:
