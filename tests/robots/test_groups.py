@@ -35,6 +35,7 @@ SOME = lines(
         ("my-webfetch/2", "webfetch"),
         ("webby/2", "web"),
         ("curl/8 webfetch", "*"),  # only the first token is ours
+        ("curl webfetch/8", "*"),
         ("we", "*"),  # contained in a group's token is not enough
         ("", "*"),
         ("*", "*"),

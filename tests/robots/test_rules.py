@@ -203,6 +203,11 @@ def test_of_several_crawl_delays_the_gentlest_counts() -> None:
     assert parse(body).decide(OURS, "/").crawl_delay == 5
 
 
+def test_a_group_that_names_an_agent_twice_speaks_once() -> None:
+    body = lines("User-agent: *", "User-agent: *", "Content-Signal: search=yes", "Disallow: /")
+    assert parse(body).decide(OURS, "/").content_signal == "search=yes"
+
+
 def test_sitemaps_belong_to_the_whole_file() -> None:
     body = lines("Sitemap: https://example.com/a.xml", "User-agent: x", "Disallow: /", "SITEMAP:/b.xml # more")
     assert parse(body).sitemaps == ("https://example.com/a.xml", "/b.xml")
