@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # What each command does; its module is cli/<command>.py with `parser()` and `main(args) -> exit code`.
 COMMANDS = {
     "canon": "canonicalize URLs under a policy, and explain it",
+    "may-i": "ask a site's robots.txt about a URL",
     "demo": "a short tour on packaged examples",
 }
 INTERRUPTED = 130  # what a shell expects of a program ended by Ctrl-C
@@ -53,7 +54,7 @@ def main(argv: Sequence[str]) -> int:
         return 2
     from importlib import import_module
 
-    command = import_module(f"spaniel.cli.{name}")
+    command = import_module(f"spaniel.cli.{name.replace('-', '_')}")
     code: int = command.main(command.parser().parse_args(rest))
     return code
 

@@ -132,7 +132,9 @@ class Policy:
     def _read(self, raw: str | bytes) -> tuple[str, Written]:
         from spaniel.url.parsing import has_scheme, judge, tidy  # most URLs need none of it, nor its patterns
 
-        text = tidy(_escape_bytes(raw) if self._repair_bytes else raw, self._max_length)
+        text = tidy(
+            _escape_bytes(raw) if self._repair_bytes and isinstance(raw, str | bytes) else raw, self._max_length
+        )
         if self._assume_scheme and not has_scheme(text):
             text = f"{self._assume_scheme}://{text.removeprefix('//')}"
         written = judge(text)

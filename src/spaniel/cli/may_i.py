@@ -1,0 +1,105 @@
+"""`spaniel may-i URL`: does robots.txt allow it, and which line says so?"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from typing import TYPE_CHECKING
+
+from spaniel.cli.options import add_log_options, configure_logs
+from spaniel.errors import TABLE, Code, SpanielError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spaniel.app.rooms import Rooms
+    from spaniel.net.http import Page
+    from spaniel.robots.rules import Decision
+    from spaniel.url.value import Url
+
+SECONDS = 20.0
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(
+        prog="spaniel may-i",
+        description="Ask a site's robots.txt about a URL. Where it allows it, the page's own headers are asked too.",
+        epilog="Exit code: 0 it may be fetched, 3 it may not, another one if nobody could be asked.",
+    )
+    p.add_argument("url", metavar="URL")
+    p.add_argument("--agent", default="forge-webfetch/1.0", metavar="A", help="the user agent (forge-webfetch/1.0)")
+    p.add_argument("--json", action="store_true", help="a JSON object")
+    add_log_options(p)
+    return p
+
+
+def main(args: argparse.Namespace) -> int:
+    from spaniel.app.rooms import open_rooms
+    from spaniel.net.http import HttpSettings
+    from spaniel.robots.gate import RobotsSettings
+
+    configure_logs(args)
+
+    async def go() -> int:
+        http, robots = HttpSettings(user_agent=args.agent), RobotsSettings(user_agent=args.agent)
+        async with open_rooms(http=http, robots=robots) as rooms:
+            return await ask(args, rooms)
+
+    return asyncio.run(go())
+
+
+async def ask(args: argparse.Namespace, rooms: Rooms) -> int:
+    """Ask and print; apart from `main`, so that it can be tried with rooms that may look at loopback."""
+    from spaniel.net.deadline import Deadline
+    from spaniel.url.parsing import parse
+
+    url = parse(args.url)
+    deadline = Deadline(SECONDS)
+    target = await rooms.guard.vet(url, deadline)
+    decision = (await rooms.robots.ask(url, target, deadline)).decision
+    page = None
+    if decision is not None and decision.allowed:
+        try:
+            page = await rooms.http.get(url, target, deadline, 0, cut=True)
+        except SpanielError:
+            page = None  # robots.txt has answered; the page's own word would have been a plus
+    facts = dict(_facts(url, decision, page))
+    if args.json:
+        import json
+
+        print(json.dumps(facts, ensure_ascii=False))
+    else:
+        _tell(facts)
+    return 0 if facts["allowed"] else TABLE[Code.ROBOTS_DISALLOWED].exit
+
+
+def _facts(url: Url, decision: Decision | None, page: Page | None) -> Iterator[tuple[str, object]]:
+    yield "url", url.href
+    yield "robots_txt", f"{url.origin}/robots.txt"
+    yield "allowed", decision is None or decision.allowed
+    if decision is not None:
+        yield "group", decision.group
+        yield "line", decision.rule and decision.rule.line
+        yield "rule", decision.rule and shown(decision.rule.text)
+        if decision.crawl_delay is not None:
+            yield "crawl_delay", decision.crawl_delay
+        if decision.content_signal is not None:
+            yield "content_signal", shown(decision.content_signal)
+    if page is not None:
+        for header in ("x-robots-tag", "content-signal"):
+            if header in page.headers:
+                yield header.replace("-", "_"), shown(page.headers[header])
+
+
+def _tell(facts: dict[str, object]) -> None:
+    print("yes" if facts["allowed"] else "no", facts["url"])
+    if facts.get("rule"):
+        print(f"  {facts['robots_txt']}, line {facts['line']}: {facts['rule']} (group '{facts['group']}')")
+    else:
+        group = facts.get("group")
+        print(
+            f"  {facts['robots_txt']}: " + (f"no rule of group '{group}' speaks of it" if group else "no group is ours")
+        )
+    for name in ("crawl_delay", "content_signal", "x_robots_tag"):
+        if name in facts:
+            print(f"  {name.replace('_', '-')}: {facts[name]}")

@@ -1,0 +1,83 @@
+"""What an address is: name it first, by a table (ranges.toml), judge it afterwards.
+
+Python's `ipaddress.is_global` calls multicast and several reserved ranges global, so it is no policy; only its parsing
+and arithmetic are used here.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_network
+from pathlib import Path
+from typing import NamedTuple
+
+Address = IPv4Address | IPv6Address
+
+TOGGLES = ("block_private_ips", "block_loopback", "block_link_local", "block_reserved")
+INHERIT = "inherit"
+
+
+class Range(NamedTuple):
+    """A row of the table."""
+
+    cidr: str
+    what: str
+    toggle: str
+
+
+OUTSIDE = Range("::/0", "not global unicast (outside 2000::/3)", "block_reserved")
+_GLOBAL_UNICAST = 0b001  # the first three bits of 2000::/3
+
+
+class _Row(NamedTuple):
+    first: int
+    last: int
+    range: Range
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[int, list[_Row]]:
+    """The rows of each IP version, most specific first."""
+    data = tomllib.loads((Path(__file__).parent / "ranges.toml").read_text(encoding="utf-8"))
+    rows: dict[int, list[tuple[int, _Row]]] = {4: [], 6: []}
+    for row in data["range"]:
+        net = ip_network(row["cidr"])  # strict: a typo that sets host bits does not load
+        if row["toggle"] not in (*TOGGLES, INHERIT):
+            raise ValueError(f"ranges.toml: unknown toggle {row['toggle']!r}")
+        known = Range(row["cidr"], row["what"], row["toggle"])
+        ends = int(net.network_address), int(net.broadcast_address)
+        rows[net.version].append((net.prefixlen, _Row(*ends, known)))
+    return {v: [row for _, row in sorted(found, key=lambda r: -r[0])] for v, found in rows.items()}
+
+
+def name_address(address: Address) -> Range | None:
+    """The special range that an address lies in; None where it is public."""
+    value = int(address)
+    for first, last, found in _table()[address.version]:
+        if first <= value <= last:
+            return found
+    if address.version == 6 and value >> 125 != _GLOBAL_UNICAST:
+        return OUTSIDE
+    return None
+
+
+def carried_ipv4(address: Address) -> IPv4Address | None:
+    """The IPv4 address inside an IPv6 one, where the form is known (RFC 4291, 6052, 3056, 5214)."""
+    if isinstance(address, IPv4Address):
+        return None
+    value = int(address)
+    if value >> 112 == 0x2002:  # 6to4
+        return IPv4Address((value >> 80) & 0xFFFFFFFF)
+    if value >> 32 in (0xFFFF, 0x64FF9B << 64) or (value >> 32) & 0xFDFFFFFF == 0x5EFE:  # mapped, NAT64, ISATAP
+        return IPv4Address(value & 0xFFFFFFFF)
+    return None
+
+
+def blocked(address: Address, off: frozenset[str] = frozenset()) -> Range | None:
+    """The range for which an address is blocked, with some toggles off; None where it may be dialled."""
+    named = name_address(address)
+    if named is not None and named.toggle != INHERIT:
+        return None if named.toggle in off else named
+    inner = carried_ipv4(address)
+    return blocked(inner, off) if inner is not None else None

@@ -1,0 +1,56 @@
+"""One wall-clock deadline for everything that a fetch does."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class Deadline:
+    """A moment on the loop's clock, and the phase that is under way, for whoever is stopped by it."""
+
+    __slots__ = ("at", "phase", "seconds")
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.at = asyncio.get_running_loop().time() + seconds
+        self.phase = "start"
+
+    def left(self) -> float:
+        return self.at - asyncio.get_running_loop().time()
+
+    def within(self, seconds: float) -> Deadline:
+        """A shorter one, for a part that may not use up the whole."""
+        return Deadline(max(0.0, min(seconds, self.left())))
+
+    def missed(self) -> SpanielError:
+        return SpanielError(Code.TIMEOUT, timeout_ms=round(self.seconds * 1000), phase=self.phase)
+
+    def guarding(self, phase: str) -> _Guarding:
+        """Whatever is awaited inside ends at the deadline, as the SRD's `timeout`."""
+        self.phase = phase
+        return _Guarding(self)
+
+
+class _Guarding:
+    __slots__ = ("_deadline", "_timeout")
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+        self._timeout = asyncio.timeout_at(deadline.at)
+
+    async def __aenter__(self) -> None:
+        await self._timeout.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            await self._timeout.__aexit__(kind, error, trace)
+        except TimeoutError:
+            raise self._deadline.missed() from None

@@ -1,0 +1,120 @@
+"""The guard: no connection without a `Target`, and no `Target` but from here (FR-WF-05, FR-WF-06)."""
+
+from __future__ import annotations
+
+import logging
+from ipaddress import IPv4Address, IPv6Address
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from spaniel.errors import Code, SpanielError
+from spaniel.net.addresses import TOGGLES, Address, blocked
+from spaniel.net.resolver import MOST_ADDRESSES, failed
+from spaniel.url.hosts import is_ipv4
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spaniel.net.deadline import Deadline
+    from spaniel.net.resolver import Resolver
+    from spaniel.url.value import Url
+
+log = logging.getLogger("spaniel.net")
+
+DEFAULT_PORTS = (80, 443)
+
+
+class Security(NamedTuple):
+    """The SRD's `[tools.webfetch.security]`."""
+
+    block_private_ips: bool = True
+    block_loopback: bool = True
+    block_link_local: bool = True
+    block_reserved: bool = True
+    allowed_ports: tuple[int, ...] = DEFAULT_PORTS
+    allow_insecure_overrides: bool = False
+
+
+class SsrfValidator(Protocol):
+    """What judges addresses (FR-WF-06b); tests may put their own in its place."""
+
+    def validate_ip(self, ip: Address) -> None:
+        """Raises `ssrf_blocked`."""
+
+    async def resolve_and_validate(self, host: str) -> Sequence[Address]:
+        """All addresses of a host, each of which passed."""
+
+
+_SEAL = object()
+
+
+class Target:
+    """Proof that a host was resolved once and every one of its addresses passed. Only a guard can make one."""
+
+    __slots__ = ("addresses", "host", "port")
+
+    def __init__(self, host: str, port: int, addresses: Sequence[Address], seal: object = None) -> None:
+        if seal is not _SEAL:
+            raise TypeError("a Target comes from Guard.vet; nothing else has judged the address")
+        self.host = host
+        self.port = port
+        self.addresses = tuple(addresses)
+
+    def __repr__(self) -> str:
+        return f"Target({self.host}:{self.port} at {', '.join(map(str, self.addresses))})"
+
+
+class Guard:
+    """Judges ports, literal addresses, and every address that a name resolves to."""
+
+    def __init__(self, resolver: Resolver, security: Security | None = None) -> None:
+        security = security or Security()
+        self._resolver = resolver
+        self._ports = security.allowed_ports or DEFAULT_PORTS
+        self._off = frozenset(toggle for toggle in TOGGLES if not getattr(security, toggle))
+        if self._off:
+            names = ", ".join(t for t in TOGGLES if t in self._off)
+            if not security.allow_insecure_overrides:
+                raise SpanielError(
+                    Code.BAD_ARGS,
+                    field=f"tools.webfetch.security: {names}",
+                    reason="switching a block off needs allow_insecure_overrides = true",
+                )
+            log.warning("SSRF protection disabled for: %s", names)
+
+    def validate_ip(self, ip: Address) -> None:
+        if found := blocked(ip, self._off):
+            raise SpanielError(
+                Code.SSRF_BLOCKED, blocked_ip=str(ip), cidr=found.cidr, toggle=found.toggle, what=found.what
+            )
+
+    async def resolve_and_validate(self, host: str) -> Sequence[Address]:
+        literal = literal_address(host)
+        addresses = [literal] if literal else await self._resolver.resolve(host)
+        if not addresses:
+            raise failed(host, "it has no address")
+        if len(addresses) > MOST_ADDRESSES:
+            raise failed(host, f"more than {MOST_ADDRESSES} addresses")
+        for address in addresses:  # one bad answer spoils them all: which one would be dialled is not ours to say
+            self.validate_ip(address)
+        return addresses
+
+    def check_form(self, url: Url) -> None:
+        """What needs no resolver: the port, and a literal address (D2-04)."""
+        if literal := literal_address(url.host):
+            self.validate_ip(literal)
+        if url.effective_port not in self._ports:
+            raise SpanielError(Code.PORT_BLOCKED, port=url.effective_port, allowed_ports=list(self._ports))
+
+    async def vet(self, url: Url, deadline: Deadline) -> Target:
+        """Resolve once, judge every answer; whoever dials, dials one of these."""
+        self.check_form(url)
+        async with deadline.guarding("dns"):
+            addresses = await self.resolve_and_validate(url.host)
+        return Target(url.host, url.effective_port, addresses, _SEAL)
+
+
+def literal_address(host: str) -> Address | None:
+    """The address that a URL's host is, if it is one."""
+    if host.startswith("["):
+        return IPv6Address(host[1:-1])
+    return IPv4Address(host) if is_ipv4(host) else None

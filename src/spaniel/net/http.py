@@ -1,0 +1,138 @@
+"""One HTTP hop, to a `Target` and nowhere else. Redirects are the caller's to follow, guarded again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.errors import Code, SpanielError
+from spaniel.net.encodings import decode, decoders
+from spaniel.net.foreign import FOREIGN, translated
+from spaniel.net.pool import Pool
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import aiohttp
+
+    from spaniel.net.deadline import Deadline
+    from spaniel.net.guard import Target
+    from spaniel.net.proxy import Proxies
+    from spaniel.url.value import Url
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})  # FR-WF-07a
+BODILESS = frozenset({204, 205, 206})  # 2xx without a body that could be the page
+
+
+class HttpSettings(NamedTuple):
+    """How requests look and what they may bring."""
+
+    user_agent: str = "forge-webfetch/1.0"
+    accept: str = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
+    accept_encoding: str = "gzip, deflate, br"  # zstd is understood, but the SRD's header does not ask for it
+    accept_language: str = ""
+    max_download_bytes: int = 5 * 1024 * 1024
+    ca_file: str = ""  # trusted besides the system's own
+
+    def headers(self) -> dict[str, str]:
+        sent = {"User-Agent": self.user_agent, "Accept": self.accept, "Accept-Encoding": self.accept_encoding}
+        return sent | ({"Accept-Language": self.accept_language} if self.accept_language else {})
+
+
+class Page(NamedTuple):
+    """What came over the wire; the body is decoded, and there only for a success."""
+
+    url: Url
+    status: int
+    reason: str
+    headers: Mapping[str, str]  # names in lower case; a repeated one is joined with ", "
+    body: bytes
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status <= 299 and self.status not in BODILESS
+
+    @property
+    def location(self) -> str | None:
+        """Where a redirect leads; None for every other answer."""
+        return self.headers.get("location") if self.status in REDIRECTS else None
+
+
+class Http:
+    """A client that makes one hop at a time. Close it, or use it as a context manager."""
+
+    def __init__(self, settings: HttpSettings | None = None, proxies: Proxies | None = None) -> None:
+        self.settings = settings or HttpSettings()
+        self._pool = Pool(self.settings.headers(), self.settings.ca_file, proxies)
+
+    async def get(
+        self,
+        url: Url,
+        target: Target,
+        deadline: Deadline,
+        cap: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        cut: bool = False,
+    ) -> Page:
+        """GET `url` from one of the target's addresses. With `cut`, a body over the cap is cut instead of refused."""
+        cap = self.settings.max_download_bytes if cap is None else cap
+        async with deadline.guarding("connect"):
+            try:
+                async with self._pool.request(url, target, deadline, headers) as response:
+                    deadline.phase = "body"
+                    return await _page(url, response, cap, cut)
+            except FOREIGN as error:
+                raise translated(error) from None
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    async def __aenter__(self) -> Http:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+async def _page(url: Url, response: aiohttp.ClientResponse, cap: int, cut: bool) -> Page:
+    headers: dict[str, str] = {}
+    for header, value in response.headers.items():
+        name = header.lower()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    page = Page(url, response.status, response.reason or "", headers, b"")
+    if len(response.headers.getall("Location", ())) > 1:
+        raise SpanielError(Code.NETWORK, error="two Location headers", status=page.status)
+    if not page.ok:
+        return page
+    if not cut:
+        _refuse_announced(headers.get("content-length"), cap)
+    return page._replace(body=await _body(response, headers.get("content-encoding", ""), cap, cut))
+
+
+def _refuse_announced(length: str | None, cap: int) -> None:
+    """A body that says it is too large is not even begun."""
+    if length is None:
+        return
+    if not (length.isascii() and length.isdigit()):
+        raise SpanielError(Code.NETWORK, error=f"bad Content-Length '{length}'")
+    if int(length) > cap:
+        raise SpanielError(Code.RESPONSE_TOO_LARGE, size=int(length), max_bytes=cap)
+
+
+async def _body(response: aiohttp.ClientResponse, encoding: str, cap: int, cut: bool) -> bytes:
+    """The decoded body, counted as it comes."""
+    chain = decoders(encoding)
+    parts: list[bytes] = []
+    size = 0
+    async for data in response.content.iter_any():
+        for piece in decode(data, chain):
+            parts.append(piece)
+            size += len(piece)
+            if size > cap:
+                response.close()  # not to be drained, not to be used again
+                if cut:
+                    return b"".join(parts)[:cap]
+                raise SpanielError(Code.RESPONSE_TOO_LARGE, size=size, max_bytes=cap)
+    for decoder in chain:
+        decoder.close()
+    return b"".join(parts)

@@ -1,0 +1,172 @@
+"""Connections, kept apart: each pinned target has a pool that can dial nothing else.
+
+A connection is reused only for the same scheme, name, port and judged addresses; so neither another name on the same
+address nor a new answer for the same name ever meets an old connection.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections import OrderedDict
+from contextlib import asynccontextmanager
+from ipaddress import ip_address
+from socket import socket
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from spaniel.net.deadline import Deadline
+    from spaniel.net.guard import Target
+    from spaniel.net.proxy import Proxies
+    from spaniel.url.value import Url
+
+MOST_POOLS = 512
+MOST_HEADERS = 256
+LONGEST_LINE = 1 << 16
+KEEP_ALIVE_SECONDS = 15.0
+
+Key = tuple[object, ...]
+
+
+class _Pinned(AbstractResolver):
+    """A resolver that knows one name."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    async def resolve(self, host: str, port: int = 0, _family: int = 0) -> list[ResolveResult]:
+        if host != self._target.host:
+            raise OSError(f"{host} is not the host that was vetted")
+        return [
+            ResolveResult(hostname=host, host=str(ip), port=port, family=10 if ip.version == 6 else 2, proto=0, flags=0)
+            for ip in self._target.addresses
+        ]
+
+    async def close(self) -> None:
+        pass
+
+
+class _Entry:
+    __slots__ = ("busy", "session")
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self.session = session
+        self.busy = 0
+
+
+class Pool:
+    """The sessions of all targets, the least recently used idle ones closed."""
+
+    def __init__(self, headers: Mapping[str, str], ca_file: str, proxies: Proxies | None) -> None:
+        self._headers = dict(headers)
+        self._ca_file = ca_file
+        self._proxies = proxies
+        self._tls: ssl.SSLContext | None = None
+        self._entries: OrderedDict[Key, _Entry] = OrderedDict()
+
+    @asynccontextmanager
+    async def request(
+        self, url: Url, target: Target, deadline: Deadline, headers: Mapping[str, str] | None
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """The answer to a GET; leaving the block early closes its connection."""
+        if (target.host, target.port) != (url.host, url.effective_port):
+            raise SpanielError(Code.INTERNAL, error=f"{target!r} is not the target of {url.redacted}")
+        proxy = self._proxies.choose(url) if self._proxies else None
+        entry = await self._entry(url.scheme, target, proxy)
+        where, options = proxy.ask(url, target) if proxy else (URL(url.href.partition("#")[0], encoded=True), {})
+        options["headers"] = {**options.get("headers", {}), **(headers or {})}
+        entry.busy += 1
+        try:
+            async with entry.session.get(
+                where, allow_redirects=False, trace_request_ctx=deadline, **options
+            ) as response:
+                yield response
+        finally:
+            entry.busy -= 1
+
+    async def _entry(self, scheme: str, target: Target, proxy: object) -> _Entry:
+        key: Key = (scheme, target.host, target.port, frozenset(target.addresses), proxy)
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = _Entry(self._session(target, pinned=proxy is None))
+            await self._evict()
+        else:
+            self._entries.move_to_end(key)
+        return entry
+
+    def _session(self, target: Target, *, pinned: bool) -> aiohttp.ClientSession:
+        self._tls = self._tls or _tls_context(self._ca_file)
+        only = {"resolver": _Pinned(target), "socket_factory": _socket_for(target)} if pinned else {}
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                ssl=self._tls, use_dns_cache=False, keepalive_timeout=KEEP_ALIVE_SECONDS, **only
+            ),
+            headers=self._headers,
+            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
+            cookie_jar=aiohttp.DummyCookieJar(),  # FR-WF-07d
+            auto_decompress=False,
+            timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
+            max_line_size=LONGEST_LINE,
+            max_field_size=LONGEST_LINE,
+            max_headers=MOST_HEADERS,
+            trace_configs=[_TRACE],
+        )
+
+    async def _evict(self) -> None:
+        if len(self._entries) <= MOST_POOLS:
+            return
+        for key, entry in list(self._entries.items()):
+            if not entry.busy:
+                del self._entries[key]
+                await entry.session.close()
+                return
+
+    async def close(self) -> None:
+        entries, self._entries = self._entries, OrderedDict()
+        for entry in entries.values():
+            await entry.session.close()
+
+
+def _tls_context(ca_file: str) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if ca_file:
+        try:
+            context.load_verify_locations(ca_file)
+        except (OSError, ssl.SSLError) as error:
+            raise SpanielError(Code.BAD_ARGS, field="ca_file", reason=f"{ca_file}: {error}") from None
+    return context
+
+
+def _socket_for(target: Target) -> Any:
+    """Sockets to the target's addresses alone: the last look at what is really dialled (FR-WF-06a)."""
+    judged = frozenset(target.addresses)
+
+    def make(info: tuple[Any, ...]) -> socket:
+        family, kind, protocol, _, address = info
+        if ip_address(str(address[0]).partition("%")[0]) not in judged:
+            raise SpanielError(Code.SSRF_BLOCKED, blocked_ip=str(address[0]), cidr="unvetted", toggle="none")
+        return socket(family, kind, protocol)
+
+    return make
+
+
+def _tracing() -> aiohttp.TraceConfig:
+    """Moves a deadline's phase on once the request is out, so that a timeout tells where it struck."""
+    trace = aiohttp.TraceConfig()
+
+    async def sent(_session: object, context: Any, _params: object) -> None:
+        context.trace_request_ctx.phase = "headers"
+
+    trace.on_request_headers_sent.append(sent)
+    trace.freeze()
+    return trace
+
+
+_TRACE = _tracing()

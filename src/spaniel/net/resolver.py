@@ -1,0 +1,85 @@
+"""Names to addresses: one question, one answer, within a time of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Protocol
+
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spaniel.net.addresses import Address
+
+SECONDS = 5.0
+MOST_ADDRESSES = 64  # no honest name has more; a thousand is somebody playing
+AT_ONCE = 64
+
+
+class Resolver(Protocol):
+    """Answers with every address of a name, or raises `dns_failed`."""
+
+    async def resolve(self, host: str) -> Sequence[Address]: ...
+
+
+class SystemResolver:
+    """The system's own resolver, hosts file and all.
+
+    Each lookup has a daemon thread of its own: a name server that never answers can hold up neither the other lookups
+    nor, as threads of an executor would, the end of the process.
+    """
+
+    def __init__(self, seconds: float = SECONDS, at_once: int = AT_ONCE) -> None:
+        self._seconds = seconds
+        self._places = asyncio.Semaphore(at_once)
+
+    async def resolve(self, host: str) -> Sequence[Address]:
+        try:
+            async with asyncio.timeout(self._seconds), self._places:
+                return await _look_up(host)
+        except TimeoutError:
+            raise failed(host, f"no answer within {self._seconds:g} s") from None
+
+
+async def _look_up(host: str) -> Sequence[Address]:
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[Sequence[Address]] = loop.create_future()
+
+    def ask() -> None:
+        try:
+            found = _addresses(host)
+        except SpanielError as error:
+            outcome: Sequence[Address] | SpanielError = error
+        else:
+            outcome = found
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, outcome)
+
+    def settle(outcome: Sequence[Address] | SpanielError) -> None:
+        if answer.done():  # nobody waits any more
+            return
+        if isinstance(outcome, SpanielError):
+            answer.set_exception(outcome)
+        else:
+            answer.set_result(outcome)
+
+    threading.Thread(target=ask, name=f"resolve {host}", daemon=True).start()
+    return await answer
+
+
+def _addresses(host: str) -> Sequence[Address]:
+    try:
+        infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise failed(host, getattr(error, "strerror", None) or str(error)) from None
+    # An IPv6 answer may carry a scope ("fe80::1%eth0"); it is link-local then, and judged as such.
+    found = dict.fromkeys(ip_address(str(info[4][0]).partition("%")[0]) for info in infos)
+    return tuple(found)
+
+
+def failed(host: str, error: str) -> SpanielError:
+    return SpanielError(Code.DNS_FAILED, host=host, error=error)

@@ -1,0 +1,1 @@
+"""One fetch, from URL to answer."""

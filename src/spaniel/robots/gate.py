@@ -1,0 +1,160 @@
+"""May I? robots.txt of every origin: fetched through the same door, kept, and asked before each request."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.errors import Code, SpanielError
+from spaniel.net.deadline import Deadline
+from spaniel.robots.rules import LIMIT, Decision, Robots, parse
+from spaniel.url.parsing import parse as parse_url
+from spaniel.url.value import Url
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spaniel.net.guard import Guard, Target
+    from spaniel.net.http import Http, Page
+
+FAIL_OPEN_NOTE = "robots_unavailable_fail_open"
+SECONDS = 5.0  # of a fetch's time (D2-13)
+MOST_REDIRECTS = 5
+FAILURE_SECONDS = 5.0  # a failure is remembered this long, so that a thousand waiting fetches do not all try again
+MOST_BYTES = 64 << 20  # of robots.txt files in memory, whatever their number
+LONG_MATCH = 1 << 27  # octets of file × path from which on a decision leaves the event loop alone
+
+
+class RobotsSettings(NamedTuple):
+    """The SRD's `[tools.webfetch.robots]` and what belongs to it."""
+
+    user_agent: str = "forge-webfetch/1.0"
+    fail_open: bool = False
+    cache_entries: int = 1024
+    cache_ttl_hours: float = 24
+
+
+class _Kept(NamedTuple):
+    robots: Robots | None
+    failure: str
+    expires: float
+    size: int
+
+
+class Verdict(NamedTuple):
+    """What was decided about a URL; `note` says when nobody could be asked."""
+
+    decision: Decision | None
+    note: str | None
+
+
+class RobotsGate:
+    """Asks robots.txt before a request, one flight per origin however many wait for it (FR-WF-08)."""
+
+    def __init__(
+        self,
+        http: Http,
+        guard: Guard,
+        settings: RobotsSettings | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._http = http
+        self._guard = guard
+        self._settings = settings or RobotsSettings()
+        self._clock = clock
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._bytes = 0
+        self._flights: dict[str, asyncio.Task[_Kept]] = {}
+
+    async def require(self, url: Url, target: Target, deadline: Deadline) -> str | None:
+        """Raises `robots_disallowed` or `robots_unavailable`; else the note that the answer should carry, if any."""
+        verdict = await self.ask(url, target, deadline)
+        if verdict.decision is None or verdict.decision.allowed:
+            return verdict.note
+        rule = verdict.decision.rule
+        raise SpanielError(
+            Code.ROBOTS_DISALLOWED,
+            path=url.path,
+            origin=url.origin,
+            rule=rule and rule.text,
+            line=rule and rule.line,
+            group=verdict.decision.group,
+        )
+
+    async def ask(self, url: Url, target: Target, deadline: Deadline) -> Verdict:
+        """The decision about a URL. `target` is the hop's own, so that its name is not looked up a second time."""
+        kept = self._fresh(url.origin)
+        if kept is None:
+            kept = await self._wait(url, target, deadline)
+        if kept.robots is None:
+            if self._settings.fail_open:
+                return Verdict(None, FAIL_OPEN_NOTE)
+            raise SpanielError(Code.ROBOTS_UNAVAILABLE, origin=url.origin, error=kept.failure)
+        decide, agent = kept.robots.decide, self._settings.user_agent
+        if kept.size * len(url.target) > LONG_MATCH:
+            return Verdict(await asyncio.to_thread(decide, agent, url.target), None)
+        return Verdict(decide(agent, url.target), None)
+
+    def _fresh(self, origin: str) -> _Kept | None:
+        kept = self._kept.get(origin)
+        if kept is None or kept.expires <= self._clock():
+            return None
+        self._kept.move_to_end(origin)
+        return kept
+
+    async def _wait(self, url: Url, target: Target, deadline: Deadline) -> _Kept:
+        """Join the flight for this origin, or start it; whoever gives up leaves it to the others."""
+        flight = self._flights.get(url.origin)
+        if flight is None:
+            flight = self._flights[url.origin] = asyncio.create_task(self._fly(url, target))
+            flight.add_done_callback(lambda _: self._flights.pop(url.origin, None))
+        async with deadline.guarding("robots"):
+            return await asyncio.shield(flight)
+
+    async def _fly(self, url: Url, target: Target) -> _Kept:
+        now = self._clock()
+        try:
+            body = await self._fetch(Url(url.scheme, url.host, url.port, "/robots.txt", None, None), target)
+        except SpanielError as error:
+            kept = _Kept(None, f"{error.code}: {error.message}", now + FAILURE_SECONDS, 0)
+        else:
+            kept = _Kept(parse(body), "", now + self._settings.cache_ttl_hours * 3600, len(body))
+        self._keep(url.origin, kept)
+        return kept
+
+    async def _fetch(self, url: Url, target: Target) -> bytes:
+        """The file itself, through redirects, each guarded like any other (D2-06). Robots is not asked about it."""
+        deadline = Deadline(SECONDS)
+        for _ in range(MOST_REDIRECTS + 1):
+            page = await self._http.get(url, target, deadline, LIMIT + 1, cut=True)
+            if page.location is None:
+                return _body(page)
+            url = parse_url(page.location, base=url)
+            target = await self._guard.vet(url, deadline)
+        raise SpanielError(Code.REDIRECT_LIMIT, count=MOST_REDIRECTS + 1, max=MOST_REDIRECTS)
+
+    def _keep(self, origin: str, kept: _Kept) -> None:
+        old = self._kept.pop(origin, None)
+        self._kept[origin] = kept
+        self._bytes += kept.size - (old.size if old else 0)
+        while len(self._kept) > 1 and (len(self._kept) > self._settings.cache_entries or self._bytes > MOST_BYTES):
+            self._bytes -= self._kept.popitem(last=False)[1].size
+
+    async def close(self) -> None:
+        """Ends the flights that nobody waits for any more."""
+        flights = list(self._flights.values())
+        for flight in flights:
+            flight.cancel()
+        await asyncio.gather(*flights, return_exceptions=True)
+
+
+def _body(page: Page) -> bytes:
+    """What a status means for robots.txt: any 2xx is the file, any 4xx allows all, the rest is a failure (D2-06)."""
+    if 200 <= page.status <= 299:
+        return page.body
+    if 400 <= page.status <= 499:
+        return b""
+    code = Code.HTTP_5XX if 500 <= page.status <= 599 else Code.NETWORK
+    raise SpanielError(code, status=page.status, status_text=page.reason, error=f"status {page.status}")
