@@ -1,0 +1,240 @@
+"""The guard: ports, names, literals, toggles; and that a Target is proof."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+
+from spaniel.errors import Code, SpanielError
+from spaniel.net.addresses import TOGGLES, Address
+from spaniel.net.deadline import Deadline
+from spaniel.net.guard import Guard, Security, SsrfValidator, Target
+from spaniel.net.resolver import MOST_ADDRESSES, SystemResolver
+from spaniel.url import parse
+
+CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpora" / "attack_urls.json"
+
+
+class Names:
+    """A resolver that answers from a table, and counts (T-WF-INFRA-01)."""
+
+    def __init__(self, **answers: list[str]) -> None:
+        self._answers = answers
+        self.asked: list[str] = []
+
+    async def resolve(self, host: str) -> list[Address]:
+        self.asked.append(host)
+        return [ip_address(a) for a in self._answers.get(host.partition(".")[0], [])]
+
+
+async def verdict(url: str, guard: Guard) -> str:
+    try:
+        await guard.vet(parse(url), Deadline(5))
+    except SpanielError as error:
+        return str(error.code)
+    return "accept"
+
+
+@pytest.mark.req("FR-WF-05", "FR-WF-06", "NFR-WF-SEC-01", "T-WF-SSRF-02", "T-WF-INFRA-01")
+@pytest.mark.parametrize(
+    ("url", "right"),
+    [
+        ("http://public.example/", "accept"),
+        ("http://localhost/", "ssrf_blocked"),
+        ("http://inside.example/", "ssrf_blocked"),
+        ("http://metadata.example./", "ssrf_blocked"),
+        ("http://mixed.example/", "ssrf_blocked"),
+        ("http://mixedtoo.example/", "ssrf_blocked"),
+        ("http://mapped.example/", "ssrf_blocked"),
+        ("http://nothing.example/", "dns_failed"),
+        ("http://127.0.0.1/", "ssrf_blocked"),
+        ("http://[::1]/", "ssrf_blocked"),
+        ("http://[::ffff:169.254.169.254]/", "ssrf_blocked"),
+        ("http://169.254.169.254/latest/meta-data/", "ssrf_blocked"),
+        ("http://93.184.215.14/", "accept"),
+        ("http://[2606:4700:4700::1111]/", "accept"),
+    ],
+)
+async def test_every_answer_must_pass(url: str, right: str) -> None:
+    resolver = Names(
+        public=["93.184.215.14", "2606:4700::1"],
+        localhost=["127.0.0.1", "::1"],
+        inside=["10.1.2.3"],
+        metadata=["169.254.169.254"],
+        mixed=["93.184.215.14", "10.0.0.1"],
+        mixedtoo=["10.0.0.1", "93.184.215.14"],
+        mapped=["::ffff:192.168.0.1"],
+    )
+    assert await verdict(url, Guard(resolver)) == right
+
+
+@pytest.mark.req("FR-WF-18b", "FR-WF-05")
+async def test_a_refusal_names_the_address_the_range_and_the_toggle() -> None:
+    with pytest.raises(SpanielError) as caught:
+        await Guard(Names(a=["10.0.0.5"])).vet(parse("http://a.example/"), Deadline(5))
+    assert caught.value.details == {
+        "blocked_ip": "10.0.0.5",
+        "cidr": "10.0.0.0/8",
+        "toggle": "block_private_ips",
+        "what": "private (class A)",
+    }
+
+
+@pytest.mark.req("FR-WF-06", "NFR-WF-SEC-05")
+async def test_a_name_is_looked_up_once_and_a_literal_never() -> None:
+    resolver = Names(a=["93.184.215.14"])
+    guard = Guard(resolver)
+    target = await guard.vet(parse("https://a.example/x"), Deadline(5))
+    await guard.vet(parse("https://93.184.215.14/"), Deadline(5))
+    assert resolver.asked == ["a.example"]
+    assert (target.host, target.port, target.addresses) == ("a.example", 443, (ip_address("93.184.215.14"),))
+
+
+@pytest.mark.req("FR-WF-05c", "FR-WF-05d", "FR-WF-05e", "T-WF-SSRF-07", "T-WF-SSRF-08")
+async def test_only_allowed_ports_pass_and_settings_may_add_some() -> None:
+    resolver = Names(a=["93.184.215.14"])
+    for url, right in [
+        ("http://a.example/", "accept"),
+        ("https://a.example/", "accept"),
+        ("http://a.example:443/", "accept"),
+        ("http://a.example:8080/", "port_blocked"),
+        ("http://a.example:22/", "port_blocked"),
+        ("http://a.example:0/", "port_blocked"),
+    ]:
+        assert await verdict(url, Guard(resolver)) == right
+    assert await verdict("http://a.example:8080/", Guard(resolver, Security(allowed_ports=(80, 443, 8080)))) == "accept"
+    assert await verdict("http://a.example/", Guard(resolver, Security(allowed_ports=()))) == "accept"  # empty: default
+
+
+@pytest.mark.req("FR-WF-05e", "FR-WF-18b")
+def test_a_blocked_port_is_named_with_the_allowed_ones() -> None:
+    with pytest.raises(SpanielError) as caught:
+        Guard(Names()).check_form(parse("http://a.example:8080/"))
+    assert caught.value.details == {"port": 8080, "allowed_ports": [80, 443]}
+
+
+@pytest.mark.req("D2-04")
+def test_the_form_of_a_url_is_judged_without_a_resolver() -> None:
+    resolver = Names(a=["10.0.0.1"])
+    guard = Guard(resolver)
+    guard.check_form(parse("http://a.example/"))
+    with pytest.raises(SpanielError, match="blocked"):
+        guard.check_form(parse("http://10.0.0.1/"))
+    assert resolver.asked == []
+
+
+@pytest.mark.req("FR-WF-05b", "T-WF-SSRF-11", "D2-26")
+@pytest.mark.parametrize("toggle", TOGGLES)
+def test_a_block_is_not_switched_off_without_the_override(toggle: str) -> None:
+    with pytest.raises(SpanielError) as caught:
+        Guard(Names(), Security(**{toggle: False}))  # type: ignore[arg-type]
+    assert caught.value.code is Code.BAD_ARGS
+    assert "allow_insecure_overrides" in caught.value.message
+
+
+@pytest.mark.req("FR-WF-05b", "T-WF-SSRF-11")
+async def test_with_the_override_it_is_switched_off_and_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    settings = Security(block_loopback=False, block_private_ips=False, allow_insecure_overrides=True)
+    with caplog.at_level(logging.WARNING, "spaniel"):
+        guard = Guard(Names(a=["127.0.0.1", "10.0.0.1"], b=["169.254.1.1"]), settings)
+    assert caplog.messages == ["SSRF protection disabled for: block_private_ips, block_loopback"]
+    assert await verdict("http://a.example/", guard) == "accept"
+    assert await verdict("http://b.example/", guard) == "ssrf_blocked"
+
+
+def test_a_target_cannot_be_made_by_hand() -> None:
+    with pytest.raises(TypeError, match=r"Guard\.vet"):
+        Target("a.example", 80, [ip_address("127.0.0.1")])
+    with pytest.raises(TypeError, match=r"Guard\.vet"):
+        Target("a.example", 80, [ip_address("127.0.0.1")], object())
+
+
+@pytest.mark.req("FR-WF-06b")
+async def test_the_guard_is_a_validator_that_tests_may_replace() -> None:
+    validator: SsrfValidator = Guard(Names(a=["93.184.215.14"], b=["127.0.0.1"]))
+    assert await validator.resolve_and_validate("a.example") == [ip_address("93.184.215.14")]
+    with pytest.raises(SpanielError, match="blocked"):
+        await validator.resolve_and_validate("b.example")
+    with pytest.raises(SpanielError, match="blocked"):
+        validator.validate_ip(ip_address("127.0.0.1"))
+
+
+@pytest.mark.req("FR-WF-06c", "FG-02")
+async def test_a_thousand_addresses_are_a_failed_lookup() -> None:
+    many = [f"93.184.{i >> 8}.{i & 255}" for i in range(1000)]
+    assert await verdict("http://a.example/", Guard(Names(a=many))) == "dns_failed"
+    assert await verdict("http://a.example/", Guard(Names(a=many[:MOST_ADDRESSES]))) == "accept"
+
+
+class Silent:
+    async def resolve(self, host: str) -> list[Address]:
+        await asyncio.sleep(60)
+        return []
+
+
+@pytest.mark.req("FR-WF-06c", "FR-WF-10a")
+async def test_a_resolver_that_never_answers_ends_at_the_deadline() -> None:
+    start = time.monotonic()
+    with pytest.raises(SpanielError) as caught:
+        await Guard(Silent()).vet(parse("http://a.example/"), Deadline(0.2))
+    assert caught.value.code is Code.TIMEOUT
+    assert caught.value.details["phase"] == "dns"
+    assert time.monotonic() - start < 1.2
+
+
+@pytest.mark.req("FR-WF-06c", "FG-02")
+async def test_the_system_resolver_fails_closed() -> None:
+    with pytest.raises(SpanielError) as caught:
+        await SystemResolver().resolve("no-such-name.invalid")
+    assert caught.value.code is Code.DNS_FAILED
+    assert caught.value.details["host"] == "no-such-name.invalid"
+
+
+@pytest.mark.req("T-WF-SSRF-02", "FG-05")
+async def test_the_system_resolver_knows_localhost_and_the_guard_refuses_it() -> None:
+    assert ip_address("127.0.0.1") in await SystemResolver().resolve("localhost")
+    assert await verdict("http://localhost/", Guard(SystemResolver())) == "ssrf_blocked"
+
+
+async def test_a_lookup_that_hangs_does_not_hold_up_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(host: str) -> list[Address]:
+        if host == "slow.example":
+            time.sleep(1.0)
+        return [ip_address("93.184.215.14")]
+
+    monkeypatch.setattr("spaniel.net.resolver._addresses", slow)
+    resolver = SystemResolver(seconds=0.2)
+    hanging = [asyncio.create_task(resolver.resolve("slow.example")) for _ in range(20)]
+    await asyncio.sleep(0)
+    start = time.monotonic()
+    assert await resolver.resolve("quick.example")
+    assert time.monotonic() - start < 0.2
+    outcomes = await asyncio.gather(*hanging, return_exceptions=True)
+    assert all(isinstance(o, SpanielError) and o.code is Code.DNS_FAILED for o in outcomes)
+
+
+@pytest.mark.req("NFR-WF-SEC-01", "FR-WF-05", "D2-07", "D2-12")
+@pytest.mark.skipif(not CORPUS.exists(), reason="the shared corpus is not here")
+async def test_the_shared_attack_urls_whole() -> None:
+    wrong = []
+    for row in json.loads(CORPUS.read_text(encoding="utf-8")):
+        host = row.get("resolves_to", [])
+
+        class Stub:
+            async def resolve(self, _: str, answers: list[str] = host) -> list[Address]:
+                return [ip_address(a) for a in answers]
+
+        try:
+            await Guard(Stub()).vet(parse(row["url"]), Deadline(5))
+            got = "accept"
+        except SpanielError as error:
+            got = str(error.code)
+        if got not in {row["expect"].replace("_extra", ""), *row.get("also_ok", ())}:
+            wrong.append((row["id"], got))
+    assert not wrong

@@ -1,0 +1,236 @@
+"""robots.txt over the wire: origins, failures, redirects, time, and one flight for all who wait."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from spaniel.errors import Code, SpanielError
+from spaniel.net.deadline import Deadline
+from spaniel.pipeline.retrieve import retrieve
+from spaniel.robots import gate as gate_module
+from spaniel.robots.gate import RobotsGate, RobotsSettings
+from spaniel.url import parse
+from tests.loopback import Everywhere, Reply, Site, redirect, rooms_for, text
+
+HELLO = text("hello")
+NO_SECRETS = text("User-agent: *\nDisallow: /secret\n")
+
+
+async def outcome(site: Site, path: str, **options: RobotsSettings) -> tuple[str, tuple[str, ...]]:
+    """What a fetch of a path ends in: the page's text or an error code, and its notes."""
+    async with rooms_for(site, **options) as rooms:  # type: ignore[arg-type]
+        try:
+            found = await retrieve(parse(site.url(path)), rooms.door, Deadline(10))
+        except SpanielError as error:
+            return str(error.code), ()
+        return found.page.body.decode(), found.notes
+
+
+@pytest.mark.req("FR-WF-08", "FR-WF-08c", "T-WF-ROB-01", "T-WF-ROB-02", "NFR-WF-SEC-02", "FG-28")
+async def test_a_disallowed_page_is_not_asked_for_and_an_allowed_one_is() -> None:
+    async with Site({"/robots.txt": NO_SECRETS, "/secret/a": HELLO, "/a": HELLO}) as site:
+        assert await outcome(site, "/secret/a") == ("robots_disallowed", ())
+        assert await outcome(site, "/a") == ("hello", ())
+        assert site.requests["/secret/a"] == 0
+
+
+@pytest.mark.req("FR-WF-18b", "FR-WF-08c")
+async def test_the_refusal_names_the_line_that_decided() -> None:
+    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as rooms:
+        with pytest.raises(SpanielError) as caught:
+            await retrieve(parse(site.url("/secret/a?token=1")), rooms.door, Deadline(5))
+        assert caught.value.details == {
+            "path": "/secret/a",
+            "origin": site.url("").rstrip("/"),
+            "rule": "Disallow: /secret",
+            "line": 2,
+            "group": "*",
+        }
+
+
+@pytest.mark.req("FR-WF-08", "FR-WF-08a", "T-WF-ROB-09", "NFR-WF-PERF-04", "FG-28")
+async def test_each_origin_has_its_own_file_and_is_asked_once() -> None:
+    async with (
+        Site({"/robots.txt": NO_SECRETS, "/secret": HELLO, "/a": HELLO}) as strict,
+        Site({"/robots.txt": text(""), "/secret": HELLO}) as open_,
+        rooms_for(strict, open_) as rooms,
+    ):
+        for _ in range(3):
+            await retrieve(parse(strict.url("/a")), rooms.door, Deadline(5))
+        with pytest.raises(SpanielError, match="disallows"):
+            await retrieve(parse(strict.url("/secret")), rooms.door, Deadline(5))
+        assert (await retrieve(parse(open_.url("/secret")), rooms.door, Deadline(5))).page.status == 200
+        assert strict.requests["/robots.txt"] == 1
+        assert open_.requests["/robots.txt"] == 1
+        await retrieve(parse(strict.url("/a", host="other.example")), rooms.door, Deadline(5))
+        assert strict.requests["/robots.txt"] == 2
+
+
+@pytest.mark.req("FR-WF-09", "T-WF-ROB-06", "D2-06")
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 429, 451])
+async def test_any_4xx_allows_all(status: int) -> None:
+    async with Site({"/robots.txt": text("User-agent: *\nDisallow: /", status), "/a": HELLO}) as site:
+        assert await outcome(site, "/a") == ("hello", ())
+
+
+@pytest.mark.req("FR-WF-09a", "D2-06")
+@pytest.mark.parametrize("status", [500, 502, 503, 599, 304, 300, 999])
+async def test_a_failing_robots_txt_closes_the_door_unless_told_otherwise(status: int) -> None:
+    async with Site({"/robots.txt": text("", status), "/a": HELLO}) as site:
+        assert await outcome(site, "/a") == ("robots_unavailable", ())
+        assert site.requests["/a"] == 0
+        opened = await outcome(site, "/a", robots=RobotsSettings(fail_open=True))
+        assert opened == ("hello", ("robots_unavailable_fail_open",))
+
+
+async def never() -> Reply:
+    await asyncio.sleep(60)
+    return HELLO
+
+
+@pytest.mark.req("FR-WF-09a", "T-WF-ROB-07", "T-WF-ROB-08", "D2-13")
+async def test_a_slow_robots_txt_gets_a_part_of_the_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate_module, "SECONDS", 0.3)
+    async with Site({"/robots.txt": never, "/a": HELLO}) as site:
+        start = time.monotonic()
+        assert await outcome(site, "/a") == ("robots_unavailable", ())
+        opened = await outcome(site, "/a", robots=RobotsSettings(fail_open=True))
+        assert opened == ("hello", ("robots_unavailable_fail_open",))
+        assert time.monotonic() - start < 2.6
+
+
+@pytest.mark.req("FR-WF-10a", "D2-13")
+async def test_the_fetchs_own_deadline_still_counts_while_robots_is_waited_for() -> None:
+    async with Site({"/robots.txt": never}) as site, rooms_for(site) as rooms:
+        with pytest.raises(SpanielError) as caught:
+            await retrieve(parse(site.url("/a")), rooms.door, Deadline(0.3))
+        assert caught.value.code is Code.TIMEOUT
+        assert caught.value.details["phase"] == "robots"
+
+
+@pytest.mark.req("D2-06", "FR-WF-07e")
+async def test_redirects_of_robots_txt_are_followed_and_guarded() -> None:
+    async with Site({"/there": NO_SECRETS, "/secret": HELLO, "/a": HELLO}) as site:
+        site.pages["/robots.txt"] = redirect("/there", 301)
+        assert await outcome(site, "/secret") == ("robots_disallowed", ())
+        for bad in ("http://10.0.0.1/robots.txt", "file:///etc/passwd", "http://site.example:22/", "/robots.txt"):
+            site.pages["/robots.txt"] = redirect(bad)
+            assert await outcome(site, "/a") == ("robots_unavailable", ())
+
+
+@pytest.mark.req("D2-06")
+@pytest.mark.parametrize(("hops", "right"), [(5, "robots_disallowed"), (6, "robots_unavailable")])
+async def test_five_redirects_and_no_more(hops: int, right: str) -> None:
+    pages = {f"/{i}": redirect(f"/{i + 1}") for i in range(1, hops)}
+    async with Site({"/robots.txt": redirect("/1"), **pages, f"/{hops}": NO_SECRETS}) as site:
+        assert await outcome(site, "/secret") == (right, ())
+
+
+@pytest.mark.req("D2-06", "FR-WF-09b")
+async def test_a_huge_or_strange_robots_txt_is_read_as_far_as_it_goes() -> None:
+    padding = "# " + "x" * 1000 + "\n"
+    early = "User-agent: *\nDisallow: /secret\n" + padding * 10_000
+    late = padding * 10_000 + "User-agent: *\nDisallow: /secret\n"
+    async with Site({"/secret": HELLO}) as site:
+        for body, right in [
+            (early, "robots_disallowed"),
+            (late, "hello"),
+            ("<html><p>Disallow: /</p></html>", "hello"),
+        ]:
+            site.pages["/robots.txt"] = text(body)
+            assert (await outcome(site, "/secret"))[0] == right
+
+
+@pytest.mark.req("NFR-WF-PERF-04")
+async def test_however_many_wait_there_is_one_flight() -> None:
+    async def slowly() -> Reply:
+        await asyncio.sleep(0.1)
+        return NO_SECRETS
+
+    async with Site({"/robots.txt": slowly, "/a": HELLO}) as site, rooms_for(site) as rooms:
+        first = asyncio.create_task(retrieve(parse(site.url("/a")), rooms.door, Deadline(5)))
+        others = [asyncio.create_task(retrieve(parse(site.url("/a")), rooms.door, Deadline(5))) for _ in range(20)]
+        await asyncio.sleep(0.05)
+        first.cancel()  # whoever started the flight may leave it
+        done = await asyncio.gather(*others)
+        assert all(found.page.body == b"hello" for found in done)
+        assert site.requests["/robots.txt"] == 1
+
+
+@pytest.mark.req("NFR-WF-SEC-05", "FR-WF-06")
+async def test_one_lookup_serves_the_hop_and_its_robots_txt() -> None:
+    resolver = Everywhere()
+    async with Site({"/robots.txt": NO_SECRETS, "/a": HELLO}) as site, rooms_for(site, resolver=resolver) as rooms:
+        await retrieve(parse(site.url("/a")), rooms.door, Deadline(5))
+    assert resolver.asked == ["site.example"]
+
+
+@pytest.mark.req("FR-WF-07e")
+async def test_every_hop_asks_the_robots_txt_of_its_own_origin() -> None:
+    async with (
+        Site({"/robots.txt": NO_SECRETS, "/secret": HELLO}) as strict,
+        Site({"/robots.txt": text("")}) as start,
+    ):
+        start.pages["/go"] = redirect(strict.url("/secret"))
+        async with rooms_for(start, strict) as rooms:
+            with pytest.raises(SpanielError, match="disallows /secret"):
+                await retrieve(parse(start.url("/go")), rooms.door, Deadline(5))
+        assert strict.requests["/secret"] == 0
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.mark.req("FR-WF-08f", "FR-WF-08g", "FG-28")
+async def test_a_file_is_kept_for_its_time_and_the_least_used_goes_first() -> None:
+    clock = Clock()
+    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as rooms:
+        gate = RobotsGate(rooms.http, rooms.guard, RobotsSettings(cache_entries=2), clock)
+
+        async def ask(host: str) -> None:
+            url = parse(site.url("/a", host=host))
+            await gate.ask(url, await rooms.guard.vet(url, Deadline(5)), Deadline(5))
+
+        for host in ("a.example", "b.example", "a.example", "c.example"):
+            await ask(host)
+        assert site.requests["/robots.txt"] == 3
+        await ask("a.example")  # still there: b was the least recently used
+        assert site.requests["/robots.txt"] == 3
+        await ask("b.example")
+        assert site.requests["/robots.txt"] == 4
+        clock.now += 24 * 3600 - 1
+        await ask("b.example")
+        assert site.requests["/robots.txt"] == 4
+        clock.now += 2
+        await ask("b.example")
+        assert site.requests["/robots.txt"] == 5
+
+
+@pytest.mark.req("FR-WF-09a")
+async def test_a_failure_is_remembered_for_seconds_only() -> None:
+    clock = Clock()
+    async with Site({"/robots.txt": text("", 503)}) as site, rooms_for(site) as rooms:
+        gate = RobotsGate(rooms.http, rooms.guard, clock=clock)
+        url = parse(site.url("/a"))
+        for seconds, requests in [(0, 1), (4, 1), (2, 2)]:
+            clock.now += seconds
+            with pytest.raises(SpanielError, match="cannot be read"):
+                await gate.ask(url, await rooms.guard.vet(url, Deadline(5)), Deadline(5))
+            assert site.requests["/robots.txt"] == requests
+
+
+@pytest.mark.req("FR-WF-08e", "D2-11", "D2-13")
+async def test_the_configured_agent_is_the_one_that_is_judged() -> None:
+    body = text("User-agent: forge-webfetch\nDisallow: /\n\nUser-agent: *\nAllow: /\n")
+    async with Site({"/robots.txt": body, "/a": HELLO}) as site:
+        assert (await outcome(site, "/a"))[0] == "robots_disallowed"
+        assert (await outcome(site, "/a", robots=RobotsSettings(user_agent="ContextIngestion/1.0 (compatible)")))[
+            0
+        ] == "hello"
