@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 from importlib import import_module
-from statistics import median
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 from protego import Protego
 
+from bench.harness import interleave, title, wanted
 from spaniel.robots import parse
 
 if TYPE_CHECKING:
@@ -42,19 +41,6 @@ def paths(count: int) -> list[str]:
         + dice.choice(("", "", ".html", "?page=2"))
         for _ in range(100)
     ]
-
-
-def interleaved(contenders: dict[str, Callable[[], None]], rounds: int = ROUNDS) -> dict[str, float]:
-    """Median seconds of each, the contenders taking turns within every round."""
-    taken: dict[str, list[float]] = {name: [] for name in contenders}
-    for contender in contenders.values():
-        contender()
-    for _ in range(rounds):
-        for name, contender in contenders.items():
-            start = perf_counter()
-            contender()
-            taken[name].append(perf_counter() - start)
-    return {name: median(times) for name, times in taken.items()}
 
 
 def deciding(text: str, asked: list[str]) -> dict[str, Callable[[], None]]:
@@ -106,10 +92,11 @@ def many(times: int, contenders: dict[str, Callable[[], None]]) -> dict[str, Cal
     return {name: repeated(contender) for name, contender in contenders.items()}
 
 
-def show(title: str, decisions: int, seconds: dict[str, float]) -> None:
-    ours = seconds["spaniel"]
-    told = "  ".join(f"{name} {decisions / taken:>11,.0f}/s (×{taken / ours:.1f})" for name, taken in seconds.items())
-    print(f"{title:<30} {told}")
+def show(what: str, decisions: int, seconds: dict[str, float]) -> None:
+    told = "  ".join(f"{name} {decisions / taken:>9,.0f}/s" for name, taken in seconds.items())
+    print(f"  {what:<30} {told}")
+    for peer in ("protego", "robotspy"):
+        wanted(f"{what}, against {peer}", seconds[peer] / seconds["spaniel"], least=1)
 
 
 def stars() -> float:
@@ -120,18 +107,15 @@ def stars() -> float:
     def spaniel() -> None:
         robots.decide(AGENT, path)
 
-    return 1_000 * interleaved({"spaniel": spaniel})["spaniel"]
+    return 1_000 * interleave({"spaniel": spaniel}, ROUNDS)["spaniel"]
 
 
 def run() -> None:
-    print("robots.txt: decisions a second (×: how many times Spaniel's time)")
+    title("robots.txt, decisions a second")
     for count in SIZES:
         text, asked = rules(count), paths(count)
         repeats = max(1, 1_000 // count)
-        show(f"{count:,} rules, decide", repeats * len(asked), interleaved(many(repeats, deciding(text, asked))))
-        show(f"{count:,} rules, parse and decide", repeats, interleaved(many(repeats, parsing(text, asked[0]))))
-    print(f"2,000 stars on a 2 KB path: {stars():.3f} ms (wanted: under 10)")
-
-
-if __name__ == "__main__":
-    run()
+        decided = interleave(many(repeats, deciding(text, asked)), ROUNDS)
+        show(f"{count:,} rules, decide", repeats * len(asked), decided)
+        show(f"{count:,} rules, parse and decide", repeats, interleave(many(repeats, parsing(text, asked[0])), ROUNDS))
+    wanted("2,000 stars on a 2 KB path, ms", stars(), most=10)

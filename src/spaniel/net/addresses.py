@@ -74,6 +74,7 @@ def carried_ipv4(address: Address) -> IPv4Address | None:
     return None
 
 
+@lru_cache(maxsize=4096)
 def blocked(address: Address, off: frozenset[str] = frozenset()) -> Range | None:
     """The range for which an address is blocked, with some toggles off; None where it may be dialled."""
     named = name_address(address)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -113,6 +114,7 @@ class Guard:
         return Target(url.host, url.effective_port, addresses, _SEAL)
 
 
+@lru_cache(maxsize=4096)
 def literal_address(host: str) -> Address | None:
     """The address that a URL's host is, if it is one."""
     if host.startswith("["):
