@@ -13,8 +13,12 @@ import zlib
 from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench.harness import title, wanted
+
+if TYPE_CHECKING:
+    from spaniel.net.addresses import Address
 
 GETS = 2_000
 ROUNDS = 5
@@ -42,7 +46,6 @@ async def _rates(port: int) -> dict[tuple[str, int], list[float]]:
     import aiohttp
 
     from spaniel.app.rooms import open_rooms
-    from spaniel.net.addresses import Address
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Security
     from spaniel.pipeline.retrieve import retrieve
