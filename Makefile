@@ -9,6 +9,7 @@ BIN := $(VENV)/bin
 URL ?=
 ARGS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check lint types layers docs bench lock clean

@@ -42,6 +42,7 @@ def test_help_loads_nothing_heavy() -> None:
         "ada_url",
         "rich",
         "tomllib",
+        "shutil",
         "spaniel.url",
         "spaniel.errors",
     }

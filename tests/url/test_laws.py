@@ -82,6 +82,13 @@ def test_only_spaniel_errors_are_raised(raw: str, policy: str) -> None:
             error.as_json().encode()
 
 
+@pytest.mark.parametrize("raw", [None, 7, ["http://example.com"]])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_what_is_not_text_is_a_bad_argument_in_every_policy(raw: object, policy: str) -> None:
+    with pytest.raises(SpanielError, match="expected text"):
+        canonicalize(raw, policy)  # type: ignore[arg-type]
+
+
 @pytest.mark.req("D2-15", "FG-03")
 @given(urls.map(lambda url: url.replace("://", "://user:pw@", 1)), policies)
 def test_credentials_are_in_nothing_that_comes_out(raw: str, policy: str) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.lines import inputs
 from spaniel.cli.main import report
+from spaniel.cli.options import new_parser
 from spaniel.errors import Code, SpanielError
 from spaniel.url.policy import Policy, load
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator
 
     from spaniel.url.canonical import Canonical
@@ -21,10 +22,10 @@ SOME_REFUSED = 1
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(
-        prog="spaniel canon",
-        description="Print the canonical form of each URL, one a line, in order.",
-        epilog="A URL that is refused is reported on standard error and does not stop the rest. "
+    p = new_parser(
+        "spaniel canon",
+        "Print the canonical form of each URL, one a line, in order.",
+        "A URL that is refused is reported on standard error and does not stop the rest.\n"
         "Exit code: 0 all done; 1 some were refused (with --diff: or differ); for a single URL, the code of its error.",
     )
     p.add_argument("urls", nargs="*", metavar="URL", help="URLs; '-' reads them from standard input, one a line")

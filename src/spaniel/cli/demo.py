@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
+
+from spaniel.cli.options import new_parser
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def parser() -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(prog="spaniel demo", description="Show the four policies at work on sample URLs.")
+    return new_parser("spaniel demo", "Show the four policies at work on sample URLs.")
 
 
 def main(_args: argparse.Namespace) -> int:

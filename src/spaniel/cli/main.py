@@ -60,32 +60,21 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _top() -> ArgumentParser:
-    import argparse
+    from spaniel.cli.options import new_parser
 
     width = max(map(len, COMMANDS)) + 2
-    parser = argparse.ArgumentParser(
-        prog="spaniel",
-        usage="spaniel [--help] [--version] COMMAND …",
-        description="Fetches the web for programs that read it.",
-        epilog="commands:\n"
+    parser = new_parser(
+        "spaniel",
+        "Fetches the web for programs that read it.",
+        "commands:\n"
         + "".join(f"  {name:{width}}{what}\n" for name, what in COMMANDS.items())
         + "\n'spaniel COMMAND --help' tells more about one.",
-        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=_width()),
     )
+    parser.usage = "spaniel [--help] [--version] COMMAND …"
     from spaniel import __version__
 
     parser.add_argument("--version", action="version", version=f"spaniel {__version__}")
     return parser
-
-
-def _width() -> int:
-    """The terminal's width; argparse would load shutil, and all archive formats with it, to ask."""
-    import os
-
-    try:
-        return os.get_terminal_size().columns - 2
-    except OSError:
-        return 78
 
 
 def report(error: SpanielError, where: str = "") -> None:

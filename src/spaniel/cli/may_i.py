@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 from typing import TYPE_CHECKING
 
-from spaniel.cli.options import add_log_options, configure_logs
+from spaniel.cli.options import add_log_options, configure_logs, new_parser
 from spaniel.errors import TABLE, Code, SpanielError, shown
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator
 
     from spaniel.app.rooms import Rooms
@@ -21,10 +21,10 @@ SECONDS = 20.0
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(
-        prog="spaniel may-i",
-        description="Ask a site's robots.txt about a URL. Where it allows it, the page's own headers are asked too.",
-        epilog="Exit code: 0 it may be fetched, 3 it may not, another one if nobody could be asked.",
+    p = new_parser(
+        "spaniel may-i",
+        "Ask a site's robots.txt about a URL. Where it allows it, the page's own headers are asked too.",
+        "Exit code: 0 it may be fetched, 3 it may not, another one if nobody could be asked.",
     )
     p.add_argument("url", metavar="URL")
     p.add_argument("--agent", default="forge-webfetch/1.0", metavar="A", help="the user agent (forge-webfetch/1.0)")

@@ -42,18 +42,23 @@ class Written(NamedTuple):
 
 def parse(raw: str | bytes, base: Url | None = None, max_length: int = LONGEST) -> Url:
     """Read a URL, or, with `base`, a reference relative to it. Raises nothing but `SpanielError`."""
-    text = tidy(raw, max_length)
+    text = tidy(as_text(raw), max_length)
     if base is not None and not _ANY_SCHEME.match(text):
         return _resolve(text, base)
     return settle(judge(text))
 
 
-def tidy(raw: str | bytes, max_length: int = LONGEST) -> str:
-    """The text without surrounding white space, once it is sure that it is text, and not too much of it."""
+def as_text(raw: str | bytes) -> str:
+    """Text of what a caller gave; bytes that are not UTF-8 stay visible as lone surrogates."""
     if isinstance(raw, bytes):
-        raw = raw.decode("utf-8", "surrogateescape")
-    elif not isinstance(raw, str):
-        raise SpanielError(Code.BAD_ARGS, field="url", reason=f"expected text, got {type(raw).__name__}")
+        return raw.decode("utf-8", "surrogateescape")
+    if isinstance(raw, str):
+        return raw
+    raise SpanielError(Code.BAD_ARGS, field="url", reason=f"expected text, got {type(raw).__name__}")
+
+
+def tidy(raw: str, max_length: int = LONGEST) -> str:
+    """The text without surrounding white space, if it is written in characters that a URL can have, and not too many."""
     text = raw.strip(WHITE)
     if len(text) > max_length:
         raise _invalid(text, f"its {len(text)} characters are more than {max_length}", length=len(text))

@@ -102,18 +102,17 @@ class Policy:
                 for act in self._edits if query is not None else self._bare_edits:
                     act(draft)
                 return Canonical(draft.text(), found.string, self)
-        original, written = self._read(raw)
+        original, written, url = self._read(raw)
         if written.credentials:  # the original is kept without them, so this is when to say so
             return self.explain(raw)
-        draft = Draft.of(_settle(written))
+        draft = Draft.of(url)
         for act in self._edits:
             act(draft)
         return Canonical(draft.text(), original, self)
 
     def explain(self, raw: str | bytes, web: Web | None = None) -> Canonical:
         """The same, with every note and every step."""
-        original, written = self._read(raw)
-        url = _settle(written)
+        original, written, url = self._read(raw)
         draft = WatchedDraft(url, self._shown(written), web)
         notes = draft.notes
         if written.credentials:
@@ -129,18 +128,16 @@ class Policy:
             notes.steps.append(Step(step.rule.name, step.id, before, draft.display(), remark or ""))
         return Canonical(draft.text(), original, self, notes)
 
-    def _read(self, raw: str | bytes) -> tuple[str, Written]:
-        from spaniel.url.parsing import has_scheme, judge, tidy  # most URLs need none of it, nor its patterns
+    def _read(self, raw: str | bytes) -> tuple[str, Written, Url]:
+        """The text as it was given (but for credentials), judged, and parsed."""
+        from spaniel.url import parsing  # most URLs need none of it, nor its patterns
 
-        text = tidy(
-            _escape_bytes(raw) if self._repair_bytes and isinstance(raw, str | bytes) else raw, self._max_length
-        )
-        if self._assume_scheme and not has_scheme(text):
+        original = parsing.as_text(raw)
+        text = parsing.tidy(_escape_bytes(original) if self._repair_bytes else original, self._max_length)
+        if self._assume_scheme and not parsing.has_scheme(text):
             text = f"{self._assume_scheme}://{text.removeprefix('//')}"
-        written = judge(text)
-        if written.credentials:
-            return written.text, written
-        return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw, written
+        written = parsing.judge(text)
+        return written.text if written.credentials else original, written, parsing.settle(written)
 
     def _shown(self, written: Written) -> dict[str, str]:
         """The parts that a later rule settles, as they were written."""
@@ -190,15 +187,8 @@ def _build(table: Table) -> _Step:
     return step
 
 
-def _settle(written: Written) -> Url:
-    from spaniel.url.parsing import settle
-
-    return settle(written)
-
-
-def _escape_bytes(raw: str | bytes) -> str:
+def _escape_bytes(text: str) -> str:
     """Bytes that are not UTF-8 become the escapes that a server of such URLs expects (CP-19)."""
-    text = raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw
     return re.sub("[\udc80-\udcff]", lambda m: f"%{ord(m[0]) - 0xDC00:02X}", text)
 
 
