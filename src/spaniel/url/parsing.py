@@ -58,7 +58,7 @@ def as_text(raw: str | bytes) -> str:
 
 
 def tidy(raw: str, max_length: int = LONGEST) -> str:
-    """The text without surrounding white space, if it is written in characters that a URL can have, and not too many."""
+    """The text without surrounding white space, if its characters are such as a URL can have, and not too many."""
     text = raw.strip(WHITE)
     if len(text) > max_length:
         raise _invalid(text, f"its {len(text)} characters are more than {max_length}", length=len(text))
