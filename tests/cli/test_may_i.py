@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -57,3 +60,28 @@ def test_a_url_that_is_refused_ends_with_its_own_code(url: str, code: str, exit_
     assert (done.returncode, done.stdout) == (exit_code, "")
     assert code in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_settings_file_opens_what_it_says_and_warns(tmp_path: Path) -> None:
+    """A whole process against a real site on loopback, let in by a settings file."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _NotFound) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        settings = tmp_path / "open.toml"
+        settings.write_text(
+            f"[tools.webfetch.security]\nallowed_ports = [{server.server_port}]\n"
+            "block_loopback = false\nallow_insecure_overrides = true\n",
+            encoding="utf-8",
+        )
+        done = spaniel("may-i", "--config", str(settings), f"http://127.0.0.1:{server.server_port}/a")
+        server.shutdown()
+    assert done.returncode == 0
+    assert done.stdout.startswith("yes http://127.0.0.1:")
+    assert "SSRF protection disabled for: block_loopback" in done.stderr
+
+
+class _NotFound(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_error(404)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass

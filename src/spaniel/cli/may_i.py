@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from spaniel.cli.options import add_log_options, configure_logs, new_parser
+from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
 from spaniel.errors import TABLE, Code, SpanielError, shown
 
 if TYPE_CHECKING:
@@ -27,22 +27,24 @@ def parser() -> argparse.ArgumentParser:
         "Exit code: 0 it may be fetched, 3 it may not, another one if nobody could be asked.",
     )
     p.add_argument("url", metavar="URL")
-    p.add_argument("--agent", default="forge-webfetch/1.0", metavar="A", help="the user agent (forge-webfetch/1.0)")
+    p.add_argument("--agent", metavar="A", help="the user agent (the settings')")
     p.add_argument("--json", action="store_true", help="a JSON object")
+    add_config_option(p)
     add_log_options(p)
     return p
 
 
 def main(args: argparse.Namespace) -> int:
     from spaniel.app.rooms import open_rooms
-    from spaniel.net.http import HttpSettings
-    from spaniel.robots.gate import RobotsSettings
+    from spaniel.app.settings import load
 
     configure_logs(args)
+    settings = load(args.config)
+    agent = args.agent or settings.http.user_agent
+    http, robots = settings.http._replace(user_agent=agent), settings.robots._replace(user_agent=agent)
 
     async def go() -> int:
-        http, robots = HttpSettings(user_agent=args.agent), RobotsSettings(user_agent=args.agent)
-        async with open_rooms(http=http, robots=robots) as rooms:
+        async with open_rooms(settings.security, http, robots) as rooms:
             return await ask(args, rooms)
 
     return asyncio.run(go())

@@ -26,6 +26,10 @@ def add_log_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-q", "--quiet", action="store_true", help="log errors only")
 
 
+def add_config_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", metavar="F", help="the settings file ($SPANIEL_CONFIG, ./spaniel.toml, the user's)")
+
+
 def configure_logs(args: argparse.Namespace) -> None:
     from spaniel.app.logs import configure
 
