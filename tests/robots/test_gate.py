@@ -192,7 +192,7 @@ class Clock:
 async def test_a_file_is_kept_for_its_time_and_the_least_used_goes_first() -> None:
     clock = Clock()
     async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as rooms:
-        gate = RobotsGate(rooms.http, rooms.guard, RobotsSettings(cache_entries=2), clock)
+        gate = RobotsGate(rooms.http, rooms.guard, RobotsSettings(cache_entries=2), clock=clock)
 
         async def ask(host: str) -> None:
             url = parse(site.url("/a", host=host))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.robots.rules import LIMIT, Decision, Robots, parse
+from spaniel.robots.shelf import Shelf, Shelved
 from spaniel.url.parsing import parse as parse_url
 from spaniel.url.value import Url
 
@@ -58,11 +59,13 @@ class RobotsGate:
         http: Http,
         guard: Guard,
         settings: RobotsSettings | None = None,
+        shelf: Shelf | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._http = http
         self._guard = guard
         self._settings = settings or RobotsSettings()
+        self._shelf = shelf
         self._clock = clock
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._bytes = 0
@@ -116,13 +119,22 @@ class RobotsGate:
     async def _fly(self, url: Url, target: Target) -> _Kept:
         now = self._clock()
         try:
-            body = await self._fetch(Url(url.scheme, url.host, url.port, "/robots.txt", None, None), target)
+            body = await self._body(url, target)
         except SpanielError as error:
             kept = _Kept(None, f"{error.code}: {error.message}", now + FAILURE_SECONDS, 0)
         else:
             kept = _Kept(parse(body), "", now + self._settings.cache_ttl_hours * 3600, len(body))
         self._keep(url.origin, kept)
         return kept
+
+    async def _body(self, url: Url, target: Target) -> bytes:
+        """The file, from the shelf if another process has put it there, else from the site."""
+        if self._shelf is not None and (shelved := self._shelf.read(url.origin, time.time())):
+            return shelved.body
+        body = await self._fetch(Url(url.scheme, url.host, url.port, "/robots.txt", None, None), target)
+        if self._shelf is not None:
+            self._shelf.write(url.origin, Shelved(body, time.time()))
+        return body
 
     async def _fetch(self, url: Url, target: Target) -> bytes:
         """The file itself, through redirects, each guarded like any other (D2-06). Robots is not asked about it."""
