@@ -41,7 +41,7 @@ class _Pinned(AbstractResolver):
     def __init__(self, target: Target) -> None:
         self._target = target
 
-    async def resolve(self, host: str, port: int = 0, _family: int = 0) -> list[ResolveResult]:
+    async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:  # noqa: ARG002
         if host != self._target.host:
             raise OSError(f"{host} is not the host that was vetted")
         return [
