@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.net.encodings import decode, decoders
+from spaniel.net.encodings import Chain
 from spaniel.net.foreign import FOREIGN, translated
 from spaniel.net.pool import Pool
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})  # FR-WF-07a
 BODILESS = frozenset({204, 205, 206})  # 2xx without a body that could be the page
+BREATH = 16  # pieces of a body after which others get their turn, and the deadline its chance
 
 
 class HttpSettings(NamedTuple):
@@ -121,18 +123,19 @@ def _refuse_announced(length: str | None, cap: int) -> None:
 
 async def _body(response: aiohttp.ClientResponse, encoding: str, cap: int, cut: bool) -> bytes:
     """The decoded body, counted as it comes."""
-    chain = decoders(encoding)
-    parts: list[bytes] = []
-    size = 0
+    chain = Chain(encoding, cap)
+    body = bytearray()  # not a list of pieces: a million of one byte would weigh fifty times themselves
+    pieces = 0
     async for data in response.content.iter_any():
-        for piece in decode(data, chain):
-            parts.append(piece)
-            size += len(piece)
-            if size > cap:
+        for piece in chain.feed(data):
+            body += piece
+            if len(body) > cap:
                 response.close()  # not to be drained, not to be used again
                 if cut:
-                    return b"".join(parts)[:cap]
-                raise SpanielError(Code.RESPONSE_TOO_LARGE, size=size, max_bytes=cap)
-    for decoder in chain:
-        decoder.close()
-    return b"".join(parts)
+                    return bytes(body[:cap])
+                raise SpanielError(Code.RESPONSE_TOO_LARGE, size=len(body), max_bytes=cap)
+            pieces += 1
+            if pieces % BREATH == 0:
+                await asyncio.sleep(0)
+    chain.close()
+    return bytes(body)
