@@ -194,19 +194,20 @@ async def silence(wire: Wire) -> None:
 
 async def proxying(wire: Wire) -> None:
     """A forward proxy: CONNECT, and absolute-form GET. Nothing but loopback can be asked of it here."""
-    request = await wire.request()
-    assert request is not None
-    connect = request.method == "CONNECT"
-    authority = request.target if connect else request.target.split("/")[2]
-    host, _, port = authority.rpartition(":")
-    assert ip_address(host.strip("[]")).is_loopback, f"the proxy was asked for {authority}"
-    reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
-    if connect:
-        await wire.send(b"HTTP/1.1 200 Connected\r\n\r\n")
-    else:
-        path = "/" + request.target.split("/", 3)[3]
-        fields = "".join(f"{name}: {value}\r\n" for name, value in request.fields)
-        writer.write(f"{request.method} {path} HTTP/1.1\r\n{fields}\r\n".encode("latin-1"))
+    while (request := await wire.request()) is not None:
+        connect = request.method == "CONNECT"
+        authority = request.target if connect else request.target.split("/")[2]
+        host, _, port = authority.rpartition(":")
+        assert ip_address(host.strip("[]")).is_loopback, f"the proxy was asked for {authority}"
+        reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+        try:
+            await (_tunnel if connect else _forward)(wire, request, reader, writer)
+        finally:
+            writer.close()
+
+
+async def _tunnel(wire: Wire, _: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await wire.send(b"HTTP/1.1 200 Connected\r\n\r\n")
     ways = [asyncio.create_task(_copy(wire.reader, writer)), asyncio.create_task(_copy(reader, wire.writer))]
     try:
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
@@ -214,7 +215,14 @@ async def proxying(wire: Wire) -> None:
         for way in ways:
             way.cancel()
         await asyncio.gather(*ways, return_exceptions=True)
-        writer.transport.abort()
+
+
+async def _forward(wire: Wire, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    fields = "".join(f"{name}: {value}\r\n" for name, value in request.fields)
+    writer.write(f"{request.method} /{request.target.split('/', 3)[3]} HTTP/1.1\r\n{fields}\r\n".encode("latin-1"))
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+    await wire.send(head + await reader.readexactly(length))
 
 
 async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
