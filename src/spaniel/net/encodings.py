@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST = 2  # encodings on top of one another
 PIECE = 1 << 16  # decoded bytes that one step may produce
+WINDOW = 24  # log2 of how far back an encoding may reach, and so of what its decoder may hold: brotli's most
+STACKED_WINDOW = 22  # of each, where there are two: no honest page is encoded twice, and memory adds up
 
 
 class CutShortError(Exception):
@@ -84,7 +86,8 @@ class _Zlib:
 
 
 class _Brotli:
-    def __init__(self) -> None:
+    def __init__(self, window: int) -> None:
+        self._window = window
         self._state = brotli.Decompressor()
         self._begun = False
 
@@ -93,6 +96,8 @@ class _Brotli:
             return
         if self._state.is_finished():  # within one piece the library refuses junk too: so it is never a matter of luck
             raise brotli.error("data after the end")
+        if not self._begun and data[0] & 1 and 17 + (data[0] >> 1 & 7) > self._window:  # RFC 7932 9.1, WBITS
+            raise brotli.error("the window is too large")
         self._begun = True
         more = True
         while more and not self._state.is_finished():
@@ -108,9 +113,9 @@ class _Brotli:
 
 
 class _Zstd:
-    def __init__(self) -> None:
+    def __init__(self, window: int) -> None:
         # RFC 9659: a window of more than 8 MiB is not for the web
-        self._options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
+        self._options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: min(window, 23)}
         self._kind = zstd.ZstdDecompressor
         self._state = self._kind(options=self._options)
         self._begun = False
@@ -128,10 +133,10 @@ class _Zstd:
             raise CutShortError
 
 
-DECODERS: dict[str, Callable[[], Decoder]] = {
-    "gzip": lambda: _Zlib(gzip=True),
-    "x-gzip": lambda: _Zlib(gzip=True),
-    "deflate": lambda: _Zlib(gzip=False),
+DECODERS: dict[str, Callable[[int], Decoder]] = {
+    "gzip": lambda _: _Zlib(gzip=True),
+    "x-gzip": lambda _: _Zlib(gzip=True),
+    "deflate": lambda _: _Zlib(gzip=False),
     "br": _Brotli,
     "zstd": _Zstd,
 }
@@ -145,7 +150,8 @@ def decoders(header: str) -> list[Decoder]:
     unknown = [name for name in names if name not in DECODERS]
     if unknown:
         raise SpanielError(Code.NETWORK, error=f"unknown content encoding '{unknown[0]}'")
-    return [DECODERS[name]() for name in reversed(names)]
+    window = WINDOW if len(names) == 1 else STACKED_WINDOW
+    return [DECODERS[name](window) for name in reversed(names)]
 
 
 class Chain:
