@@ -11,7 +11,7 @@ from collections import OrderedDict
 from contextlib import asynccontextmanager
 from ipaddress import ip_address
 from socket import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
 
 import aiohttp
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from spaniel.url.value import Url
 
 MOST_POOLS = 512
-MOST_HEADERS = 256
-LONGEST_LINE = 1 << 16
+MOST_HEADERS = 128
+LONGEST_LINE = 1 << 15  # so that all headers together stay below the usual cap of a body
 KEEP_ALIVE_SECONDS = 15.0
 
 Key = tuple[object, ...]
@@ -82,6 +82,23 @@ class _Connector(aiohttp.TCPConnector):
         return connection
 
 
+class Answer(aiohttp.ClientResponse):
+    """A response that knows how its connection ended."""
+
+    _wire: ResponseHandler | None = None
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        self._wire = connection.protocol
+        return await super().start(connection)
+
+    def require_whole(self) -> None:
+        """Where nothing but the connection's end marks the body's, a broken connection is not an end (RFC 9112 8)."""
+        delimited = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
+        error = self._wire.exception() if self._wire is not None and not delimited else None
+        if isinstance(error, OSError):
+            raise error
+
+
 class _Entry:
     __slots__ = ("busy", "session")
 
@@ -102,15 +119,15 @@ class Pool:
 
     @asynccontextmanager
     async def request(
-        self, url: Url, target: Target, deadline: Deadline, headers: Mapping[str, str] | None
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        self, url: Url, target: Target, deadline: Deadline, headers: Mapping[str, str]
+    ) -> AsyncIterator[Answer]:
         """The answer to a GET; leaving the block early closes its connection."""
         if (target.host, target.port) != (url.host, url.effective_port):
             raise SpanielError(Code.INTERNAL, error=f"{target!r} is not the target of {url.redacted}")
         proxy = self._proxies.choose(url) if self._proxies else None
         entry = self._entry(url.scheme, target, proxy)
         where, options = proxy.ask(url, target) if proxy else (URL(url.href.partition("#")[0], encoded=True), {})
-        options["headers"] = {**options.get("headers", {}), **(headers or {})}
+        options["headers"] = {**options.get("headers", {}), **headers}
         entry.busy += 1  # before the others are looked at: whoever is busy is not evicted
         try:
             await self._evict()
@@ -118,7 +135,7 @@ class Pool:
                 where, allow_redirects=False, trace_request_ctx=deadline, **options
             ) as response:
                 try:
-                    yield response
+                    yield cast(Answer, response)
                 except BaseException:
                     response.close()
                     raise
@@ -143,6 +160,7 @@ class Pool:
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
             cookie_jar=aiohttp.DummyCookieJar(),  # FR-WF-07d
             auto_decompress=False,
+            response_class=Answer,
             timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
             max_line_size=LONGEST_LINE,
             max_field_size=LONGEST_LINE,
