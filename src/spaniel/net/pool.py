@@ -128,6 +128,7 @@ class Pool:
         entry = self._entry(url.scheme, target, proxy)
         where, options = proxy.ask(url, target) if proxy else (URL(url.href.partition("#")[0], encoded=True), {})
         options["headers"] = {**options.get("headers", {}), **headers}
+        options["proxy_headers"] = {"User-Agent": self._headers["User-Agent"]}  # CONNECT is a request of ours too
         entry.busy += 1  # before the others are looked at: whoever is busy is not evicted
         try:
             await self._evict()
