@@ -119,7 +119,7 @@ async def test_whatever_a_url_holds_the_request_is_one_line_to_one_host(tail: st
         assert request.line.isprintable()
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(tails=st.lists(st.text(max_size=20), min_size=5, max_size=5))
 async def test_any_path_and_query_reach_the_server_as_they_were_judged(tails: list[str]) -> None:
     """What robots.txt is asked about is what the server is asked for."""

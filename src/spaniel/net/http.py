@@ -132,7 +132,7 @@ def _refuse_announced(length: str | None, cap: int) -> None:
 async def _body(response: Answer, encoding: str, cap: int, cut: bool) -> bytes:
     """The decoded body, counted as it comes."""
     chain = Chain(encoding, cap)
-    body = bytearray()  # not a list of pieces: a million of one byte would weigh fifty times themselves
+    body = bytearray()  # not a list of pieces: small ones weigh many times what they hold
     pieces = 0
     async for data in response.content.iter_any():
         for piece in chain.feed(data):
