@@ -59,13 +59,13 @@ class House:
         self.resolver = resolver
         self._good = good
 
-    async def get(self, url: str, seconds: float = 2.0, cap: int | None = None) -> Page:
+    async def get(self, url: str, seconds: float = 5.0, cap: int | None = None) -> Page:
         """One hop."""
         deadline = Deadline(seconds)
         parsed = parse(url)
         return await self.rooms.http.get(parsed, await self.rooms.guard.vet(parsed, deadline), deadline, cap)
 
-    async def fetch(self, url: str, seconds: float = 2.0, *, robots: bool = False, most: int = 5) -> Retrieved:
+    async def fetch(self, url: str, seconds: float = 5.0, *, robots: bool = False, most: int = 5) -> Retrieved:
         """Redirects and all; `robots` puts the real gate in."""
         door = self.rooms.door if robots else Door(self.rooms.guard, Anyone(), self.rooms.http)
         return await retrieve(parse(url), door, Deadline(seconds), most)
@@ -74,7 +74,7 @@ class House:
         self,
         url: str,
         code: str | tuple[str, ...],
-        seconds: float = 2.0,
+        seconds: float = 5.0,
         *,
         robots: bool = False,
         most: int = 5,
@@ -96,7 +96,7 @@ class House:
         return refusal
 
     async def still_serves(self) -> None:
-        page = await self.get(self._good.url("/", GOOD), 2.0)
+        page = await self.get(self._good.url("/", GOOD))
         assert page.body == GOOD_BODY
 
 

@@ -30,7 +30,7 @@ def begin_anew() -> None:
 
 async def weigh(rooms: Rooms, href: str, start: int) -> dict[str, object]:
     """How far above `start` a fetch took the memory at its peak, and how it ended."""
-    url, deadline = parse(href), Deadline(5)
+    url, deadline = parse(href), Deadline(20)
     begin_anew()
     try:
         target = await rooms.guard.vet(url, deadline)

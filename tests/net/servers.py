@@ -95,19 +95,22 @@ class Server:
         self.scheme = "http"
         self.connections = 0
         self.open = 0
-        self.idle = asyncio.Event()
-        self.idle.set()
         self.heard: list[Request] = []
 
     def url(self, path: str = "/", host: str | None = None) -> str:
         host = host or (f"[{self.address}]" if ":" in self.address else self.address)
         return f"{self.scheme}://{host}:{self.port}{path}"
 
-    async def all_closed(self, seconds: float = 1.0) -> bool:
+    async def sees(self, true: Callable[[], bool], seconds: float = 2.0) -> bool:
+        """Whether something comes true before long: what a client does reaches a server a little later."""
+        end = asyncio.get_running_loop().time() + seconds
+        while not true() and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+        return true()
+
+    async def all_closed(self) -> bool:
         """Whether, before long, no client holds a connection any more."""
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.idle.wait(), seconds)
-        return not self.open
+        return await self.sees(lambda: not self.open)
 
 
 @asynccontextmanager
@@ -122,7 +125,6 @@ async def serve(
     async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         server.connections += 1
         server.open += 1
-        server.idle.clear()
         try:
             await behaviour(Wire(reader, writer, server.heard))
         except (ConnectionError, asyncio.LimitOverrunError, ssl.SSLError):
@@ -130,8 +132,6 @@ async def serve(
         finally:
             writer.transport.abort() if tls else writer.close()
             server.open -= 1
-            if not server.open:
-                server.idle.set()
 
     def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(converse(reader, writer))

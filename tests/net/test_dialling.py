@@ -61,7 +61,7 @@ async def test_where_one_address_is_silent_the_next_is_tried() -> None:
     names: dict[str, str | list[str]] = {"a.test": ["127.0.0.5", "127.0.0.1"]}
     with black_hole("127.0.0.5") as port:
         async with serve(PAGES, port=port) as server, open_house(server, names=names) as house:
-            assert (await house.get(server.url("/", "a.test"), 2.0)).body == b"page"
+            assert (await house.get(server.url("/", "a.test"))).body == b"page"
             error = await house.refuses(f"http://127.0.0.5:{port}/", "timeout", 0.5)  # it is silent indeed
             assert error.details["phase"] == "connect"
 
@@ -252,4 +252,4 @@ async def test_a_slow_but_honest_server_is_waited_for() -> None:
             await asyncio.sleep(0.005)
 
     async with serve(behave) as server, open_house(server) as house:
-        assert (await house.get(server.url(), 3.0)).body == b"slow"
+        assert (await house.get(server.url())).body == b"slow"

@@ -78,7 +78,7 @@ async def test_an_order_of_answers_is_no_new_pin() -> None:
         assert server.connections == 1
 
 
-def unasked(extra: bytes, *, together: bool) -> Behaviour:
+def unasked(extra: bytes, said: asyncio.Event, *, together: bool) -> Behaviour:
     """Its first connection brings, after the first answer, one to a request that nobody has made."""
     served = 0
 
@@ -94,6 +94,7 @@ def unasked(extra: bytes, *, together: bool) -> Behaviour:
             if first and not together:
                 await asyncio.sleep(0.05)
                 await wire.send(extra)
+            said.set()
 
     return behave
 
@@ -103,11 +104,14 @@ def unasked(extra: bytes, *, together: bool) -> Behaviour:
 @pytest.mark.parametrize("extra", [answer(200, b"poison"), answer(200, b"poison", "Connection: close"), b"junk"])
 async def test_what_came_unasked_on_a_kept_connection_is_not_the_next_answer(extra: bytes, together: bool) -> None:
     """A server, or whoever can make it say one answer too many, would choose what the next URL brings."""
-    async with serve(unasked(extra, together=together)) as server, open_house(server) as house:
+    said = asyncio.Event()
+    async with serve(unasked(extra, said, together=together)) as server, open_house(server) as house:
         got = []
         for _ in range(3):
+            said.clear()
             got.append((await house.get(server.url())).body)
-            await asyncio.sleep(0.1)
+            await said.wait()
+            await asyncio.sleep(0.1)  # for it to arrive
         assert got == [b"from connection 1", b"from connection 2", b"from connection 2"]
 
 
@@ -129,8 +133,7 @@ async def test_a_fetch_that_is_cancelled_closes_its_connection() -> None:
     for behaviour in (silence, first_bytes):
         async with serve(behaviour) as server, open_house(server) as house:
             fetch = asyncio.create_task(house.get(server.url()))
-            await asyncio.sleep(0.1)
-            assert server.open == 1
+            assert await server.sees(lambda: server.open == 1)
             fetch.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await fetch
@@ -142,7 +145,7 @@ async def test_a_fetch_that_is_cancelled_closes_its_connection() -> None:
 async def test_a_fetch_that_is_cancelled_in_the_handshake_closes_its_connection() -> None:
     async with serve(silence) as server, open_house(server) as house:
         fetch = asyncio.create_task(house.get(server.url().replace("http:", "https:")))
-        await asyncio.sleep(0.1)
+        assert await server.sees(lambda: server.open == 1)
         fetch.cancel()
         with pytest.raises(asyncio.CancelledError):
             await fetch
@@ -159,9 +162,8 @@ async def test_more_targets_than_pools_leave_no_descriptor_behind(monkeypatch: p
         async with open_house(server, names=names) as house:
             for host in names:
                 assert (await house.get(server.url("/", host))).body == b"page"
-            await asyncio.sleep(0.05)
             assert server.connections == 40
-            assert server.open <= 4
+            assert await server.sees(lambda: server.open <= 4)
             await house.get(server.url("/", "host39.test"))
             assert server.connections == 40  # the youngest is still there
             await house.get(server.url("/", "host0.test"))
@@ -185,8 +187,7 @@ async def test_a_busy_pool_is_never_evicted_not_even_a_new_one(monkeypatch: pyte
         pages = await asyncio.gather(*(house.get(server.url("/", host)) for host in names))
         assert [page.body for page in pages] == [b"page"] * 12
         await house.still_serves()
-        await asyncio.sleep(0.05)
-        assert server.open <= 2
+        assert await server.sees(lambda: server.open <= 2)
 
 
 @pytest.mark.req("FR-WF-06a")

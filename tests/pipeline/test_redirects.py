@@ -242,7 +242,7 @@ async def test_all_hops_share_one_deadline() -> None:
     async with serve(slow) as server, open_house(server) as house:
         error = await house.refuses(server.url(), "timeout", 1.0, most=1000)
         assert error.details == {"timeout_ms": 1000, "phase": "headers"}
-        assert 3 <= len(server.heard) <= 5
+        assert 2 <= len(server.heard) <= 5
 
 
 @pytest.mark.req("FR-WF-10a", "FR-WF-09a")
