@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 
 import aiohttp
@@ -34,4 +35,6 @@ def translated(error: Exception) -> SpanielError:
 def _reason(error: BaseException) -> str:
     if isinstance(error, ssl.SSLError):
         return f"TLS: {error.reason or error}"
+    if isinstance(error, OSError) and error.errno:  # asyncio writes over the system's own words
+        return os.strerror(error.errno)
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

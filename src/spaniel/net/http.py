@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.net.encodings import decode, decoders
+from spaniel.net.encodings import Chain
 from spaniel.net.foreign import FOREIGN, translated
-from spaniel.net.pool import Pool
+from spaniel.net.pool import Answer, Pool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import aiohttp
 
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})  # FR-WF-07a
 BODILESS = frozenset({204, 205, 206})  # 2xx without a body that could be the page
+BREATH = 16  # pieces of a body after which others get their turn, and the deadline its chance
 
 
 class HttpSettings(NamedTuple):
@@ -62,7 +62,7 @@ class Http:
 
     def __init__(self, settings: HttpSettings | None = None, proxies: Proxies | None = None) -> None:
         self.settings = settings or HttpSettings()
-        self._pool = Pool(self.settings.headers(), self.settings.ca_file, proxies)
+        self._pool = Pool(_writable(self.settings.headers()), self.settings.ca_file, proxies)
 
     async def get(
         self,
@@ -78,7 +78,7 @@ class Http:
         cap = self.settings.max_download_bytes if cap is None else cap
         async with deadline.guarding("connect"):
             try:
-                async with self._pool.request(url, target, deadline, headers) as response:
+                async with self._pool.request(url, target, deadline, _writable(headers or {})) as response:
                     deadline.phase = "body"
                     return await _page(url, response, cap, cut)
             except FOREIGN as error:
@@ -94,7 +94,15 @@ class Http:
         await self.close()
 
 
-async def _page(url: Url, response: aiohttp.ClientResponse, cap: int, cut: bool) -> Page:
+def _writable(headers: Mapping[str, str]) -> Mapping[str, str]:
+    """Headers of our own that can be sent as they are: a line break in one would begin another."""
+    for name, value in headers.items():
+        if not (value.isascii() and value.isprintable()):
+            raise SpanielError(Code.BAD_ARGS, field=name, reason="a header holds printable ASCII only")
+    return headers
+
+
+async def _page(url: Url, response: Answer, cap: int, cut: bool) -> Page:
     headers: dict[str, str] = {}
     for header, value in response.headers.items():
         name = header.lower()
@@ -104,6 +112,8 @@ async def _page(url: Url, response: aiohttp.ClientResponse, cap: int, cut: bool)
         raise SpanielError(Code.NETWORK, error="two Location headers", status=page.status)
     if not page.ok:
         return page
+    if headers.get("transfer-encoding", "chunked").lower() != "chunked":
+        raise SpanielError(Code.NETWORK, error="a transfer coding that was not asked for")  # RFC 9112 7.4
     if not cut:
         _refuse_announced(headers.get("content-length"), cap)
     return page._replace(body=await _body(response, headers.get("content-encoding", ""), cap, cut))
@@ -119,20 +129,22 @@ def _refuse_announced(length: str | None, cap: int) -> None:
         raise SpanielError(Code.RESPONSE_TOO_LARGE, size=int(length), max_bytes=cap)
 
 
-async def _body(response: aiohttp.ClientResponse, encoding: str, cap: int, cut: bool) -> bytes:
+async def _body(response: Answer, encoding: str, cap: int, cut: bool) -> bytes:
     """The decoded body, counted as it comes."""
-    chain = decoders(encoding)
-    parts: list[bytes] = []
-    size = 0
+    chain = Chain(encoding, cap)
+    body = bytearray()  # not a list of pieces: small ones weigh many times what they hold
+    pieces = 0
     async for data in response.content.iter_any():
-        for piece in decode(data, chain):
-            parts.append(piece)
-            size += len(piece)
-            if size > cap:
+        for piece in chain.feed(data):
+            body += piece
+            if len(body) > cap:
                 response.close()  # not to be drained, not to be used again
                 if cut:
-                    return b"".join(parts)[:cap]
-                raise SpanielError(Code.RESPONSE_TOO_LARGE, size=size, max_bytes=cap)
-    for decoder in chain:
-        decoder.close()
-    return b"".join(parts)
+                    return bytes(body[:cap])
+                raise SpanielError(Code.RESPONSE_TOO_LARGE, size=len(body), max_bytes=cap)
+            pieces += 1
+            if pieces % BREATH == 0:
+                await asyncio.sleep(0)
+    response.require_whole()
+    chain.close()
+    return bytes(body)

@@ -11,7 +11,8 @@ from collections import OrderedDict
 from contextlib import asynccontextmanager
 from ipaddress import ip_address
 from socket import socket
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakSet
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -22,14 +23,18 @@ from spaniel.errors import Code, SpanielError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
+    from aiohttp.client_proto import ResponseHandler
+    from aiohttp.connector import Connection
+    from aiohttp.tracing import Trace
+
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.proxy import Proxies
     from spaniel.url.value import Url
 
 MOST_POOLS = 512
-MOST_HEADERS = 256
-LONGEST_LINE = 1 << 16
+MOST_HEADERS = 128
+LONGEST_LINE = 1 << 15  # so that all headers together stay below the usual cap of a body
 KEEP_ALIVE_SECONDS = 15.0
 
 Key = tuple[object, ...]
@@ -53,6 +58,47 @@ class _Pinned(AbstractResolver):
         pass
 
 
+class _Connector(aiohttp.TCPConnector):
+    """Leaves alone a kept connection on which something has come unasked: it would pass for the next answer."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._used: WeakSet[ResponseHandler] = WeakSet()
+
+    async def connect(
+        self,
+        req: aiohttp.ClientRequest,
+        traces: list[Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109
+    ) -> Connection:
+        while True:  # as often as there are kept ones: a new connection is not in `_used`
+            connection = await super().connect(req, traces, timeout)
+            protocol = connection.protocol
+            if protocol is None or protocol not in self._used or not protocol.should_close:
+                break
+            connection.close()
+        if protocol is not None:
+            self._used.add(protocol)
+        return connection
+
+
+class Answer(aiohttp.ClientResponse):
+    """A response that knows how its connection ended."""
+
+    _wire: ResponseHandler | None = None
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        self._wire = connection.protocol
+        return await super().start(connection)
+
+    def require_whole(self) -> None:
+        """Where nothing but the connection's end marks the body's, a broken connection is not an end (RFC 9112 8)."""
+        delimited = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
+        error = self._wire.exception() if self._wire is not None and not delimited else None
+        if isinstance(error, OSError):
+            raise error
+
+
 class _Entry:
     __slots__ = ("busy", "session")
 
@@ -73,30 +119,35 @@ class Pool:
 
     @asynccontextmanager
     async def request(
-        self, url: Url, target: Target, deadline: Deadline, headers: Mapping[str, str] | None
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        self, url: Url, target: Target, deadline: Deadline, headers: Mapping[str, str]
+    ) -> AsyncIterator[Answer]:
         """The answer to a GET; leaving the block early closes its connection."""
         if (target.host, target.port) != (url.host, url.effective_port):
             raise SpanielError(Code.INTERNAL, error=f"{target!r} is not the target of {url.redacted}")
         proxy = self._proxies.choose(url) if self._proxies else None
-        entry = await self._entry(url.scheme, target, proxy)
+        entry = self._entry(url.scheme, target, proxy)
         where, options = proxy.ask(url, target) if proxy else (URL(url.href.partition("#")[0], encoded=True), {})
-        options["headers"] = {**options.get("headers", {}), **(headers or {})}
-        entry.busy += 1
+        options["headers"] = {**options.get("headers", {}), **headers}
+        options["proxy_headers"] = {"User-Agent": self._headers["User-Agent"]}  # CONNECT is a request of ours too
+        entry.busy += 1  # before the others are looked at: whoever is busy is not evicted
         try:
+            await self._evict()
             async with entry.session.get(
                 where, allow_redirects=False, trace_request_ctx=deadline, **options
             ) as response:
-                yield response
+                try:
+                    yield cast(Answer, response)
+                except BaseException:
+                    response.close()
+                    raise
         finally:
             entry.busy -= 1
 
-    async def _entry(self, scheme: str, target: Target, proxy: object) -> _Entry:
+    def _entry(self, scheme: str, target: Target, proxy: object) -> _Entry:
         key: Key = (scheme, target.host, target.port, frozenset(target.addresses), proxy)
         entry = self._entries.get(key)
         if entry is None:
             entry = self._entries[key] = _Entry(self._session(target, pinned=proxy is None))
-            await self._evict()
         else:
             self._entries.move_to_end(key)
         return entry
@@ -105,13 +156,12 @@ class Pool:
         self._tls = self._tls or _tls_context(self._ca_file)
         only = {"resolver": _Pinned(target), "socket_factory": _socket_for(target)} if pinned else {}
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(
-                ssl=self._tls, use_dns_cache=False, keepalive_timeout=KEEP_ALIVE_SECONDS, **only
-            ),
+            connector=_Connector(ssl=self._tls, use_dns_cache=False, keepalive_timeout=KEEP_ALIVE_SECONDS, **only),
             headers=self._headers,
             skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
             cookie_jar=aiohttp.DummyCookieJar(),  # FR-WF-07d
             auto_decompress=False,
+            response_class=Answer,
             timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
             max_line_size=LONGEST_LINE,
             max_field_size=LONGEST_LINE,
@@ -122,11 +172,10 @@ class Pool:
     async def _evict(self) -> None:
         if len(self._entries) <= MOST_POOLS:
             return
-        for key, entry in list(self._entries.items()):
-            if not entry.busy:
-                del self._entries[key]
-                await entry.session.close()
-                return
+        idle = [key for key, entry in self._entries.items() if not entry.busy]
+        closing = [self._entries.pop(key) for key in idle[: len(self._entries) - MOST_POOLS]]
+        for entry in closing:
+            await entry.session.close()
 
     async def close(self) -> None:
         entries, self._entries = self._entries, OrderedDict()

@@ -1,0 +1,133 @@
+"""A house for a hostile visit: rooms, a good neighbour, and the invariants that hold whatever a server does.
+
+THREATS.md: a fetch ends within its deadline + 1 s, with one typed error, and the next request is served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from spaniel.app.rooms import Rooms, open_rooms
+from spaniel.errors import TABLE, SpanielError
+from spaniel.net.deadline import Deadline
+from spaniel.net.guard import Guard, Security, Target
+from spaniel.net.http import Http, HttpSettings, Page
+from spaniel.pipeline.retrieve import Door, Retrieved, retrieve
+from spaniel.robots.gate import RobotsGate
+from spaniel.url import Url, parse
+from tests.net.servers import Server, StaticResolver, serve, site
+
+if TYPE_CHECKING:
+    from spaniel.net.addresses import Address
+    from spaniel.net.proxy import Proxies
+
+GOOD = "good.test"
+GOOD_ADDRESS = "127.0.0.9"
+GOOD_BODY = b"still here"
+LATE = 1.0  # seconds after its deadline by which a fetch has ended
+
+
+class Anyone:
+    """A robots gate that is always open, for servers that are not there to be asked."""
+
+    async def require(self, url: Url, target: Target, deadline: Deadline) -> None:
+        return None
+
+
+class OneHole(Guard):
+    """The real guard, but for some loopback addresses that stand in for public ones."""
+
+    def __init__(self, resolver: StaticResolver, ports: tuple[int, ...], public: tuple[str, ...]) -> None:
+        super().__init__(resolver, Security(allowed_ports=ports))
+        self._public = frozenset(map(ip_address, public))
+
+    def validate_ip(self, ip: Address) -> None:
+        if ip not in self._public:
+            super().validate_ip(ip)
+
+
+class House:
+    """Rooms, and what may be asked of them in a test."""
+
+    def __init__(self, rooms: Rooms, resolver: StaticResolver, good: Server) -> None:
+        self.rooms = rooms
+        self.resolver = resolver
+        self._good = good
+
+    async def get(self, url: str, seconds: float = 5.0, cap: int | None = None) -> Page:
+        """One hop."""
+        deadline = Deadline(seconds)
+        parsed = parse(url)
+        return await self.rooms.http.get(parsed, await self.rooms.guard.vet(parsed, deadline), deadline, cap)
+
+    async def fetch(self, url: str, seconds: float = 5.0, *, robots: bool = False, most: int = 5) -> Retrieved:
+        """Redirects and all; `robots` puts the real gate in."""
+        door = self.rooms.door if robots else Door(self.rooms.guard, Anyone(), self.rooms.http)
+        return await retrieve(parse(url), door, Deadline(seconds), most)
+
+    async def refuses(
+        self,
+        url: str,
+        code: str | tuple[str, ...],
+        seconds: float = 5.0,
+        *,
+        robots: bool = False,
+        most: int = 5,
+        serves: bool = True,
+    ) -> SpanielError:
+        """The fetch fails in time with this code (or one of these), and the house is as good as before."""
+        began = asyncio.get_running_loop().time()
+        try:
+            found = await self.fetch(url, seconds, robots=robots, most=most)
+        except SpanielError as error:
+            refusal = error
+        else:
+            raise AssertionError(f"{url} brought {found.page!r:.200}")
+        took = asyncio.get_running_loop().time() - began
+        assert took < seconds + LATE, f"{took:.1f} s for a deadline of {seconds} s"
+        check_envelope(refusal, code)
+        if serves:
+            await self.still_serves()
+        return refusal
+
+    async def still_serves(self) -> None:
+        page = await self.get(self._good.url("/", GOOD))
+        assert page.body == GOOD_BODY
+
+
+def check_envelope(error: SpanielError, code: str | tuple[str, ...]) -> None:
+    assert str(error.code) in ((code,) if isinstance(code, str) else code), error
+    assert set(TABLE[error.code].details) <= set(error.details), error.details
+    said = json.dumps(error.as_dict())  # plain values
+    assert len(said) < 4096
+    assert error.message.isprintable()
+
+
+@asynccontextmanager
+async def open_house(
+    *servers: Server,
+    names: Mapping[str, str | list[str]] | None = None,
+    http: HttpSettings | None = None,
+    proxies: Proxies | None = None,
+    public: tuple[str, ...] = (),
+    ports: tuple[int, ...] = (),
+) -> AsyncIterator[House]:
+    """Rooms that may dial these servers' ports on loopback; with `public`, only those addresses of it."""
+    async with AsyncExitStack() as stack:
+        good = await stack.enter_async_context(serve(site({"/": (200, [], GOOD_BODY)}), GOOD_ADDRESS))
+        resolver = StaticResolver({GOOD: GOOD_ADDRESS, **(names or {})})
+        allowed = (good.port, *(server.port for server in servers), *ports)
+        if public:
+            guard = OneHole(resolver, allowed, (*public, GOOD_ADDRESS))
+            client = await stack.enter_async_context(Http(http, proxies))
+            rooms = Rooms(guard, client, RobotsGate(client, guard))
+            stack.push_async_callback(rooms.robots.close)
+        else:
+            security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=allowed)
+            rooms = await stack.enter_async_context(open_rooms(security, http, None, resolver, proxies))
+        yield House(rooms, resolver, good)
