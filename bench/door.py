@@ -51,9 +51,11 @@ async def _rates(port: int) -> dict[tuple[str, int], list[float]]:
     from spaniel.pipeline.retrieve import retrieve
     from spaniel.url import parse
 
+    here = [ip_address("127.0.0.1")]
+
     class Here:
         async def resolve(self, _host: str) -> list[Address]:
-            return [ip_address("127.0.0.1")]
+            return here
 
     security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=(port,))
     rates: dict[tuple[str, int], list[float]] = {}

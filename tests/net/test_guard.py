@@ -155,6 +155,12 @@ def test_a_target_cannot_be_made_by_hand() -> None:
         Target("a.example", 80, [ip_address("127.0.0.1")], object())
 
 
+async def test_a_target_cannot_be_changed() -> None:
+    target = await Guard(Names(a=["93.184.215.14"])).vet(parse("http://a.example/"), Deadline(5))
+    with pytest.raises(AttributeError, match="proof"):
+        target.addresses = (ip_address("127.0.0.1"),)
+
+
 @pytest.mark.req("FR-WF-06b")
 async def test_the_guard_is_a_validator_that_tests_may_replace() -> None:
     validator: SsrfValidator = Guard(Names(a=["93.184.215.14"], b=["127.0.0.1"]))

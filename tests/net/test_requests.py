@@ -109,7 +109,7 @@ async def test_whatever_a_url_holds_the_request_is_one_line_to_one_host(tail: st
         try:
             url = parse(server.url(tail, "a.test"))
         except SpanielError as error:
-            assert str(error.code) == "invalid_url"  # noqa: PT017
+            assert str(error.code) == "invalid_url"
             return
         await house.get(url.href)
         (request,) = server.heard

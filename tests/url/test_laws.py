@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from spaniel.errors import SpanielError
 from spaniel.url import Canonical, canonicalize, load, parse
+from spaniel.url.parsing import judge, settle
+from spaniel.url.plain import recognize
 from spaniel.url.policy import shipped
 from tests.url.strategies import anything, urls
 
@@ -61,6 +63,19 @@ def test_the_explained_run_and_the_compiled_run_agree(raw: str, policy: str) -> 
 @given(st.sampled_from(realistic(5000, seed=7)), policies)
 def test_they_agree_on_realistic_urls_too(raw: str, policy: str) -> None:
     assert canonicalize(raw, policy).url == load(policy).explain(raw).url
+
+
+@given(st.one_of(urls, st.sampled_from(realistic(5000, seed=9))))
+@example("http://example.com:80/")
+@example("https://example.com:443")
+@example("http://example.com:65536/")
+@example("http://example.com:08/")
+def test_what_is_recognized_as_plain_is_what_the_parser_says(raw: str) -> None:
+    parts = recognize(raw)
+    if parts is not None:
+        url = settle(judge(raw))
+        assert parts == (url.scheme, url.host, "" if url.port is None else f":{url.port}", *url[3:])
+        assert parse(raw) == url
 
 
 @pytest.mark.req("FR-WF-NORM-01", "FR-WF-NORM-05")

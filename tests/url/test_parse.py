@@ -103,6 +103,10 @@ def test_the_parts_of_a_url_have_names() -> None:
     assert url.origin == "https://example.com:8443"
     assert url.target == "/b?x=1"
     assert parse("http://example.com").effective_port == 80
+    assert (parse("http://example.com/a?").href, parse("http://example.com/a?").target) == (
+        "http://example.com/a?",
+        "/a",
+    )
 
 
 @pytest.mark.req("FR-WF-19b")

@@ -12,14 +12,18 @@ if TYPE_CHECKING:
 
 
 class Deadline:
-    """A moment on the loop's clock, and the phase that is under way, for whoever is stopped by it."""
+    """A moment on the loop's clock, and the phase that is under way, for whoever is stopped by it.
 
-    __slots__ = ("at", "phase", "seconds")
+    It belongs to one fetch: the task that entered `guarding` first is the one that is stopped.
+    """
+
+    __slots__ = ("at", "guarded", "phase", "seconds")
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.at = asyncio.get_running_loop().time() + seconds
         self.phase = "start"
+        self.guarded: asyncio.Task[object] | None = None  # the task that is inside `guarding` already
 
     def left(self) -> float:
         return self.at - asyncio.get_running_loop().time()
@@ -42,14 +46,21 @@ class _Guarding:
 
     def __init__(self, deadline: Deadline) -> None:
         self._deadline = deadline
-        self._timeout = asyncio.timeout_at(deadline.at)
+        self._timeout: asyncio.Timeout | None = None
 
     async def __aenter__(self) -> None:
-        await self._timeout.__aenter__()
+        task = asyncio.current_task()
+        if self._deadline.guarded is not task:  # inside, the outer one watches over all
+            self._deadline.guarded = task
+            self._timeout = asyncio.timeout_at(self._deadline.at)
+            await self._timeout.__aenter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._timeout is None:
+            return
+        self._deadline.guarded = None
         try:
             await self._timeout.__aexit__(kind, error, trace)
         except TimeoutError:

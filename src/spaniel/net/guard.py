@@ -51,14 +51,24 @@ _SEAL = object()
 class Target:
     """Proof that a host was resolved once and every one of its addresses passed. Only a guard can make one."""
 
-    __slots__ = ("addresses", "host", "port")
+    __slots__ = ("addresses", "host", "pins", "port")
+
+    host: str
+    port: int
+    addresses: tuple[Address, ...]
+    pins: frozenset[bytes]  # the same addresses, packed: what connections are kept apart by
 
     def __init__(self, host: str, port: int, addresses: Sequence[Address], seal: object = None) -> None:
         if seal is not _SEAL:
             raise TypeError("a Target comes from Guard.vet; nothing else has judged the address")
-        self.host = host
-        self.port = port
-        self.addresses = tuple(addresses)
+        put = object.__setattr__
+        put(self, "host", host)
+        put(self, "port", port)
+        put(self, "addresses", tuple(addresses))
+        put(self, "pins", frozenset(address.packed for address in addresses))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Target is proof: its {name} stays what it was when it was judged")
 
     def __repr__(self) -> str:
         return f"Target({self.host}:{self.port} at {', '.join(map(str, self.addresses))})"

@@ -13,6 +13,8 @@ from spaniel.net.pool import Answer, Pool
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from multidict import CIMultiDictProxy
+
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.proxy import Proxies
@@ -103,10 +105,7 @@ def _writable(headers: Mapping[str, str]) -> Mapping[str, str]:
 
 
 async def _page(url: Url, response: Answer, cap: int, cut: bool) -> Page:
-    headers: dict[str, str] = {}
-    for header, value in response.headers.items():
-        name = header.lower()
-        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    headers = _joined(response.headers)
     page = Page(url, response.status, response.reason or "", headers, b"")
     if len(response.headers.getall("Location", ())) > 1:
         raise SpanielError(Code.NETWORK, error="two Location headers", status=page.status)
@@ -117,6 +116,13 @@ async def _page(url: Url, response: Answer, cap: int, cut: bool) -> Page:
     if not cut:
         _refuse_announced(headers.get("content-length"), cap)
     return page._replace(body=await _body(response, headers.get("content-encoding", ""), cap, cut))
+
+
+def _joined(received: CIMultiDictProxy[str]) -> dict[str, str]:
+    headers = {name.lower(): value for name, value in received.items()}
+    if len(headers) < len(received):
+        headers = {name: ", ".join(received.getall(name)) for name in headers}
+    return headers
 
 
 def _refuse_announced(length: str | None, cap: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ssl
 from collections import OrderedDict
-from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from ipaddress import ip_address
 from socket import socket
 from typing import TYPE_CHECKING, Any, cast
@@ -21,7 +21,7 @@ from yarl import URL
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import Mapping
 
     from aiohttp.client_proto import ResponseHandler
     from aiohttp.connector import Connection
@@ -38,6 +38,7 @@ LONGEST_LINE = 1 << 15  # so that all headers together stay below the usual cap 
 KEEP_ALIVE_SECONDS = 15.0
 
 Key = tuple[object, ...]
+_deadline: ContextVar[Deadline] = ContextVar("deadline")  # of the request that this task has under way
 
 
 class _Pinned(AbstractResolver):
@@ -88,6 +89,7 @@ class Answer(aiohttp.ClientResponse):
     _wire: ResponseHandler | None = None
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        _deadline.get().phase = "headers"  # the request is out
         self._wire = connection.protocol
         return await super().start(connection)
 
@@ -107,6 +109,35 @@ class _Entry:
         self.busy = 0
 
 
+class _Exchange:
+    """One request and its answer. A class: a generator made into a context manager takes three times as long."""
+
+    __slots__ = ("_deadline", "_entry", "_options", "_pool", "_response", "_where")
+
+    def __init__(self, pool: Pool, entry: _Entry, deadline: Deadline, where: URL, options: dict[str, Any]) -> None:
+        self._pool, self._entry, self._deadline, self._where, self._options = pool, entry, deadline, where, options
+        self._response: Answer | None = None
+
+    async def __aenter__(self) -> Answer:
+        self._entry.busy += 1  # before the others are looked at: whoever is busy is not evicted
+        try:
+            await self._pool.evict()
+            _deadline.set(self._deadline)
+            response = await self._entry.session.get(self._where, allow_redirects=False, **self._options)
+        except BaseException:
+            self._entry.busy -= 1
+            raise
+        self._response = cast(Answer, response)
+        return self._response
+
+    async def __aexit__(self, kind: object, *_: object) -> None:
+        self._entry.busy -= 1
+        if self._response is not None:
+            if kind is not None:
+                self._response.close()
+            self._response.release()
+
+
 class Pool:
     """The sessions of all targets, the least recently used idle ones closed."""
 
@@ -117,34 +148,21 @@ class Pool:
         self._tls: ssl.SSLContext | None = None
         self._entries: OrderedDict[Key, _Entry] = OrderedDict()
 
-    @asynccontextmanager
-    async def request(
-        self, url: Url, target: Target, deadline: Deadline, headers: Mapping[str, str]
-    ) -> AsyncIterator[Answer]:
-        """The answer to a GET; leaving the block early closes its connection."""
+    def request(self, url: Url, target: Target, deadline: Deadline, headers: Mapping[str, str]) -> _Exchange:
+        """A GET; the block that it is used in gets the answer, and leaving it by an error closes the connection."""
         if (target.host, target.port) != (url.host, url.effective_port):
             raise SpanielError(Code.INTERNAL, error=f"{target!r} is not the target of {url.redacted}")
         proxy = self._proxies.choose(url) if self._proxies else None
         entry = self._entry(url.scheme, target, proxy)
         where, options = proxy.ask(url, target) if proxy else (URL(url.href.partition("#")[0], encoded=True), {})
-        options["headers"] = {**options.get("headers", {}), **headers}
-        options["proxy_headers"] = {"User-Agent": self._headers["User-Agent"]}  # CONNECT is a request of ours too
-        entry.busy += 1  # before the others are looked at: whoever is busy is not evicted
-        try:
-            await self._evict()
-            async with entry.session.get(
-                where, allow_redirects=False, trace_request_ctx=deadline, **options
-            ) as response:
-                try:
-                    yield cast(Answer, response)
-                except BaseException:
-                    response.close()
-                    raise
-        finally:
-            entry.busy -= 1
+        if proxy:
+            options["proxy_headers"] = {"User-Agent": self._headers["User-Agent"]}  # CONNECT is a request of ours too
+        if headers:
+            options["headers"] = {**options.get("headers", {}), **headers}
+        return _Exchange(self, entry, deadline, where, options)
 
     def _entry(self, scheme: str, target: Target, proxy: object) -> _Entry:
-        key: Key = (scheme, target.host, target.port, frozenset(target.addresses), proxy)
+        key: Key = (scheme, target.host, target.port, target.pins, proxy)
         entry = self._entries.get(key)
         if entry is None:
             entry = self._entries[key] = _Entry(self._session(target, pinned=proxy is None))
@@ -166,10 +184,9 @@ class Pool:
             max_line_size=LONGEST_LINE,
             max_field_size=LONGEST_LINE,
             max_headers=MOST_HEADERS,
-            trace_configs=[_TRACE],
         )
 
-    async def _evict(self) -> None:
+    async def evict(self) -> None:
         if len(self._entries) <= MOST_POOLS:
             return
         idle = [key for key, entry in self._entries.items() if not entry.busy]
@@ -195,27 +212,11 @@ def _tls_context(ca_file: str) -> ssl.SSLContext:
 
 def _socket_for(target: Target) -> Any:
     """Sockets to the target's addresses alone: the last look at what is really dialled (FR-WF-06a)."""
-    judged = frozenset(target.addresses)
 
     def make(info: tuple[Any, ...]) -> socket:
         family, kind, protocol, _, address = info
-        if ip_address(str(address[0]).partition("%")[0]) not in judged:
+        if ip_address(str(address[0]).partition("%")[0]).packed not in target.pins:
             raise SpanielError(Code.SSRF_BLOCKED, blocked_ip=str(address[0]), cidr="unvetted", toggle="none")
         return socket(family, kind, protocol)
 
     return make
-
-
-def _tracing() -> aiohttp.TraceConfig:
-    """Moves a deadline's phase on once the request is out, so that a timeout tells where it struck."""
-    trace = aiohttp.TraceConfig()
-
-    async def sent(_session: object, context: Any, _params: object) -> None:
-        context.trace_request_ctx.phase = "headers"
-
-    trace.on_request_headers_sent.append(sent)
-    trace.freeze()
-    return trace
-
-
-_TRACE = _tracing()

@@ -55,7 +55,8 @@ async def retrieve(url: Url, door: Door, deadline: Deadline, max_redirects: int 
     """Fetch a page, following redirects by hand; one record in the log says how it ended."""
     trail = _Trail(url)
     try:
-        found = await _follow(url, door, deadline, max_redirects, trail)
+        async with deadline.guarding("start"):
+            found = await _follow(url, door, deadline, max_redirects, trail)
     except SpanielError as error:
         trail.record(str(error.code), deadline, error)
         raise

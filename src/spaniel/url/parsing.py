@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.url import hosts
+from spaniel.url.plain import recognize
 from spaniel.url.value import LONGEST, Url, split
 
 WHITE = " \t\n\r\f\v"
@@ -42,6 +43,9 @@ class Written(NamedTuple):
 
 def parse(raw: str | bytes, base: Url | None = None, max_length: int = LONGEST) -> Url:
     """Read a URL, or, with `base`, a reference relative to it. Raises nothing but `SpanielError`."""
+    if isinstance(raw, str) and len(raw) <= max_length and (parts := recognize(raw)):
+        scheme, host, port, path, query, fragment = parts
+        return Url(scheme, host, int(port[1:]) if port else None, path, query, fragment)
     text = tidy(as_text(raw), max_length)
     if base is not None and not _ANY_SCHEME.match(text):
         return _resolve(text, base)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.url.canonical import Canonical, Step
 from spaniel.url.draft import Draft, WatchedDraft, Web
+from spaniel.url.plain import recognize
 from spaniel.url.rules.rule import idle
 from spaniel.url.rules.table import RULES
 from spaniel.url.tables import Table, complaint, nearest
@@ -24,30 +25,6 @@ if TYPE_CHECKING:
     from spaniel.url.rules.rule import Act, Rule
 
 SHIPPED = os.path.join(os.path.dirname(__file__), "policies")  # not pathlib: it costs half a Python start
-
-# URLs on which the strict checks and the parser have nothing to do: most of them. Character classes are written out,
-# which takes half the time of \w. Dot segments, plain or escaped, are looked for apart: they need the parser.
-_PLAIN = re.compile(
-    r"(https?)://([a-z0-9.-]+)"
-    r"(/[a-zA-Z0-9_.~!$&'()*+,;=:@/%-]*)?"
-    r"(?:\?([a-zA-Z0-9_.~!$&()*+,;=:@/?%\[\]{}|-]*))?"
-    r"(?:\#([a-zA-Z0-9_.~!$&'()*+,;=:@/?%-]*))?"
-)
-# Single hyphens, so no "xn--"; the last label begins with a letter; 63 characters fit DNS however they are divided.
-_PLAIN_HOST = re.compile(r"(?=.{1,63}\Z)(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z][a-z0-9]*")
-
-
-class _PlainHosts(dict[str, bool]):
-    """Which hosts need no parser; hosts repeat, so the answers are kept, but not without end."""
-
-    def __missing__(self, host: str) -> bool:
-        if len(self) >= 10_000:
-            self.clear()
-        plain = self[host] = bool(_PLAIN_HOST.fullmatch(host))
-        return plain
-
-
-_plain_hosts = _PlainHosts()
 
 
 class _Step(NamedTuple):
@@ -93,15 +70,11 @@ class Policy:
         """The canonical form of a URL. Raises nothing but `SpanielError`."""
         if web is not None:
             return self.explain(raw, web)
-        found = _PLAIN.fullmatch(raw) if isinstance(raw, str) else None
-        if found is not None:
-            scheme, host, path, query, fragment = found.groups()
-            path = path or "/"
-            if _plain_hosts[host] and "/." not in path and "/%2" not in path and len(found.string) <= self._max_length:
-                draft = Draft(scheme, host, "", path, query, fragment)
-                for act in self._edits if query is not None else self._bare_edits:
-                    act(draft)
-                return Canonical(draft.text(), found.string, self)
+        if isinstance(raw, str) and len(raw) <= self._max_length and (parts := recognize(raw)):
+            draft = Draft(*parts)
+            for act in self._edits if draft.params is not None else self._bare_edits:
+                act(draft)
+            return Canonical(draft.text(), raw, self)
         original, written, url = self._read(raw)
         if written.credentials:  # the original is kept without them, so this is when to say so
             return self.explain(raw)

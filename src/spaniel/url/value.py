@@ -20,8 +20,9 @@ class Url(NamedTuple):
 
     @property
     def href(self) -> str:
+        query = "" if self.query is None else f"?{self.query}"
         fragment = "" if self.fragment is None else f"#{self.fragment}"
-        return f"{self.origin}{self.target}{fragment}"
+        return f"{self.origin}{self.path}{query}{fragment}"
 
     @property
     def origin(self) -> str:
@@ -30,8 +31,8 @@ class Url(NamedTuple):
 
     @property
     def target(self) -> str:
-        """What a request line asks for: path and query."""
-        return self.path if self.query is None else f"{self.path}?{self.query}"
+        """What a request line asks for: path and query, without the question mark of an empty one."""
+        return f"{self.path}?{self.query}" if self.query else self.path
 
     @property
     def effective_port(self) -> int:
