@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.chunking.space import trim_space
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -24,7 +26,6 @@ _TILDES = re.compile(r"~~~[^\n]*")
 _BEFORE_FENCE = re.compile(rf"[ \t]*(?:{MARKER}[ \t]+)*")
 _ITEM = re.compile(rf"\n ?({MARKER})(?!\S)")
 _LINE = re.compile(rf"\n([ \t]*)({MARKER}(?!\S))?")
-_SEPARATORS = "\x1c\x1d\x1e\x1f"  # white space to Python, not to Unicode nor to cl100k
 _HASH = re.compile("#")
 _LISTY = re.compile(r"[-*+0-9 \t]")
 
@@ -46,16 +47,11 @@ class Outline(NamedTuple):
 def view_of(markdown: str) -> str:
     if "\r" in markdown:
         markdown = markdown.replace("\r\n", " \n").replace("\r", "\n")
-    for separator in _SEPARATORS:
-        if separator in markdown:
-            markdown = markdown.replace(separator, "\0")
     return f"\n{markdown}\n"
 
 
 def outline(markdown: str, view: str) -> Outline:
-    end = len(markdown)
-    while end and markdown[end - 1].isspace():
-        end -= 1
+    end = trim_space(markdown, 0, len(markdown))
     if not end:
         return Outline([0], [], [])
     fences = _fences(view, end)

@@ -12,6 +12,8 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple
 
+from spaniel.chunking.space import skip_space, trim_space
+
 LONGEST_TOKEN = 128  # characters, in cl100k_base
 
 Finer = Callable[[int, int], "list[Piece]"]
@@ -119,12 +121,8 @@ def _trimmed(job: Job, first: int, stop: int, tokens: int) -> Piece:
     Trimming changes what the first word and the last line count, and can raise it.
     """
     text, view, count, additive, limit = job
-    start, end = first, stop
-    if view[start] != "\n":
-        while start < end and text[start].isspace():
-            start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
+    start = first if view[first] == "\n" else skip_space(text, first, stop)
+    end = trim_space(text, start, stop)
     if tokens > limit + (start - first) + (stop - end):
         return Piece(start, end, tokens)
     head = _first_seam(text, start, end) if start > first else start

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.chunking.blocks import MARKER, fence_lines
 from spaniel.chunking.gather import Piece, gather
+from spaniel.chunking.space import skip_space, trim_space
 
 if TYPE_CHECKING:
     from spaniel.chunking.blocks import Fence
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
 # All cuts are where counts add up: after the last newline of a run of white space, or before a run without any.
 # A sentence's search passes over list markers, so that the full stop of `1.` ends none; the one class at its front is
 # what makes it fast.
+_SPACE = r"[^\S\x1c-\x1f]"  # without what is white space to Python and not to Unicode
 _HEAD = rf"[ \t]*(?:{MARKER}(?=\s)|\|)"
 _PART = re.compile(rf"(\n(?:\s*\n|(?={_HEAD})))")
-_SENTENCE = re.compile(rf"([.!?\n](?:\s*\n|(?<!\n)(?=\s)|(?<=\n)(?={_HEAD})))(?:(?<=\n){_HEAD})?")
+_SENTENCE = re.compile(rf"([.!?\n](?:\s*\n|(?<!\n)(?={_SPACE})|(?<=\n)(?={_HEAD})))(?:(?<=\n){_HEAD})?")
 _LINE = re.compile(r"(\n(?:\s*\n)?)")
-_SPACES = re.compile(r"\s+")
+_WORD = re.compile(rf"(\s*\n)\s*|(){_SPACE}+")
 _IDEOGRAPHIC_STOPS = "。！？"  # they end sentences in scripts without spaces
 _start = attrgetter("start")
 
@@ -66,11 +68,9 @@ def _lines(job: Job, cuts: list[int]) -> list[Piece]:
 
 
 def _words(job: Job, start: int, end: int) -> list[Piece]:
-    word = start
-    while job.text[word].isspace():
-        word += 1
-    spaces = (match for match in _SPACES.finditer(job.view, word + 1, end + 1) if match.end() <= end)
-    cuts = [start, *(match.start() - 1 for match in spaces), end]
+    word = skip_space(job.text, start, end)
+    spaces = (match for match in _WORD.finditer(job.view, word + 1, end + 1) if match.end() <= end)
+    cuts = [start, *(match.end(match.lastindex or 0) - 1 for match in spaces), end]
     return gather(job, cuts, lambda start, end: _characters(job, start, end))
 
 
@@ -99,10 +99,8 @@ def _characters(job: Job, start: int, end: int) -> list[Piece]:
     """Cut between any two characters, after an ideographic full stop if there is one."""
     pieces: list[Piece] = []
     text = job.text
-    while start < end and text[start].isspace():
-        start += 1
-    while start < end and text[end - 1].isspace():
-        end -= 1
+    start = skip_space(text, start, end)
+    end = trim_space(text, start, end)
     guess = 4 * job.limit
     while start < end:
         cut, tokens = _furthest(job, start, end, start + guess)
