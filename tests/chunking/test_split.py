@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +13,9 @@ from spaniel.chunking import chunk
 from spaniel.chunking.chunks import chunk_at
 from spaniel.chunking.tokens import cl100k
 from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 COUNT = cl100k().count
 
@@ -118,7 +122,7 @@ def test_half_a_surrogate_pair_is_refused() -> None:
         chunk("a\ud800b")
 
 
-HOSTILE = {
+HOSTILE: dict[str, Callable[[int], str]] = {
     "one word": lambda n: "a" * n,
     "spaces": lambda n: " " * n + "x",
     "spaces between": lambda n: "x" + " " * n + "x",
