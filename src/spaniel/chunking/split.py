@@ -27,7 +27,7 @@ _HEAD = rf"[ \t]*(?:{MARKER}(?=\s)|\|)"
 _PART = re.compile(rf"(\n(?:\s*\n|(?={_HEAD})))")
 _SENTENCE = re.compile(rf"([.!?\n](?:\s*\n|(?<!\n)(?={_SPACE})|(?<=\n)(?={_HEAD})))(?:(?<=\n){_HEAD})?")
 _LINE = re.compile(r"(\n(?:\s*\n)?)")
-_WORD = re.compile(rf"(\s*\n)\s*|(){_SPACE}+")
+_SPACES = re.compile(rf"{_SPACE}+")
 _IDEOGRAPHIC_STOPS = "。！？"  # they end sentences in scripts without spaces
 _start = attrgetter("start")
 
@@ -68,9 +68,10 @@ def _lines(job: Job, cuts: list[int]) -> list[Piece]:
 
 
 def _words(job: Job, start: int, end: int) -> list[Piece]:
-    word = skip_space(job.text, start, end)
-    spaces = (match for match in _WORD.finditer(job.view, word + 1, end + 1) if match.end() <= end)
-    cuts = [start, *(match.end(match.lastindex or 0) - 1 for match in spaces), end]
+    view = job.view
+    word, stop = skip_space(job.text, start, end), trim_space(job.text, start, end)
+    spaces = [match.span() for match in _SPACES.finditer(view, word + 1, stop + 1)]
+    cuts = [start, *(max(a - 1, view.rfind("\n", a, b)) for a, b in spaces), end]
     return gather(job, cuts, lambda start, end: _characters(job, start, end))
 
 
