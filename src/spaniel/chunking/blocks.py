@@ -11,6 +11,7 @@ at few other places, cl100k's counts of the two sides add up to the count of the
 from __future__ import annotations
 
 import re
+from itertools import filterfalse
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.chunking.space import trim_space
@@ -145,7 +146,7 @@ def _with_lists_whole(view: str, starts: list[int], listy: list[int], fences: li
         else:
             continue
         last = i
-    return [start for start in starts if start not in inside] if inside else starts
+    return list(filterfalse(inside.__contains__, starts))
 
 
 def _list_at_end(view: str, start: int, end: int) -> str:
