@@ -144,6 +144,15 @@ HOSTILE: dict[str, Callable[[int], str]] = {
 }
 
 
+@pytest.mark.req("FR-WF-15a", "FR-WF-15d")
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_text_is_counted_right_and_none_of_it_is_lost(kind: str) -> None:
+    markdown = HOSTILE[kind](80_000)
+    chunks = chunk(markdown, 128)
+    assert all(piece.token_count == COUNT(piece.text) <= 128 for piece in chunks)
+    assert "".join("".join(markdown[c.start : c.end] for c in chunks).split()) == "".join(markdown.split())
+
+
 @pytest.mark.req("NFR-WF-PERF-02")
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_text_costs_what_its_length_costs(kind: str) -> None:

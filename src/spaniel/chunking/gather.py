@@ -52,6 +52,10 @@ def gather(job: Job, starts: list[int], finer: Finer) -> list[Piece]:
     width = 3.5  # characters for a token, as the piece before had them
     while i < len(starts) - 1:
         j, tokens, following = _reach(job, starts, size, (i, known), width)
+        if i in split:
+            pieces += split.pop(i)
+            i, known = i + 1, 0
+            continue
         if following and (j == i or tokens + following == limit + 1):  # without the white space after it, it may fit
             j, tokens, following = j + 1, tokens + following, 0
         piece = _trimmed(job, starts[i], starts[j], tokens)
@@ -60,7 +64,7 @@ def gather(job: Job, starts: list[int], finer: Finer) -> list[Piece]:
             tokens, following = _less(job, starts[i], starts[j], tokens, size(j))
             piece = _trimmed(job, starts[i], starts[j], tokens)
         if piece.tokens > limit:
-            pieces += split.get(i) or finer(starts[i], starts[j])
+            pieces += finer(starts[i], starts[j])
         elif piece.start < piece.end:
             pieces.append(piece)
             width = (starts[j] - starts[i]) / max(tokens, 1)
