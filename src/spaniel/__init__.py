@@ -7,14 +7,15 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from spaniel.chunking import chunk
     from spaniel.errors import SpanielError
     from spaniel.url import canonicalize
 
 __version__ = "0.1.0"
 
-__all__ = ["SpanielError", "canonicalize"]
+__all__ = ["SpanielError", "canonicalize", "chunk"]
 
-_HOME = {"SpanielError": "spaniel.errors", "canonicalize": "spaniel.url"}
+_HOME = {"SpanielError": "spaniel.errors", "canonicalize": "spaniel.url", "chunk": "spaniel.chunking"}
 
 
 def __getattr__(name: str) -> object:

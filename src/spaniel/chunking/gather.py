@@ -1,0 +1,153 @@
+"""Gathering units of text greedily into pieces of at most so many tokens, each token counted about once (FR-WF-15a).
+
+Units begin where cl100k's counts add up: just after the last newline of a run of white space, before a line with
+something on it; within a line, before white space. So a piece can be counted in a stride of many units that most likely
+fits, then unit by unit until one does not. Of another tokenizer it is not known where its counts add up: there the same
+sums are a guess, and each piece is counted again as a whole.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import NamedTuple
+
+from spaniel.chunking.space import skip_space, trim_space
+
+LONGEST_TOKEN = 128  # characters, in cl100k_base
+
+Finer = Callable[[int, int], "list[Piece]"]
+
+
+class Piece(NamedTuple):
+    """A slice of the Markdown that becomes a chunk, and the fence lines that keep a split code block valid."""
+
+    start: int
+    end: int
+    tokens: int
+    before: str = ""
+    after: str = ""
+
+
+class Job(NamedTuple):
+    """The text at hand, its view (see blocks), how it is counted, and the most tokens that a piece may have."""
+
+    text: str
+    view: str
+    count: Callable[[str], int]
+    additive: bool
+    limit: int
+
+
+def gather(job: Job, starts: list[int], finer: Finer) -> list[Piece]:
+    """Pieces of as many units as fit; a unit that does not fit alone gives the pieces that `finer` makes of it.
+
+    A unit goes from its start to the next; the last of `starts` is the end.
+    """
+    limit = job.limit
+    split: dict[int, list[Piece]] = {}  # what is clearly too large is split before it is counted
+    size = _sizing(job, starts, finer, split)
+    pieces: list[Piece] = []
+    i, known = 0, 0  # the next unit, and its count if it is known already
+    width = 3.5  # characters for a token, as the piece before had them
+    while i < len(starts) - 1:
+        j, tokens, following = _reach(job, starts, size, (i, known), width)
+        if i in split:
+            pieces += split.pop(i)
+            i, known = i + 1, 0
+            continue
+        if following and (j == i or tokens + following == limit + 1):  # without the white space after it, it may fit
+            j, tokens, following = j + 1, tokens + following, 0
+        piece = _trimmed(job, starts[i], starts[j], tokens)
+        while piece.tokens > limit and j > i + 1:
+            j -= 1
+            tokens, following = _less(job, starts[i], starts[j], tokens, size(j))
+            piece = _trimmed(job, starts[i], starts[j], tokens)
+        if piece.tokens > limit:
+            pieces += finer(starts[i], starts[j])
+        elif piece.start < piece.end:
+            pieces.append(piece)
+            width = (starts[j] - starts[i]) / max(tokens, 1)
+        i, known = j, following
+    return pieces
+
+
+def _reach(
+    job: Job, starts: list[int], size: Callable[[int], int], first: tuple[int, int], width: float
+) -> tuple[int, int, int]:
+    """As far as units fit from the first on: the one that does not, the count up to it, and its own count."""
+    limit, last = job.limit, len(starts) - 1
+    i, known = first
+    if known > limit:
+        return i, 0, known
+    j, tokens = (i + 1, known) if known else (i, 0)
+    far = bisect_right(starts, starts[j] + (limit - tokens) * width, j, last) - 1
+    if far > j + 1:
+        tokens, j = tokens + job.count(job.text[starts[j] : starts[far]]), far
+        while tokens > limit:
+            j -= 1
+            tokens, following = _less(job, starts[i], starts[j], tokens, size(j))
+            if tokens <= limit:
+                return j, tokens, following
+    while j < last:
+        following = size(j)
+        if tokens + following > limit:
+            return j, tokens, following
+        tokens += following
+        j += 1
+    return j, tokens, 0
+
+
+def _less(job: Job, start: int, end: int, tokens: int, last: int) -> tuple[int, int]:
+    """The count up to `end`, given that of what has one unit more, and that unit's, which may be only a sign."""
+    return (tokens - last if last <= job.limit else job.count(job.text[start:end])), last
+
+
+def _sizing(job: Job, starts: list[int], finer: Finer, split: dict[int, list[Piece]]) -> Callable[[int], int]:
+    text, _, count, _, limit = job
+    long, too_long = 6 * limit, LONGEST_TOKEN * limit
+
+    def size(i: int) -> int:
+        start, end = starts[i], starts[i + 1]
+        if end - start > long:
+            pieces = finer(start, end)
+            if len(pieces) > 1 or end - start > too_long:
+                split[i] = pieces
+                return too_long
+        return count(text[start:end])
+
+    return size
+
+
+def _trimmed(job: Job, first: int, stop: int, tokens: int) -> Piece:
+    """The piece without the white space around it; a line keeps its indentation.
+
+    Trimming changes what the first word and the last line count, and can raise it.
+    """
+    text, view, count, additive, limit = job
+    start = first if view[first] == "\n" else skip_space(text, first, stop)
+    end = trim_space(text, start, stop)
+    if tokens > limit + (start - first) + (stop - end):
+        return Piece(start, end, tokens)
+    head = _first_seam(text, start, end) if start > first else start
+    tail = _last_seam(text, view, start, end) if end < stop else end
+    if not additive or head < 0 or head > tail:
+        return Piece(start, end, count(text[start:end]))
+    if start > first:
+        tokens += count(text[start:head]) - count(text[first:head])
+    if end < stop:
+        tokens += count(text[tail:end]) - count(text[tail:stop])
+    return Piece(start, end, tokens)
+
+
+def _first_seam(text: str, start: int, end: int) -> int:
+    """A place near the start where counts add up, or -1."""
+    space = text.find(" ", start, end)
+    return -1 if space < 0 or text[space - 1].isspace() else space
+
+
+def _last_seam(text: str, view: str, start: int, end: int) -> int:
+    """A place near the end where counts add up, or -1."""
+    line = view.rfind("\n", start, end)
+    space = text.rfind(" ", max(line, start), end)
+    return line if space < 0 or text[space - 1].isspace() else space

@@ -1,0 +1,133 @@
+"""Splitting a block that is too large: at sentences, else at white space, else between characters (FR-WF-15b).
+
+The items of a list, the rows of a table and the lines of code stand before sentences, and ends of lines before other
+white space. A split code block is closed at the end of each piece and opened again in the next.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from spaniel.chunking.blocks import MARKER, fence_lines
+from spaniel.chunking.gather import Piece, gather
+from spaniel.chunking.space import skip_space, trim_space
+
+if TYPE_CHECKING:
+    from spaniel.chunking.blocks import Fence
+    from spaniel.chunking.gather import Job
+
+# All cuts are where counts add up: after the last newline of a run of white space, or before a run without any.
+# A sentence's search passes over list markers, so that the full stop of `1.` ends none; the one class at its front is
+# what makes it fast.
+_SPACE = r"[^\S\x1c-\x1f]"  # without what is white space to Python and not to Unicode
+_HEAD = rf"[ \t]*(?:{MARKER}(?=\s)|\|)"
+_PART = re.compile(rf"(\n(?:\s*\n|(?={_HEAD})))")
+_SENTENCE = re.compile(rf"([.!?\n](?:\s*\n|(?<!\n)(?={_SPACE})|(?<=\n)(?={_HEAD})))(?:(?<=\n){_HEAD})?")
+_LINE = re.compile(r"(\n(?:\s*\n)?)")
+_SPACES = re.compile(rf"{_SPACE}+")
+_IDEOGRAPHIC_STOPS = "。！？"  # they end sentences in scripts without spaces
+_start = attrgetter("start")
+
+
+def split(job: Job, fences: list[Fence], start: int, end: int) -> list[Piece]:
+    """The pieces of the block from `start` to `end`; `fences` are all those of the text."""
+    inside = fences[bisect_left(fences, start, key=_start) : bisect_left(fences, end, key=_start)]
+    code = {fence.start: fence for fence in inside}
+    cuts: list[int] = []
+    for fence in inside:
+        cuts += [*_cuts(job, _PART, start, fence.start), fence.start]
+        start = fence.end
+    cuts += [*_cuts(job, _PART, start, end), end]
+
+    def finer(start: int, end: int) -> list[Piece]:
+        return _code(job, code[start]) if start in code else _sentences(job, start, end)
+
+    return gather(job, cuts, finer)
+
+
+def _sentences(job: Job, start: int, end: int) -> list[Piece]:
+    def finer(start: int, end: int) -> list[Piece]:
+        return _lines(job, [*_cuts(job, _LINE, start, end), end])
+
+    return gather(job, [*_cuts(job, _SENTENCE, start, end), end], finer)
+
+
+def _cuts(job: Job, pattern: re.Pattern[str], start: int, end: int) -> list[int]:
+    """The start, if there is anything, and where the first group of the pattern ends before the end."""
+    if start == end:
+        return []
+    ends = [match.end(1) - 1 for match in pattern.finditer(job.view, start, end + 1)]
+    return [start, *(cut for cut in ends if start < cut < end)]
+
+
+def _lines(job: Job, cuts: list[int]) -> list[Piece]:
+    return gather(job, cuts, lambda start, end: _words(job, start, end))
+
+
+def _words(job: Job, start: int, end: int) -> list[Piece]:
+    view = job.view
+    word, stop = skip_space(job.text, start, end), trim_space(job.text, start, end)
+    spaces = [match.span() for match in _SPACES.finditer(view, word + 1, stop + 1)]
+    cuts = [start, *(max(a - 1, view.rfind("\n", a, b)) for a, b in spaces), end]
+    return gather(job, cuts, lambda start, end: _characters(job, start, end))
+
+
+def _code(job: Job, fence: Fence) -> list[Piece]:
+    """Pieces of a code block, each a code block of its own unless the fences would take half the budget."""
+    cuts = _cuts(job, _LINE, fence.start, fence.end)
+    cuts[1:] = cuts[2:-1] if fence.closed else cuts[2:]  # the fences go with the first and the last line of code
+    cuts.append(fence.end)
+    opening, closing = fence_lines(job.view, fence)
+    room = job.limit - job.count(opening) - job.count(closing) - 2  # a newline more at either end may cost one
+    if room < job.limit // 2:
+        return _lines(job, cuts)
+    pieces = _lines(job._replace(limit=room), cuts)
+    return [
+        _fenced(job, piece, opening if i else "", closing if i < len(pieces) - 1 else "")
+        for i, piece in enumerate(pieces)
+    ]
+
+
+def _fenced(job: Job, piece: Piece, before: str, after: str) -> Piece:
+    tokens = job.count(before + job.text[piece.start : piece.end] + after)
+    return Piece(piece.start, piece.end, tokens, before, after) if tokens <= job.limit else piece
+
+
+def _characters(job: Job, start: int, end: int) -> list[Piece]:
+    """Cut between any two characters, after an ideographic full stop if there is one."""
+    pieces: list[Piece] = []
+    text = job.text
+    start = skip_space(text, start, end)
+    end = trim_space(text, start, end)
+    guess = 4 * job.limit
+    while start < end:
+        cut, tokens = _furthest(job, start, end, start + guess)
+        stop = max(text.rfind(stop, start, cut) for stop in _IDEOGRAPHIC_STOPS) + 1
+        if cut < end and stop and (fewer := job.count(text[start:stop])) <= job.limit:
+            cut, tokens = stop, fewer
+        pieces.append(Piece(start, cut, tokens))
+        start, guess = cut, cut - start
+    return pieces
+
+
+def _furthest(job: Job, start: int, end: int, guess: int) -> tuple[int, int]:
+    """About the longest slice from `start` that fits, at least a character, and its count.
+
+    Text is even enough for the rule of three: three or four counts do where bisecting would take twelve.
+    """
+    low, tokens, high = start, 0, end + 1  # up to `low` it fits, up to `high` it does not
+    at = min(guess, end)
+    for attempt in range(64):
+        count = job.count(job.text[start:at])
+        if count > job.limit and at > start + 1:
+            high = at
+        else:
+            low, tokens = at, count
+        if high - low < 2 or count == job.limit:
+            break
+        at = start + (at - start) * job.limit // max(count, 1) if attempt < 6 else (low + high) // 2
+        at = min(max(at, low + 1), high - 1)
+    return low, tokens

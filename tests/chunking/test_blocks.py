@@ -1,0 +1,151 @@
+"""Blocks and headings: what is kept together, and what stands over it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from spaniel.chunking.blocks import outline, view_of
+from spaniel.chunking.chunks import chunk_at
+from spaniel.chunking.tokens import cl100k
+
+
+def blocks(markdown: str) -> list[str]:
+    starts = outline(markdown, view_of(markdown)).starts
+    return [markdown[a:b].rstrip() for a, b in pairwise(starts)]
+
+
+@pytest.mark.req("FR-WF-15")
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        ("one\ntwo\n\nthree", ["one\ntwo", "three"]),
+        ("one\n \t\ntwo", ["one", "two"]),
+        ("one\r\n\r\ntwo\r\n", ["one", "two"]),
+        ("one\r\rtwo\r", ["one", "two"]),
+        ("\n\n  one\n\n\n\n\ntwo\n\n", ["  one", "two"]),
+        ("text\n# Title\ntext", ["text", "# Title\ntext"]),
+        ("# A\n## B\n\ntext", ["# A", "## B", "text"]),
+        ("####### seven\n#hashtag\ntext", ["####### seven\n#hashtag\ntext"]),
+        ("| a | b |\n|---|---|\n| 1 | 2 |\n\ntext", ["| a | b |\n|---|---|\n| 1 | 2 |", "text"]),
+        ("", []),
+        (" \n\t\n", []),
+    ],
+)
+def test_blank_lines_and_headings_separate_blocks(markdown: str, expected: list[str]) -> None:
+    assert blocks(markdown) == expected
+
+
+@pytest.mark.req("FR-WF-15")
+@pytest.mark.parametrize(
+    "code",
+    [
+        "```\na\n\n# no heading\n\nb\n```",
+        "~~~python\na\n\n```\n\nb\n~~~",
+        "````md\n```\n\nb\n```\n````",
+        "```\nunclosed\n\n# no heading",
+        "```\n\n    ```\n\nindented too far to close\n```",
+        "```\n\n``` not closed by this\n\n```",
+        "  ```\n\n  a\n  ```",
+    ],
+)
+def test_a_fenced_code_block_is_one_block(code: str) -> None:
+    assert blocks(f"before\n{code}") == ["before", code]
+    if not code.startswith("```\nunclosed"):
+        assert blocks(f"{code}\nafter") == [code, "after"]
+        assert blocks(f"{code}\n{code}\n\n\nafter") == [code, code, "after"]
+
+
+@pytest.mark.req("FR-WF-15")
+def test_a_line_of_inline_code_opens_no_fence() -> None:
+    assert blocks("``` inline ```\n\ntext") == ["``` inline ```", "text"]
+    assert blocks("some ``` text\n\ntext") == ["some ``` text", "text"]
+
+
+@pytest.mark.req("FR-WF-15")
+@pytest.mark.parametrize(
+    "markdown",
+    [
+        "- a\n- b\n  - c",
+        "- a\n\n- b\n\n  more of b\n\n    - c\n\n- d",
+        "1. a\n\n2. b\n\n   ```\n   code\n\n   code\n   ```\n\n3. c",
+        "- ```\n  code\n\n  code\n  ```\n\n- b",
+        "Intro:\n- a\n\n- b",
+        "* a\n\n\tmore of a",
+        "  - a\n\n  - b",
+    ],
+)
+def test_the_items_of_a_list_are_one_block(markdown: str) -> None:
+    assert blocks(f"text\n\n{markdown}\n\ntext") == ["text", markdown, "text"]
+
+
+@pytest.mark.req("FR-WF-15")
+def test_a_list_of_another_kind_is_another_block() -> None:
+    assert blocks("- a\n\n* b\n\n1. c\n\n2) d") == ["- a", "* b", "1. c", "2) d"]
+    assert blocks("```\n- a\n```\n\n- b") == ["```\n- a\n```", "- b"]
+    assert blocks("text\n\n    indented\n\n    code") == ["text", "    indented", "    code"]
+
+
+GUIDE = """intro
+
+# Guide
+
+## Install ##
+
+on your machine, one way or another
+
+### Linux
+
+```sh
+# not a heading
+make
+```
+
+### macOS
+
+brew, then make
+
+# C#
+
+the end
+"""
+
+
+@pytest.mark.req("FR-WF-15c", "FR-WF-03b", "T-WF-CHK-03", "D2-19", "D2-28")
+def test_a_chunk_knows_the_headings_above_its_first_line() -> None:
+    chunks = chunk_at(GUIDE, 12, cl100k())
+    seen = {piece.text.splitlines()[0]: piece.heading_path for piece in chunks}
+    assert seen == {
+        "intro": (),
+        "on your machine, one way or another": ("Guide", "Install"),
+        "```sh": ("Guide", "Install", "Linux"),
+        "### macOS": ("Guide", "Install", "macOS"),
+        "the end": ("C#",),
+    }
+    assert all(piece.heading == (piece.heading_path or ("",))[-1] for piece in chunks)
+
+
+@pytest.mark.req("FR-WF-15c", "T-WF-CHK-03")
+def test_the_heading_line_stands_in_the_chunk_that_it_begins() -> None:
+    (only,) = chunk_at("# Title\n\ntext", 128, cl100k())
+    assert (only.heading, only.text) == ("Title", "# Title\n\ntext")
+
+
+@pytest.mark.req("D2-28")
+def test_an_id_names_the_document_and_the_place() -> None:
+    chunks = chunk_at(GUIDE, 14, cl100k())
+    again = chunk_at(GUIDE, 14, cl100k())
+    other = chunk_at(GUIDE + "more", 14, cl100k())
+    assert [piece.id for piece in chunks] == [piece.id for piece in again]
+    assert len({piece.id for piece in chunks + other}) == len(chunks) + len(other)
+
+
+@pytest.mark.req("D2-28", "FR-WF-03b")
+def test_the_answer_has_three_fields_and_the_record_all() -> None:
+    piece = chunk_at("# A\n\n## B\n\ntext", 128, cl100k())[0]._replace(heading_path=("A", "B"))
+    assert list(piece.answer()) == ["heading", "text", "token_count"]
+    assert piece.record() == {
+        "id": piece.id, "heading": "A", "text": piece.text, "token_count": piece.token_count,
+        "heading_path": "A > B", "start": 0, "end": 15,
+    }  # fmt: skip

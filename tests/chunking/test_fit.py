@@ -1,0 +1,122 @@
+"""Fitting: the JSON is never over its budget, and says truly what became of the content."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spaniel.chunking import Chunk, chunk, fit, serialize
+from spaniel.chunking.tokens import cl100k
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ANSWER: dict[str, object] = {
+    "requested_url": "https://example.com/ä", "final_url": "https://example.com/", "fetched_at": "2026-11-15T00:00:00Z",
+    "title": '"A" title', "chunks": [], "rendering_method": "http", "truncated": False, "note": "cache_hit",
+}  # fmt: skip
+LEAST = len(serialize({**ANSWER, "truncated": True, "truncation_reason": "tool_output_limit"}).encode())
+
+signs = st.sampled_from(["word ", '"quoted"\n', "\\", "é漢👩‍👧", "\0\x1f\x7f", "\u2028", "\t", "antidisestablish"])
+texts = st.lists(signs).map("".join)
+
+
+def size(value: object) -> int:
+    return len(serialize(value).encode())
+
+
+def chunk_with(text: str, heading: str = "") -> Chunk:
+    return Chunk(heading, text, cl100k().count(text), (heading,), 0, len(text), "")
+
+
+@pytest.mark.req("FR-WF-03a", "FR-WF-15e", "T-WF-CHK-05", "D2-23")
+@given(st.lists(st.builds(chunk_with, texts, texts), max_size=6), st.integers(0, 900))
+def test_the_answer_is_never_over_its_budget_and_as_full_as_it_may_be(chunks: list[Chunk], spare: int) -> None:
+    budget = LEAST + spare
+    fitted = fit(ANSWER, chunks, budget)
+    whole = {**ANSWER, "chunks": [piece.answer() for piece in chunks]}
+    shown = fitted["chunks"]
+    assert isinstance(shown, list)
+    assert size(fitted) <= budget
+    assert json.loads(serialize(fitted)) == fitted
+    if size(whole) <= budget:
+        assert fitted == whole
+        return
+    assert fitted["truncated"] is True
+    assert fitted["truncation_reason"] == "tool_output_limit"
+    assert all(piece["token_count"] == cl100k().count(piece["text"]) for piece in shown)
+    if shown == [piece.answer() for piece in chunks[: len(shown)]]:
+        following = [*shown, chunks[len(shown)].answer()] if shown else None
+        assert following is None or size({**fitted, "chunks": following}) > budget
+    else:
+        (only,) = shown
+        assert chunks[0].text.startswith(only["text"])
+        assert 0 < only["token_count"] <= chunks[0].token_count
+
+
+@pytest.mark.req("FR-WF-03a", "FR-WF-15e")
+def test_chunks_are_dropped_from_the_end_before_one_is_cut() -> None:
+    chunks = chunk("\n\n".join(f"{'word ' * 120}{n}" for n in range(6)), 128)
+    room = size({**ANSWER, "truncated": True, "truncation_reason": "tool_output_limit",
+                 "chunks": [piece.answer() for piece in chunks[:3]]})  # fmt: skip
+    assert fit(ANSWER, chunks, room)["chunks"] == [piece.answer() for piece in chunks[:3]]
+    assert fit(ANSWER, chunks, room - 1)["chunks"] == [piece.answer() for piece in chunks[:2]]
+
+
+@pytest.mark.req("FR-WF-03a", "D2-23")
+@pytest.mark.parametrize("letter", ["a", "é", "漢", "👩", '"', "\\", "\n", "\0"])
+def test_the_last_chunk_is_cut_between_characters_to_the_byte(letter: str) -> None:
+    width = len(serialize(letter).encode()) - 2
+    piece = chunk_with("x" + letter * 400)
+    for budget in range(LEAST + 100, LEAST + 100 + 2 * width):
+        fitted = fit(ANSWER, [piece], budget)
+        only = fitted["chunks"][0]  # type: ignore[index]
+        assert only["text"] == piece.text[: len(only["text"])]
+        assert budget - width - 3 <= size(fitted) <= budget  # the count may have lost digits
+        assert only["token_count"] == cl100k().count(only["text"])
+
+
+@pytest.mark.req("FR-WF-03a")
+def test_a_chunk_that_has_room_for_nothing_is_left_out() -> None:
+    fitted = fit(ANSWER, [chunk_with("text", heading="h" * 1000)], LEAST + 100)
+    assert fitted["chunks"] == []
+    assert fitted["truncated"] is True
+
+
+@pytest.mark.req("D2-23")
+@pytest.mark.parametrize("chunks", [[], [chunk_with("text " * 100)]])
+def test_a_budget_too_small_for_the_answer_alone_is_refused(chunks: list[Chunk]) -> None:
+    least = LEAST if chunks else size(ANSWER)
+    assert fit(ANSWER, chunks, least)["chunks"] == []
+    with pytest.raises(SpanielError) as caught:
+        fit(ANSWER, chunks, least - 1)
+    assert caught.value.code is Code.BAD_ARGS
+    assert caught.value.details["field"] == "max_output_bytes"
+    assert str(least) in caught.value.message
+
+
+@pytest.mark.req("D2-28", "FR-WF-03b")
+def test_fields_keep_their_order_and_a_reason_is_there_only_when_there_is_one() -> None:
+    fitted = fit({**ANSWER, "truncation_reason": "stale"}, [chunk_with("text")], 10_000)
+    assert list(fitted) == list(ANSWER)
+    assert fitted["chunks"] == [{"heading": "", "text": "text", "token_count": 1}]
+    assert fitted["truncated"] is False
+    assert ANSWER["chunks"] == []
+
+
+@pytest.mark.req("NFR-WF-PERF-02")
+def test_no_more_chunks_are_looked_at_than_have_room() -> None:
+    taken = []
+
+    def chunks() -> Iterator[Chunk]:
+        for n in range(1000):
+            taken.append(n)
+            yield chunk_with(f"text {n}")
+
+    fit(ANSWER, chunks(), LEAST + 500)
+    assert len(taken) < 15
