@@ -7,12 +7,12 @@ tokens, `lost` is text that is in no chunk.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import metadata
 from itertools import cycle
-from statistics import median
 
+from bench.harness import interleave, title, wanted
 from spaniel.chunking import chunk
 from spaniel.chunking.tokens import cl100k
 
@@ -129,19 +129,13 @@ def texts(chunks: Sequence[object]) -> list[str]:
 
 
 def measure(runners: Sequence[Peer], markdown: str, rounds: int) -> dict[str, float]:
-    seconds: dict[str, list[float]] = {run.__name__: [] for run in runners}
-    for _ in range(rounds):
-        for run in runners:
-            start = time.perf_counter()
-            run(markdown)
-            seconds[run.__name__].append(time.perf_counter() - start)
-    return {name: median(taken) for name, taken in seconds.items()}
+    return interleave({run.__name__: partial(run, markdown) for run in runners}, rounds)
 
 
-def compare(runners: Sequence[Peer], markdown: str, rounds: int) -> None:
+def compare(runners: Sequence[Peer], markdown: str, rounds: int) -> dict[str, float]:
     taken = measure(runners, markdown, rounds)
     words = len("".join(markdown.split()))
-    print(f"{len(markdown) / 1e6:.1f} MB of Markdown at {LIMIT} tokens, median of {rounds} interleaved rounds")
+    title(f"{len(markdown) / 1e6:.1f} MB of Markdown at {LIMIT} tokens, median of {rounds} interleaved rounds")
     print(f"  {'':24} {'MB/s':>7} {'of bare':>8} {'Spaniel is':>11} {'chunks':>7} {'over':>5} {'lost':>6}")
     for run in runners:
         name, seconds = run.__name__, taken[run.__name__]
@@ -153,19 +147,19 @@ def compare(runners: Sequence[Peer], markdown: str, rounds: int) -> None:
             lost = words - len("".join("".join(pieces).split()))
             line += f" {len(pieces):7} {over:5} {max(lost, 0):6}"
         print(line)
+    return taken
 
 
 def run() -> None:
-    compare([bare, spaniel, chonkie, langchain], real_markdown(SIZE), ROUNDS)
+    taken = compare([bare, spaniel, chonkie, langchain], real_markdown(SIZE), ROUNDS)
+    wanted("share of the bare pass", taken["bare"] / taken["spaniel"], least=0.5)
+    best = min(taken["chonkie"], taken["langchain"])
+    wanted("against the best peer with the same tokenizer", best / taken["spaniel"], least=1.3)
     slow = [bare, spaniel, semantic, chonkie_as_it_comes, langchain_as_it_comes, semantic_as_it_comes]
     compare(slow, real_markdown(SIZE // 5), 3)
-    print("Linear: seconds for 1 MB of each")
+    title("linear: CPU seconds for 1 MB of each")
     for megabytes in (1, 2, 4, 8, 16, 32, 64):
         real = real_markdown(megabytes * 1_000_000)
         word = "a" * (megabytes * 1_000_000)
-        taken = [measure([spaniel], text, 1)["spaniel"] / megabytes for text in (real, word)]
-        print(f"  {megabytes:3} MB  Markdown {taken[0]:.4f}  one word {taken[1]:.4f}")
-
-
-if __name__ == "__main__":
-    run()
+        each = [measure([spaniel], text, 1)["spaniel"] / megabytes for text in (real, word)]
+        print(f"  {megabytes:3} MB  Markdown {each[0]:.4f}  one word {each[1]:.4f}")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # What each command does; its module is cli/<command>.py with `parser()` and `main(args) -> exit code`.
 COMMANDS = {
     "canon": "canonicalize URLs under a policy, and explain it",
+    "chunk": "cut Markdown into token-counted chunks",
     "may-i": "ask a site's robots.txt about a URL",
     "config": "show the settings, or write a file to start from",
     "demo": "a short tour on packaged examples",

@@ -1,0 +1,40 @@
+"""`spaniel chunk FILE`: Markdown in, token-counted chunks out, a JSON object a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spaniel.cli.files import read_text
+from spaniel.cli.options import new_parser
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def parser() -> argparse.ArgumentParser:
+    p = new_parser(
+        "spaniel chunk",
+        "Cut Markdown into chunks of at most so many cl100k_base tokens, in order, nothing lost.",
+        "Each line is a chunk: id, heading, text, token_count, heading_path, and its place in the file (start, end).",
+    )
+    p.add_argument("file", metavar="FILE", help="a Markdown file; '-' reads standard input")
+    p.add_argument("--max-tokens", type=int, default=600, metavar="N", help="128 to 2048 (600)")
+    p.add_argument("--table", action="store_true", help="a line a chunk for people: tokens, place, heading")
+    return p
+
+
+def main(args: argparse.Namespace) -> int:
+    import json
+
+    from spaniel.chunking import chunk
+    from spaniel.errors import shown
+
+    chunks = chunk(read_text(args.file), args.max_tokens)
+    for number, one in enumerate(chunks, 1):
+        if args.table:
+            print(
+                f"{number:5} {one.token_count:5} tokens  {one.start}-{one.end}  {shown(' > '.join(one.heading_path))}"
+            )
+        else:
+            print(json.dumps(one.record(), ensure_ascii=False))
+    return 0
