@@ -110,7 +110,7 @@ class Letters:
         return 2 + len(re.findall(r"\w\w?|\S", text))
 
 
-@pytest.mark.req("FR-WF-14a")
+@pytest.mark.req("FR-WF-14")
 @settings(max_examples=100)
 @given(documents, limits)
 def test_another_tokenizer_can_be_plugged_in(markdown: str, limit: int) -> None:

@@ -157,7 +157,7 @@ async def test_what_a_server_says_of_itself_cannot_write_on_the_terminal() -> No
         assert str(error.details["retry_after"]).isprintable()
 
 
-@pytest.mark.req("FR-WF-10e")
+@pytest.mark.req("FR-WF-10e", "IT-WF-HTTP-04", "T-WF-INFRA-02")
 @pytest.mark.parametrize("length", [5 * 1024 * 1024 + 1, 10**10, 2**64 - 1])
 async def test_an_announced_length_over_the_cap_is_refused_before_the_body(length: int) -> None:
     async def behave(wire: Wire) -> None:
