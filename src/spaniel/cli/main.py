@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "canon": "canonicalize URLs under a policy, and explain it",
     "may-i": "ask a site's robots.txt about a URL",
+    "cache": "look at the page cache, clear it, verify it",
     "demo": "a short tour on packaged examples",
 }
 INTERRUPTED = 130  # what a shell expects of a program ended by Ctrl-C
