@@ -121,11 +121,20 @@ class Upkeep:
         """Read every file, compare it with its name and the index with the files. Changes nothing unless told to."""
         with self._errors_named():
             self._settle()
+            sound = self._index_is_sound()
+            if not sound:
+                yield Problem("index", self.folder.root, "the index is damaged; repair makes it again from the files")
+                if repair:
+                    self._index.discard()
+                    self._settle()
             for shard in SHARDS:
-                yield from self._verify_shard(shard, repair)
-            yield from self._verify_index(repair)
+                yield from self._verify_files(shard, repair)
+                if sound or repair:
+                    yield from self._verify_rows(shard, repair)
+            if sound or repair:
+                yield from self._verify_totals(repair)
 
-    def _verify_shard(self, shard: str, repair: bool) -> Iterator[Problem]:
+    def _verify_files(self, shard: str, repair: bool) -> Iterator[Problem]:
         try:
             listing = list(self.folder.listing(shard))
         except SpanielError as error:
@@ -136,6 +145,8 @@ class Upkeep:
                 yield problem
                 if repair and problem.kind in ("damaged", "misplaced"):
                     self._remove_if_still(found, shard)
+
+    def _verify_rows(self, shard: str, repair: bool) -> Iterator[Problem]:
         with self._index.transaction() as tx:
             differences = recovery.compare(tx, self.folder, shard)
             if repair:
@@ -171,20 +182,23 @@ class Upkeep:
             if self._verify_file(found, shard):
                 self.folder.remove(found.name[:64])
 
-    def _verify_index(self, repair: bool) -> Iterator[Problem]:
+    def _index_is_sound(self) -> bool:
+        try:
+            with self._index.snapshot() as db:
+                return bool(db.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok")
+        except sqlite3.Error as error:
+            if not schema.is_damage(error):
+                raise
+            return False
+
+    def _verify_totals(self, repair: bool) -> Iterator[Problem]:
         with self._index.transaction() as tx:
             said = rows.totals(tx)
             counted = tx.execute("SELECT COUNT(*), COALESCE(SUM(size), 0) FROM entries").fetchone()
-            sound = tx.execute("PRAGMA quick_check(1)").fetchone()[0]
             if repair and counted != said[:2]:
                 tx.execute("UPDATE totals SET entries = ?, bytes = ?", counted)
         if counted != said[:2]:
             yield Problem("totals", self.folder.root, f"the index says {said[:2]}, and has {counted}")
-        if sound != "ok":
-            yield Problem("index", self.folder.root, str(sound))
-            if repair:
-                self._index.discard()
-                self._settle()
 
     def _clear_some(self, before: float | None, host: str | None) -> list[int]:
         """The sizes of what was removed in one short transaction."""
