@@ -37,10 +37,11 @@ def warnings() -> Iterator[list[str]]:
 
     class Ear(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if record.levelno >= logging.WARNING:
-                said.append(record.getMessage())
+            said.append(record.getMessage())
 
     logger, ear = logging.getLogger("spaniel.cache"), Ear()
     logger.addHandler(ear)
+    logger.setLevel(logging.WARNING)  # whatever an earlier test has set for all of Spaniel
     yield said
+    logger.setLevel(logging.NOTSET)
     logger.removeHandler(ear)

@@ -99,13 +99,14 @@ def test_a_reader_of_an_entry_that_is_just_evicted_has_it_or_misses_it(folder: P
         assert cache.get(PAGE) is None
 
 
-def test_uses_are_told_in_batches_and_at_the_end(folder: Path) -> None:
+def test_uses_are_told_in_batches_and_at_the_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def order() -> list[str]:
         with sqlite3.connect(folder / "index.sqlite3") as db:
             found = [url for (url,) in db.execute("SELECT url FROM entries ORDER BY used")]
         db.close()
         return [url.rpartition("/")[2] for url in found]
 
+    monkeypatch.setattr("spaniel.cache.store.TOUCHES", 128)
     with quick(folder) as cache:
         for number in range(200):
             cache.put(numbered(number), 0)

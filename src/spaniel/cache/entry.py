@@ -80,9 +80,8 @@ def compose(key: Key, content: object, fetched_at: datetime, ttl: timedelta, val
 
 
 def encode(entry: Entry) -> bytes:
-    body = msgspec.json.encode(entry)
-    rest = b"," + body[1:]
-    return _LEAD % crc32(rest) + rest
+    rest = memoryview(msgspec.json.encode(entry))[1:]
+    return b"".join((_LEAD % crc32(rest, crc32(b",")), b",", rest))
 
 
 def decode(raw: bytes) -> Entry:

@@ -87,7 +87,7 @@ class Folder:
         """The temporary file becomes the entry in one step (FR-WF-16g)."""
         source, target = self.temporary_path(temporary), self.path(hex_key)
         try:
-            os.rename(source, target)
+            os.replace(source, target)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise

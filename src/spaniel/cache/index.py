@@ -86,18 +86,23 @@ class Index:
         if not self._lock.acquire(blocking=patient):
             raise sqlite3.OperationalError("the index is in use")
         try:
-            connection = self._connected()
-            if not patient:
-                connection.execute("PRAGMA busy_timeout = 0")
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-            finally:
-                if not patient:
-                    connection.execute(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
-            with ended(connection):
-                yield connection
+            with schema.naming_damage():
+                connection = self._begun(patient)
+                with ended(connection):
+                    yield connection
         finally:
             self._lock.release()
+
+    def _begun(self, patient: bool) -> sqlite3.Connection:
+        connection = self._connected()
+        if not patient:
+            connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        finally:
+            if not patient:
+                connection.execute(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
+        return connection
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -107,7 +112,8 @@ class Index:
             self._connected()
         connection = schema.connect(self._path, PATIENCE)
         try:
-            yield connection
+            with schema.naming_damage():
+                yield connection
         finally:
             connection.close()
 
@@ -145,19 +151,26 @@ class Index:
     def _open(self) -> sqlite3.Connection:
         for last in (False, True):
             self._identity = found = schema.identity(self._path)
-            if found is not None:
-                connection = schema.connect(self._path, PATIENCE)
-                try:
-                    if schema.is_sound(connection):
-                        return connection
-                except sqlite3.Error as error:
-                    if not schema.is_damage(error):
-                        connection.close()
-                        raise
-                connection.close()
+            if found is not None and (connection := self._sound()):
+                return connection
             if not last:
                 schema.create(self._root, found)
         raise sqlite3.DatabaseError("the index is damaged and cannot be replaced")
+
+    def _sound(self) -> sqlite3.Connection | None:
+        """A connection to the index as it is; None where it is damaged, or not ours."""
+        connection = None
+        try:
+            with schema.naming_damage():
+                connection = schema.connect(self._path, PATIENCE)
+                if schema.is_sound(connection):
+                    return connection
+        except sqlite3.Error as error:
+            if not schema.is_damage(error):
+                raise
+        if connection is not None:
+            connection.close()
+        return None
 
 
 @contextmanager
@@ -173,7 +186,18 @@ def ended(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def totals(tx: sqlite3.Connection) -> Totals:
-    return Totals(*tx.execute("SELECT entries, bytes, tick, reconciled FROM totals").fetchone())
+    found = tx.execute("SELECT entries, bytes, tick, reconciled FROM totals").fetchone()
+    if not (found and all(type(number) is int and number >= 0 for number in found)):
+        raise schema.damage("the index has lost count")
+    return Totals(*found)
+
+
+def sizes(found: Iterable[tuple[object, object]]) -> Iterator[tuple[bytes, int]]:
+    """Keys and sizes as they must be; a damaged file may hold anything in their place."""
+    for key, size in found:
+        if not (isinstance(key, bytes) and isinstance(size, int)):
+            raise schema.damage("the index is damaged")
+        yield key, size
 
 
 def announce(tx: sqlite3.Connection, temporary: str) -> None:
@@ -213,15 +237,15 @@ def evict_for(tx: sqlite3.Connection, row: Row, limits: Limits, remove: Callable
     and never a file that nobody knows.
     """
     key = bytes.fromhex(row.key)
-    old = tx.execute("SELECT size FROM entries WHERE key = ?", (key,)).fetchone()
+    old = sum(size for _, size in sizes(tx.execute("SELECT key, size FROM entries WHERE key = ?", (key,))))
     now = totals(tx)
-    entries = now.entries + (old is None) - limits.entries
-    excess = 0 if limits.bytes is None else now.bytes + row.size - (old[0] if old else 0) - limits.bytes
+    entries = now.entries + (not old) - limits.entries
+    excess = 0 if limits.bytes is None else now.bytes + row.size - old - limits.bytes
     if entries <= 0 and excess <= 0:
         return True
     victims = []
-    for victim, size in tx.execute("SELECT key, size FROM entries WHERE key <> ? ORDER BY used LIMIT ?",
-                                   (key, EVICTED_AT_ONCE)):  # fmt: skip
+    oldest = tx.execute("SELECT key, size FROM entries WHERE key <> ? ORDER BY used LIMIT ?", (key, EVICTED_AT_ONCE))
+    for victim, size in sizes(oldest):
         victims.append((victim,))
         entries, excess = entries - 1, excess - size
         if entries <= 0 and excess <= 0:

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.cache.folder import ENTRY_NAME, SHARDS, TEMPORARY_NAME, Folder, remove_if_abandoned
-from spaniel.cache.index import Row, add, ended, forget_writing, totals
+from spaniel.cache.index import Row, add, ended, forget_writing, sizes, totals
 from spaniel.errors import SpanielError
 
 if TYPE_CHECKING:
@@ -39,9 +39,19 @@ def _sweep(tx: sqlite3.Connection, folder: Folder) -> None:
     for temporary, pid, began in tx.execute("SELECT temporary, pid, began FROM writing").fetchall():
         if _alive(pid) and abs(time.time() - began) < JUST_BEGUN:
             continue
-        if remove_if_abandoned(folder.temporary_path(temporary)):
-            _adopt(tx, folder, temporary[:64])
+        if not TEMPORARY_NAME.fullmatch(temporary) or _end(tx, folder, temporary):
             forget_writing(tx, temporary)
+
+
+def _end(tx: sqlite3.Connection, folder: Folder, temporary: str) -> bool:
+    try:
+        folder.judge(temporary[:64])
+    except (OSError, SpanielError):  # the folder is gone, or no longer ours to touch
+        return True
+    if not remove_if_abandoned(folder.temporary_path(temporary)):
+        return False
+    _adopt(tx, folder, temporary[:64])
+    return True
 
 
 def catch_up(tx: sqlite3.Connection, folder: Folder, seconds: float) -> bool:
@@ -64,8 +74,8 @@ def compare(tx: sqlite3.Connection, folder: Folder, shard: str) -> Differences:
     """One shard, names and sizes only: what is inside the files is `verify`'s to check."""
     low = bytes.fromhex(shard)
     high = bytes([low[0] + 1]) if low[0] < 255 else b"\xff" * 33
-    rows = {key.hex(): size for key, size in
-            tx.execute("SELECT key, size FROM entries WHERE key >= ? AND key < ?", (low, high))}  # fmt: skip
+    indexed = tx.execute("SELECT key, size FROM entries WHERE key >= ? AND key < ?", (low, high))
+    rows = {key.hex(): size for key, size in sizes(indexed)}
     announced = {name for (name,) in tx.execute("SELECT temporary FROM writing")}
     unknown, abandoned = [], []
     for found in _trusted(folder, shard):

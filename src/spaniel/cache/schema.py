@@ -54,19 +54,40 @@ def connect(path: str, timeout: float) -> sqlite3.Connection:
         with suppress(FileNotFoundError):
             judge_file(name, os.lstat(name))
     connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
+    connection.text_factory = _lenient
     try:
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(f"PRAGMA journal_size_limit = {4 << 20}")
+        with naming_damage():
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA journal_size_limit = {4 << 20}")
     except BaseException:
         connection.close()
         raise
     return connection
 
 
+def _lenient(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
 def is_sound(connection: sqlite3.Connection) -> bool:
     """Of this version, and not a stranger's."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return version == VERSION and connection.execute("SELECT COUNT(*) FROM totals").fetchone()[0] == 1
+
+
+@contextmanager
+def naming_damage() -> Iterator[None]:
+    """SQLite quotes what it could not read, and Python then cannot read the quotation."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise damage("the index is damaged") from error
+
+
+def damage(message: str) -> sqlite3.DatabaseError:
+    error = sqlite3.DatabaseError(message)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
 
 
 def is_damage(error: sqlite3.Error) -> bool:
@@ -108,7 +129,7 @@ def create(root: str, instead_of: tuple[int, int] | None) -> None:
             connection.execute(f"PRAGMA user_version = {VERSION}")
         finally:
             connection.close()
-        os.rename(fresh, path)
+        os.replace(fresh, path)
 
 
 @contextmanager

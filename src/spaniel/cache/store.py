@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.cache")
 
 WRITE_FAILED = "cache_write_failed"  # the note in the answer, and the word in the log (FR-WF-16h)
-TOUCHES = 128  # uses that are told to the index at once
+TOUCHES = 1024  # uses that are told to the index at once; at 128 a get took a fifth longer
 TOUCH_SECONDS = 5.0
-MOST_TOUCHES = 4096  # kept while the index cannot be told
+MOST_TOUCHES = 8192  # kept while the index cannot be told
 CATCH_UP_SECONDS = 0.05  # of a put, while the index is being rebuilt
-WRITE_ERRORS = (OSError, sqlite3.Error, ValueError, msgspec.MsgspecError, SpanielError)
+WRITE_ERRORS = (OSError, sqlite3.Error, ValueError, OverflowError, msgspec.MsgspecError, SpanielError)
 
 
 class CacheSettings(NamedTuple):

@@ -7,7 +7,7 @@ import stat
 import time
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.cache import index as rows
 from spaniel.cache import recovery, schema
@@ -59,6 +59,14 @@ class Problem(NamedTuple):
     detail: str
 
 
+def _row(columns: tuple[Any, ...]) -> Row:
+    """Of a damaged index the columns may be anything."""
+    if not (isinstance(columns[0], bytes) and all(isinstance(number, int) for number in columns[5:])):
+        raise schema.damage("the index is damaged")
+    url, host, method, profile = (value and str(value) for value in columns[1:5])
+    return Row(columns[0].hex(), url or "", host or "", method or "", profile, *columns[5:])
+
+
 class Upkeep:
     """One cache folder, opened for a command."""
 
@@ -93,7 +101,7 @@ class Upkeep:
         """Every entry, the one used last first; a stream, however many there are."""
         with self._errors_named(), self._settled() as db:
             for found in db.execute(f"SELECT {_COLUMNS} FROM entries ORDER BY used DESC"):  # noqa: S608
-                yield Row(found[0].hex(), *found[1:])
+                yield _row(found)
 
     def find(self, urls: set[str]) -> Iterator[tuple[Row, Entry]]:
         """What is kept of these canonical URLs, in every rendering and for every profile."""
@@ -102,7 +110,7 @@ class Upkeep:
                 asked = ", ".join("?" * len(urls))
                 found = db.execute(f"SELECT {_COLUMNS} FROM entries WHERE url IN ({asked})", sorted(urls)).fetchall()  # noqa: S608
             for columns in found:
-                row = Row(columns[0].hex(), *columns[1:])
+                row = _row(columns)
                 yield row, self.folder.read_named(row.key)
 
     def clear(self, older_than: float | None = None, host: str | None = None) -> Cleared:
@@ -203,11 +211,12 @@ class Upkeep:
     def _clear_some(self, before: float | None, host: str | None) -> list[int]:
         """The sizes of what was removed in one short transaction."""
         with self._index.transaction() as tx:
-            found = tx.execute(
+            named = tx.execute(
                 "SELECT key, size FROM entries WHERE (:before IS NULL OR fetched < :before)"
                 " AND (:host IS NULL OR host = :host) LIMIT :most",
                 {"before": before, "host": host, "most": CLEARED_AT_ONCE},
-            ).fetchall()
+            )
+            found = list(rows.sizes(named))
             for key, _ in found:
                 if not self.folder.remove(key.hex()):
                     raise SpanielError(
