@@ -49,6 +49,10 @@ def test_every_read_among_32_processes_is_a_whole_value_that_somebody_wrote(fold
     assert not problems(folder)
 
 
+def test_the_control_that_writes_in_place_is_seen_torn(tmp_path: Path) -> None:
+    assert run("careless", tmp_path) == {"torn": 1}
+
+
 @pytest.mark.req("NFR-WF-REL-01", "FR-WF-16g")
 def test_a_killed_writer_leaves_the_old_value_or_the_new_one(folder: Path) -> None:
     told = run("kill", folder, 40, 1)

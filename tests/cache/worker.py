@@ -47,6 +47,26 @@ def mix(folder: str, writer: str, operations: str) -> dict[str, int]:
     return told
 
 
+def careless(folder: str) -> dict[str, int]:
+    """The control: a writer that writes in place, and a reader that asks for no checksum. It must see torn values."""
+    path = Path(folder) / "page"
+    child = os.fork()
+    if child == 0:
+        for number in range(1_000_000):
+            path.write_text(json.dumps(value(1, number % 2, 0)))
+    torn = 0
+    while torn == 0:
+        try:
+            torn += not whole(1, json.loads(path.read_text()))
+        except ValueError:
+            torn += 1
+        except FileNotFoundError:
+            pass
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return {"torn": torn}
+
+
 def fill(folder: str, first: str, count: str, most_entries: str, most_bytes: str) -> dict[str, int]:
     """Puts so many entries of 1,000 bytes and more."""
     settings = CacheSettings(folder, max_entries=int(most_entries), max_bytes=int(most_bytes), durable=False)
@@ -151,5 +171,12 @@ def die(folder: str, step: str) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    jobs: dict[str, Callable[..., dict[str, int]]] = {"mix": mix, "fill": fill, "use": use, "kill": kill, "die": die}
+    jobs: dict[str, Callable[..., dict[str, int]]] = {
+        "mix": mix,
+        "careless": careless,
+        "fill": fill,
+        "use": use,
+        "kill": kill,
+        "die": die,
+    }
     print(json.dumps(jobs[sys.argv[1]](*sys.argv[2:])))

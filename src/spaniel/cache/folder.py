@@ -30,6 +30,8 @@ TEMPORARY_NAME = re.compile(r"[0-9a-f]{64}\.tmp\.[0-9a-f]{16}")
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_KIND_AND_OTHERS = 0o170000 | _OTHERS_MAY_WRITE
+_OWNERLESS = not hasattr(os, "geteuid")  # Windows keeps a user's folders apart by other means
 
 
 class Folder:
@@ -118,6 +120,8 @@ class Folder:
 
 def judge_folder(path: str) -> None:
     found = os.lstat(path)
+    if _is_ours(found, stat.S_IFDIR):
+        return
     if stat.S_ISLNK(found.st_mode):
         _refuse(path, "the folder is a symbolic link, and links are not followed; name the folder itself")
     if not stat.S_ISDIR(found.st_mode):
@@ -125,8 +129,13 @@ def judge_folder(path: str) -> None:
     _judge_owner(path, found, "folder")
 
 
+def _is_ours(found: os.stat_result, kind: int) -> bool:
+    """Of this kind, this user's, and for nobody else to write: the usual case, asked with every read."""
+    return found.st_mode & _KIND_AND_OTHERS == kind and (_OWNERLESS or found.st_uid == os.geteuid())
+
+
 def _judge_owner(path: str, found: os.stat_result, what: str) -> None:
-    if not hasattr(os, "geteuid"):
+    if _OWNERLESS:
         return
     if found.st_uid != os.geteuid():
         _refuse(path, f"the {what} belongs to another user (uid {found.st_uid})")
@@ -135,6 +144,8 @@ def _judge_owner(path: str, found: os.stat_result, what: str) -> None:
 
 
 def judge_file(path: str, found: os.stat_result) -> None:
+    if _is_ours(found, stat.S_IFREG):
+        return
     if not stat.S_ISREG(found.st_mode):
         _refuse(path, "it is not a regular file")
     _judge_owner(path, found, "file")
