@@ -6,6 +6,7 @@ import errno
 import os
 import sqlite3
 import tempfile
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -205,6 +206,32 @@ def test_a_write_that_fails_at_any_call_is_a_note_and_the_old_entry_stays(
 
 
 @pytest.mark.req("FR-WF-16h", "NFR-WF-REL-04")
+@pytest.mark.parametrize("replaces", [True, False])
+def test_an_index_that_fails_after_the_rename_still_agrees_with_the_files(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, replaces: bool
+) -> None:
+    def failing(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with quick(folder) as cache:
+        cache.put(numbered(1), "other")
+        if replaces:
+            cache.put(PAGE, "old")
+        with monkeypatch.context() as patch:
+            patch.setattr("spaniel.cache.index.add", failing)
+            assert cache.put(PAGE, "a longer new one") == WRITE_FAILED
+            patch.undo()
+        cache.put(numbered(2), "next")
+        assert content(cache.get(PAGE)) == "a longer new one"
+    with sqlite3.connect(folder / "index.sqlite3") as db:  # as the next process would, a minute later
+        db.execute("UPDATE writing SET began = 0")
+    db.close()
+    with quick(folder) as cache:
+        cache.put(numbered(2), "next")
+    assert not problems(folder)
+
+
+@pytest.mark.req("FR-WF-16h", "NFR-WF-REL-04")
 def test_what_is_no_json_is_a_note_too(folder: Path, warnings: list[str]) -> None:
     with quick(folder) as cache:
         assert cache.put(PAGE, {"markdown": "a lone surrogate: \ud800"}) == WRITE_FAILED
@@ -224,8 +251,17 @@ def test_an_index_that_another_process_holds_is_a_note_and_gets_go_on(
         cache._index.close()  # so that the next connection has the short patience
         assert cache.put(PAGE, 2) == WRITE_FAILED
         assert warnings == ["cache_write_failed: database is locked"]
+        start = time.monotonic()
+        monkeypatch.setattr("spaniel.cache.store.TOUCHES", 10)
+        monkeypatch.setattr("spaniel.cache.index.PATIENCE", 30)
         for _ in range(1_000):
             assert content(cache.get(PAGE)) == 1
+        cache._index.close()
+        with quick(folder) as cold:
+            cold._tell_at = 1
+            assert content(cold.get(PAGE)) == 1
+            cold._touched.clear()
+        assert time.monotonic() - start < 30, "a reader has waited for the writer"
         holder.execute("ROLLBACK")
         holder.close()
         assert cache.put(PAGE, 2) is None

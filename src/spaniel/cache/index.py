@@ -94,14 +94,15 @@ class Index:
             self._lock.release()
 
     def _begun(self, patient: bool) -> sqlite3.Connection:
-        connection = self._connected()
-        if not patient:
-            connection.execute("PRAGMA busy_timeout = 0")
+        connection = self._connected(patient)
+        if patient:
+            connection.execute("BEGIN IMMEDIATE")
+            return connection
+        connection.execute("PRAGMA busy_timeout = 0")
         try:
             connection.execute("BEGIN IMMEDIATE")
         finally:
-            if not patient:
-                connection.execute(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
+            connection.execute(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
         return connection
 
     @contextmanager
@@ -131,14 +132,20 @@ class Index:
                 self._connection.close()
             self._connection = None
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connected(self, patient: bool = True) -> sqlite3.Connection:
         if self._connection is not None:
             if schema.identity(self._path) == self._identity:
                 return self._connection
             self.close()
-        self._connection = self._open()
-        self._on_open(self._connection)
-        return self._connection
+        connection = self._open(PATIENCE if patient else 0)
+        try:
+            self._on_open(connection)
+        except BaseException:
+            connection.close()
+            raise
+        connection.execute(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
+        self._connection = connection
+        return connection
 
     def _leave_parent(self) -> None:
         """After a fork: a child may not even close what its parent opened (SQLite), and the lock may stay held."""
@@ -148,21 +155,21 @@ class Index:
             self._lock = threading.RLock()
             self._pid = os.getpid()
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self, patience: float) -> sqlite3.Connection:
         for last in (False, True):
             self._identity = found = schema.identity(self._path)
-            if found is not None and (connection := self._sound()):
+            if found is not None and (connection := self._sound(patience)):
                 return connection
             if not last:
                 schema.create(self._root, found)
         raise sqlite3.DatabaseError("the index is damaged and cannot be replaced")
 
-    def _sound(self) -> sqlite3.Connection | None:
+    def _sound(self, patience: float) -> sqlite3.Connection | None:
         """A connection to the index as it is; None where it is damaged, or not ours."""
         connection = None
         try:
             with schema.naming_damage():
-                connection = schema.connect(self._path, PATIENCE)
+                connection = schema.connect(self._path, patience)
                 if schema.is_sound(connection):
                     return connection
         except sqlite3.Error as error:

@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.cache.folder import ENTRY_NAME, SHARDS, TEMPORARY_NAME, Folder, remove_if_abandoned
@@ -39,19 +40,18 @@ def _sweep(tx: sqlite3.Connection, folder: Folder) -> None:
     for temporary, pid, began in tx.execute("SELECT temporary, pid, began FROM writing").fetchall():
         if _alive(pid) and abs(time.time() - began) < JUST_BEGUN:
             continue
-        if not TEMPORARY_NAME.fullmatch(temporary) or _end(tx, folder, temporary):
-            forget_writing(tx, temporary)
+        end(tx, folder, temporary)
 
 
-def _end(tx: sqlite3.Connection, folder: Folder, temporary: str) -> bool:
-    try:
-        folder.judge(temporary[:64])
-    except (OSError, SpanielError):  # the folder is gone, or no longer ours to touch
-        return True
-    if not remove_if_abandoned(folder.temporary_path(temporary)):
-        return False
-    _adopt(tx, folder, temporary[:64])
-    return True
+def end(tx: sqlite3.Connection, folder: Folder, temporary: str) -> None:
+    """A write that did not come to its end: nobody knows how far it came, but the files say."""
+    if TEMPORARY_NAME.fullmatch(temporary):
+        with suppress(OSError, SpanielError):  # the folder is gone, or no longer ours to touch
+            folder.judge(temporary[:64])
+            if not remove_if_abandoned(folder.temporary_path(temporary)):
+                return
+            _adopt(tx, folder, temporary[:64])
+    forget_writing(tx, temporary)
 
 
 def catch_up(tx: sqlite3.Connection, folder: Folder, seconds: float) -> bool:
@@ -116,7 +116,8 @@ def _adopt(tx: sqlite3.Connection, folder: Folder, key: str) -> None:
     except FileNotFoundError:
         tx.execute("DELETE FROM entries WHERE key = ?", (bytes.fromhex(key),))
         return
-    if not stat.S_ISREG(found.st_mode):
+    indexed = tx.execute("SELECT size FROM entries WHERE key = ?", (bytes.fromhex(key),)).fetchone()
+    if not stat.S_ISREG(found.st_mode) or indexed == (found.st_size,):
         return
     try:
         row = Row.of(key, folder.head(key), found.st_size)

@@ -163,10 +163,11 @@ class PageCache:
                     return
 
     def _withdraw(self, temporary: str) -> None:
+        """The file goes at once; its row too, or else with the next process that opens the index."""
         with suppress(OSError):
             os.unlink(self._folder.temporary_path(temporary))
         with suppress(OSError, sqlite3.Error, SpanielError), self._index.transaction(patient=False) as tx:
-            rows.forget_writing(tx, temporary)
+            recovery.end(tx, self._folder, temporary)
 
     def _touch(self, key: str) -> None:
         """Remembered here and told later: a transaction for every get would cost four times the get."""
