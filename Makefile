@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types layers docs bench lock clean
+.PHONY: help run test torture check lint types layers docs bench lock clean
 
 help:  ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  \033[1m%-8s\033[0m %s\n", $$1, $$2}' Makefile
@@ -22,6 +22,9 @@ run: $(VENV)/.run  ## Canonicalize URL=https://…; without URL, the demo
 
 test: $(VENV)/.dev  ## Run all tests (ARGS="-k name" to choose)
 	$(BIN)/python -m pytest $(ARGS)
+
+torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
+	$(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)
 
 check: lint types layers  ## Lint, types, layering, dependencies
 

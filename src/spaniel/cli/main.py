@@ -18,6 +18,7 @@ COMMANDS = {
     "chunk": "cut Markdown into token-counted chunks",
     "may-i": "ask a site's robots.txt about a URL",
     "config": "show the settings, or write a file to start from",
+    "cache": "look at the page cache, clear it, verify it",
     "demo": "a short tour on packaged examples",
 }
 INTERRUPTED = 130  # what a shell expects of a program ended by Ctrl-C

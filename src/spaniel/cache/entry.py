@@ -1,0 +1,114 @@
+"""One entry as bytes: the SRD's JSON (FR-WF-16c), led by a checksum that turns any flipped byte into a miss.
+
+    {"checksum":"7f3a09c2","version":1,"canonical_url":…,…,"content":{…}}
+
+The checksum stands first and has a fixed width, so it covers every byte after itself. `content` stands last: no
+earlier value can hold the bytes `,"content":` (a quotation mark inside a JSON string is escaped), so it is cut
+out unparsed, and its reader parses it once, into the type that it wants.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+from zlib import crc32
+
+import msgspec
+
+if TYPE_CHECKING:
+    from spaniel.cache.keys import Key
+
+VERSION = 1
+LARGEST = 256 << 20  # bytes of an entry; more is no page
+LONGEST_LIFE = timedelta(days=3650)
+HEAD = 32 << 10  # bytes that hold all but the content: a URL of 8,192 characters, an ETag, some dates
+_LEAD = b'{"checksum":"%08x"'
+_LEAD_LENGTH = len(_LEAD % 0)
+_CONTENT = b',"content":'
+
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What is kept of one page. `content` is whatever the caller put, as JSON it has not parsed yet."""
+
+    version: int
+    canonical_url: str
+    rendering_method: str
+    fetched_at: Moment
+    expires_at: Moment
+    profile: str | None = None
+    ttl_hours: float | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    content_hash: str | None = None
+    content: msgspec.Raw = msgspec.Raw()
+
+    def fresh(self, now: datetime) -> bool:
+        """An entry from the future is no fresher than an expired one: else a clock set right would keep it for long."""
+        return self.fetched_at <= now < self.expires_at
+
+    def is_for(self, key: Key) -> bool:
+        return (self.canonical_url, self.rendering_method, self.profile) == key[:3]
+
+
+class Validators(NamedTuple):
+    """What a later conditional request asks with (FG-37)."""
+
+    etag: str | None = None
+    last_modified: str | None = None
+    content_hash: str | None = None
+
+
+def compose(key: Key, content: object, fetched_at: datetime, ttl: timedelta, validators: Validators) -> Entry:
+    """A whole second of precision is what the SRD shows; it never makes an entry live longer."""
+    fetched_at = fetched_at.astimezone(UTC).replace(microsecond=0)
+    ttl = max(timedelta(0), min(ttl, LONGEST_LIFE))
+    return Entry(
+        version=VERSION,
+        canonical_url=key.canonical_url,
+        rendering_method=key.rendering_method,
+        profile=key.profile,
+        fetched_at=fetched_at,
+        expires_at=(fetched_at + ttl).replace(microsecond=0),
+        ttl_hours=ttl / timedelta(hours=1),
+        etag=validators.etag,
+        last_modified=validators.last_modified,
+        content_hash=validators.content_hash,
+        content=msgspec.Raw(msgspec.json.encode(content)),
+    )
+
+
+def encode(entry: Entry) -> bytes:
+    rest = memoryview(msgspec.json.encode(entry))[1:]
+    return b"".join((_LEAD % crc32(rest, crc32(b",")), b",", rest))
+
+
+def decode(raw: bytes) -> Entry:
+    """The entry, every byte of it verified; a ValueError says what is wrong."""
+    if raw[:_LEAD_LENGTH] != _LEAD % crc32(memoryview(raw)[_LEAD_LENGTH:]):
+        raise ValueError("the checksum does not match: the file is damaged")
+    entry, cut = _head(raw)
+    msgspec.structs.force_setattr(entry, "content", msgspec.Raw(memoryview(raw)[cut:-1]))
+    return entry
+
+
+def decode_head(raw: bytes) -> Entry:
+    """All but the content, from the first bytes of a file. Not verified: for a list, not for an answer."""
+    return _head(raw)[0]
+
+
+_decoder = msgspec.json.Decoder(Entry)
+
+
+def _head(raw: bytes) -> tuple[Entry, int]:
+    end = raw.find(_CONTENT)
+    if end < 0:
+        raise ValueError("it is not a cache entry")
+    try:
+        entry = _decoder.decode(raw[:end] + b"}")
+    except msgspec.MsgspecError as error:
+        raise ValueError(f"it is not a cache entry: {error}") from None
+    if entry.version != VERSION:
+        raise ValueError(f"it is an entry of version {entry.version}; this Spaniel reads version {VERSION}")
+    return entry, end + len(_CONTENT)

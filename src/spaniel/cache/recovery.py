@@ -1,0 +1,138 @@
+"""Puts right what a dead process, a lost index or somebody's hands have left behind."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.cache.folder import ENTRY_NAME, SHARDS, TEMPORARY_NAME, Folder, remove_if_abandoned
+from spaniel.cache.index import Row, add, ended, forget_writing, sizes, totals
+from spaniel.errors import SpanielError
+
+if TYPE_CHECKING:
+    import sqlite3
+
+JUST_BEGUN = 60  # seconds in which a living writer may not have locked its file yet; later, the lock alone counts
+_OLDER_THAN_ANY_USE = 1 << 48  # taken from a file's age in seconds: negative, and still in order of age
+
+
+class Differences(NamedTuple):
+    """What files and index disagreed on in one shard."""
+
+    missing: list[str]  # rows without a file
+    unknown: list[str]  # files without a row, or of another size than it says
+    abandoned: list[str]  # temporary files of dead writers
+
+
+def sweep(folder: Folder, connection: sqlite3.Connection) -> None:
+    """Ends what dead writers began: their temporary file goes; what they had renamed already is indexed."""
+    if connection.execute("SELECT 1 FROM writing LIMIT 1").fetchone():
+        connection.execute("BEGIN IMMEDIATE")
+        with ended(connection):
+            _sweep(connection, folder)
+
+
+def _sweep(tx: sqlite3.Connection, folder: Folder) -> None:
+    for temporary, pid, began in tx.execute("SELECT temporary, pid, began FROM writing").fetchall():
+        if _alive(pid) and abs(time.time() - began) < JUST_BEGUN:
+            continue
+        end(tx, folder, temporary)
+
+
+def end(tx: sqlite3.Connection, folder: Folder, temporary: str) -> None:
+    """A write that did not come to its end: nobody knows how far it came, but the files say."""
+    if TEMPORARY_NAME.fullmatch(temporary):
+        with suppress(OSError, SpanielError):  # the folder is gone, or no longer ours to touch
+            folder.judge(temporary[:64])
+            if not remove_if_abandoned(folder.temporary_path(temporary)):
+                return
+            _adopt(tx, folder, temporary[:64])
+    forget_writing(tx, temporary)
+
+
+def catch_up(tx: sqlite3.Connection, folder: Folder, seconds: float) -> bool:
+    """Compare shards that were not compared yet, for about so long; True when all are done."""
+    end = time.monotonic() + seconds
+    while (done := totals(tx).reconciled) < len(SHARDS):
+        if time.monotonic() > end:
+            return False
+        reconcile_next(tx, folder, done)
+    return True
+
+
+def reconcile_next(tx: sqlite3.Connection, folder: Folder, done: int) -> None:
+    shard = SHARDS[done % len(SHARDS)]
+    reconcile(tx, folder, compare(tx, folder, shard))
+    tx.execute("UPDATE totals SET reconciled = reconciled + 1")
+
+
+def compare(tx: sqlite3.Connection, folder: Folder, shard: str) -> Differences:
+    """One shard, names and sizes only: what is inside the files is `verify`'s to check."""
+    low = bytes.fromhex(shard)
+    high = bytes([low[0] + 1]) if low[0] < 255 else b"\xff" * 33
+    indexed = tx.execute("SELECT key, size FROM entries WHERE key >= ? AND key < ?", (low, high))
+    rows = {key.hex(): size for key, size in sizes(indexed)}
+    announced = {name for (name,) in tx.execute("SELECT temporary FROM writing")}
+    unknown, abandoned = [], []
+    for found in _trusted(folder, shard):
+        if TEMPORARY_NAME.fullmatch(found.name):
+            if found.name not in announced:
+                abandoned.append(found.name)
+        elif ENTRY_NAME.fullmatch(found.name) and found.name.startswith(shard):
+            known = rows.pop(found.name[:64], None)
+            try:
+                status = found.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            if stat.S_ISREG(status.st_mode) and status.st_size != known:
+                unknown.append(found.name[:64])
+    return Differences(list(rows), unknown, abandoned)
+
+
+def _trusted(folder: Folder, shard: str) -> list[os.DirEntry[str]]:
+    try:
+        return list(folder.listing(shard))
+    except SpanielError:  # a link, or somebody else's: nothing in it can be read, so there is nothing in it
+        return []
+
+
+def reconcile(tx: sqlite3.Connection, folder: Folder, differences: Differences) -> None:
+    """The files are right."""
+    tx.executemany("DELETE FROM entries WHERE key = ?", [(bytes.fromhex(key),) for key in differences.missing])
+    for key in differences.unknown:
+        _adopt(tx, folder, key)
+    for name in differences.abandoned:
+        remove_if_abandoned(folder.temporary_path(name))
+
+
+def _adopt(tx: sqlite3.Connection, folder: Folder, key: str) -> None:
+    """A file that the index does not know. One that cannot be read counts too: it takes room, and can be evicted."""
+    try:
+        found = os.lstat(folder.path(key))
+    except FileNotFoundError:
+        tx.execute("DELETE FROM entries WHERE key = ?", (bytes.fromhex(key),))
+        return
+    indexed = tx.execute("SELECT size FROM entries WHERE key = ?", (bytes.fromhex(key),)).fetchone()
+    if not stat.S_ISREG(found.st_mode) or indexed == (found.st_size,):
+        return
+    try:
+        row = Row.of(key, folder.head(key), found.st_size)
+    except (SpanielError, OSError):
+        row = Row(key, "", "", "", None, found.st_size, 0, 0)
+    add(tx, row, int(found.st_mtime) - _OLDER_THAN_ANY_USE)
+
+
+def _alive(pid: int) -> bool:
+    if sys.platform == "win32":  # there is no harmless question to ask
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

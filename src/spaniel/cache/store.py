@@ -1,0 +1,204 @@
+"""The page cache as a fetch sees it: `get` never waits and never fails, `put` never raises (FR-WF-16 … 17b)."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import time
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from spaniel.cache import index as rows
+from spaniel.cache import recovery, schema
+from spaniel.cache.entry import LARGEST, Entry, Validators, compose, encode
+from spaniel.cache.folder import SHARDS, Folder, create_file, sync_folder, write_all
+from spaniel.cache.index import Index, Limits, Row
+from spaniel.errors import SpanielError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spaniel.cache.keys import Key
+
+log = logging.getLogger("spaniel.cache")
+
+WRITE_FAILED = "cache_write_failed"  # the note in the answer, and the word in the log (FR-WF-16h)
+TOUCHES = 1024  # uses that are told to the index at once; at 128 a get took a fifth longer
+TOUCH_SECONDS = 5.0
+MOST_TOUCHES = 8192  # kept while the index cannot be told
+CATCH_UP_SECONDS = 0.05  # of a put, while the index is being rebuilt
+WRITE_ERRORS = (OSError, sqlite3.Error, ValueError, OverflowError, msgspec.MsgspecError, SpanielError)
+
+
+class CacheSettings(NamedTuple):
+    """The SRD's cache keys of `[tools.webfetch]`."""
+
+    folder: str
+    ttl_days: float = 7
+    max_entries: int = 10_000
+    max_bytes: int | None = 1 << 30
+    durable: bool = True  # False: no fsync; a power cut may then cost entries, never give wrong ones
+
+
+class PageCache:
+    """One per process and folder; threads may share it, and so may any number of processes the folder."""
+
+    def __init__(self, settings: CacheSettings, clock: Callable[[], float] = time.time) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._folder = Folder(settings.folder)
+        self._index = Index(self._folder.root, partial(recovery.sweep, self._folder))
+        self._touched: dict[str, None] = {}
+        self._tell_at = TOUCHES
+        self._told = time.monotonic()
+
+    def __enter__(self) -> PageCache:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def get(self, key: Key) -> Entry | None:
+        """The entry, if there is a fresh one. One that cannot be read is a miss and a warning (D2-22)."""
+        entry = self.peek(key)
+        if entry is None or not entry.fresh(self._now()):
+            return None
+        self._touch(key.hex)
+        return entry
+
+    def peek(self, key: Key) -> Entry | None:
+        """The entry, fresh or not, for whoever wants to ask the server whether it still holds (FG-39)."""
+        try:
+            return self._folder.read(key)
+        except FileNotFoundError:
+            return None
+        except (OSError, SpanielError) as error:
+            log.warning("cache_read_failed: %s", _reason(error), extra={"fields": {"key": key.hex}})
+            return None
+
+    def put(
+        self,
+        key: Key,
+        content: object,
+        fetched_at: datetime | None = None,
+        ttl: timedelta | None = None,
+        validators: Validators | None = None,
+    ) -> str | None:
+        """Keep it. Returns the note `cache_write_failed` where that was not possible; nothing is lost then.
+
+        Waits for the disk (fsync): in an event loop, call it in a thread.
+        """
+        if self._settings.max_entries < 1:
+            return None
+        ttl = timedelta(days=self._settings.ttl_days) if ttl is None else ttl
+        try:
+            entry = compose(key, content, fetched_at or self._now(), ttl, validators or Validators())
+            self._write(key, entry)
+        except WRITE_ERRORS as error:
+            log.warning("%s: %s", WRITE_FAILED, _reason(error), extra={"fields": {"key": key.hex}})
+            return WRITE_FAILED
+        return None
+
+    def close(self) -> None:
+        """Tells the index what was used, and closes it."""
+        self._tell(patient=True)
+        with suppress(sqlite3.Error):
+            self._index.close()
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)
+
+    def _write(self, key: Key, entry: Entry) -> None:
+        raw = encode(entry)
+        limit = min(LARGEST, LARGEST if self._settings.max_bytes is None else self._settings.max_bytes)
+        if len(raw) > limit:
+            raise ValueError(f"the entry has {len(raw)} bytes, and there is room for {limit}")
+        row = Row.of(key.hex, entry, len(raw))
+        self._folder.prepare(key.hex)
+        try:
+            self._write_file(row, raw)
+        except sqlite3.Error as error:
+            if not schema.is_damage(error):
+                raise
+            self._index.discard()
+            self._write_file(row, raw)
+
+    def _write_file(self, row: Row, raw: bytes) -> None:
+        temporary = self._folder.new_temporary(row.key)
+        path = self._folder.temporary_path(temporary)
+        with self._index.transaction() as tx:
+            recovery.catch_up(tx, self._folder, CATCH_UP_SECONDS)
+            rows.announce(tx, temporary)
+        try:
+            descriptor = create_file(path)
+            try:
+                write_all(descriptor, raw, self._settings.durable)
+                self._commit(row, temporary)
+            finally:
+                os.close(descriptor)
+        except BaseException:
+            self._withdraw(temporary)
+            raise
+        if self._settings.durable:
+            sync_folder(self._folder.shard(row.key))
+
+    def _commit(self, row: Row, temporary: str) -> None:
+        """Room first, then the rename, then the row, all under the write lock (FR-WF-16e, -16f)."""
+        limits = Limits(self._settings.max_entries, self._settings.max_bytes)
+        while True:
+            with self._index.transaction() as tx:
+                self._tell_within(tx)
+                if rows.evict_for(tx, row, limits, self._folder.remove):
+                    self._folder.replace(temporary, row.key)
+                    rows.add(tx, row)
+                    rows.forget_writing(tx, temporary)
+                    now = rows.totals(tx)
+                    if now.tick % len(SHARDS) == 0:
+                        recovery.reconcile_next(tx, self._folder, now.reconciled)
+                    return
+
+    def _withdraw(self, temporary: str) -> None:
+        """The file goes at once; its row too, or else with the next process that opens the index."""
+        with suppress(OSError):
+            os.unlink(self._folder.temporary_path(temporary))
+        with suppress(OSError, sqlite3.Error, SpanielError), self._index.transaction(patient=False) as tx:
+            recovery.end(tx, self._folder, temporary)
+
+    def _touch(self, key: str) -> None:
+        """Remembered here and told later: a transaction for every get would cost four times the get."""
+        self._touched.pop(key, None)
+        self._touched[key] = None
+        if len(self._touched) >= self._tell_at or time.monotonic() - self._told > TOUCH_SECONDS:
+            self._tell(patient=False)
+
+    def _tell(self, patient: bool) -> None:
+        if not self._touched:
+            return
+        self._told = time.monotonic()
+        try:
+            with self._index.transaction(patient) as tx:
+                self._tell_within(tx)
+        except (OSError, sqlite3.Error, SpanielError) as error:
+            log.debug("cache_touch_failed: %s", _reason(error))
+            self._tell_at = len(self._touched) + TOUCHES
+            if self._tell_at > MOST_TOUCHES:
+                self._touched = {}
+
+    def _tell_within(self, tx: sqlite3.Connection) -> None:
+        touched, self._touched, self._tell_at = self._touched, {}, TOUCHES
+        if touched:
+            rows.touch(tx, list(touched))
+
+
+def _reason(error: BaseException) -> str:
+    """What went wrong, without the path: whoever reads the answer need not know the machine."""
+    if isinstance(error, SpanielError):
+        return str(error.details.get("error", error.message))
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error) or type(error).__name__

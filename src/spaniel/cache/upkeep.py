@@ -1,0 +1,262 @@
+"""What `spaniel cache` does to a cache: count, list, clear, verify. Here a failure is an error, not a miss (D2-22)."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+import time
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from spaniel.cache import index as rows
+from spaniel.cache import recovery, schema
+from spaniel.cache.folder import (
+    ENTRY_NAME,
+    SHARDS,
+    TEMPORARY_NAME,
+    Folder,
+    judge_folder,
+    make_private,
+    remove_if_abandoned,
+)
+from spaniel.cache.index import Index, Row
+from spaniel.cache.keys import hash_of
+from spaniel.cache.store import CATCH_UP_SECONDS
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from spaniel.cache.entry import Entry
+
+CLEARED_AT_ONCE = 256
+_COLUMNS = "key, url, host, method, profile, size, fetched, expires"
+
+
+class Stats(NamedTuple):
+    folder: str
+    entries: int
+    bytes: int
+    expired: int
+    hosts: int
+    renderings: dict[str, int]
+    oldest: int | None  # seconds since 1970, of the fetches
+    newest: int | None
+
+
+class Cleared(NamedTuple):
+    entries: int
+    bytes: int
+
+
+class Problem(NamedTuple):
+    """`kind` is damaged, misplaced, stranger, missing, unknown, abandoned, totals or index."""
+
+    kind: str
+    path: str
+    detail: str
+
+
+def _row(columns: tuple[Any, ...]) -> Row:
+    """Of a damaged index the columns may be anything."""
+    if not (isinstance(columns[0], bytes) and all(isinstance(number, int) for number in columns[5:])):
+        raise schema.damage("the index is damaged")
+    url, host, method, profile = (value and str(value) for value in columns[1:5])
+    return Row(columns[0].hex(), url or "", host or "", method or "", profile, *columns[5:])
+
+
+class Upkeep:
+    """One cache folder, opened for a command."""
+
+    def __init__(self, root: str, create: bool = False) -> None:
+        self._create = create
+        self.folder = Folder(root)
+        self.checked = 0  # files that `verify` has read
+        self._index = Index(self.folder.root, partial(recovery.sweep, self.folder))
+
+    def __enter__(self) -> Upkeep:
+        with self._errors_named():
+            if self._create:
+                make_private(self.folder.root)
+            judge_folder(self.folder.root)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._index.close()
+
+    def stats(self) -> Stats:
+        with self._errors_named(), self._settled() as db:
+            now = int(time.time())
+            totals = rows.totals(db)
+            expired = db.execute("SELECT COUNT(*) FROM entries WHERE expires <= ? OR fetched > ?", (now, now))
+            spread = db.execute("SELECT COUNT(DISTINCT host), MIN(fetched), MAX(fetched) FROM entries")
+            hosts, oldest, newest = spread.fetchone()
+            renderings = dict(db.execute("SELECT method, COUNT(*) FROM entries GROUP BY method ORDER BY method"))
+            return Stats(self.folder.root, totals.entries, totals.bytes, expired.fetchone()[0], hosts, renderings,
+                         oldest, newest)  # fmt: skip
+
+    def entries(self) -> Iterator[Row]:
+        """Every entry, the one used last first; a stream, however many there are."""
+        with self._errors_named(), self._settled() as db:
+            for found in db.execute(f"SELECT {_COLUMNS} FROM entries ORDER BY used DESC"):  # noqa: S608
+                yield _row(found)
+
+    def find(self, urls: set[str]) -> Iterator[tuple[Row, Entry]]:
+        """What is kept of these canonical URLs, in every rendering and for every profile."""
+        with self._errors_named():
+            with self._settled() as db:
+                asked = ", ".join("?" * len(urls))
+                found = db.execute(f"SELECT {_COLUMNS} FROM entries WHERE url IN ({asked})", sorted(urls)).fetchall()  # noqa: S608
+            for columns in found:
+                row = _row(columns)
+                yield row, self.folder.read_named(row.key)
+
+    def clear(self, older_than: float | None = None, host: str | None = None) -> Cleared:
+        """Remove what was fetched more than so many seconds ago, or from this host, or (with neither) everything."""
+        before = None if older_than is None else time.time() - older_than
+        entries = size = 0
+        with self._errors_named():
+            self._settle()
+            while batch := self._clear_some(before, host):
+                entries, size = entries + len(batch), size + sum(batch)
+            if older_than is None and host is None:
+                self._clear_temporaries()
+        return Cleared(entries, size)
+
+    def verify(self, repair: bool = False) -> Iterator[Problem]:
+        """Read every file, compare it with its name and the index with the files. Changes nothing unless told to."""
+        with self._errors_named():
+            self._settle()
+            sound = self._index_is_sound()
+            if not sound:
+                yield Problem("index", self.folder.root, "the index is damaged; repair makes it again from the files")
+                if repair:
+                    self._index.discard()
+                    self._settle()
+            for shard in SHARDS:
+                yield from self._verify_files(shard, repair)
+                if sound or repair:
+                    yield from self._verify_rows(shard, repair)
+            if sound or repair:
+                yield from self._verify_totals(repair)
+
+    def _verify_files(self, shard: str, repair: bool) -> Iterator[Problem]:
+        try:
+            listing = list(self.folder.listing(shard))
+        except SpanielError as error:
+            yield Problem("stranger", f"{self.folder.root}/{shard}", str(error.details["error"]))
+            return
+        for found in listing:
+            if problem := self._verify_file(found, shard):
+                yield problem
+                if repair and problem.kind in ("damaged", "misplaced"):
+                    self._remove_if_still(found, shard)
+
+    def _verify_rows(self, shard: str, repair: bool) -> Iterator[Problem]:
+        with self._index.transaction() as tx:
+            differences = recovery.compare(tx, self.folder, shard)
+            if repair:
+                recovery.reconcile(tx, self.folder, differences)
+        for key in differences.missing:
+            yield Problem("missing", self.folder.path(key), "the index has it, but there is no such file")
+        for key in differences.unknown:
+            yield Problem("unknown", self.folder.path(key), "the index does not have this file, or not at this size")
+        for name in differences.abandoned:
+            yield Problem("abandoned", self.folder.temporary_path(name), "a writer that is gone has left it")
+
+    def _verify_file(self, found: os.DirEntry[str], shard: str) -> Problem | None:
+        if TEMPORARY_NAME.fullmatch(found.name):
+            return None
+        if not (ENTRY_NAME.fullmatch(found.name) and found.name.startswith(shard)):
+            return Problem("stranger", found.path, "it is not a name that the cache gives")
+        try:
+            if not stat.S_ISREG(found.stat(follow_symlinks=False).st_mode):
+                return Problem("stranger", found.path, "it is not a regular file")
+            entry = self.folder.read_named(found.name[:64])
+        except FileNotFoundError:  # evicted since it was listed
+            return None
+        except SpanielError as error:
+            return Problem("damaged", found.path, str(error.details["error"]))
+        self.checked += 1
+        if hash_of(entry.canonical_url, entry.rendering_method, entry.profile) != found.name[:64]:
+            return Problem("misplaced", found.path, f"it holds {entry.canonical_url}, whose name is another")
+        return None
+
+    def _remove_if_still(self, found: os.DirEntry[str], shard: str) -> None:
+        """Looked at again under the write lock: a writer may have replaced it by a good one."""
+        with self._index.transaction():
+            if self._verify_file(found, shard):
+                self.folder.remove(found.name[:64])
+
+    def _index_is_sound(self) -> bool:
+        try:
+            with self._index.snapshot() as db:
+                return bool(db.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok")
+        except sqlite3.Error as error:
+            if not schema.is_damage(error):
+                raise
+            return False
+
+    def _verify_totals(self, repair: bool) -> Iterator[Problem]:
+        with self._index.transaction() as tx:
+            said = rows.totals(tx)
+            counted = tx.execute("SELECT COUNT(*), COALESCE(SUM(size), 0) FROM entries").fetchone()
+            if repair and counted != said[:2]:
+                tx.execute("UPDATE totals SET entries = ?, bytes = ?", counted)
+        if counted != said[:2]:
+            yield Problem("totals", self.folder.root, f"the index says {said[:2]}, and has {counted}")
+
+    def _clear_some(self, before: float | None, host: str | None) -> list[int]:
+        """The sizes of what was removed in one short transaction."""
+        with self._index.transaction() as tx:
+            named = tx.execute(
+                "SELECT key, size FROM entries WHERE (:before IS NULL OR fetched < :before)"
+                " AND (:host IS NULL OR host = :host) LIMIT :most",
+                {"before": before, "host": host, "most": CLEARED_AT_ONCE},
+            )
+            found = list(rows.sizes(named))
+            for key, _ in found:
+                if not self.folder.remove(key.hex()):
+                    raise SpanielError(
+                        Code.CACHE_READ_FAILED, path=self.folder.path(key.hex()), error="it cannot be removed"
+                    )
+            tx.executemany("DELETE FROM entries WHERE key = ?", [(key,) for key, _ in found])
+        return [size for _, size in found]
+
+    def _clear_temporaries(self) -> None:
+        for shard in SHARDS:
+            for found in self.folder.listing(shard):
+                if TEMPORARY_NAME.fullmatch(found.name):
+                    remove_if_abandoned(found.path)
+
+    @contextmanager
+    def _settled(self) -> Iterator[sqlite3.Connection]:
+        self._settle()
+        with self._index.snapshot() as connection:
+            yield connection
+
+    def _settle(self) -> None:
+        """Finish what a rebuilt index still lacks."""
+        try:
+            self._catch_up()
+        except sqlite3.Error as error:
+            if not schema.is_damage(error):
+                raise
+            self._index.discard()
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        done = False
+        while not done:
+            with self._index.transaction() as tx:
+                done = recovery.catch_up(tx, self.folder, CATCH_UP_SECONDS)
+
+    @contextmanager
+    def _errors_named(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, sqlite3.Error) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise SpanielError(Code.CACHE_READ_FAILED, path=self.folder.root, error=reason) from error

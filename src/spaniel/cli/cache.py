@@ -1,0 +1,195 @@
+"""`spaniel cache`: what is kept, and how to be rid of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from spaniel.errors import SpanielError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from spaniel.cache.index import Row
+    from spaniel.cache.upkeep import Upkeep
+
+FOUND_NOTHING = 1  # `show`: not there; `verify`: not sound
+UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+
+
+def parser() -> argparse.ArgumentParser:
+    p = argparse.ArgumentParser(
+        prog="spaniel cache",
+        description="Look at the page cache, clear it, verify it.",
+        epilog="Exit code: 0 done; 1 'show' found nothing or 'verify' found problems; 7 the cache cannot be read.",
+    )
+    commands = p.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, (what, _) in COMMANDS.items():
+        sub = commands.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".")
+        sub.add_argument("--dir", metavar="D", help="the cache folder (the user's own)")
+        sub.add_argument("--json", action="store_true", help="JSON")
+        if name == "show":
+            sub.add_argument("url", metavar="URL")
+        if name == "clear":
+            sub.add_argument(
+                "--older-than", metavar="T", type=duration, help="fetched longer ago than 30m, 12h, 7d, 2w"
+            )
+            sub.add_argument("--host", metavar="H", help="of this host alone (not of its subdomains)")
+        if name == "verify":
+            sub.add_argument("--repair", action="store_true", help="remove what is damaged, correct the index")
+    return p
+
+
+def duration(text: str) -> float:
+    number, unit = text[:-1], text[-1:]
+    if unit not in UNITS or not number.replace(".", "", 1).isdecimal():
+        raise argparse.ArgumentTypeError(f"'{shown(text)}' is no duration; write 30m, 12h, 7d or 2w")
+    return float(number) * UNITS[unit]
+
+
+def main(args: argparse.Namespace) -> int:
+    from spaniel.app.paths import default_cache_dir
+    from spaniel.cache.upkeep import Upkeep
+
+    if reconfigure := getattr(sys.stdout, "reconfigure", None):
+        reconfigure(encoding="utf-8", errors="backslashreplace")
+    folder = args.dir or default_cache_dir()
+    with Upkeep(folder, create=not args.dir) as upkeep:  # the user's own may not have been used yet; that is no error
+        return COMMANDS[args.command][1](upkeep, args)
+
+
+def stats(upkeep: Upkeep, args: argparse.Namespace) -> int:
+    found = upkeep.stats()
+    facts = found._asdict() | {"oldest": moment(found.oldest), "newest": moment(found.newest)}
+    if args.json:
+        print(json.dumps(facts, ensure_ascii=False))
+        return 0
+    print(f"{found.folder}\n  {found.entries:,} entries of {found.hosts:,} hosts, {readable(found.bytes)}")
+    if found.entries:
+        print(f"  {found.expired:,} expired; fetched from {facts['oldest']} to {facts['newest']}")
+        print("  " + ", ".join(f"{count:,} by {method or '?'}" for method, count in found.renderings.items()))
+    return 0
+
+
+def ls(upkeep: Upkeep, args: argparse.Namespace) -> int:
+    now = datetime.now(UTC).timestamp()
+    if args.json:
+        print_array(described(row, now) for row in upkeep.entries())
+        return 0
+    for row in upkeep.entries():
+        state = "fresh" if row.fetched <= now < row.expires else "expired"
+        print(f"{moment(row.fetched)}  {state:7}  {row.method:7}  {row.size:>10,}  {shown(row.url, 8192) or row.key}")
+    return 0
+
+
+def show(upkeep: Upkeep, args: argparse.Namespace) -> int:
+    now = datetime.now(UTC).timestamp()
+    found = list(upkeep.find(canonical_forms(args.url)))
+    if not found:
+        sys.stderr.write(f"spaniel: nothing is kept of {shown(args.url)}\n")
+        return FOUND_NOTHING
+    whole = [
+        described(row, now)
+        | {"path": upkeep.folder.path(row.key), "etag": entry.etag, "last_modified": entry.last_modified,
+           "content_hash": entry.content_hash, "content": json.loads(bytes(entry.content))}
+        for row, entry in found
+    ]  # fmt: skip
+    if args.json:
+        print_array(whole)
+        return 0
+    for facts in whole:
+        content = facts.pop("content")
+        for name, value in facts.items():
+            if value is not None:
+                print(f"{name}: {shown(str(value), 8192)}")
+        for line in json.dumps(content, ensure_ascii=False, indent=2).split("\n"):
+            print(shown(line, sys.maxsize))
+    return 0
+
+
+def clear(upkeep: Upkeep, args: argparse.Namespace) -> int:
+    gone = upkeep.clear(args.older_than, args.host and args.host.lower().rstrip("."))
+    if args.json:
+        print(json.dumps(gone._asdict()))
+    else:
+        print(f"removed {gone.entries:,} entries, {readable(gone.bytes)}")
+    return 0
+
+
+def verify(upkeep: Upkeep, args: argparse.Namespace) -> int:
+    problems = []
+    for problem in upkeep.verify(args.repair):
+        problems.append(problem)
+        if not args.json:
+            print(f"{problem.kind}: {shown(problem.path, 8192)}: {shown(problem.detail)}")
+    if args.json:
+        facts = {"checked": upkeep.checked, "repaired": args.repair, "problems": [p._asdict() for p in problems]}
+        print(json.dumps(facts, ensure_ascii=False))
+    else:
+        ending = ", repaired" if args.repair and problems else ""
+        print(f"{upkeep.checked:,} entries read, {len(problems):,} problems{ending}")
+    left = [p for p in problems if not args.repair or p.kind == "stranger"]
+    return FOUND_NOTHING if left else 0
+
+
+COMMANDS: dict[str, tuple[str, Callable[[Upkeep, argparse.Namespace], int]]] = {
+    "stats": ("how much is kept", stats),
+    "ls": ("list what is kept, the last used first", ls),
+    "show": ("show what is kept of a URL, in every rendering", show),
+    "clear": ("remove what is kept: everything, or what the options name", clear),
+    "verify": ("read every file and compare it with its name and the index", verify),
+}
+
+
+def canonical_forms(raw: str) -> set[str]:
+    """A profile keys the cache by its own policy, so the URL is looked for under every policy that is shipped."""
+    from spaniel.url import canonicalize, load
+
+    forms = {canonicalize(raw).url}
+    for name in ("ingest", "clara", "curious"):
+        try:
+            forms.add(load(name).apply(raw).url)
+        except SpanielError:  # stricter than `exact`: under this policy it was never fetched
+            continue
+    return forms
+
+
+def described(row: Row, now: float) -> dict[str, object]:
+    return {
+        "url": row.url,
+        "rendering_method": row.method,
+        "profile": row.profile,
+        "fetched_at": moment(row.fetched),
+        "expires_at": moment(row.expires),
+        "fresh": row.fetched <= now < row.expires,
+        "bytes": row.size,
+        "key": row.key,
+    }
+
+
+def print_array(items: Iterator[dict[str, object]] | list[dict[str, object]]) -> None:
+    """A JSON array, an item a line, written as the items come."""
+    lead = "[\n"
+    for item in items:
+        sys.stdout.write(lead + json.dumps(item, ensure_ascii=False))
+        lead = ",\n"
+    sys.stdout.write("\n]\n" if lead != "[\n" else "[]\n")
+
+
+def moment(seconds: int | None) -> str | None:
+    if seconds is None:
+        return None
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):  # no moment: the index is damaged, and `verify` says so
+        return None
+
+
+def readable(size: int) -> str:
+    if size < 1024:
+        return f"{size} bytes"
+    power = min(3, (int(size).bit_length() - 1) // 10)
+    return f"{size / 1024**power:,.1f} {('KiB', 'MiB', 'GiB')[power - 1]}"

@@ -1,0 +1,41 @@
+"""What the tests of the cache share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from spaniel.cache import CacheSettings, Entry, Key, PageCache, key_for
+from spaniel.cache.upkeep import Problem, Upkeep
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = key_for("https://example.com/page")
+
+
+def numbered(number: int) -> Key:
+    return key_for(f"https://example.com/{number}")
+
+
+def quick(folder: Path, clock: Callable[[], float] | None = None, **settings: Any) -> PageCache:
+    """A cache that does not wait for the disk: for tests that are not about it."""
+    chosen = CacheSettings(str(folder), durable=False)._replace(**settings)
+    return PageCache(chosen, clock) if clock else PageCache(chosen)
+
+
+def content(entry: Entry | None) -> object:
+    return None if entry is None else json.loads(bytes(entry.content))
+
+
+def file_of(folder: Path, key: Key) -> Path:
+    return folder / key.hex[:2] / f"{key.hex}.json"
+
+
+def temporaries(folder: Path) -> list[str]:
+    return [path.name for path in folder.glob("*/*.tmp.*")]
+
+
+def problems(folder: Path) -> list[Problem]:
+    with Upkeep(str(folder)) as upkeep:
+        return list(upkeep.verify())

@@ -1,0 +1,72 @@
+"""Keys: the SRD's own, and never one for two questions."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spaniel.cache import key_for
+from spaniel.cache.folder import Folder
+from spaniel.errors import SpanielError
+
+URLS = st.one_of(
+    st.sampled_from(["https://a.example/", "https://a.example/http", "https://a.example/p@1"]), st.text(max_size=40)
+).filter(lambda url: "\n" not in url)
+RENDERINGS = st.sampled_from(["http", "browser"])
+NAMES = st.one_of(st.sampled_from(["ingest", "ingest1", "i", "http", ""]), st.text(max_size=8)).filter(
+    lambda name: not set(name) & {"@", "\n"} and name != "web_fetch"
+)
+VERSIONS = st.one_of(st.sampled_from(["1", "11", "1@1"]), st.text(max_size=4)).filter(lambda text: "\n" not in text)
+QUESTIONS = st.one_of(
+    st.tuples(URLS, RENDERINGS), st.tuples(URLS, RENDERINGS, NAMES, VERSIONS)
+)  # without a profile: the SRD's
+
+
+@pytest.mark.req("FR-WF-16", "T-WF-DET-01")
+@pytest.mark.parametrize("rendering", ["http", "browser"])
+def test_the_key_is_the_sha256_that_the_srd_names(rendering: str) -> None:
+    url = "https://example.com/page?a=1"
+    assert key_for(url, rendering).hex == hashlib.sha256(f"{url}\n{rendering}".encode()).hexdigest()
+    assert key_for(url, rendering) == key_for(url, rendering, "web_fetch", 7)
+
+
+@pytest.mark.req("D2-24")
+def test_another_profile_appends_its_name_and_version() -> None:
+    url = "https://example.com/page"
+    wanted = hashlib.sha256(f"{url}\nhttp\ningest@3".encode()).hexdigest()
+    assert key_for(url, "http", "ingest", 3).hex == wanted == key_for(url, "http", "ingest", "3").hex
+
+
+@pytest.mark.req("FR-WF-16", "D2-24", "T-WF-CCH-04")
+@given(QUESTIONS, QUESTIONS)
+def test_two_keys_are_equal_exactly_when_the_questions_are(one: tuple[str, ...], two: tuple[str, ...]) -> None:
+    assert (key_for(*one).hex == key_for(*two).hex) == (one == two)
+
+
+@pytest.mark.req("FR-WF-16", "D2-24")
+@pytest.mark.parametrize(
+    "question",
+    [
+        ("https://a.example/\nhttp", "http"),
+        ("https://a.example/", "HTTP"),
+        ("https://a.example/", "http", "a@b", "1"),
+        ("https://a.example/", "http", "a\nb", "1"),
+        ("https://a.example/", "http", "a", "1\n2"),
+    ],
+)
+def test_what_separates_the_parts_may_not_be_in_them(question: tuple[str, ...]) -> None:
+    with pytest.raises(SpanielError, match=r"line break|is none of"):
+        key_for(*question)
+
+
+@pytest.mark.req("FR-WF-16a", "FR-WF-16b", "T-WF-CCH-05")
+@pytest.mark.parametrize("url", ["https://a.example/../../etc/passwd", "https://a.example/%00/\x00", "../" * 99, ""])
+def test_the_path_is_made_of_the_hash_alone(tmp_path: Path, url: str) -> None:
+    key = key_for(url)
+    assert Path(Folder(str(tmp_path)).path(key.hex)) == tmp_path / key.hex[:2] / f"{key.hex}.json"
+    assert len(key.hex) == 64
+    assert set(key.hex) <= set("0123456789abcdef")

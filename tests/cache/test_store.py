@@ -1,0 +1,323 @@
+"""What a fetch may rely on: hits, misses, time, and notes instead of failures."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spaniel.cache import WRITE_FAILED, key_for
+from tests.cache.conftest import Clock
+from tests.cache.kit import PAGE, content, file_of, numbered, problems, quick, temporaries
+
+WEEK = 7 * 86_400
+
+
+@pytest.mark.req("FR-WF-17a", "T-WF-CCH-01")
+def test_a_hit_is_what_was_put_with_the_time_of_the_original_fetch(folder: Path, clock: Clock) -> None:
+    then = datetime(2027, 1, 1, 3, 4, 5, 678_901, tzinfo=UTC)
+    clock.now = then.timestamp()
+    with quick(folder, clock) as cache:
+        assert cache.get(PAGE) is None
+        assert cache.put(PAGE, {"markdown": "# Hi"}, then) is None
+        clock.now += 3_600
+        entry = cache.get(PAGE)
+    assert entry is not None
+    assert content(entry) == {"markdown": "# Hi"}
+    assert entry.fetched_at == then.replace(microsecond=0)
+
+
+@pytest.mark.req("T-WF-INFRA-03")
+def test_every_test_has_a_temporary_folder_of_its_own(folder: Path) -> None:
+    assert not folder.exists()
+    assert folder.resolve().is_relative_to(Path(tempfile.gettempdir()).resolve())
+
+
+@pytest.mark.req("FR-WF-17", "T-WF-CCH-02")
+def test_a_put_replaces_what_is_there_fresh_or_not(folder: Path) -> None:
+    with quick(folder) as cache:
+        cache.put(PAGE, {"n": 1})
+        cache.put(PAGE, {"n": 2})
+        assert content(cache.get(PAGE)) == {"n": 2}
+    assert not problems(folder)
+
+
+@pytest.mark.req("FR-WF-16", "T-WF-CCH-04", "D2-24")
+def test_renderings_and_profiles_are_kept_apart(folder: Path) -> None:
+    url = "https://example.com/"
+    keys = [
+        key_for(url, "http"),
+        key_for(url, "browser"),
+        key_for(url, "http", "ingest", 1),
+        key_for(url, "http", "ingest", 2),
+    ]
+    with quick(folder) as cache:
+        for number, key in enumerate(keys):
+            cache.put(key, number)
+        assert [content(cache.get(key)) for key in keys] == [0, 1, 2, 3]
+
+
+@pytest.mark.req("FR-WF-16d", "T-WF-CCH-03")
+def test_an_entry_is_fresh_for_the_days_that_are_set_and_not_a_second_longer(folder: Path, clock: Clock) -> None:
+    start = clock.now
+    with quick(folder, clock) as cache, quick(folder, clock, ttl_days=30) as longer:
+        cache.put(PAGE, 7)
+        longer.put(numbered(1), 30)
+        clock.now = start + WEEK - 1
+        assert content(cache.get(PAGE)) == 7
+        clock.now = start + WEEK
+        assert cache.get(PAGE) is None
+        assert content(cache.get(numbered(1))) == 30
+
+
+@pytest.mark.req("FR-WF-16d")
+def test_a_put_may_set_its_own_time_to_live(folder: Path, clock: Clock) -> None:
+    with quick(folder, clock) as cache:
+        cache.put(PAGE, 1, ttl=timedelta(hours=1))
+        clock.now += 3_599
+        assert cache.get(PAGE)
+        clock.now += 1
+        assert cache.get(PAGE) is None
+        assert content(cache.peek(PAGE)) == 1
+
+
+@pytest.mark.req("FR-WF-16d")
+def test_no_entry_lives_for_ever_however_the_clock_jumps(folder: Path, clock: Clock) -> None:
+    """Whatever the clock said at the put, an entry is served within one week of that, and at no other time."""
+    with quick(folder, clock) as cache:
+
+        @given(st.integers(0, 1 << 32), st.integers(0, 1 << 32), st.integers(-2 * WEEK, 2 * WEEK))
+        def law(written: int, anywhere: int, near: int) -> None:
+            clock.now = written + 0.5
+            assert cache.put(PAGE, 1) is None
+            for moment in (anywhere, written + near, written, written + WEEK - 1, written + WEEK):
+                clock.now = moment
+                hit = cache.get(PAGE) is not None
+                assert hit == (written <= moment < written + WEEK)
+
+        law()
+
+
+@pytest.mark.req("FR-WF-16d")
+def test_a_clock_that_was_years_ahead_leaves_nothing_that_outlives_the_next_put(folder: Path, clock: Clock) -> None:
+    now = clock.now
+    with quick(folder, clock, max_entries=2) as cache:
+        clock.now = now + 50 * 365 * 86_400
+        cache.put(PAGE, "from the future")
+        clock.now = now
+        assert cache.get(PAGE) is None
+        for number in range(2):
+            cache.put(numbered(number), number)
+        assert cache.peek(PAGE) is None, "evicted in its turn, not kept as the one used last"
+
+
+@pytest.mark.req("FR-WF-16d")
+def test_a_time_to_live_without_end_ends(folder: Path, clock: Clock) -> None:
+    with quick(folder, clock) as cache:
+        assert cache.put(PAGE, 1, ttl=timedelta.max) is None
+        clock.now += 3650 * 86_400
+        assert cache.get(PAGE) is None
+
+
+@pytest.mark.req("FR-WF-17b")
+def test_files_may_be_removed_by_hand_at_any_time(folder: Path) -> None:
+    import shutil
+
+    with quick(folder) as cache:
+        cache.put(PAGE, 1)
+        cache.put(numbered(1), 1)
+        file_of(folder, PAGE).unlink()
+        assert cache.get(PAGE) is None
+        shutil.rmtree(folder)
+        assert cache.get(numbered(1)) is None
+        assert cache.put(PAGE, 2) is None
+        assert content(cache.get(PAGE)) == 2
+    assert not problems(folder)
+
+
+@pytest.mark.req("FR-WF-16g", "NFR-WF-REL-01")
+def test_a_write_goes_to_a_temporary_file_in_the_same_folder_then_is_renamed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[tuple[str, str, str]] = []
+    replace = os.replace
+
+    def watched(source: str, target: str) -> None:
+        if target.endswith(".json"):
+            steps.append((source, target, Path(source).read_text()[:12]))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", watched)
+    with quick(folder) as cache:
+        cache.put(PAGE, 1)
+    [(source, target, begun)] = steps
+    assert Path(target) == file_of(folder, PAGE)
+    assert Path(source).parent == Path(target).parent
+    assert Path(source).name.startswith(f"{PAGE.hex}.tmp.")
+    assert begun == '{"checksum":'
+
+
+@pytest.mark.req("FR-WF-16g")
+def test_a_rename_across_devices_falls_back_to_copy_then_delete(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace = os.replace
+
+    def refusing(source: str, target: str) -> None:
+        if target.endswith(".json"):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", refusing)
+    with quick(folder) as cache:
+        for number in (1, 2):
+            assert cache.put(PAGE, number) is None
+            assert content(cache.get(PAGE)) == number
+    assert not temporaries(folder)
+    assert not problems(folder)
+
+
+@pytest.mark.req("FR-WF-16h", "NFR-WF-REL-04")
+@pytest.mark.parametrize("call", ["open", "write", "fsync", "replace"])
+@pytest.mark.parametrize("number", [errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE])
+def test_a_write_that_fails_at_any_call_is_a_note_and_the_old_entry_stays(
+    folder: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch, call: str, number: int
+) -> None:
+    def failing(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with quick(folder, durable=True) as cache:
+        cache.put(PAGE, "old")
+        with monkeypatch.context() as patch:
+            patch.setattr(os, call, failing)
+            assert cache.put(PAGE, "new") == WRITE_FAILED
+        assert warnings == [f"cache_write_failed: {os.strerror(number)}"]
+        assert content(cache.get(PAGE)) == "old"
+        assert cache.put(PAGE, "new") is None
+        assert content(cache.get(PAGE)) == "new"
+    assert not temporaries(folder)
+    assert not problems(folder)
+
+
+@pytest.mark.req("FR-WF-16h", "NFR-WF-REL-04")
+@pytest.mark.parametrize("replaces", [True, False])
+def test_an_index_that_fails_after_the_rename_still_agrees_with_the_files(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, replaces: bool
+) -> None:
+    def failing(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with quick(folder) as cache:
+        cache.put(numbered(1), "other")
+        if replaces:
+            cache.put(PAGE, "old")
+        with monkeypatch.context() as patch:
+            patch.setattr("spaniel.cache.index.add", failing)
+            assert cache.put(PAGE, "a longer new one") == WRITE_FAILED
+            patch.undo()
+        cache.put(numbered(2), "next")
+        assert content(cache.get(PAGE)) == "a longer new one"
+    with sqlite3.connect(folder / "index.sqlite3") as db:  # as the next process would, a minute later
+        db.execute("UPDATE writing SET began = 0")
+    db.close()
+    with quick(folder) as cache:
+        cache.put(numbered(2), "next")
+    assert not problems(folder)
+
+
+@pytest.mark.req("FR-WF-16h", "NFR-WF-REL-04")
+def test_what_is_no_json_is_a_note_too(folder: Path, warnings: list[str]) -> None:
+    with quick(folder) as cache:
+        assert cache.put(PAGE, {"markdown": "a lone surrogate: \ud800"}) == WRITE_FAILED
+        assert cache.get(PAGE) is None
+    assert len(warnings) == 1
+
+
+@pytest.mark.req("FR-WF-16h", "NFR-WF-REL-04")
+def test_an_index_that_another_process_holds_is_a_note_and_gets_go_on(
+    folder: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spaniel.cache.index.PATIENCE", 0.05)
+    with quick(folder) as cache:
+        cache.put(PAGE, 1)
+        holder = sqlite3.connect(folder / "index.sqlite3", isolation_level=None)
+        holder.execute("BEGIN IMMEDIATE")
+        cache._index.close()  # so that the next connection has the short patience
+        assert cache.put(PAGE, 2) == WRITE_FAILED
+        assert warnings == ["cache_write_failed: database is locked"]
+        start = time.monotonic()
+        monkeypatch.setattr("spaniel.cache.store.TOUCHES", 10)
+        monkeypatch.setattr("spaniel.cache.index.PATIENCE", 30)
+        for _ in range(1_000):
+            assert content(cache.get(PAGE)) == 1
+        cache._index.close()
+        with quick(folder) as cold:
+            cold._tell_at = 1
+            assert content(cold.get(PAGE)) == 1
+            cold._touched.clear()
+        assert time.monotonic() - start < 30, "a reader has waited for the writer"
+        holder.execute("ROLLBACK")
+        holder.close()
+        assert cache.put(PAGE, 2) is None
+
+
+@pytest.mark.req("D2-22")
+def test_a_read_that_fails_is_a_miss_and_a_warning(
+    folder: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with quick(folder) as cache:
+        cache.put(PAGE, 1)
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "read", failing)
+            assert cache.get(PAGE) is None
+        assert warnings == ["cache_read_failed: Input/output error"]
+        assert content(cache.get(PAGE)) == 1
+
+
+@pytest.mark.req("NFR-WF-PERF-03")
+def test_a_get_opens_one_file_by_its_name_and_nothing_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with quick(folder) as cache:
+        for number in range(20):
+            cache.put(numbered(number), number)
+        opened: list[str] = []
+        real = os.open
+
+        def counting(path: str, flags: int, mode: int = 0o777) -> int:
+            opened.append(path)
+            return real(path, flags, mode)
+
+        monkeypatch.setattr(os, "open", counting)
+        monkeypatch.setattr(os, "scandir", None)
+        monkeypatch.setattr(sqlite3, "connect", None)
+        assert content(cache.get(numbered(7))) == 7
+        assert opened == [str(file_of(folder, numbered(7)))]
+
+
+def test_a_cache_of_no_entries_keeps_nothing_and_complains_of_nothing(folder: Path) -> None:
+    with quick(folder, max_entries=0) as cache:
+        assert cache.put(PAGE, 1) is None
+        assert cache.get(PAGE) is None
+    assert not folder.exists()
+
+
+def test_threads_may_share_a_cache(folder: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    with quick(folder) as cache:
+
+        def work(number: int) -> bool:
+            key = numbered(number % 10)
+            return cache.put(key, [number] * 100) is None and (entry := cache.get(key)) is not None and bool(entry)
+
+        with ThreadPoolExecutor(16) as pool:
+            assert all(pool.map(work, range(400)))
+    assert not problems(folder)

@@ -1,0 +1,182 @@
+"""Processes of their own, for tests of several: `python -m tests.cache.worker JOB FOLDER …`, a JSON line at the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import struct
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from spaniel.cache import CacheSettings, PageCache, key_for
+from tests.cache.kit import content, numbered, problems, temporaries
+
+KEYS = 50
+MOST = 40  # entries: fewer than keys, so that eviction has its part
+
+
+def value(key: int, writer: int, number: int) -> dict[str, object]:
+    """Of any two values, each byte says to which it belongs: a mixture cannot pass for either."""
+    mark = f"{key}/{writer}/{number};"
+    return {"key": key, "writer": writer, "number": number, "body": mark * (50 + (writer * 7 + number) % 400)}
+
+
+def whole(key: int, found: object) -> bool:
+    return isinstance(found, dict) and found == value(key, found["writer"], found["number"])
+
+
+def mix(folder: str, writer: str, operations: str) -> dict[str, int]:
+    """Reads and writes at random; every read must be a whole value that some writer wrote."""
+    dice = random.Random(int(writer))
+    told = {"hits": 0, "misses": 0, "puts": 0, "failed": 0, "torn": 0}
+    keys = [numbered(number) for number in range(KEYS)]
+    with PageCache(CacheSettings(folder, max_entries=MOST)) as cache:
+        for number in range(int(operations)):
+            key = dice.randrange(KEYS)
+            if dice.random() < 0.2:
+                failed = cache.put(keys[key], value(key, int(writer), number)) is not None
+                told["failed" if failed else "puts"] += 1
+            elif (entry := cache.get(keys[key])) is None:
+                told["misses"] += 1
+            else:
+                told["hits" if whole(key, content(entry)) else "torn"] += 1
+    return told
+
+
+def careless(folder: str) -> dict[str, int]:
+    """The control: a writer that writes in place, and a reader that asks for no checksum. It must see torn values."""
+    path = Path(folder) / "page"
+    child = os.fork()
+    if child == 0:
+        for number in range(1_000_000):
+            path.write_text(json.dumps(value(1, number % 2, 0)))
+    torn = 0
+    while torn == 0:
+        try:
+            torn += not whole(1, json.loads(path.read_text()))
+        except ValueError:
+            torn += 1
+        except FileNotFoundError:
+            pass
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return {"torn": torn}
+
+
+def fill(folder: str, first: str, count: str, most_entries: str, most_bytes: str) -> dict[str, int]:
+    """Puts so many entries of 1,000 bytes and more."""
+    settings = CacheSettings(folder, max_entries=int(most_entries), max_bytes=int(most_bytes), durable=False)
+    with PageCache(settings) as cache:
+        failed = [cache.put(numbered(int(first) + n), "x" * 1_000) for n in range(int(count))]
+    return {"failed": len([note for note in failed if note])}
+
+
+def use(folder: str, *numbers: str) -> dict[str, int]:
+    """Reads these, in this order."""
+    with PageCache(CacheSettings(folder)) as cache:
+        return {"hits": len([n for n in numbers if cache.get(numbered(int(n)))])}
+
+
+def kill(folder: str, times: str, seed: str) -> dict[str, int]:
+    """Children that write are killed at random moments; after each, what they were told is kept must be there."""
+    dice = random.Random(int(seed))
+    kept: dict[int, int] = {}  # key -> the last number whose put returned
+    told = {"kills": 0, "puts": 0, "in flight": 0, "lost": 0, "torn": 0, "left": 0, "problems": 0}
+    begun = 0
+    for _ in range(int(times)):
+        done = _write_until_killed(folder, begun, dice.uniform(0.001, 0.06))
+        told["kills"] += 1
+        told["in flight"] += len(temporaries(Path(folder)))
+        told["puts"] += len(done)
+        for number in done:
+            kept[number % KEYS] = number
+        flight = begun + len(done)
+        begun = flight + 1
+        with PageCache(CacheSettings(folder)) as cache:
+            cache.put(key_for("https://example.com/after"), 1)  # the next writer sweeps
+            for key, number in kept.items():
+                found = content(cache.get(numbered(key)))
+                if found is None:
+                    told["lost"] += 1
+                elif not whole(key, found):
+                    told["torn"] += 1
+                elif found["number"] not in (number, flight):  # type: ignore[index]
+                    told["lost"] += 1
+                else:
+                    kept[key] = found["number"]  # type: ignore[index]
+        told["left"] += len(temporaries(Path(folder)))
+    told["problems"] = len(problems(Path(folder)))
+    return told
+
+
+def _write_until_killed(folder: str, first: int, seconds: float) -> list[int]:
+    """The numbers whose put has returned. The clock starts when the child is about to write."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        with PageCache(CacheSettings(folder)) as cache:
+            os.write(writer, struct.pack("q", -1))
+            number = first
+            while True:
+                if cache.put(numbered(number % KEYS), value(number % KEYS, 0, number)) is not None:
+                    os._exit(1)
+                os.write(writer, struct.pack("q", number))
+                number += 1
+    os.close(writer)
+    os.read(reader, 8)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), "a put failed"
+    with os.fdopen(reader, "rb") as pipe:
+        return [number for (number,) in struct.iter_unpack("q", pipe.read())]
+
+
+def die(folder: str, step: str) -> dict[str, int]:
+    """Dies by its own hand (kill -9) at a step of a write that replaces `old` and evicts one."""
+    from spaniel.cache import folder as files
+    from spaniel.cache import index, store
+
+    def dying(before: Callable[..., object] | None = None) -> Callable[..., None]:
+        def die_now(*args: object) -> None:
+            if before:
+                before(*args)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        return die_now
+
+    def half(descriptor: int, raw: bytes, durable: bool) -> None:
+        os.write(descriptor, raw[: len(raw) // 2])
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    cache = PageCache(CacheSettings(folder, max_entries=3))
+    places: dict[str, tuple[object, str, Callable[..., object]]] = {
+        "announced": (store, "create_file", dying()),
+        "created": (store, "write_all", dying()),
+        "half written": (store, "write_all", half),
+        "written": (store, "write_all", dying(files.write_all)),
+        "evicted": (cache._folder, "replace", dying()),
+        "renamed": (cache._folder, "replace", dying(cache._folder.replace)),
+        "indexed": (index, "add", dying(index.add)),
+        "committed": (store, "sync_folder", dying()),
+    }
+    setattr(*places[step])
+    cache.put(numbered(9), "new")
+    return {}
+
+
+if __name__ == "__main__":
+    jobs: dict[str, Callable[..., dict[str, int]]] = {
+        "mix": mix,
+        "careless": careless,
+        "fill": fill,
+        "use": use,
+        "kill": kill,
+        "die": die,
+    }
+    print(json.dumps(jobs[sys.argv[1]](*sys.argv[2:])))
