@@ -8,13 +8,14 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spaniel.errors import SpanielError
+    from spaniel.reading import extract
     from spaniel.url import canonicalize
 
 __version__ = "0.1.0"
 
-__all__ = ["SpanielError", "canonicalize"]
+__all__ = ["SpanielError", "canonicalize", "extract"]
 
-_HOME = {"SpanielError": "spaniel.errors", "canonicalize": "spaniel.url"}
+_HOME = {"SpanielError": "spaniel.errors", "canonicalize": "spaniel.url", "extract": "spaniel.reading"}
 
 
 def __getattr__(name: str) -> object:

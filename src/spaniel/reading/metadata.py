@@ -1,0 +1,199 @@
+"""What a page says about itself: title, language, author, dates (FR-WF-13e, FR-WF-13f, FG-17)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.reading.document import Metadata
+from spaniel.reading.hygiene import one_line
+from spaniel.reading.links import scheme_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from turbohtml import Document
+
+PUBLISHED = (
+    "article:published_time", "og:published_time", "datepublished", "date.published", "pubdate", "publishdate", "publish_date", "publish-date",
+    "published", "parsely-pub-date", "sailthru.date", "dc.date.issued", "dcterms.created", "dc.date.created", "dc.date", "dcterms.date",
+    "citation_publication_date", "article.published", "cxenseparse:recs:publishtime", "timestamp", "date",
+)  # fmt: skip
+MODIFIED = ("article:modified_time", "og:updated_time", "datemodified", "last-modified", "dcterms.modified", "dc.date.modified", "revised", "lastmod")
+AUTHOR = ("author", "article:author", "byl", "parsely-author", "dc.creator", "dcterms.creator", "sailthru.author", "citation_author", "twitter:creator:name", "article:author_name", "creator")
+DESCRIPTION = ("description", "og:description", "twitter:description", "dc.description", "dcterms.description")
+DATE = re.compile(r"((?:19|20)\d\d)[-/.]?(0[1-9]|1[0-2])[-/.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+IN_URL = re.compile(r"/((?:19|20)\d\d)/(0?[1-9]|1[0-2])/(0?[1-9]|[12]\d|3[01])(?:/|$|-)")
+MOST = 400  # objects of linked data that are looked at
+
+
+class Head(NamedTuple):
+    """The head, read once."""
+
+    title: str | None
+    language: str | None
+    metadata: Metadata
+    types: list[str]
+    open_graph: str
+    generator: str
+
+
+def read_head(doc: Document, url: str | None) -> Head:
+    meta = _metas(doc)
+    objects = list(_linked_data(doc))
+    return Head(
+        title=_title(doc),
+        language=_language(doc),
+        metadata=_metadata(doc, meta, objects, url),
+        types=[name for thing in objects for name in _names(thing.get("@type"))][:40],
+        open_graph=meta.get("og:type", "").lower(),
+        generator=meta.get("generator", ""),
+    )
+
+
+def _title(doc: Document) -> str | None:
+    """`<title>`, else the first `<h1>` (FR-WF-13e)."""
+    for where in ("head title", "title", "h1"):
+        found = doc.select_one(where)
+        if found is not None and (text := one_line(found.text)):
+            return text
+    return None
+
+
+def _language(doc: Document) -> str | None:
+    root = doc.root
+    return one_line(root.attr("lang")) if root is not None and root.tag == "html" else None
+
+
+def _metas(doc: Document) -> dict[str, str]:
+    """Every `<meta>` by its lower-case name; the first of a name counts."""
+    found: dict[str, str] = {}
+    for meta in doc.select("meta[content]"):
+        name = meta.attr("property") or meta.attr("name") or meta.attr("itemprop")
+        content = meta.attr("content")
+        if name and content and content.strip():
+            found.setdefault(name.strip().lower(), content)
+    return found
+
+
+def _linked_data(doc: Document) -> Iterator[dict[str, object]]:
+    """The objects of JSON-LD, outermost first, `@graph` opened."""
+    try:
+        waiting: list[object] = list(doc.json_ld())
+    except (ValueError, RecursionError):
+        return
+    for _ in range(MOST):
+        if not waiting:
+            return
+        thing = waiting.pop(0)
+        if isinstance(thing, list):
+            waiting[:0] = thing[:MOST]
+        elif isinstance(thing, dict):
+            yield thing
+            waiting += [thing[k] for k in ("@graph", "mainEntity", "mainEntityOfPage") if isinstance(thing.get(k), (list, dict))]
+
+
+def _metadata(doc: Document, meta: dict[str, str], objects: list[dict[str, object]], url: str | None) -> Metadata:
+    base = doc.base_url(url or "")
+    link = doc.select_one("link[rel~=canonical i][href]")
+    canonical = (link.attr("href") if link is not None else None) or meta.get("og:url")
+    return Metadata(
+        title=one_line(meta.get("og:title") or _first(objects, "headline") or meta.get("twitter:title") or _heading(doc)),
+        description=one_line(_named(meta, DESCRIPTION) or _first(objects, "description")),
+        author=_author(doc, meta, objects),
+        canonical_url=_absolute(canonical, base),
+        published=_published(doc, meta, objects, url),
+        modified=_date(_first(objects, "dateModified")) or _date(_named(meta, MODIFIED)),
+        site_name=one_line(meta.get("og:site_name") or _publisher(objects) or meta.get("application-name")),
+        image=_absolute(meta.get("og:image") or meta.get("twitter:image") or _first(objects, "image"), base),
+    )
+
+
+def _heading(doc: Document) -> str | None:
+    found = doc.select_one("h1")
+    return found.text if found is not None else None
+
+
+def _named(meta: dict[str, str], names: Iterable[str]) -> str | None:
+    return next((meta[name] for name in names if name in meta), None)
+
+
+def _first(objects: list[dict[str, object]], key: str) -> str | None:
+    """The first plain value of a property; of an image object, its address."""
+    for thing in objects:
+        value = thing.get(key)
+        if isinstance(value, list) and value:
+            value = value[0]
+        if isinstance(value, dict):
+            value = value.get("url") or value.get("name")
+        if isinstance(value, str) and value.strip():
+            return value
+    return None
+
+
+def _names(value: object) -> list[str]:
+    """Names in a value that may be text, an object with a name, or a list of either."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return _names(value["name"]) if isinstance(value.get("name"), str) else []
+    if isinstance(value, list):
+        return [name for part in value[:20] if isinstance(part, (str, dict)) for name in _names(part)]
+    return []
+
+
+def _author(doc: Document, meta: dict[str, str], objects: list[dict[str, object]]) -> str | None:
+    told = [name for thing in objects for name in _names(thing.get("author"))]
+    told += [meta[name] for name in AUTHOR if name in meta]
+    for where in ("[itemprop=author] [itemprop=name]", "[itemprop=author]", "[rel=author]", "a.author", ".author-name", ".byline a", ".byline", ".author"):
+        if told:
+            break
+        found = doc.select_one(where)
+        told = [found.attr("content") or found.text] if found is not None else []
+    names = [name for raw in told if (name := _person(raw))]
+    return ", ".join(dict.fromkeys(names[:6])) or None
+
+
+def _person(raw: str) -> str | None:
+    name = one_line(raw)
+    if name is None or len(name) > 120 or scheme_of(name):
+        return None
+    if name.lower().startswith(("by ", "by: ")):
+        name = name[3:].strip()
+    return name or None
+
+
+def _publisher(objects: list[dict[str, object]]) -> str | None:
+    return next((name for thing in objects for name in _names(thing.get("publisher"))), None)
+
+
+def _published(doc: Document, meta: dict[str, str], objects: list[dict[str, object]], url: str | None) -> str | None:
+    told = [_first(objects, "datePublished"), _named(meta, PUBLISHED), _first(objects, "dateCreated"), _first(objects, "uploadDate")]
+    for value in told:
+        if found := _date(value):
+            return found
+    for where in ("[itemprop=datePublished]", "time[pubdate]", "article time[datetime]", "main time[datetime]", "time[datetime]"):
+        element = doc.select_one(where)
+        if element is not None and (found := _date(element.attr("datetime") or element.attr("content") or element.text)):
+            return found
+    match = IN_URL.search(url or "")
+    return f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}" if match else None
+
+
+def _date(value: str | None) -> str | None:
+    """The day of a date written year first."""
+    found = DATE.search(value[:60]) if value else None
+    return "-".join(found.groups()) if found else None
+
+
+def _absolute(target: str | None, base: str) -> str | None:
+    target = one_line(target)
+    if target is None:
+        return None
+    import ada_url
+
+    try:
+        joined = ada_url.join_url(base, target) if base else ada_url.URL(target).href
+    except ValueError:
+        return None
+    return joined if joined.startswith(("http://", "https://")) else None

@@ -1,0 +1,320 @@
+"""Make `src/spaniel/reading/data/model.json`: learn from labelled pages which blocks are content.
+
+Usage, with lightgbm, numpy and the project installed:
+  python tools/train_reading.py CORPORA [--docs DIR …] [--check]
+
+CORPORA holds pages/articles.json, pages/mixed.json and the pages beside them; DIR holds unpacked documentation packages
+(see DOCS). What is learnt, all of it from counts and trees, none of it from a single page:
+1. a weight for every word of class names and of short texts that occurs on enough sites: the log odds of content;
+2. trees that guess the kind of page from page-wide numbers;
+3. trees that judge a block from its features and the guessed kind.
+Words and kinds are given to a page as learnt from other sites only (folds by site), as they will be on a new site.
+--check trains on four fifths of the sites and reads the rest with the real `extract`, five times: the figures to quote.
+Seeds are fixed and one thread is used: the same input makes the same file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import importlib.util
+import json
+import math
+import random
+import re
+import statistics
+import sys
+import time
+from collections import Counter, defaultdict
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import lightgbm
+import numpy
+from turbohtml import parse
+
+from spaniel.reading import content, extract, features, model, words
+from spaniel.reading import page as paging
+from spaniel.reading.blocks import segment
+from spaniel.reading.clean import clean
+from spaniel.reading.metadata import read_head
+
+HOME = Path(__file__).resolve().parent.parent / "src/spaniel/reading/data"
+FOLDS = 5
+WORD = re.compile(r"\w+")
+# package -> content, what inside it is not content
+DOCS = {
+    "rust-doc": ("main", ".sub-container,.out-of-band,#copy-path,.nav-wrapper,#menu-bar,.srclink,a.src"),
+    "git-doc": ("body", "#footer"),
+    "libgtk-3-doc": ("body", "table.navigation,.footer"),
+    "sqlite3-doc": ("body", ".nosearch"),
+    "apache2-doc": ("#page-content", "#quickview,.toplang,.top"),
+    "libboost1.74-doc": (".section,.refentry,.chapter", ".spirit-nav,.copyright-footer"),
+    "openjdk-17-doc": ("main", ".toc nav"),
+    "octave-doc": ("body", "div.header"),
+    "doxygen-doc": (".contents", "x-none"),
+    "python-django-doc": ("#docs-content,.yui-b", ".nav,a.headerlink"),
+    "python-scipy-doc": ("main", ".prev-next-area,a.headerlink"),
+    "sphinx-doc": ("div[role=main]", "a.headerlink"),
+    "python3.11-doc": ("div[role=main]", "a.headerlink"),
+    "postgresql-doc-15": ("body", ".navheader,.navfooter"),
+    "cmake-doc": ("div[role=main]", "a.headerlink"),
+    "nodejs-doc": ("#apicontent", "a.mark"),
+    "debian-policy": ("div[role=main]", "a.headerlink"),
+}
+BLOCK = {
+    "objective": "binary", "num_leaves": 16, "learning_rate": 0.08, "min_data_in_leaf": 40, "feature_fraction": 0.3, "extra_trees": True,
+    "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 5, "max_bin": 63, "verbose": -1, "seed": 1, "deterministic": True,
+    "force_col_wise": True, "num_threads": 1,
+}  # fmt: skip
+KIND = BLOCK | {"objective": "multiclass", "num_class": 7, "num_leaves": 8, "min_data_in_leaf": 8, "feature_fraction": 0.5, "extra_trees": False}
+ROUNDS = {"block": 200, "kind": 60}
+
+
+class Sample:
+    """A page cut into blocks, each with how much of it the truth has."""
+
+    def __init__(self, group: str, name: str, url: str, kind: str, truth: str, html: bytes) -> None:
+        self.group, self.name, self.url, self.kind, self.truth, self.html = group, name, url, kind, truth, html
+        parts = (urlsplit(url).hostname or "").split(".")
+        self.site = ".".join(parts[-3 if len(parts) > 2 and len(parts[-2]) <= 3 else -2 :]) if group != "docs" else name.partition(":")[0]
+        tree = parse(html, positions=False)
+        head = read_head(tree, url)
+        body = tree.select_one("body")
+        clean(body)
+        self.facts = paging.Facts(
+            url, head.title or "", head.open_graph, head.types, head.generator, len(body.select("time")), len(body.select("img"))
+        )
+        self.out = segment(body)
+        if group == "docs":
+            self.labels = self._marked()
+            self.truth = "\n".join(b.text for b, label in zip(self.out.blocks, self.labels) if label > 0.5)
+        else:
+            self.labels = label_blocks([b.text for b in self.out.blocks], truth)
+        self.sizes = [len(WORD.findall(b.text)) for b in self.out.blocks]
+        self.names = [f"{e.attr('class') or ''} {e.attr('id') or ''}".strip() for e in self.out.elements]
+        self.out.elements = []
+        for b in self.out.blocks:
+            b.nodes = []
+
+    def _marked(self) -> list[float]:
+        marks: list[float] = []
+        for i, element in enumerate(self.out.elements):
+            mark, up = element.attr("data-truth"), self.out.parent[i]
+            marks.append(float(mark) if mark else marks[up] if up >= 0 else 0.0)
+        return [marks[b.container] for b in self.out.blocks]
+
+
+def tokens(text: str) -> list[str]:
+    return [w.lower() for w in WORD.findall(re.sub(r"(?<!\w)_+|_+(?!\w)|[*`¶]+", "", text))]
+
+
+def label_blocks(texts: list[str], truth: str) -> list[float]:
+    """The share of each block's three-word runs that the truth has and no earlier block has used up; of short ones, whether it has them."""
+    have = tokens(truth)
+    line = f" {' '.join(have)} "
+    runs, bag = Counter(zip(have, have[1:], have[2:])), Counter(have)
+    labels, split = [0.0] * len(texts), [tokens(text) for text in texts]
+    for k, own in enumerate(split):
+        if len(own) < 4:
+            continue
+        mine = list(zip(own, own[1:], own[2:]))
+        covered = [False] * len(own)
+        for i, run in enumerate(mine):
+            if runs[run] > 0:
+                covered[i] = covered[i + 1] = covered[i + 2] = True
+        labels[k] = sum(covered) / len(own)
+        if labels[k] > 0.5:
+            runs.subtract(run for run in mine if runs[run] > 0)
+            bag.subtract(own)
+    for k, own in enumerate(split):
+        near = labels[max(0, k - 3) : k] + labels[k + 1 : k + 4]
+        if 0 < len(own) < 4 and all(bag[w] > 0 for w in own) and f" {' '.join(own)} " in line and near and max(near) > 0.5:
+            labels[k] = 1.0
+            bag.subtract(own)
+    return labels
+
+
+def load(corpora: Path, docs: list[Path]) -> list[Sample]:
+    samples: list[Sample] = []
+    install({"names": {}, "texts": {}})
+    for group in ("articles", "mixed"):
+        truth = json.loads((corpora / f"pages/{group}.json").read_text("utf-8"))
+        for name in sorted(truth):
+            html = gzip.decompress((corpora / f"pages/{group}/{name}.html.gz").read_bytes())
+            samples.append(Sample(group, name, truth[name]["url"], truth[name].get("type", "article"), truth[name]["text"], html))
+    for folder in docs:
+        for package in sorted(DOCS):
+            samples += load_docs(folder / package, package) if (folder / package).is_dir() else []
+    sites = sorted({s.site for s in samples})
+    random.Random(0).shuffle(sites)
+    for s in samples:
+        s.fold = sites.index(s.site) % FOLDS
+    return samples
+
+
+def load_docs(folder: Path, package: str, most: int = 10) -> list[Sample]:
+    files = sorted(f for f in folder.rglob("*.html") if f.is_file() and 6000 < f.stat().st_size < 400_000)
+    random.Random(5).shuffle(files)
+    found: list[Sample] = []
+    where, without = DOCS[package]
+    for file in files:
+        tree = parse(file.read_bytes(), positions=False)
+        if len(found) >= most or not (roots := tree.select(where)):
+            continue
+        roots[0].attrs["data-truth"] = "1"
+        for element in tree.select(without):
+            element.attrs["data-truth"] = "0"
+        sample = Sample("docs", f"{package}:{file.name}", f"https://{package}.example/{file.relative_to(folder)}", "documentation", "", tree.html.encode())
+        found += [sample] if len(sample.truth.split()) > 40 else []
+    return found
+
+
+def learn_words(samples: list[Sample]) -> dict[str, dict[str, float]]:
+    """Log odds of content for words of class names (by the words under them) and of texts (by blocks), a page one vote."""
+    votes: dict[str, dict[str, list[float]]] = {"names": defaultdict(lambda: [0.0, 0.0]), "texts": defaultdict(lambda: [0.0, 0.0])}
+    sites: dict[str, dict[str, set[str]]] = {"names": defaultdict(set), "texts": defaultdict(set)}
+    for s in samples:
+        shares: dict[str, dict[str, list[float]]] = {"names": defaultdict(lambda: [0.0, 0.0]), "texts": defaultdict(lambda: [0.0, 0.0])}
+        good, whole = [0.0], [0.0]
+        for label, size in zip(s.labels, s.sizes):
+            good.append(good[-1] + label * size)
+            whole.append(whole[-1] + size)
+        for names, a, b in zip(s.names, s.out.first, s.out.last):
+            if names and b > a and whole[b] > whole[a]:
+                for part in {p for p in words.parts_of(names) if len(p) > 1 and not p.isdigit()}:
+                    shares["names"][part][0] += good[b] - good[a]
+                    shares["names"][part][1] += whole[b] - whole[a]
+        for block, label, size in zip(s.out.blocks, s.labels, s.sizes):
+            for word in {w.lower() for w in block.text.split()[:14]} if size else ():
+                shares["texts"][word][0] += label
+                shares["texts"][word][1] += 1
+        for sort, table in shares.items():
+            for word, (part, all_) in table.items():
+                votes[sort][word][0] += part / all_
+                votes[sort][word][1] += 1 - part / all_
+                sites[sort][word].add(s.site)
+    least = {"names": 6, "texts": 8}
+    return {
+        sort: {w: round(math.log((a + 2) / (b + 2)), 2) for w, (a, b) in sorted(table.items()) if len(sites[sort][w]) >= least[sort]}
+        for sort, table in votes.items()
+    }
+
+
+def install(made: dict) -> None:
+    """Let the room use `made` in place of its data file."""
+    model.stored = words.stored = content.stored = lambda: made
+    model.scorer.cache_clear()
+    words.name_weight.cache_clear()
+
+
+def describe(s: Sample) -> None:
+    """Fill in what depends on the learnt words."""
+    s.out.weight = [words.name_weight(names) if names else 0.0 for names in s.names]
+    title = frozenset(s.facts.title.lower().split())
+    s.shapes = [features.shape(b, s.out.tag[b.container], title) for b in s.out.blocks]
+    s.page = paging.page_numbers(s.out, s.shapes, s.facts)
+
+
+BITS = {name: len(features.LANDMARKS) if name == "marks" else 32 for name in ("own", "near", "every", "branch.mask", "h.mask", "marks")}
+ROW = [*features.NAMES, *(f"p.{n}" for n in paging.PAGE), *(f"k.{k}" for k in content.KINDS)]
+COLUMNS = [n for n in ROW if n not in BITS] + [f"{n}&{k}" for n, size in BITS.items() for k in range(size)]
+
+
+def expand(table: list[tuple[float, ...]]) -> numpy.ndarray:
+    """Rows as a matrix, sets of bits as columns of their own."""
+    whole = numpy.array(table, dtype=numpy.float64)
+    plain = whole[:, [ROW.index(n) for n in ROW if n not in BITS]]
+    masks = [(whole[:, ROW.index(n)].astype(numpy.int64) >> k) & 1 for n, size in BITS.items() for k in range(size)]
+    return numpy.hstack([plain, numpy.stack(masks, 1)]).astype(numpy.float32)
+
+
+def fit_kinds(samples: list[Sample]) -> lightgbm.Booster:
+    target = [content.KINDS.index(s.kind) for s in samples]
+    return lightgbm.train(KIND, lightgbm.Dataset(numpy.array([s.page for s in samples]), target), ROUNDS["kind"])
+
+
+def fit_blocks(samples: list[Sample]) -> lightgbm.Booster:
+    samples = [s for s in samples if s.out.blocks]
+    weights = []
+    for s in samples:
+        size = numpy.array(s.sizes, dtype=float) ** 0.7
+        weights.append(size / (size.sum() or 1) * (0.4 if s.group == "docs" else 1.0))
+    weight = numpy.concatenate(weights)
+    target = numpy.concatenate([numpy.array(s.labels) > 0.5 for s in samples]).astype(int)
+    matrix = numpy.vstack([s.matrix for s in samples])
+    return lightgbm.train(BLOCK, lightgbm.Dataset(matrix, target, weight=weight / weight.mean()), ROUNDS["block"])
+
+
+def trees_of(booster: lightgbm.Booster, columns: list[str]) -> list[list]:
+    """LightGBM's trees as nested lists, numbers shortened."""
+
+    def short(node: dict) -> object:
+        if "leaf_value" in node:
+            return round(node["leaf_value"], 4)
+        column = columns[node["split_feature"]]
+        return [column, 0 if "&" in column else float(f"{node['threshold']:.5g}"), short(node["left_child"]), short(node["right_child"])]
+
+    return [short(info["tree_structure"]) for info in booster.dump_model()["tree_info"]]
+
+
+def learn(samples: list[Sample]) -> dict:
+    """All three steps on these samples."""
+    for fold in {s.fold for s in samples}:
+        install(learn_words([s for s in samples if s.fold != fold]))
+        for s in samples:
+            if s.fold == fold:
+                describe(s)
+    for fold in {s.fold for s in samples}:
+        booster = fit_kinds([s for s in samples if s.fold != fold])
+        held = [s for s in samples if s.fold == fold]
+        for s, guess in zip(held, booster.predict(numpy.array([s.page for s in held])), strict=True):
+            s.matrix = expand(features.rows(s.out, s.shapes, (*s.page, *guess))) if s.out.blocks else None
+    made = learn_words(samples)
+    kinds = trees_of(fit_kinds(samples), list(paging.PAGE))
+    for place, kind in enumerate(content.KINDS):
+        made[f"kind.{kind}"] = {"columns": list(paging.PAGE), "trees": kinds[place :: len(content.KINDS)]}
+    made["block"] = {"columns": ROW, "trees": trees_of(fit_blocks(samples), COLUMNS)}
+    return made
+
+
+def check(samples: list[Sample], corpora: Path) -> None:
+    """Cross-validation by site with the real `extract`."""
+    loader = SourceFileLoader("score_pages", str(corpora.parent / "tools/score-pages"))
+    score = importlib.util.module_from_spec(importlib.util.spec_from_loader("score_pages", loader))
+    loader.exec_module(score)
+    results: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    for fold in range(FOLDS):
+        install(learn([s for s in samples if s.fold != fold]))
+        for s in samples:
+            if s.fold == fold:
+                text = score.plain(extract(s.html, url=s.url).markdown)
+                bag = score.shingles if s.group != "mixed" else lambda t: Counter(w.lower() for w in WORD.findall(t))
+                p, r = score.overlap(bag(text), bag(score.level(s.truth)))
+                results[s.group].append((p, r, score.f1(p, r)))
+                results[f"{s.group}.{s.kind}"].append(results[s.group][-1])
+    for name, rows in results.items():
+        p, r, f = (statistics.mean(x[k] for x in rows) for k in range(3))
+        print(f"{name:22} n {len(rows):4} P {p:.3f} R {r:.3f} mean F1 {f:.4f}  F1 of means {score.f1(p, r):.4f}")
+
+
+def main() -> int:
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("corpora", type=Path)
+    ap.add_argument("--docs", type=Path, nargs="*", default=[])
+    ap.add_argument("--check", action="store_true")
+    args = ap.parse_args()
+    started = time.time()
+    samples = load(args.corpora, args.docs)
+    print(f"{len(samples)} pages, {sum(len(s.labels) for s in samples)} blocks, {time.time() - started:.0f} s", flush=True)
+    if args.check:
+        check(samples, args.corpora)
+        return 0
+    made = learn(samples)
+    (HOME / "model.json").write_text(json.dumps(made, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
