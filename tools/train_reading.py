@@ -20,6 +20,7 @@ import gzip
 import importlib.util
 import json
 import math
+import pickle
 import random
 import re
 import statistics
@@ -187,7 +188,7 @@ def learn_words(samples: list[Sample]) -> dict[str, dict[str, float]]:
                     shares["names"][part][0] += good[b] - good[a]
                     shares["names"][part][1] += whole[b] - whole[a]
         for block, label, size in zip(s.out.blocks, s.labels, s.sizes):
-            for word in {w.lower() for w in block.text.split()[:14]} if size else ():
+            for word in {w.lower() for w in block.text[:90].split(" ")} if size else ():
                 shares["texts"][word][0] += label
                 shares["texts"][word][1] += 1
         for sort, table in shares.items():
@@ -206,18 +207,18 @@ def install(made: dict) -> None:
     """Let the room use `made` in place of its data file."""
     model.stored = words.stored = content.stored = lambda: made
     model.scorer.cache_clear()
-    words.name_weight.cache_clear()
+    words.judge_names.cache_clear()
 
 
 def describe(s: Sample) -> None:
     """Fill in what depends on the learnt words."""
-    s.out.weight = [words.name_weight(names) if names else 0.0 for names in s.names]
+    s.out.weight = [words.judge_names(names)[1] if names else 0.0 for names in s.names]
     title = frozenset(s.facts.title.lower().split())
-    s.shapes = [features.shape(b, s.out.tag[b.container], title) for b in s.out.blocks]
+    s.shapes = [features.shape(b, s.out.tag[b.container], title, model.stored()["texts"]) for b in s.out.blocks]
     s.page = paging.page_numbers(s.out, s.shapes, s.facts)
 
 
-BITS = {name: len(features.LANDMARKS) if name == "marks" else 32 for name in ("own", "near", "every", "branch.mask", "h.mask", "marks")}
+BITS = {name: len(features.LANDMARKS) if name == "marks" else 33 for name in ("own", "near", "every", "branch.mask", "h.mask", "marks")}
 ROW = [*features.NAMES, *(f"p.{n}" for n in paging.PAGE), *(f"k.{k}" for k in content.KINDS)]
 COLUMNS = [n for n in ROW if n not in BITS] + [f"{n}&{k}" for n, size in BITS.items() for k in range(size)]
 
@@ -279,12 +280,21 @@ def learn(samples: list[Sample]) -> dict:
     return made
 
 
-def check(samples: list[Sample], corpora: Path) -> None:
+def judged(s: Sample) -> dict:
+    """What the installed model says about every block, for looking into decisions."""
+    describe(s)
+    kinds = model.shares([model.scorer(f"kind.{k}")([s.page])[0] for k in content.KINDS])
+    odds = [model.likelihood(x) for x in model.scorer("block")(features.rows(s.out, s.shapes, (*s.page, *kinds)))]
+    return {"sample": s, "odds": odds, "kinds": kinds}
+
+
+def check(samples: list[Sample], corpora: Path, dump: Path | None) -> None:
     """Cross-validation by site with the real `extract`."""
     loader = SourceFileLoader("score_pages", str(corpora.parent / "tools/score-pages"))
     score = importlib.util.module_from_spec(importlib.util.spec_from_loader("score_pages", loader))
     loader.exec_module(score)
     results: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    kept = []
     for fold in range(FOLDS):
         install(learn([s for s in samples if s.fold != fold]))
         for s in samples:
@@ -294,6 +304,9 @@ def check(samples: list[Sample], corpora: Path) -> None:
                 p, r = score.overlap(bag(text), bag(score.level(s.truth)))
                 results[s.group].append((p, r, score.f1(p, r)))
                 results[f"{s.group}.{s.kind}"].append(results[s.group][-1])
+                kept.append(judged(s) | {"f1": results[s.group][-1]})
+    if dump:
+        dump.write_bytes(pickle.dumps(kept))
     for name, rows in results.items():
         p, r, f = (statistics.mean(x[k] for x in rows) for k in range(3))
         print(f"{name:22} n {len(rows):4} P {p:.3f} R {r:.3f} mean F1 {f:.4f}  F1 of means {score.f1(p, r):.4f}")
@@ -304,12 +317,13 @@ def main() -> int:
     ap.add_argument("corpora", type=Path)
     ap.add_argument("--docs", type=Path, nargs="*", default=[])
     ap.add_argument("--check", action="store_true")
+    ap.add_argument("--dump", type=Path, help="with --check: where to put the judged blocks (pickle)")
     args = ap.parse_args()
     started = time.time()
     samples = load(args.corpora, args.docs)
     print(f"{len(samples)} pages, {sum(len(s.labels) for s in samples)} blocks, {time.time() - started:.0f} s", flush=True)
     if args.check:
-        check(samples, args.corpora)
+        check(samples, args.corpora, args.dump)
         return 0
     made = learn(samples)
     (HOME / "model.json").write_text(json.dumps(made, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")

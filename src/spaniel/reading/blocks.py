@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
 
-from spaniel.reading.words import groups_of, name_weight
+from spaniel.reading.words import judge_names
 
 if TYPE_CHECKING:
     from turbohtml import Node
@@ -40,7 +40,7 @@ class Outline:
         self.parent: list[int] = []
         self.tag: list[str] = []
         self.mask: list[int] = []  # the groups of its own class names and id
-        self.weight: list[float] = []
+        self.weight: list[float] = []  # and their learnt weight
         self.kin: list[tuple[int, str, str]] = []  # parent, tag and class: what makes two containers look alike
         self.twins: dict[tuple[int, str, str], int] = {}
         self.first: list[int] = []
@@ -51,19 +51,20 @@ class Outline:
         names = element.attr("class") or ""
         ident = element.attr("id")
         kin = (parent, tag, names)
+        mask, weight = judge_names(f"{names} {ident}" if ident else names) if names or ident else (0, 0.0)
         self.elements.append(element)
         self.parent.append(parent)
-        self.tag.append(tag)
-        self.mask.append(groups_of(f"{names} {ident}" if ident else names) if names or ident else 0)
-        self.weight.append(name_weight(f"{names} {ident}" if ident else names) if names or ident else 0.0)
+        self.mask.append(mask)
+        self.weight.append(weight)
         self.kin.append(kin)
         self.twins[kin] = self.twins.get(kin, 0) + 1
         self.first.append(len(self.blocks))
         self.last.append(0)
+        self.tag.append(tag)
         return len(self.tag) - 1
 
     def close(self, container: int, nodes: list[Text], parts: list[str], link_chars: int, links: int) -> None:
-        if text := "".join(parts).strip():
+        if text := " ".join("".join(parts).split()):
             self.blocks.append(Block(container, nodes, text, link_chars, links))
             self.last[container] = len(self.blocks)
 
@@ -71,39 +72,40 @@ class Outline:
 def segment(body: Element) -> Outline:
     """Cut `body` into blocks. No recursion: a page may nest 100,000 deep."""
     out = Outline()
-    where: dict[Node, tuple[int, bool]] = {body: (out.open(body, "body", -1), False)}
+    where: dict[Node | None, tuple[int, bool]] = {body: (out.open(body, "body", -1), False)}
     current, nodes, parts, link_chars, links = -1, [], [], 0, 0
     for node in body.descendants:
         kind = type(node)
         if kind is Text:
-            container, linked = where[node.parent]
             data = node.data
-            if container != current:
+            place = where[node.parent]
+            if place[0] != current:
                 if nodes:
                     out.close(current, nodes, parts, link_chars, links)
                 if data.isspace():
                     current, nodes = -1, []
                     continue
-                current, nodes, parts, link_chars, links = container, [], [], 0, 0
+                current, nodes, parts, link_chars, links = place[0], [], [], 0, 0
             nodes.append(node)
             parts.append(data)
-            if linked:
+            if place[1]:
                 link_chars += len(data)
         elif kind is Element:
             tag = node.tag
-            container, linked = where[node.parent]
+            place = where[node.parent]
             if tag in INLINE:
                 if tag == "a":
                     links += 1
-                    linked = True
-                where[node] = (container, linked)
+                    place = (place[0], True)
+                where[node] = place
             elif tag == "br":
                 parts.append("\n")
             else:
                 if nodes:
                     out.close(current, nodes, parts, link_chars, links)
-                current, nodes = -1, []
-                where[node] = (out.open(node, tag, container), linked)
+                    nodes = []
+                current = -1
+                where[node] = (out.open(node, tag, place[0]), place[1])
     if nodes:
         out.close(current, nodes, parts, link_chars, links)
     _pass_up(out.parent, out.last)
@@ -112,4 +114,5 @@ def segment(body: Element) -> Outline:
 
 def _pass_up(parent: list[int], last: list[int]) -> None:
     for i in range(len(parent) - 1, 0, -1):
-        last[parent[i]] = max(last[parent[i]], last[i])
+        if last[i] > last[parent[i]]:
+            last[parent[i]] = last[i]

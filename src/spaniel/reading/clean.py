@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.reading.words import parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from turbohtml import Element
 
 SOME_WORDS = 30
+MANY = 500
 STREAMED = "S:"  # React sends late parts of a page in hidden elements and moves them into place
 CONTROLS = ("aria-controls", "data-target", "data-bs-target", "href")
 
@@ -126,18 +125,25 @@ def _is_revealed(element: Element, opened: set[str], rules: Selectors) -> bool:
     return bool(names) and not rules.revealed.isdisjoint(parts_of(names))
 
 
-def _drop_unless_content(body: Element, elements: Iterable[Element]) -> int:
+def _drop_unless_content(body: Element, elements: list[Element]) -> int:
     """Drop these elements, but for where they hold more text than all the rest (D2-08): then nothing rivals them."""
-    sizes = [(e, len(e.text.split())) for e in elements]
-    if not sizes:
+    if not elements:
         return 0
-    held, whole = sum(size for _, size in sizes), len(body.text.split())
-    rival = whole - held
+    sizes = _sizes(elements)
+    large = [size for size in sizes if size > SOME_WORDS]
+    rival = len(body.text.split()) - sum(sizes) if large else 0
     gone = 0
-    for element, size in sizes:
-        if size > SOME_WORDS and (size > rival / 2 or held > rival):
+    for element, size in zip(elements, sizes, strict=True):
+        if size > SOME_WORDS and (size > rival / 2 or sum(large) > rival):
             continue
         if element.parent is not None:
             element.decompose()
             gone += 1
     return gone
+
+
+def _sizes(elements: list[Element]) -> list[int]:
+    """Words in each. Of very many, none is the content of the page, and looking into each would not be linear."""
+    if len(elements) > MANY:
+        return [0] * len(elements)
+    return [len(element.text.split()) for element in elements]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from spaniel.reading.blocks import segment
-from spaniel.reading.clean import selectors
-from spaniel.reading.features import LEVEL, rows, shape
+from spaniel.reading.features import rows, shape
 from spaniel.reading.model import likelihood, scorer, shares, stored
 from spaniel.reading.page import Facts, page_numbers
 from spaniel.reading.words import bit
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 KINDS = ("article", "documentation", "forum", "service", "product", "collection", "listing")
 FEW_WORDS = 120  # a page so small is not judged: all but plain boilerplate is kept
+NOTHING = 0.17  # below it the likeliest block of the page is surely none: a shell whose content scripts would fetch
+LIKE_AN_ARTICLE = 0.5
+STRICT = 0.6
+GAP = 20  # words of dropped text that part two stretches of kept text
 LOW, HIGH = 0.3, 0.6  # the threshold that promises the best F1 is kept between these
 
 
@@ -25,29 +29,39 @@ def keep_content(body: Element, facts: Facts) -> str:
     """Take from the tree what is not content; answer the kind of page."""
     out = segment(body)
     title = frozenset(facts.title.lower().split())
-    shapes = [shape(block, out.tag[block.container], title) for block in out.blocks]
+    tones = stored()["texts"]
+    shapes = [shape(block, out.tag[block.container], title, tones) for block in out.blocks]
     if sum(s[0] for s in shapes) < FEW_WORDS:
-        _prune(out, _plain_rules(out))
+        _prune(out, _plain_rules(out, [s[0] for s in shapes]))
         return "page"
     page = page_numbers(out, shapes, facts)
     kinds = shares([scorer(f"kind.{kind}")([page])[0] for kind in KINDS])
     table = rows(out, shapes, (*page, *kinds))
     odds = [likelihood(score) for score in scorer("block")(table)]
-    keep = decide(out, shapes, odds, kinds)
-    _prune(out, keep)
+    _prune(out, decide(out, shapes, odds, kinds))
     return KINDS[kinds.index(max(kinds))]
 
 
 def decide(out: Outline, shapes: list[tuple[float, ...]], odds: list[float], kinds: list[float]) -> list[bool]:
-    """Keep what is likelier than the threshold with the best expected F1."""
+    """Keep what is likelier than the threshold with the best expected F1; on articles be stricter."""
     words = [s[0] for s in shapes]
-    least = threshold(odds, words)
-    return [p >= least for p in odds]
+    best = max(odds)
+    if best < LOW:
+        return [p >= best / 3 and best > NOTHING for p in odds]
+    article = kinds[0] > LIKE_AN_ARTICLE
+    if article:
+        odds = _doubt(out, words, odds)
+    least = threshold(odds, words, STRICT if article else 1.0)
+    keep = [p >= least for p in odds]
+    drop_repeats(out, keep)
+    if article:
+        _drop_strays(words, odds, keep)
+    return keep
 
 
-def threshold(odds: list[float], words: list[float]) -> float:
-    """Where expected F1 is highest if all blocks at least so likely are kept."""
-    expected = sum(p * w for p, w in zip(odds, words, strict=True))
+def threshold(odds: list[float], words: list[float], recall: float) -> float:
+    """Where expected F is highest if all blocks at least so likely are kept; `recall` below one favours precision."""
+    expected = recall * sum(p * w for p, w in zip(odds, words, strict=True))
     right = kept = best = 0.0
     least = HIGH
     for p, w in sorted(zip(odds, words, strict=True), reverse=True):
@@ -57,18 +71,70 @@ def threshold(odds: list[float], words: list[float]) -> float:
     return min(max(least, LOW), HIGH)
 
 
-def _plain_rules(out: Outline) -> list[bool]:
-    """FR-WF-13 steps 1 to 3 as written, for small pages: by tag and by class word, but never the page's heading."""
-    boiler = 0
-    for group in ("nav", "sidebar", "footer", "header", "ad", "share", "popup"):
-        boiler |= bit(group)
+def _doubt(out: Outline, words: list[float], odds: list[float]) -> list[float]:
+    """On an article's page comments are not the article, nor is an article inside an article."""
+    comment = bit("comment")
+    under: list[tuple[bool, int]] = []
+    for i, up in enumerate(out.parent):
+        above = under[up] if up >= 0 else (False, 0)
+        under.append((above[0] or (i > 0 and bool(out.mask[i] & comment)), above[1] + (out.tag[i] == "article")))
+    likely = sum(w for w, p in zip(words, odds, strict=True) if p > 0.5)
+    said = sum(w for b, w, p in zip(out.blocks, words, odds, strict=True) if p > 0.5 and under[b.container][0])
+    remark = 0.2 if said < 0.6 * likely else 1.0
+    return [
+        p * (remark if under[b.container][0] else 1.0) * (0.5 if under[b.container][1] > 1 else 1.0)
+        for b, p in zip(out.blocks, odds, strict=True)
+    ]
+
+
+def drop_repeats(out: Outline, keep: list[bool]) -> None:
+    """A page may carry its text twice, for scripts or for phones: what stood before is not kept again."""
+    seen: set[tuple[str, ...]] = set()
+    for i, block in enumerate(out.blocks):
+        if not keep[i]:
+            continue
+        if len(block.text) < 60:
+            continue
+        words = block.text.split(" ")
+        marks = [(word, *words[k + 1 : k + 3]) for k, word in enumerate(words) if len(word) > 6]
+        if len(marks) >= 4 and sum(mark in seen for mark in marks) >= 0.8 * len(marks):
+            keep[i] = False
+        else:
+            seen.update(marks)
+
+
+def _drop_strays(words: list[float], odds: list[float], keep: list[bool]) -> None:
+    """An article is one stretch: small, doubtful stretches with other text between them and it are teasers."""
+    stretches: list[list[int]] = []
+    between = GAP + 1.0
+    for i, kept in enumerate(keep):
+        if not kept:
+            between += words[i]
+            continue
+        if between > GAP:
+            stretches.append([])
+        stretches[-1].append(i)
+        between = 0
+    sizes = [sum(words[i] for i in stretch) for stretch in stretches]
+    for stretch, size in zip(stretches, sizes, strict=True):
+        sure = sum(odds[i] * (words[i] + 0.1) for i in stretch) / (size + 0.1 * len(stretch))
+        if size < 0.2 * max(sizes) and sure < 0.85:
+            for i in stretch:
+                keep[i] = False
+
+
+def _plain_rules(out: Outline, words: list[float]) -> list[bool]:
+    """FR-WF-13 steps 1 to 3 as written, for small pages, with the exceptions of D2-08."""
+    boilerplate, total = bit("boilerplate"), [0, *accumulate(words)]
     dropped: list[bool] = []
     for i, up in enumerate(out.parent):
-        own = (out.mask[i] & boiler and not out.mask[i] & bit("content")) or out.tag[i] in ("aside", "header")
-        heading = out.tag[i] == "header" and out.elements[i].closest("article,main") is not None
-        dropped.append((up >= 0 and dropped[up]) or (bool(own) and up >= 0 and not heading and out.tag[i] not in ("main", "article")))
-    keep = [not dropped[block.container] for block in out.blocks]
-    return keep if any(keep) else [True] * len(keep)
+        tag = out.tag[i]
+        named = tag in ("aside", "header") or (bool(out.mask[i] & boilerplate) and tag not in ("body", "main", "article"))
+        if named and tag == "header":
+            named = out.elements[i].select_one("h1") is None or out.elements[i].closest("article,main") is None
+        holds = total[out.last[i]] - total[out.first[i]] if out.last[i] > out.first[i] else 0
+        dropped.append((up >= 0 and dropped[up]) or (named and holds <= total[-1] / 2))
+    return [not dropped[block.container] for block in out.blocks]
 
 
 def _prune(out: Outline, keep: list[bool]) -> None:
@@ -81,8 +147,8 @@ def _prune(out: Outline, keep: list[bool]) -> None:
         first, last = out.first[i], out.last[i]
         empty = last > first and kept[last] == kept[first]
         above = up >= 0 and gone[up]
-        if empty and not above and i:
-            out.elements[i].decompose()
+        if empty and not above:
+            out.elements[i].decompose() if i else out.elements[i].clear()
         gone.append(above or empty)
     for block, k in zip(out.blocks, keep, strict=True):
         if not k and not gone[block.container]:

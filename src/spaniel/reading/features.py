@@ -27,28 +27,31 @@ LANDMARKS = {
     )
 }
 SHAPE = "words chars linked links stops commas ends level good digits caps lower signs tone title".split()
-WORDS, CHARS, LINKED, GOOD, LEVEL, TONE = 0, 1, 2, 8, 7, 13
+GOOD, LEVEL, TONE = 8, 7, 13
+HEADINGS = {f"h{level}": level for level in range(1, 7)}
+ENDS = frozenset(".。!?”\"’)")
+DIGITS = frozenset("0123456789")
 
 
-def shape(block: Block, tag: str, title: frozenset[str]) -> tuple[float, ...]:
-    """A block's text in numbers, in the order of SHAPE."""
+def shape(block: Block, tag: str, title: frozenset[str], tones: dict[str, float]) -> tuple[float, ...]:
+    """A block's text in numbers, in the order of SHAPE. Of a long text the beginning tells as much as the whole."""
     text = block.text
-    words = text.split()
-    count, chars = len(words), len(text)
-    linked = min(1.0, block.link_chars / chars)
+    chars = len(text)
+    count = text.count(" ") + 1
+    linked = block.link_chars / chars if block.link_chars < chars else 1.0
     last = text[-1]
-    ends = 3 if last in ".。!?”\"’)" else 2 if last == ":" else 1 if last in "…»>→|" else 0
-    level = int(tag[1]) if len(tag) == 2 and tag[0] == "h" and tag[1].isdigit() else 0
+    ends = 3 if last in ENDS else 2 if last == ":" else 1 if last in "…»>→|" else 0
+    level = HEADINGS.get(tag, 0)
     good = 1 if linked < 0.4 and (count >= 15 or chars > 120) and not level else 0
-    head = text[:60]
-    stops = text.count(". ") + text.count("? ") + text.count("! ") + text.count("。")
-    low = [w.lower() for w in words[:14]]
+    head = text[:90]
+    words = head.split(" ")
+    low = head.lower().split(" ")
     alike = len(title.intersection(low)) / len(set(low)) if title and count < 40 else 0.0
     return (
-        count, chars, linked, block.links, stops, text.count(",") + text.count("、"), ends, level, good,
-        sum(map(str.isdigit, head)) / len(head), sum([w[0].isupper() for w in words[:14]]) / len(low),
-        1 if text[0].islower() else 0, text.count("|") + text.count("·") + text.count("/") + text.count("»") + text.count("@"),
-        text_weight(low), alike,
+        count, chars, linked, block.links, text.count(". ") + text.count("? ") + text.count("! ") + text.count("。"),
+        text.count(",") + text.count("、"), ends, level, good, len([c for c in text[:40] if c in DIGITS]) / 40,
+        len([w for w in words if w[:1].isupper()]) / len(words), 1 if text[0].islower() else 0,
+        head.count("|") + head.count("·") + head.count("/") + head.count("»") + head.count("@"), text_weight(low, tones), alike,
     )  # fmt: skip
 
 

@@ -6,6 +6,8 @@ import re
 
 # Cc but newline and tab; U+FEFF; surrogates cannot come from a decoder.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+# A terminal's command goes whole, not only its first character; the writer may have put a backslash before the bracket.
+TERMINAL = re.compile("(?:\x1b\\\\?\\[|\x9b)[0-9;:?]*[@-~]|\x1b\\\\?\\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\\\{0,2})?")
 # Zero-width, bidi, invisible operators, soft hyphen, fillers, tags, variation selectors, interlinear marks, music controls.
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
@@ -18,11 +20,16 @@ SHAPED = re.compile("[\u0590-\u08ff\u0900-\u0fff\u1000-\u109f\u1780-\u18af\ua840
 PICTURE = re.compile("[\u00a9\u00ae\u203c-\u3299\ufe0f\U0001f000-\U0001faff#*0-9\u20e3\U0001f3fb-\U0001f3ff\u2640\u2642]")
 
 
+SUSPECT = re.compile(f"{CONTROL.pattern[:-1]}{INVISIBLE.pattern[1:-1]}\u200c\u200d\ufe0f]")
+
+
 def scrub(text: str) -> tuple[str, int, int]:
     """The text without them, how many invisible, how many control characters."""
-    if text.isascii() and text.isprintable():
+    if SUSPECT.search(text) is None:
         return text, 0, 0
+    text, commands = TERMINAL.subn("", text) if "\x1b" in text or "\x9b" in text else (text, 0)
     text, controls = CONTROL.subn("", text)
+    controls += commands
     if text.isascii():
         return text, 0, controls
     text, invisible = INVISIBLE.subn("", text)

@@ -14,6 +14,8 @@ HARMFUL = frozenset({"javascript", "vbscript", "data", "file", "blob"})
 LAZY = ("data-src", "data-original", "data-lazy-src", "data-srcset", "srcset")
 ANCHOR_SIGNS = frozenset({"¶", "#", "§", "🔗", "∞", "⚓", "permalink", "anchor", ""})
 HEADINGS = "h1,h2,h3,h4,h5,h6"
+# What would end a link target early or act in a terminal: controls go, the rest is percent-encoded.
+UNSAFE = {c: None for c in (*range(32), *range(0x7F, 0xA0))} | {ord(c): f"%{ord(c):02X}" for c in ' <>()"\\`'}
 MANY = 2000  # elements of one sort above which niceties that look inside each are left out: time stays linear
 
 
@@ -24,7 +26,7 @@ def set_links(doc: Document, root: Element, url: str | None) -> int:
     _move_into_headings(root)
     base = doc.base_url(url or "")
     if base.startswith(("http://", "https://")):
-        doc.resolve_links(base)
+        root.resolve_links(base)
     harmful = sum(_set_target(link, "href", absolute=url is not None) for link in root.select("a[href]"))
     for image in root.select("img"):
         if not (image.attr("alt") or "").strip() or not _loads(image, absolute=url is not None):
@@ -44,7 +46,10 @@ def _set_target(element: Element, name: str, *, absolute: bool) -> bool:
     target = (element.attr(name) or "").strip()
     scheme = scheme_of(target)
     if scheme in SAFE or (not scheme and not absolute and target):
-        element.attrs[name] = "".join(c for c in target if c >= " " and not "\x7f" <= c <= "\x9f")
+        if element.attr("title") is not None:
+            del element.attrs["title"]
+        if clean := target.translate(UNSAFE):
+            element.attrs[name] = clean
         return False
     del element.attrs[name]
     return scheme in HARMFUL
@@ -55,7 +60,7 @@ def _loads(image: Element, *, absolute: bool) -> bool:
     scheme = scheme_of(source)
     if scheme not in ("http", "https") and (scheme or absolute or not source):
         return False
-    image.attrs["src"] = "".join(c for c in source if c > " ")
+    image.attrs["src"] = source.translate(UNSAFE)
     if image.attr("title") is not None:
         del image.attrs["title"]
     return True
@@ -95,4 +100,4 @@ def _move_into_headings(root: Element) -> None:
 def _drop_empty(root: Element) -> None:
     for element in root.select(f"a,li,{HEADINGS},dt,summary,blockquote,strong,em,b,i")[: 4 * MANY]:
         if next(element.stripped_strings, None) is None and element.select_one("img,input,x-math") is None:
-            element.decompose() if element.tag != "a" or element.attr("href") is None else element.decompose()
+            element.decompose()

@@ -10,7 +10,7 @@ from turbohtml import Element, Markdown, Text
 
 from spaniel.reading.code import set_code
 from spaniel.reading.links import MANY, set_links
-from spaniel.reading.math import FORMULA, write_math
+from spaniel.reading.math import put_formulas, take_formulas
 from spaniel.reading.tables import set_tables
 from spaniel.reading.whitespace import tidy_markdown
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from turbohtml import Document
 
 RAISED = re.compile(r"[+\-−–]?[\dn]{1,4}")
-ESCAPED_UNDERSCORE = re.compile(r"(?<=\w)\\_(?=\w)")
-CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
-FENCE_START = re.compile(r"^[ >*+\-\d.)]*(?:```|~~~)")
+# Code spans and escapes are stepped over; the rest is what the writer could not say in Markdown.
+LEFT = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|\\.|</?(?:strong|em|s|del|code|sub|sup|b|i|u|br)/?>|&#(?:160|10|32);|\u00a0")
+TWINS = "code+code,strong+strong,b+b,em+em,i+i"
 
 
 @cache
@@ -29,7 +29,6 @@ def style() -> Markdown:
         tables=Markdown.Tables(header="detect", cell_blocks="text"),
         document=Markdown.Document(line_break="backslash"),
         links=Markdown.Links(autolink=False),
-        converters={FORMULA: write_math},
     )
 
 
@@ -38,9 +37,11 @@ def to_markdown(doc: Document, root: Element, url: str | None) -> tuple[str, int
     set_code(root)
     set_tables(root)
     harmful = set_links(doc, root, url)
+    formulas = take_formulas(root)
     _set_terms(root)
     _set_small_things(root)
-    return tidy_markdown(_lines(root.to_markdown(style()))), harmful
+    written = root.to_markdown(style())
+    return put_formulas(tidy_markdown(written, _mend), formulas), harmful
 
 
 def _set_terms(root: Element) -> None:
@@ -55,6 +56,11 @@ def _set_small_things(root: Element) -> None:
         text = power.text.strip()
         if RAISED.fullmatch(text) and power.select_one("a") is None and _follows_a_value(power):
             power.insert_before(Text("^"))
+    for twin in root.select(TWINS)[:MANY]:
+        before = twin.previous_sibling
+        if isinstance(before, Element) and before.tag == twin.tag:
+            before.extend(list(twin.children))
+            twin.decompose()
     for reading in root.select("rt")[:MANY]:
         reading.insert_before(Text("("))
         reading.insert_after(Text(")"))
@@ -67,30 +73,25 @@ def _follows_a_value(power: Element) -> bool:
     return bool(text) and (text[-1].isalnum() or text[-1] in ")]")
 
 
-def _lines(markdown: str) -> str:
-    """What the writer leaves: breaks that break nothing, and backslashes inside words."""
-    if "\\" not in markdown:
-        return markdown
-    lines = markdown.split("\n")
-    inside = False
-    for i, line in enumerate(lines):
-        if FENCE_START.match(line):
-            inside = not inside
-        elif not inside and "\\" in line:
-            lines[i] = _line(line, lines[i + 1] if i + 1 < len(lines) else "")
-    return "\n".join(lines)
-
-
-def _line(line: str, following: str) -> str:
-    bare = line.rstrip("\\")
-    if (len(line) - len(bare)) % 2 and not (bare.strip("> ") and following.strip("\\> ")):
-        line = line[:-1].rstrip()  # a break before nothing
-    if "\\_" not in line:
+def _mend(line: str, following: str) -> str:
+    """What the writer leaves: breaks that break nothing, backslashes inside words, tags where marks would not work."""
+    if line.isascii() and "\\" not in line and "<" not in line and "&#" not in line:
         return line
-    if "`" not in line:
-        return ESCAPED_UNDERSCORE.sub("_", line)
-    parts, end = [], 0
-    for span in CODE_SPAN.finditer(line):
-        parts += [ESCAPED_UNDERSCORE.sub("_", line[end : span.start()]), span[0]]
-        end = span.end()
-    return "".join([*parts, ESCAPED_UNDERSCORE.sub("_", line[end:])])
+    if line.endswith("\\"):
+        bare = line.rstrip("\\")
+        if (len(line) - len(bare)) % 2 and not (bare.strip("> ") and following.strip("\\> ")):
+            line = line[:-1].rstrip()
+    return LEFT.sub(_mended, line)
+
+
+def _mended(match: re.Match[str]) -> str:
+    found = match[0]
+    if found[0] == "`" or found.startswith("\\"):
+        return "_" if found == "\\_" and _inside_word(match) else found
+    return " " if found[0] in "&\u00a0" else ""
+
+
+def _inside_word(match: re.Match[str]) -> bool:
+    text = match.string
+    before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
+    return before.isalnum() and after.isalnum()

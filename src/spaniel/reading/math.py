@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 FORMULA = "x-math"
 WRAPPERS = ".katex-display,.katex,.mwe-math-element,mjx-container,.MathJax_Display,.MathJax,.MJXc-display"
+OPEN, CLOSE = "\ue000", "\ue001"  # private use; a page that has them gets at most a formula twice
+MARK = re.compile(f"{OPEN}([0-9]{{1,6}}){CLOSE}")
 TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
@@ -50,7 +52,22 @@ def _replace(element: Element, tex: str, *, display: bool) -> None:
     element.replace_with(Element(FORMULA, {"class": "display"} if display else {}, [Text(tex)]))
 
 
-def write_math(element: Element, _inner: str) -> str:
+def take_formulas(root: Element) -> list[str]:
+    """Put a mark in the place of each formula, so that no writer escapes its TeX; the marks cannot stand in a page."""
+    written = []
+    for element in root.select(FORMULA):
+        written.append(_written(element))
+        element.replace_with(Text(f"{OPEN}{len(written) - 1}{CLOSE}"))
+    return written
+
+
+def put_formulas(markdown: str, written: list[str]) -> str:
+    if not written:
+        return markdown
+    return MARK.sub(lambda mark: written[int(mark[1])] if int(mark[1]) < len(written) else "", markdown)
+
+
+def _written(element: Element) -> str:
     """TeX between dollars: no tag, link or code span may arise from it."""
     tex = TAG.sub("< ", element.text).replace("](", "] (").replace("`", "'").replace("$", "\\$")
-    return f"\n\n$${tex}$$\n\n" if element.attr("class") == "display" else f"${tex}$"
+    return f"$${tex}$$" if element.attr("class") == "display" else f"${tex}$"

@@ -53,7 +53,7 @@ def read_head(doc: Document, url: str | None) -> Head:
 
 def _title(doc: Document) -> str | None:
     """`<title>`, else the first `<h1>` (FR-WF-13e)."""
-    for where in ("head title", "title", "h1"):
+    for where in ("head title", "title:not(svg title)", "h1"):
         found = doc.select_one(where)
         if found is not None and (text := one_line(found.text)):
             return text

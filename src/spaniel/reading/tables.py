@@ -14,8 +14,10 @@ def set_tables(root: Element) -> None:
     for table in root.select("table"):
         if is_layout(table):
             _unwrap(table)
-        elif table.select_one("[colspan],[rowspan]") is not None:
-            room = _spread(table, room)
+        else:
+            if table.select_one("[colspan],[rowspan]") is not None:
+                room = _spread(table, room)
+            room = _even(table, room)
 
 
 def is_layout(table: Element) -> bool:
@@ -24,11 +26,9 @@ def is_layout(table: Element) -> bool:
         return True
     rows = _rows(table)
     widths = [len(_cells(row)) for row in rows]
-    if not widths or max(widths) <= 1:
-        return True
-    if table.select_one("th") is not None:
+    if any(cell.tag == "th" for row in rows for cell in _cells(row)):
         return False
-    return len(rows) == 1 or table.select_one("table") is not None or (len(rows) < 4 and table.select_one(BLOCKS) is not None)
+    return not widths or max(widths) <= 1 or len(rows) == 1 or table.select_one("table") is not None or (len(rows) < 4 and table.select_one(BLOCKS) is not None)
 
 
 def _rows(table: Element) -> list[Element]:
@@ -80,6 +80,21 @@ def _spread(table: Element, room: int) -> int:
             row.append(Element("td"))
             column, room = column + 1, room - 1
     return room
+
+
+def _even(table: Element, room: int) -> int:
+    """All rows as wide as the widest; a table that cannot be made so is unwrapped: a pipe table has no ragged rows."""
+    rows = _rows(table)
+    widths = [len(_cells(row)) for row in rows]
+    widest = max(widths, default=0)
+    lacking = sum(widest - width for width in widths)
+    if lacking > room:
+        _unwrap(table)
+        return room
+    for row, width in zip(rows, widths, strict=True):
+        if width < widest:
+            row.extend([Element("td") for _ in range(widest - width)])
+    return room - lacking
 
 
 def _span(cell: Element, name: str) -> int:

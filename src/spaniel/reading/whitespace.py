@@ -16,23 +16,24 @@ def tidy_text(text: str) -> str:
     return _squeeze(line.rstrip() for line in unix_lines(text).split("\n"))
 
 
-def tidy_markdown(markdown: str) -> str:
-    """For Markdown: what stands inside a fence is code and keeps its blanks (D2-17)."""
-    if "```" not in markdown and "~~~" not in markdown:
-        return tidy_text(markdown)
-    lines: list[str] = []
+def tidy_markdown(markdown: str, mend: Callable[[str, str], str]) -> str:
+    """For Markdown: each line is mended with a view to the next, but inside a fence it is code and stays (D2-17)."""
+    lines = unix_lines(markdown).split("\n")
+    kept: list[str] = []
     fence = ""
-    for line in unix_lines(markdown).split("\n"):
-        mark = FENCE.match(line)
-        if not fence:
-            line = line.rstrip()
-            fence = mark[1] if mark else ""
-            if not line and lines[-2:] == ["", ""]:
-                continue
-        elif mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
-            fence = ""
-        lines.append(line)
-    return "\n".join(lines).strip("\n") + "\n" if any(lines) else ""
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        mark = FENCE.match(line) if "``" in line or "~~" in line else None
+        if fence:
+            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+                fence = ""
+            kept.append(line)
+            continue
+        fence = mark[1] if mark else ""
+        line = line.rstrip() if fence else mend(line, following).rstrip()
+        if line or kept[-2:] != ["", ""]:
+            kept.append(line)
+    text = "\n".join(kept).strip("\n")
+    return text + "\n" if text else ""
 
 
 def _squeeze(lines: Iterable[str]) -> str:
@@ -48,4 +49,4 @@ def _squeeze(lines: Iterable[str]) -> str:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable

@@ -31,12 +31,15 @@ def bit(group: str) -> int:
 
 
 @lru_cache(maxsize=20_000)
-def groups_of(names: str) -> int:
-    """The groups that any part of these names belongs to, as bits."""
-    bits, found = table(), 0
+def judge_names(names: str) -> tuple[int, float]:
+    """The groups that any part of these names belongs to, as bits, and the mean learnt weight of the known parts."""
+    bits, weights = table(), stored()["names"]
+    found, known = 0, []
     for part in parts_of(names):
         found |= bits.get(part, 0) or _affix(part, bits)
-    return found
+        if part in weights:
+            known.append(weights[part])
+    return found, sum(known) / len(known) if known else 0.0
 
 
 def parts_of(names: str) -> list[str]:
@@ -51,16 +54,7 @@ def _affix(part: str, bits: dict[str, int]) -> int:
     return 0
 
 
-@lru_cache(maxsize=20_000)
-def name_weight(names: str) -> float:
-    """The mean learnt weight of a name's known parts: above zero where content is likelier."""
-    table = stored()["names"]
-    known = [table[part] for part in parts_of(names) if part in table]
-    return sum(known) / len(known) if known else 0.0
-
-
-def text_weight(low: list[str]) -> float:
+def text_weight(low: list[str], table: dict[str, float]) -> float:
     """The mean learnt weight of the known words among these."""
-    table = stored()["texts"]
     known = [table[word] for word in low if word in table]
     return sum(known) / len(known) if known else 0.0
