@@ -35,7 +35,7 @@ import lightgbm
 import numpy
 from turbohtml import parse
 
-from spaniel.reading import content, extract, features, model, words
+from spaniel.reading import content, extract, features, model, shapes, surroundings, words
 from spaniel.reading import page as paging
 from spaniel.reading.blocks import segment
 from spaniel.reading.clean import clean
@@ -65,12 +65,12 @@ DOCS = {
     "debian-policy": ("div[role=main]", "a.headerlink"),
 }
 BLOCK = {
-    "objective": "binary", "num_leaves": 16, "learning_rate": 0.08, "min_data_in_leaf": 40, "feature_fraction": 0.3, "extra_trees": True,
+    "objective": "binary", "num_leaves": 24, "learning_rate": 0.1, "min_data_in_leaf": 40, "feature_fraction": 0.2, "extra_trees": True,
     "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 5, "max_bin": 63, "verbose": -1, "seed": 1, "deterministic": True,
     "force_col_wise": True, "num_threads": 1,
 }  # fmt: skip
 KIND = BLOCK | {"objective": "multiclass", "num_class": 7, "num_leaves": 8, "min_data_in_leaf": 8, "feature_fraction": 0.5, "extra_trees": False}
-ROUNDS = {"block": 200, "kind": 60}
+ROUNDS = {"block": 120, "kind": 60}
 
 
 class Sample:
@@ -214,12 +214,12 @@ def describe(s: Sample) -> None:
     """Fill in what depends on the learnt words."""
     s.out.weight = [words.judge_names(names)[1] if names else 0.0 for names in s.names]
     title = frozenset(s.facts.title.lower().split())
-    s.shapes = [features.shape(b, s.out.tag[b.container], title, model.stored()["texts"]) for b in s.out.blocks]
+    s.shapes = [shapes.shape(b, s.out.tag[b.container], title, model.stored()["texts"]) for b in s.out.blocks]
     s.page = paging.page_numbers(s.out, s.shapes, s.facts)
 
 
-BITS = {name: len(features.LANDMARKS) if name == "marks" else 33 for name in ("own", "near", "every", "branch.mask", "h.mask", "marks")}
-ROW = [*features.NAMES, *(f"p.{n}" for n in paging.PAGE), *(f"k.{k}" for k in content.KINDS)]
+ROW = [*features.NAMES, *(f"k.{k}" for k in content.KINDS)]
+BITS = {name: len(surroundings.LANDMARKS) if name == "marks" else len(words.group_names()) for name in features.SETS}
 COLUMNS = [n for n in ROW if n not in BITS] + [f"{n}&{k}" for n, size in BITS.items() for k in range(size)]
 
 
@@ -248,16 +248,21 @@ def fit_blocks(samples: list[Sample]) -> lightgbm.Booster:
     return lightgbm.train(BLOCK, lightgbm.Dataset(matrix, target, weight=weight / weight.mean()), ROUNDS["block"])
 
 
-def trees_of(booster: lightgbm.Booster, columns: list[str]) -> list[list]:
-    """LightGBM's trees as nested lists, numbers shortened."""
+def trees_of(booster: lightgbm.Booster, columns: list[str], whole: set[str]) -> list[list]:
+    """LightGBM's trees as nested lists, numbers shortened; whole numbers are compared with whole numbers, which is quicker."""
 
     def short(node: dict) -> object:
         if "leaf_value" in node:
             return round(node["leaf_value"], 4)
-        column = columns[node["split_feature"]]
-        return [column, 0 if "&" in column else float(f"{node['threshold']:.5g}"), short(node["left_child"]), short(node["right_child"])]
+        column, limit = columns[node["split_feature"]], float(f"{node['threshold']:.5g}")
+        return [column, math.floor(limit) if column in whole else limit, short(node["left_child"]), short(node["right_child"])]
 
     return [short(info["tree_structure"]) for info in booster.dump_model()["tree_info"]]
+
+
+def whole_columns(s: Sample) -> set[str]:
+    row = features.rows(s.out, s.shapes, (0.5,) * len(content.KINDS))[0]
+    return {name for name, value in zip(ROW, row, strict=True) if isinstance(value, int)} | {c for c in COLUMNS if "&" in c}
 
 
 def learn(samples: list[Sample]) -> dict:
@@ -271,12 +276,12 @@ def learn(samples: list[Sample]) -> dict:
         booster = fit_kinds([s for s in samples if s.fold != fold])
         held = [s for s in samples if s.fold == fold]
         for s, guess in zip(held, booster.predict(numpy.array([s.page for s in held])), strict=True):
-            s.matrix = expand(features.rows(s.out, s.shapes, (*s.page, *guess))) if s.out.blocks else None
+            s.matrix = expand(features.rows(s.out, s.shapes, tuple(guess))) if s.out.blocks else None
     made = learn_words(samples)
-    kinds = trees_of(fit_kinds(samples), list(paging.PAGE))
+    kinds = trees_of(fit_kinds(samples), list(paging.PAGE), set())
     for place, kind in enumerate(content.KINDS):
         made[f"kind.{kind}"] = {"columns": list(paging.PAGE), "trees": kinds[place :: len(content.KINDS)]}
-    made["block"] = {"columns": ROW, "trees": trees_of(fit_blocks(samples), COLUMNS)}
+    made["block"] = {"columns": ROW, "trees": trees_of(fit_blocks(samples), COLUMNS, whole_columns(samples[0]))}
     return made
 
 
@@ -284,7 +289,7 @@ def judged(s: Sample) -> dict:
     """What the installed model says about every block, for looking into decisions."""
     describe(s)
     kinds = model.shares([model.scorer(f"kind.{k}")([s.page])[0] for k in content.KINDS])
-    odds = [model.likelihood(x) for x in model.scorer("block")(features.rows(s.out, s.shapes, (*s.page, *kinds)))]
+    odds = [model.likelihood(x) for x in model.scorer("block")(features.rows(s.out, s.shapes, tuple(kinds)))]
     return {"sample": s, "odds": odds, "kinds": kinds}
 
 

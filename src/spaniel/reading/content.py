@@ -6,9 +6,10 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from spaniel.reading.blocks import segment
-from spaniel.reading.features import rows, shape
+from spaniel.reading.features import rows
 from spaniel.reading.model import likelihood, scorer, shares, stored
 from spaniel.reading.page import Facts, page_numbers
+from spaniel.reading.shapes import Shape, shape
 from spaniel.reading.words import bit
 
 if TYPE_CHECKING:
@@ -36,13 +37,13 @@ def keep_content(body: Element, facts: Facts) -> str:
         return "page"
     page = page_numbers(out, shapes, facts)
     kinds = shares([scorer(f"kind.{kind}")([page])[0] for kind in KINDS])
-    table = rows(out, shapes, (*page, *kinds))
+    table = rows(out, shapes, tuple(kinds))
     odds = [likelihood(score) for score in scorer("block")(table)]
     _prune(out, decide(out, shapes, odds, kinds))
     return KINDS[kinds.index(max(kinds))]
 
 
-def decide(out: Outline, shapes: list[tuple[float, ...]], odds: list[float], kinds: list[float]) -> list[bool]:
+def decide(out: Outline, shapes: list[Shape], odds: list[float], kinds: list[float]) -> list[bool]:
     """Keep what is likelier than the threshold with the best expected F1; on articles be stricter."""
     words = [s[0] for s in shapes]
     best = max(odds)

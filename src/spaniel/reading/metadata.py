@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.reading.dates import day_of, shown_day
 from spaniel.reading.document import Metadata
 from spaniel.reading.hygiene import one_line
 from spaniel.reading.links import scheme_of
@@ -22,8 +24,7 @@ PUBLISHED = (
 MODIFIED = ("article:modified_time", "og:updated_time", "datemodified", "last-modified", "dcterms.modified", "dc.date.modified", "revised", "lastmod")
 AUTHOR = ("author", "article:author", "byl", "parsely-author", "dc.creator", "dcterms.creator", "sailthru.author", "citation_author", "twitter:creator:name", "article:author_name", "creator")
 DESCRIPTION = ("description", "og:description", "twitter:description", "dc.description", "dcterms.description")
-DATE = re.compile(r"((?:19|20)\d\d)[-/.]?(0[1-9]|1[0-2])[-/.]?(0[1-9]|[12]\d|3[01])(?!\d)")
-IN_URL = re.compile(r"/((?:19|20)\d\d)/(0?[1-9]|1[0-2])/(0?[1-9]|[12]\d|3[01])(?:/|$|-)")
+BY = re.compile(r"^(?:(?:written|posted|post|article|words|story|published|reviewed)\s+)?by\b:?\s*", re.I)
 MOST = 400  # objects of linked data that are looked at
 
 
@@ -41,10 +42,11 @@ class Head(NamedTuple):
 def read_head(doc: Document, url: str | None) -> Head:
     meta = _metas(doc)
     objects = list(_linked_data(doc))
+    title = _title(doc)
     return Head(
-        title=_title(doc),
+        title=title,
         language=_language(doc),
-        metadata=_metadata(doc, meta, objects, url),
+        metadata=_metadata(title, doc, meta, objects, url),
         types=[name for thing in objects for name in _names(thing.get("@type"))][:40],
         open_graph=meta.get("og:type", "").lower(),
         generator=meta.get("generator", ""),
@@ -93,25 +95,39 @@ def _linked_data(doc: Document) -> Iterator[dict[str, object]]:
             waiting += [thing[k] for k in ("@graph", "mainEntity", "mainEntityOfPage") if isinstance(thing.get(k), (list, dict))]
 
 
-def _metadata(doc: Document, meta: dict[str, str], objects: list[dict[str, object]], url: str | None) -> Metadata:
+def _metadata(title: str | None, doc: Document, meta: dict[str, str], objects: list[dict[str, object]], url: str | None) -> Metadata:
     base = doc.base_url(url or "")
     link = doc.select_one("link[rel~=canonical i][href]")
     canonical = (link.attr("href") if link is not None else None) or meta.get("og:url")
     return Metadata(
-        title=one_line(meta.get("og:title") or _first(objects, "headline") or meta.get("twitter:title") or _heading(doc)),
+        title=_headline(doc, meta, objects, title),
         description=one_line(_named(meta, DESCRIPTION) or _first(objects, "description")),
         author=_author(doc, meta, objects),
         canonical_url=_absolute(canonical, base),
         published=_published(doc, meta, objects, url),
-        modified=_date(_first(objects, "dateModified")) or _date(_named(meta, MODIFIED)),
+        modified=day_of(_first(objects, "dateModified")) or day_of(_named(meta, MODIFIED)),
         site_name=one_line(meta.get("og:site_name") or _publisher(objects) or meta.get("application-name")),
         image=_absolute(meta.get("og:image") or meta.get("twitter:image") or _first(objects, "image"), base),
     )
 
 
-def _heading(doc: Document) -> str | None:
-    found = doc.select_one("h1")
-    return found.text if found is not None else None
+def _headline(doc: Document, meta: dict[str, str], objects: list[dict[str, object]], title: str | None) -> str | None:
+    """The title without the site's name: the heading that the title repeats, else what the head calls it."""
+    whole = (title or "").casefold()
+    for heading in doc.select("h1")[:3]:
+        text = one_line(" ".join(heading.stripped_strings))
+        if text and text.casefold() in whole:
+            return text
+    told = one_line(_first(objects, "headline") or meta.get("og:title") or meta.get("twitter:title") or title)
+    return _without_site(told, one_line(meta.get("og:site_name"))) if told else None
+
+
+def _without_site(title: str, site: str | None) -> str:
+    for sign in (" | ", " - ", " – ", " — ", " » ", " · ", ": "):
+        rest, found, last = title.rpartition(sign)
+        if found and rest and (last.casefold() == (site or "").casefold() or (sign != ": " and len(last) < len(rest) / 2)):
+            return rest
+    return title
 
 
 def _named(meta: dict[str, str], names: Iterable[str]) -> str | None:
@@ -150,17 +166,19 @@ def _author(doc: Document, meta: dict[str, str], objects: list[dict[str, object]
             break
         found = doc.select_one(where)
         told = [found.attr("content") or found.text] if found is not None else []
-    names = [name for raw in told if (name := _person(raw))]
-    return ", ".join(dict.fromkeys(names[:6])) or None
+    names: dict[str, str] = {}
+    for raw in told[:8]:
+        if name := _person(raw):
+            names.setdefault(name.casefold(), name)
+    return ", ".join(names.values()) or None
 
 
 def _person(raw: str) -> str | None:
-    name = one_line(raw)
+    name = one_line(unescape(raw))
     if name is None or len(name) > 120 or scheme_of(name):
         return None
-    if name.lower().startswith(("by ", "by: ")):
-        name = name[3:].strip()
-    return name or None
+    name = BY.sub("", name).strip(" :,|")
+    return None if name.lower() in ("", "author", "admin", "by", "authors") else name
 
 
 def _publisher(objects: list[dict[str, object]]) -> str | None:
@@ -168,22 +186,8 @@ def _publisher(objects: list[dict[str, object]]) -> str | None:
 
 
 def _published(doc: Document, meta: dict[str, str], objects: list[dict[str, object]], url: str | None) -> str | None:
-    told = [_first(objects, "datePublished"), _named(meta, PUBLISHED), _first(objects, "dateCreated"), _first(objects, "uploadDate")]
-    for value in told:
-        if found := _date(value):
-            return found
-    for where in ("[itemprop=datePublished]", "time[pubdate]", "article time[datetime]", "main time[datetime]", "time[datetime]"):
-        element = doc.select_one(where)
-        if element is not None and (found := _date(element.attr("datetime") or element.attr("content") or element.text)):
-            return found
-    match = IN_URL.search(url or "")
-    return f"{match[1]}-{int(match[2]):02}-{int(match[3]):02}" if match else None
-
-
-def _date(value: str | None) -> str | None:
-    """The day of a date written year first."""
-    found = DATE.search(value[:60]) if value else None
-    return "-".join(found.groups()) if found else None
+    told = (_first(objects, "datePublished"), _named(meta, PUBLISHED), _first(objects, "dateCreated"), _first(objects, "uploadDate"))
+    return next((day for value in told if (day := day_of(value))), None) or shown_day(doc, url)
 
 
 def _absolute(target: str | None, base: str) -> str | None:

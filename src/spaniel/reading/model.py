@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     Scorer = Callable[[Sequence[tuple[float, ...]]], list[float]]
 
 
+CHUNK = 12
+
+
 @cache
 def stored() -> dict[str, Any]:
     path = files(__package__) / "data" / "model.json"
@@ -37,11 +40,20 @@ def compile_trees(columns: list[str], trees: list[Any]) -> Scorer:
     """Rows hold `columns` in order; only names that are identifiers are used, so no text can become code."""
     names = [f"v{place}" for place in range(len(columns))]
     place = dict(zip(columns, names, strict=True))
-    lines = ["def score(rows):", "    out = []", f"    for {', '.join(names)}, in rows:"]
-    for start in range(0, len(trees), 10):
-        total = " + ".join(_expression(tree, place) for tree in trees[start : start + 10])
-        lines.append(f"        s = {'s + ' if start else ''}{total}")
-    lines += ["        out.append(s)", "    return out"]
+    made = [_function(names, [_expression(tree, place) for tree in trees[k : k + CHUNK]]) for k in range(0, len(trees), CHUNK)]
+
+    def score(rows: Sequence[tuple[float, ...]]) -> list[float]:
+        sums = made[0](rows)
+        for function in made[1:]:
+            sums = [s + more for s, more in zip(sums, function(rows), strict=True)]
+        return sums
+
+    return score
+
+
+def _function(names: list[str], expressions: list[str]) -> Scorer:
+    """One function for some trees: a bigger one would need longer instructions and run slower."""
+    lines = ["def score(rows):", "    out = []", f"    for {', '.join(names)}, in rows:", f"        out.append({' + '.join(expressions)})", "    return out"]
     space: dict[str, Any] = {}
     exec("\n".join(lines), space)  # noqa: S102 - made of numbers and our own names, see above
     made: Scorer = space["score"]
@@ -53,7 +65,7 @@ def _expression(tree: Any, place: dict[str, str]) -> str:
         return repr(float(tree))
     column, threshold, yes, no = tree
     name, amp, bit = column.partition("&")
-    test = f"not {place[name]} & {1 << int(bit)}" if amp else f"{place[name]} <= {float(threshold)!r}"
+    test = f"not {place[name]} & {1 << int(bit)}" if amp else f"{place[name]} <= {threshold!r}"
     return f"({_expression(yes, place)} if {test} else {_expression(no, place)})"
 
 

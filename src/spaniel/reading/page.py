@@ -9,6 +9,7 @@ from spaniel.reading.words import bit
 
 if TYPE_CHECKING:
     from spaniel.reading.blocks import Outline
+    from spaniel.reading.shapes import Shape
 
 URL_WORDS = {
     word: place
@@ -87,7 +88,7 @@ class Facts(NamedTuple):
     images: int
 
 
-def page_numbers(out: Outline, shapes: list[tuple[float, ...]], facts: Facts) -> tuple[float, ...]:
+def page_numbers(out: Outline, shapes: list[Shape], facts: Facts) -> tuple[float, ...]:
     """In the order of PAGE."""
     words = sum(s[0] for s in shapes) or 1
     linked = sum(s[0] * s[2] for s in shapes) / words

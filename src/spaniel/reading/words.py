@@ -14,20 +14,28 @@ SHORTEST_AFFIX = 5  # below that `ad` would be found in `thread` and `nav` in `n
 
 
 @cache
+def _groups() -> dict[str, str]:
+    groups: dict[str, str] = tomllib.loads((files(__package__) / "data" / "words.toml").read_text("utf-8"))["groups"]
+    return groups
+
+
+@cache
 def table() -> dict[str, int]:
     """Every word with the bits of its groups."""
-    groups = tomllib.loads((files(__package__) / "data" / "words.toml").read_text("utf-8"))["groups"]
     bits: dict[str, int] = {}
-    for place, words in enumerate(groups.values()):
+    for place, words in enumerate(_groups().values()):
         for word in words.split():
             bits[word] = bits.get(word, 0) | 1 << place
     return bits
 
 
+def group_names() -> list[str]:
+    return list(_groups())
+
+
 @cache
 def bit(group: str) -> int:
-    groups = tomllib.loads((files(__package__) / "data" / "words.toml").read_text("utf-8"))["groups"]
-    return 1 << list(groups).index(group)
+    return 1 << group_names().index(group)
 
 
 @lru_cache(maxsize=20_000)
