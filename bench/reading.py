@@ -1,4 +1,4 @@
-"""Reading: Spaniel beside its peers, interleaved page by page. CPU per page, ratios, and quality where the corpora are at hand."""
+"""Reading: Spaniel beside its peers, interleaved page by page: CPU, ratios, and quality where there are corpora."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def _readability() -> Read:
     import markdownify
     import readability
 
-    return lambda html, url: str(markdownify.markdownify(readability.Document(html.decode("utf-8", "replace")).summary() or ""))
+    return lambda html, url: str(
+        markdownify.markdownify(readability.Document(html.decode("utf-8", "replace")).summary() or "")
+    )
 
 
 def _resiliparse() -> Read:
@@ -94,10 +96,15 @@ def _installed() -> dict[str, Read]:
 def _pages(name: str) -> dict[str, tuple[bytes, dict[str, Any]]]:
     folder = SHARED / "corpora/pages"
     if not folder.is_dir():
-        return {page.stem: (page.read_bytes(), {"url": "https://example.org/"}) for page in sorted(GOLDEN.glob("*.html"))}
+        return {
+            page.stem: (page.read_bytes(), {"url": "https://example.org/"}) for page in sorted(GOLDEN.glob("*.html"))
+        }
     truth = json.loads((folder / f"{name}.json").read_text("utf-8"))
     step = max(1, len(truth) // PAGES_PER_SET)
-    return {key: (gzip.decompress((folder / name / f"{key}.html.gz").read_bytes()), truth[key]) for key in sorted(truth)[::step]}
+    return {
+        key: (gzip.decompress((folder / name / f"{key}.html.gz").read_bytes()), truth[key])
+        for key in sorted(truth)[::step]
+    }
 
 
 def _scorer() -> Any:
@@ -135,10 +142,12 @@ def run() -> None:
                 spent[tool] += time.process_time() - before
                 if score is not None and "text" in truth:
                     quality[tool].append(_quality(score, name, text, truth["text"]))
-        print(f"reading, {name}: {len(pages)} pages, mean F1 is in-sample for spaniel (docs/adr/0011 has the cross-validated figures)")
+        print(f"reading, {name}: {len(pages)} pages, F1 in-sample for spaniel (cross-validated: docs/adr/0011)")
         for tool, seconds in sorted(spent.items(), key=lambda item: item[1]):
             mark = f"mean F1 {statistics.mean(quality[tool]):.3f}" if quality[tool] else ""
-            print(f"  {tool:24} {1e3 * seconds / len(pages):8.2f} CPU ms/page  x{seconds / spent['spaniel']:6.2f} of spaniel's  {mark}")
+            print(
+                f"  {tool:24} {1e3 * seconds / len(pages):8.2f} CPU ms/page  x{seconds / spent['spaniel']:6.2f}  {mark}"
+            )
         if score is None:
             return
 

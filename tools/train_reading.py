@@ -1,4 +1,4 @@
-"""Make `src/spaniel/reading/data/model.json`: learn from labelled pages which blocks are content.
+"""Make `src/spaniel/reading/learnt.py`: learn from labelled pages which blocks are content.
 
 Usage, with lightgbm, numpy and the project installed:
   python tools/train_reading.py CORPORA [--docs DIR …] [--check]
@@ -26,6 +26,7 @@ import re
 import statistics
 import sys
 import time
+import types
 from collections import Counter, defaultdict
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -41,7 +42,8 @@ from spaniel.reading.blocks import segment
 from spaniel.reading.clean import clean
 from spaniel.reading.metadata import read_head
 
-HOME = Path(__file__).resolve().parent.parent / "src/spaniel/reading/data"
+LEARNT = Path(__file__).resolve().parent.parent / "src/spaniel/reading/learnt.py"
+CHUNK = 24  # trees in one function: longer ones need longer instructions and run slower
 FOLDS = 5
 WORD = re.compile(r"\w+")
 # package -> content, what inside it is not content
@@ -69,7 +71,14 @@ BLOCK = {
     "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 5, "max_bin": 63, "verbose": -1, "seed": 1, "deterministic": True,
     "force_col_wise": True, "num_threads": 1,
 }  # fmt: skip
-KIND = BLOCK | {"objective": "multiclass", "num_class": 7, "num_leaves": 8, "min_data_in_leaf": 8, "feature_fraction": 0.5, "extra_trees": False}
+KIND = BLOCK | {
+    "objective": "multiclass",
+    "num_class": 7,
+    "num_leaves": 8,
+    "min_data_in_leaf": 8,
+    "feature_fraction": 0.5,
+    "extra_trees": False,
+}
 ROUNDS = {"block": 120, "kind": 60}
 
 
@@ -79,13 +88,23 @@ class Sample:
     def __init__(self, group: str, name: str, url: str, kind: str, truth: str, html: bytes) -> None:
         self.group, self.name, self.url, self.kind, self.truth, self.html = group, name, url, kind, truth, html
         parts = (urlsplit(url).hostname or "").split(".")
-        self.site = ".".join(parts[-3 if len(parts) > 2 and len(parts[-2]) <= 3 else -2 :]) if group != "docs" else name.partition(":")[0]
+        self.site = (
+            ".".join(parts[-3 if len(parts) > 2 and len(parts[-2]) <= 3 else -2 :])
+            if group != "docs"
+            else name.partition(":")[0]
+        )
         tree = parse(html, positions=False)
         head = read_head(tree, url)
         body = tree.select_one("body")
         clean(body)
         self.facts = paging.Facts(
-            url, head.title or "", head.open_graph, head.types, head.generator, len(body.select("time")), len(body.select("img"))
+            url,
+            head.title or "",
+            head.open_graph,
+            head.types,
+            head.generator,
+            len(body.select("time")),
+            len(body.select("img")),
         )
         self.out = segment(body)
         if group == "docs":
@@ -131,7 +150,13 @@ def label_blocks(texts: list[str], truth: str) -> list[float]:
             bag.subtract(own)
     for k, own in enumerate(split):
         near = labels[max(0, k - 3) : k] + labels[k + 1 : k + 4]
-        if 0 < len(own) < 4 and all(bag[w] > 0 for w in own) and f" {' '.join(own)} " in line and near and max(near) > 0.5:
+        if (
+            0 < len(own) < 4
+            and all(bag[w] > 0 for w in own)
+            and f" {' '.join(own)} " in line
+            and near
+            and max(near) > 0.5
+        ):
             labels[k] = 1.0
             bag.subtract(own)
     return labels
@@ -144,7 +169,9 @@ def load(corpora: Path, docs: list[Path]) -> list[Sample]:
         truth = json.loads((corpora / f"pages/{group}.json").read_text("utf-8"))
         for name in sorted(truth):
             html = gzip.decompress((corpora / f"pages/{group}/{name}.html.gz").read_bytes())
-            samples.append(Sample(group, name, truth[name]["url"], truth[name].get("type", "article"), truth[name]["text"], html))
+            samples.append(
+                Sample(group, name, truth[name]["url"], truth[name].get("type", "article"), truth[name]["text"], html)
+            )
     for folder in docs:
         for package in sorted(DOCS):
             samples += load_docs(folder / package, package) if (folder / package).is_dir() else []
@@ -167,17 +194,30 @@ def load_docs(folder: Path, package: str, most: int = 10) -> list[Sample]:
         roots[0].attrs["data-truth"] = "1"
         for element in tree.select(without):
             element.attrs["data-truth"] = "0"
-        sample = Sample("docs", f"{package}:{file.name}", f"https://{package}.example/{file.relative_to(folder)}", "documentation", "", tree.html.encode())
+        sample = Sample(
+            "docs",
+            f"{package}:{file.name}",
+            f"https://{package}.example/{file.relative_to(folder)}",
+            "documentation",
+            "",
+            tree.html.encode(),
+        )
         found += [sample] if len(sample.truth.split()) > 40 else []
     return found
 
 
 def learn_words(samples: list[Sample]) -> dict[str, dict[str, float]]:
     """Log odds of content for words of class names (by the words under them) and of texts (by blocks), a page one vote."""
-    votes: dict[str, dict[str, list[float]]] = {"names": defaultdict(lambda: [0.0, 0.0]), "texts": defaultdict(lambda: [0.0, 0.0])}
+    votes: dict[str, dict[str, list[float]]] = {
+        "names": defaultdict(lambda: [0.0, 0.0]),
+        "texts": defaultdict(lambda: [0.0, 0.0]),
+    }
     sites: dict[str, dict[str, set[str]]] = {"names": defaultdict(set), "texts": defaultdict(set)}
     for s in samples:
-        shares: dict[str, dict[str, list[float]]] = {"names": defaultdict(lambda: [0.0, 0.0]), "texts": defaultdict(lambda: [0.0, 0.0])}
+        shares: dict[str, dict[str, list[float]]] = {
+            "names": defaultdict(lambda: [0.0, 0.0]),
+            "texts": defaultdict(lambda: [0.0, 0.0]),
+        }
         good, whole = [0.0], [0.0]
         for label, size in zip(s.labels, s.sizes):
             good.append(good[-1] + label * size)
@@ -198,23 +238,68 @@ def learn_words(samples: list[Sample]) -> dict[str, dict[str, float]]:
                 sites[sort][word].add(s.site)
     least = {"names": 6, "texts": 8}
     return {
-        sort: {w: round(math.log((a + 2) / (b + 2)), 2) for w, (a, b) in sorted(table.items()) if len(sites[sort][w]) >= least[sort]}
+        sort: {
+            w: round(math.log((a + 2) / (b + 2)), 2)
+            for w, (a, b) in sorted(table.items())
+            if len(sites[sort][w]) >= least[sort]
+        }
         for sort, table in votes.items()
     }
 
 
 def install(made: dict) -> None:
-    """Let the room use `made` in place of its data file."""
-    model.stored = words.stored = content.stored = lambda: made
-    model.scorer.cache_clear()
+    """Let the room use what was just made in place of its own `learnt`."""
+    space: dict = {}
+    exec(source_of(made), space)
+    model.learnt = words.learnt = types.SimpleNamespace(**space)
     words.judge_names.cache_clear()
+
+
+def source_of(made: dict) -> str:
+    """The module: tables of words, then functions of some trees each."""
+    lines = ['"""Made by tools/train_reading.py: weights of words and trees. Not written by hand."""', ""]
+    lines += [f"{name.upper()} = {json.dumps(made[name], ensure_ascii=True)}" for name in ("names", "texts")]
+    kinds = []
+    for place, trees in enumerate(made.get("kind", [])):
+        names, text = functions(f"kind_{place}", list(paging.PAGE), trees)
+        kinds.append(f"({', '.join(names)},)")
+        lines += text
+    names, text = functions("block", ROW, made.get("block", []))
+    lines += [*text, f"KIND = ({', '.join(kinds)})", f"BLOCK = ({''.join(n + ', ' for n in names)})"]
+    return "\n".join(lines) + "\n"
+
+
+def functions(name: str, columns: list[str], trees: list) -> tuple[list[str], list[str]]:
+    variables = {column: f"v{place}" for place, column in enumerate(columns)}
+    made, lines = [], []
+    for start in range(0, len(trees), CHUNK):
+        made.append(f"{name}_{start}")
+        some = [expression(tree, variables) for tree in trees[start : start + CHUNK]]
+        used = [v if any(re.search(rf"\b{v}\b", e) for e in some) else "_" for v in variables.values()]
+        lines += [
+            f"def {made[-1]}(rows: list[tuple[float, ...]]) -> list[float]:",
+            "    return [",
+            f"        {some[0]}",
+        ]
+        lines += [f"        + {e}" for e in some[1:]]
+        lines += [f"        for {', '.join(used)} in rows", "    ]", ""]
+    return made, lines
+
+
+def expression(tree: object, variables: dict[str, str]) -> str:
+    if not isinstance(tree, list):
+        return repr(tree)
+    column, limit, yes, no = tree
+    name, bits, place = column.partition("&")
+    test = f"not {variables[name]} & {1 << int(place)}" if bits else f"{variables[name]} <= {limit!r}"
+    return f"({expression(yes, variables)} if {test} else {expression(no, variables)})"
 
 
 def describe(s: Sample) -> None:
     """Fill in what depends on the learnt words."""
     s.out.weight = [words.judge_names(names)[1] if names else 0.0 for names in s.names]
     title = frozenset(s.facts.title.lower().split())
-    s.shapes = [shapes.shape(b, s.out.tag[b.container], title, model.stored()["texts"]) for b in s.out.blocks]
+    s.shapes = [shapes.shape(b, s.out.tag[b.container], title, words.tones()) for b in s.out.blocks]
     s.page = paging.page_numbers(s.out, s.shapes, s.facts)
 
 
@@ -255,14 +340,21 @@ def trees_of(booster: lightgbm.Booster, columns: list[str], whole: set[str]) -> 
         if "leaf_value" in node:
             return round(node["leaf_value"], 4)
         column, limit = columns[node["split_feature"]], float(f"{node['threshold']:.5g}")
-        return [column, math.floor(limit) if column in whole else limit, short(node["left_child"]), short(node["right_child"])]
+        return [
+            column,
+            math.floor(limit) if column in whole else limit,
+            short(node["left_child"]),
+            short(node["right_child"]),
+        ]
 
     return [short(info["tree_structure"]) for info in booster.dump_model()["tree_info"]]
 
 
 def whole_columns(s: Sample) -> set[str]:
     row = features.rows(s.out, s.shapes, (0.5,) * len(content.KINDS))[0]
-    return {name for name, value in zip(ROW, row, strict=True) if isinstance(value, int)} | {c for c in COLUMNS if "&" in c}
+    return {name for name, value in zip(ROW, row, strict=True) if isinstance(value, int)} | {
+        c for c in COLUMNS if "&" in c
+    }
 
 
 def learn(samples: list[Sample]) -> dict:
@@ -276,20 +368,19 @@ def learn(samples: list[Sample]) -> dict:
         booster = fit_kinds([s for s in samples if s.fold != fold])
         held = [s for s in samples if s.fold == fold]
         for s, guess in zip(held, booster.predict(numpy.array([s.page for s in held])), strict=True):
-            s.matrix = expand(features.rows(s.out, s.shapes, tuple(guess))) if s.out.blocks else None
+            s.matrix = expand(features.rows(s.out, s.shapes, tuple(map(float, guess)))) if s.out.blocks else None
     made = learn_words(samples)
     kinds = trees_of(fit_kinds(samples), list(paging.PAGE), set())
-    for place, kind in enumerate(content.KINDS):
-        made[f"kind.{kind}"] = {"columns": list(paging.PAGE), "trees": kinds[place :: len(content.KINDS)]}
-    made["block"] = {"columns": ROW, "trees": trees_of(fit_blocks(samples), COLUMNS, whole_columns(samples[0]))}
+    made["kind"] = [kinds[place :: len(content.KINDS)] for place in range(len(content.KINDS))]
+    made["block"] = trees_of(fit_blocks(samples), COLUMNS, whole_columns(samples[0]))
     return made
 
 
 def judged(s: Sample) -> dict:
     """What the installed model says about every block, for looking into decisions."""
     describe(s)
-    kinds = model.shares([model.scorer(f"kind.{k}")([s.page])[0] for k in content.KINDS])
-    odds = [model.likelihood(x) for x in model.scorer("block")(features.rows(s.out, s.shapes, tuple(kinds)))]
+    kinds = model.guess_kind(s.page)
+    odds = model.judge_blocks(features.rows(s.out, s.shapes, tuple(kinds)))
     return {"sample": s, "odds": odds, "kinds": kinds}
 
 
@@ -326,12 +417,13 @@ def main() -> int:
     args = ap.parse_args()
     started = time.time()
     samples = load(args.corpora, args.docs)
-    print(f"{len(samples)} pages, {sum(len(s.labels) for s in samples)} blocks, {time.time() - started:.0f} s", flush=True)
+    print(
+        f"{len(samples)} pages, {sum(len(s.labels) for s in samples)} blocks, {time.time() - started:.0f} s", flush=True
+    )
     if args.check:
         check(samples, args.corpora, args.dump)
         return 0
-    made = learn(samples)
-    (HOME / "model.json").write_text(json.dumps(made, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
+    LEARNT.write_text(source_of(learn(samples)), "utf-8")
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import pytest
 from turbohtml import parse
@@ -13,6 +12,11 @@ from spaniel.reading import extract, read
 
 URL = "https://example.org/"
 VISIBLE = "<p>The visible text of the page.</p>"
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def cpu(html: str) -> float:
@@ -26,7 +30,9 @@ def cpu(html: str) -> float:
 
 
 @pytest.mark.parametrize("depth", [1_000, 10_000, 100_000])
-@pytest.mark.parametrize("tag", ["div", "blockquote", "ul", "ul><li", "table><tr><td", "b", "svg", "template", "details", "section hidden"])
+@pytest.mark.parametrize(
+    "tag", ["div", "blockquote", "ul", "ul><li", "table><tr><td", "b", "svg", "template", "details", "section hidden"]
+)
 def test_deep_nesting_neither_raises_nor_loses_the_text(tag: str, depth: int) -> None:
     before = time.process_time()
     page = extract(f"<p>outside</p>{f'<{tag}>' * depth}inner words", url=URL)
@@ -99,7 +105,9 @@ def test_control_the_same_text_is_there_for_a_reader_that_does_not_look(html: st
     assert "SECRET" in parse(html).to_markdown()
 
 
-@pytest.mark.parametrize("style", ["opacity:0.9", "display:block", "left:-5px", "font-size:10px", "visibility:visible", "color:red"])
+@pytest.mark.parametrize(
+    "style", ["opacity:0.9", "display:block", "left:-5px", "font-size:10px", "visibility:visible", "color:red"]
+)
 def test_what_is_only_styled_stays(style: str) -> None:
     assert "seen" in extract(f"{VISIBLE}<div style='{style}'>seen</div>").markdown
 
@@ -113,7 +121,16 @@ def test_a_panel_that_a_control_opens_is_not_hidden_text() -> None:
 
 
 @pytest.mark.req("D2-08")
-@pytest.mark.parametrize("wrap", ["<div hidden>{}</div>", "<div style='opacity:0'>{}</div>", "<noscript>{}</noscript>", "<nav>{}</nav>", "<footer>{}</footer>"])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        "<div hidden>{}</div>",
+        "<div style='opacity:0'>{}</div>",
+        "<noscript>{}</noscript>",
+        "<nav>{}</nav>",
+        "<footer>{}</footer>",
+    ],
+)
 def test_the_only_content_of_a_page_is_never_removed(wrap: str) -> None:
     body = "<p>" + "The article is rendered on the server and waits for a script. " * 5 + "</p>"
     assert "waits for a script" in extract("<p>Loading</p>" + wrap.format(body)).markdown
@@ -126,17 +143,52 @@ def test_class_words_match_whole_words(name: str) -> None:
 
 
 @pytest.mark.req("FR-WF-13", "T-WF-EXT-01", "D2-08", "FG-16")
-@pytest.mark.parametrize("name", ["nav", "navbar", "top-nav", "topNav", "menu", "main-menu", "sidebar", "left-sidebar", "footer", "header", "advertisement", "ad-slot", "cookie-consent"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nav",
+        "navbar",
+        "top-nav",
+        "topNav",
+        "menu",
+        "main-menu",
+        "sidebar",
+        "left-sidebar",
+        "footer",
+        "header",
+        "advertisement",
+        "ad-slot",
+        "cookie-consent",
+    ],
+)
 def test_boilerplate_classes_go(name: str) -> None:
     assert "GONE" not in extract(f"{VISIBLE}<div class='{name}'>GONE</div>").markdown
 
 
 @pytest.mark.req("NFR-WF-SEC-03")
-@pytest.mark.parametrize("text", ["\x1b[31mred\x1b[0m", "\x1b]0;title\x07x", "a\x00b\x01c", "a\x9b31mb", "\u202etxt.exe", "\ufeffx", "a\U000e0041\U000e007fb", "s\u00adhy"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x1b[31mred\x1b[0m",
+        "\x1b]0;title\x07x",
+        "a\x00b\x01c",
+        "a\x9b31mb",
+        "\u202etxt.exe",
+        "\ufeffx",
+        "a\U000e0041\U000e007fb",
+        "s\u00adhy",
+    ],
+)
 def test_what_acts_in_a_terminal_or_hides_is_gone(text: str) -> None:
-    page = extract(f"<title>{text}</title><p>{text}</p><pre>{text}</pre><a href='http://e.x/{text}'>{text}</a>", url=URL)
+    page = extract(
+        f"<title>{text}</title><p>{text}</p><pre>{text}</pre><a href='http://e.x/{text}'>{text}</a>", url=URL
+    )
     for out in (page.markdown, page.title or ""):
-        assert not [c for c in out if (c < " " and c not in "\n\t") or "\x7f" <= c <= "\x9f" or c in "\u202e\ufeff\u00ad\U000e0041"]
+        assert not [
+            c
+            for c in out
+            if (c < " " and c not in "\n\t") or "\x7f" <= c <= "\x9f" or c in "\u202e\ufeff\u00ad\U000e0041"
+        ]
     assert page.hygiene.invisible_characters + page.hygiene.control_characters > 0 or "\x00" in text
 
 
@@ -145,7 +197,18 @@ def test_the_same_bytes_give_the_same_document_a_thousand_times() -> None:
     assert len({extract(html, url=URL) for _ in range(1000)}) == 1
 
 
-@pytest.mark.parametrize("body", [b"", b" ", b"</p>", b"<!DOCTYPE html>", b"<frameset><frame src=x></frameset>", b"\xff\xfe", b"<svg><script>x</script></svg>"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b" ",
+        b"</p>",
+        b"<!DOCTYPE html>",
+        b"<frameset><frame src=x></frameset>",
+        b"\xff\xfe",
+        b"<svg><script>x</script></svg>",
+    ],
+)
 def test_next_to_nothing_is_read_without_an_error(body: bytes) -> None:
     assert read(body, "text/html", URL).markdown == ""
 

@@ -31,7 +31,15 @@ def test_the_title(html: str, title: str | None) -> None:
 
 
 @pytest.mark.req("FR-WF-13f")
-@pytest.mark.parametrize(("tag", "language"), [("<html lang='pt-BR'>", "pt-BR"), ("<html lang=''>", None), ("<html>", None), ("<html lang=x-klingon>", "x-klingon")])
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    [
+        ("<html lang='pt-BR'>", "pt-BR"),
+        ("<html lang=''>", None),
+        ("<html>", None),
+        ("<html lang=x-klingon>", "x-klingon"),
+    ],
+)
 def test_the_language_is_passed_on_as_it_is(tag: str, language: str | None) -> None:
     assert extract(page("", html=tag)).language == language
 
@@ -42,14 +50,29 @@ def test_metadata_from_meta_and_open_graph() -> None:
       <meta property="article:published_time" content="2024-02-03T10:00:00Z"><meta property="article:modified_time" content="2024-03-04">
       <meta property="og:image" content="/a.png"><link rel="canonical" href="/story"><meta property="og:title" content="Headline">"""
     found = extract(page(head), url=URL).metadata
-    assert (found.title, found.description, found.author, found.site_name) == ("Headline", "About it", "Ann Lee", "Site")
+    assert (found.title, found.description, found.author, found.site_name) == (
+        "Headline",
+        "About it",
+        "Ann Lee",
+        "Site",
+    )
     assert (found.published, found.modified) == ("2024-02-03", "2024-03-04")
     assert (found.canonical_url, found.image) == ("https://example.org/story", "https://example.org/a.png")
 
 
 @pytest.mark.req("FG-17")
 def test_metadata_from_linked_data() -> None:
-    data = {"@graph": [{"@type": "NewsArticle", "headline": "H", "author": [{"name": "A"}, "B"], "datePublished": "2021-01-02T03:04", "dateModified": "20210304"}]}
+    data = {
+        "@graph": [
+            {
+                "@type": "NewsArticle",
+                "headline": "H",
+                "author": [{"name": "A"}, "B"],
+                "datePublished": "2021-01-02T03:04",
+                "dateModified": "20210304",
+            }
+        ]
+    }
     found = extract(page(f'<script type="application/ld+json">{json.dumps(data)}</script>'), url=URL).metadata
     assert (found.title, found.author, found.published, found.modified) == ("H", "A, B", "2021-01-02", "2021-03-04")
 
@@ -62,7 +85,17 @@ def test_metadata_from_microdata_time_and_address() -> None:
     assert extract(page(""), url=URL).metadata.published == "2024-05-06"
 
 
-@pytest.mark.parametrize("data", ["{", "[" * 100_000, '{"author": {"name": {"name": 1}}}', "null", '{"@type": 5, "author": 7, "image": []}', '{"a": NaN}'])
+@pytest.mark.parametrize(
+    "data",
+    [
+        "{",
+        "[" * 100_000,
+        '{"author": {"name": {"name": 1}}}',
+        "null",
+        '{"@type": 5, "author": 7, "image": []}',
+        '{"a": NaN}',
+    ],
+)
 def test_bad_linked_data_is_no_data(data: str) -> None:
     assert extract(page(f'<script type="application/ld+json">{data}</script>')).metadata.author is None
 

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
 
+from spaniel.reading.lexicon import lexicon
 from spaniel.reading.words import judge_names
 
 if TYPE_CHECKING:
     from turbohtml import Node
 
-INLINE = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q rp rt ruby s samp small "
-    "span strike strong sub sup time tt u var wbr input picture source svg path g use math mi mo mn mrow msup msub".split()
-)
+INLINE = frozenset(lexicon("tags")["inline"].split())
 
 
 class Block:
@@ -69,50 +67,60 @@ class Outline:
             self.last[container] = len(self.blocks)
 
 
+class _Run:
+    """The text that is being gathered for the next block."""
+
+    __slots__ = ("container", "link_chars", "links", "nodes", "parts")
+
+    def __init__(self) -> None:
+        self.container, self.link_chars, self.links = -1, 0, 0
+        self.nodes: list[Text] = []
+        self.parts: list[str] = []
+
+
 def segment(body: Element) -> Outline:
     """Cut `body` into blocks. No recursion: a page may nest 100,000 deep."""
-    out = Outline()
+    out, run = Outline(), _Run()
     where: dict[Node | None, tuple[int, bool]] = {body: (out.open(body, "body", -1), False)}
-    current, nodes, parts, link_chars, links = -1, [], [], 0, 0
     for node in body.descendants:
-        kind = type(node)
-        if kind is Text:
+        if isinstance(node, Text):
             data = node.data
+            if data.isspace():
+                run.parts.append(" ")
+                continue
             place = where[node.parent]
-            if place[0] != current:
-                if nodes:
-                    out.close(current, nodes, parts, link_chars, links)
-                if data.isspace():
-                    current, nodes = -1, []
-                    continue
-                current, nodes, parts, link_chars, links = place[0], [], [], 0, 0
-            nodes.append(node)
-            parts.append(data)
+            if place[0] != run.container:
+                run = _next(out, run, place[0])
+            run.nodes.append(node)
+            run.parts.append(data)
             if place[1]:
-                link_chars += len(data)
-        elif kind is Element:
-            tag = node.tag
-            place = where[node.parent]
+                run.link_chars += len(data)
+        elif isinstance(node, Element):
+            tag, place = node.tag, where[node.parent]
             if tag in INLINE:
                 if tag == "a":
-                    links += 1
+                    run.links += 1
                     place = (place[0], True)
                 where[node] = place
             elif tag == "br":
-                parts.append("\n")
+                run.parts.append(" ")
             else:
-                if nodes:
-                    out.close(current, nodes, parts, link_chars, links)
-                    nodes = []
-                current = -1
+                run = _next(out, run, -1)
                 where[node] = (out.open(node, tag, place[0]), place[1])
-    if nodes:
-        out.close(current, nodes, parts, link_chars, links)
+    _next(out, run, -1)
     _pass_up(out.parent, out.last)
     return out
 
 
+def _next(out: Outline, run: _Run, container: int) -> _Run:
+    """Close the run and begin another, or go on with it while it is empty."""
+    if run.nodes:
+        out.close(run.container, run.nodes, run.parts, run.link_chars, run.links)
+        run = _Run()
+    run.container = container
+    return run
+
+
 def _pass_up(parent: list[int], last: list[int]) -> None:
     for i in range(len(parent) - 1, 0, -1):
-        if last[i] > last[parent[i]]:
-            last[parent[i]] = last[i]
+        last[parent[i]] = max(last[parent[i]], last[i])

@@ -12,7 +12,7 @@ LONGEST_LABEL = 40  # the longest of the standard's labels has 19 characters
 
 
 def parse_page(body: bytes | str, label: str | None) -> Document:
-    """Parse HTML. turbohtml knows the standard's labels and order; what is undeclared and no UTF-8 is read as UTF-8 all the same."""
+    """turbohtml knows the standard's labels and order; what is undeclared and no UTF-8 is read as UTF-8 ."""
     from turbohtml import parse
 
     if isinstance(body, str):
@@ -30,12 +30,14 @@ def parse_page(body: bytes | str, label: str | None) -> Document:
 
 def decode_text(body: bytes, label: str | None) -> str:
     """Decode plain text: BOM, header, UTF-8. The labels are the standard's, so latin1 is windows-1252."""
-    for mark, encoding in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+    for mark, encoding in (
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ):
         if body.startswith(mark):
             return body[len(mark) :].decode(encoding, "replace")
     if label and len(label) <= LONGEST_LABEL:
-        import turbohtml.detect  # registers the standard's decoders under whatwg-*
-
         try:
             return codecs.decode(body, f"whatwg-{label.strip().lower()}", "replace")
         except (LookupError, UnicodeError):

@@ -1,12 +1,11 @@
-"""What is taken away before anything is judged: code, controls, hidden text, landmarks of boilerplate (FR-WF-13, D2-08)."""
+"""What goes before anything is judged: code, controls, hidden text, landmarks of boilerplate (FR-WF-13, D2-08)."""
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.reading.lexicon import lexicon
 from spaniel.reading.words import parts_of
 
 if TYPE_CHECKING:
@@ -15,29 +14,33 @@ if TYPE_CHECKING:
 SOME_WORDS = 30
 MANY = 500
 STREAMED = "S:"  # React sends late parts of a page in hidden elements and moves them into place
+VANISHING = {
+    "display": {"none"},
+    "visibility": {"hidden", "collapse"},
+    "transform": {"scale(0)", "scale(0,0)", "scale(0, 0)"},
+    "color": {"transparent"},
+    "-webkit-text-fill-color": {"transparent"},
+}
+OFF_SCREEN = -900
 CONTROLS = ("aria-controls", "data-target", "data-bs-target", "href")
 
 
 class Selectors(NamedTuple):
     always: str
     landmarks: str
-    strict: str
-    hidden: dict[str, str]
+    hidden: str
     opened: str
     revealed: frozenset[str]
 
 
 @cache
 def selectors() -> Selectors:
-    data = tomllib.loads((files(__package__) / "data" / "selectors.toml").read_text("utf-8"))
-    drop, hidden = data["drop"], {name: ",".join(parts) for name, parts in data["hidden"].items()}
-    opened = hidden.pop("opened")
+    data = lexicon("selectors")
     return Selectors(
-        ",".join(drop["always"]),
-        ",".join(drop["landmarks"]),
-        ",".join(drop["strict"]),
-        hidden,
-        opened,
+        ",".join(data["drop"]["always"]),
+        ",".join(data["drop"]["landmarks"]),
+        ",".join(data["hidden"]["where"]),
+        ",".join(data["hidden"]["opened"]),
         frozenset(data["words"]["revealed"].split()),
     )
 
@@ -48,22 +51,29 @@ def clean(body: Element) -> int:
     for button in body.select("h1 button,h2 button,h3 button,h4 button,h5 button,dt button,summary button"):
         button.unwrap()  # a question that opens its answer
     body.remove(rules.always)
-    body.remove("button")
     gone = _drop_hidden(body, rules)
     _drop_unless_content(body, body.select(rules.landmarks))
     return gone
 
 
 def _drop_hidden(body: Element, rules: Selectors) -> int:
-    found = {name: body.select(where) for name, where in rules.hidden.items()}
-    found["styled"] = [e for e in found["styled"] if hides(e.attr("style") or "")]
+    """By sort, so that a page which stages all its text in one way is not taken for hidden (D2-08)."""
+    found: dict[str, list[Element]] = {"attribute": [], "aria": [], "noscript": [], "style": []}
+    for element in body.select(rules.hidden):
+        if element.tag == "noscript":
+            found["noscript"].append(element)
+        elif element.attr("hidden") is not None:
+            found["attribute"].append(element)
+        elif element.attr("aria-hidden") == "true":
+            found["aria"].append(element)
+        elif hides(element.attr("style") or ""):
+            found["style"].append(element)
     if not any(found.values()):
         return 0
     opened = _opened(body, rules)
     gone = 0
     for elements in found.values():
-        closed = [e for e in elements if not _is_revealed(e, opened, rules)]
-        gone += _drop_unless_content(body, closed)
+        gone += _drop_unless_content(body, [e for e in elements if not _is_revealed(e, opened, rules)])
     return gone
 
 
@@ -78,24 +88,13 @@ def hides(style: str) -> bool:
 
 
 def _hiding(name: str, value: str) -> bool:
-    match name:
-        case "display":
-            return value == "none"
-        case "visibility":
-            return value in ("hidden", "collapse")
-        case "opacity":
-            return _number(value) == 0
-        case "font-size":
-            return _number(value) is not None and _number(value) == 0
-        case "left" | "top" | "right" | "text-indent" | "margin-left" | "margin-top":
-            return (_number(value) or 0) <= -900
-        case "clip":
-            return value.replace(" ", "").startswith(("rect(0", "rect(1px,1px,1px"))
-        case "transform":
-            return value.replace(" ", "") in ("scale(0)", "scale(0,0)")
-        case "color" | "-webkit-text-fill-color":
-            return value == "transparent"
-    return False
+    if name in VANISHING:
+        return value in VANISHING[name]
+    if name in ("opacity", "font-size"):
+        return _number(value) == 0
+    if name in ("left", "top", "right", "text-indent", "margin-left", "margin-top"):
+        return (_number(value) or 0) <= OFF_SCREEN
+    return name == "clip" and value.replace(" ", "").startswith(("rect(0", "rect(1px,1px,1px"))
 
 
 def _number(value: str) -> float | None:
@@ -122,7 +121,7 @@ def _is_revealed(element: Element, opened: set[str], rules: Selectors) -> bool:
     if element.attr("role") == "tabpanel":
         return True
     names = element.attr("class")
-    return bool(names) and not rules.revealed.isdisjoint(parts_of(names))
+    return names is not None and not rules.revealed.isdisjoint(parts_of(names))
 
 
 def _drop_unless_content(body: Element, elements: list[Element]) -> int:

@@ -11,16 +11,40 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MANY = 5000
-GUTTER = ".linenos,.lineno,.linenodiv,.line-numbers-rows,.gutter,.hljs-ln-numbers,.rouge-gutter,.blob-num,.ln,.lnt,.linenumber,.line-number"
+GUTTER = (
+    ".linenos,.lineno,.linenodiv,.line-numbers-rows,.gutter,.hljs-ln-numbers,.rouge-gutter,.blob-num,.ln,.lnt,.linenumber,"
+    ".line-number"
+)
 LINE = "div,li,p,tr"
-NAMED = re.compile(r"(?:^|[\s;])(?:language|lang|highlight-source|highlight-text|highlight|brush|code|sourcecode|src|syntax)[-:_]\s*([\w+#.-]+)", re.I)
+NAMED = re.compile(
+    r"(?:^|[\s;])(?:language|lang|highlight-source|highlight-text|highlight|brush|code|sourcecode|src|syntax)[-:_]\s*([\w+#.-]+)",
+    re.IGNORECASE,
+)
 BESIDE = re.compile(r"(?:^|\s)(?:hljs|sourceCode|src|highlight|prettyprint|code|CodeMirror|prism)\s+([\w+#-]+)(?:\s|$)")
-NO_LANGUAGE = frozenset({"default", "none", "text", "plain", "plaintext", "nohighlight", "txt", "block", "wrapper", "source", "box", "container", "highlight"})
+NO_LANGUAGE = frozenset(
+    {
+        "default",
+        "none",
+        "text",
+        "plain",
+        "plaintext",
+        "nohighlight",
+        "txt",
+        "block",
+        "wrapper",
+        "source",
+        "box",
+        "container",
+        "highlight",
+    }
+)
 
 
 def set_code(root: Element) -> None:
     """Give every `pre` one `code` child with its text to the letter and its language as a class."""
-    for table in root.select("table.highlighttable,table.rouge-table,table.hljs-ln,table.lntable,figure.highlight table"):
+    for table in root.select(
+        "table.highlighttable,table.rouge-table,table.hljs-ln,table.lntable,figure.highlight table"
+    ):
         _unwrap_gutter(table)
     for block in root.select("pre")[:MANY]:
         for gutter in block.select(GUTTER):

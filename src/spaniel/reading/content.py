@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from spaniel.reading.blocks import segment
 from spaniel.reading.features import rows
-from spaniel.reading.model import likelihood, scorer, shares, stored
+from spaniel.reading.model import guess_kind, judge_blocks
 from spaniel.reading.page import Facts, page_numbers
 from spaniel.reading.shapes import Shape, shape
-from spaniel.reading.words import bit
+from spaniel.reading.words import bit, tones
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -30,15 +30,13 @@ def keep_content(body: Element, facts: Facts) -> str:
     """Take from the tree what is not content; answer the kind of page."""
     out = segment(body)
     title = frozenset(facts.title.lower().split())
-    tones = stored()["texts"]
-    shapes = [shape(block, out.tag[block.container], title, tones) for block in out.blocks]
+    known = tones()
+    shapes = [shape(block, out.tag[block.container], title, known) for block in out.blocks]
     if sum(s[0] for s in shapes) < FEW_WORDS:
         _prune(out, _plain_rules(out, [s[0] for s in shapes]))
         return "page"
-    page = page_numbers(out, shapes, facts)
-    kinds = shares([scorer(f"kind.{kind}")([page])[0] for kind in KINDS])
-    table = rows(out, shapes, tuple(kinds))
-    odds = [likelihood(score) for score in scorer("block")(table)]
+    kinds = guess_kind(page_numbers(out, shapes, facts))
+    odds = judge_blocks(rows(out, shapes, tuple(kinds)))
     _prune(out, decide(out, shapes, odds, kinds))
     return KINDS[kinds.index(max(kinds))]
 
@@ -90,6 +88,9 @@ def _doubt(out: Outline, words: list[float], odds: list[float]) -> list[float]:
 
 def drop_repeats(out: Outline, keep: list[bool]) -> None:
     """A page may carry its text twice, for scripts or for phones: what stood before is not kept again."""
+    starts = [block.text[:40] for block, kept in zip(out.blocks, keep, strict=True) if kept and len(block.text) >= 60]
+    if len(starts) == len(set(starts)):
+        return
     seen: set[tuple[str, ...]] = set()
     for i, block in enumerate(out.blocks):
         if not keep[i]:
@@ -130,7 +131,9 @@ def _plain_rules(out: Outline, words: list[float]) -> list[bool]:
     dropped: list[bool] = []
     for i, up in enumerate(out.parent):
         tag = out.tag[i]
-        named = tag in ("aside", "header") or (bool(out.mask[i] & boilerplate) and tag not in ("body", "main", "article"))
+        named = tag in ("aside", "header") or (
+            bool(out.mask[i] & boilerplate) and tag not in ("body", "main", "article")
+        )
         if named and tag == "header":
             named = out.elements[i].select_one("h1") is None or out.elements[i].closest("article,main") is None
         holds = total[out.last[i]] - total[out.first[i]] if out.last[i] > out.first[i] else 0

@@ -5,23 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from spaniel.reading.lexicon import lexicon, numbered
+
 if TYPE_CHECKING:
     from turbohtml import Document
 
-MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "jan january januar janvier enero janeiro gennaio", "feb february februar fevrier février febrero fevereiro febbraio",
-            "mar march märz mars marzo março", "apr april avril abril aprile", "may mai mayo maio maggio", "jun june juni juin junio junho giugno",
-            "jul july juli juillet julio julho luglio", "aug august août aout agosto", "sep sept september septembre septiembre setembro settembre",
-            "oct october oktober octobre octubre outubro ottobre", "nov november novembre noviembre novembro",
-            "dec december dezember décembre decembre diciembre dezembro dicembre",
-        ),
-        1,
-    )
-    for name in names.split()
-}  # fmt: skip
+MONTHS = numbered(lexicon("metadata")["months"], 1)
 YEAR = r"((?:19|20)\d\d)"
 YEAR_FIRST = re.compile(YEAR + r"[-/.]?(0[1-9]|1[0-2])[-/.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 DAY_FIRST = re.compile(r"(?<!\d)(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])\." + YEAR)
@@ -29,10 +18,11 @@ MONTH_DAY = re.compile(r"\b([A-Za-zäéûç]{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?
 DAY_MONTH = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th|\.)? (?:de )?([A-Za-zäéûç]{3,10})\.?,? (?:de )?" + YEAR)
 IN_URL = re.compile(r"/" + YEAR + r"/(0?[1-9]|1[0-2])/(0?[1-9]|[12]\d|3[01])(?:/|$|-)")
 DATED = (
-    "[itemprop=datePublished]", "time[pubdate]", "article time[datetime]", "main time[datetime]", "time[datetime]", "time",
-    "[class*=publish]", "[class*=posted]", "[class*=date]:not(body)", "[class*=byline]", "[class*=meta]:not(body)",
+    "[itemprop=datePublished],time[pubdate]", "article time[datetime],main time[datetime]", "time",
+    "[class*=publish],[class*=posted],[class*=date]:not(body),[class*=byline]", "[class*=meta]:not(body)",
 )  # fmt: skip
-EACH, LONGEST = 3, 200  # elements looked at for a selector, characters of each
+EACH, LONGEST = 4, 200  # elements looked at for a selector, characters of each
+TOP = 6000  # characters of the page in which a date is looked for at last
 
 
 def day_of(text: str | None) -> str | None:
@@ -58,8 +48,14 @@ def shown_day(doc: Document, url: str | None) -> str | None:
     """A date that the page shows where dates stand, else one in its address."""
     for where in DATED:
         for element in doc.select(where)[:EACH]:
-            told = element.attr("datetime") or element.attr("content") or " ".join(element.text[: 2 * LONGEST].split())[:LONGEST]
+            told = (
+                element.attr("datetime")
+                or element.attr("content")
+                or " ".join(element.text[: 2 * LONGEST].split())[:LONGEST]
+            )
             if found := day_of(told):
                 return found
     match = IN_URL.search(url or "")
+    if match is None and (main := doc.select_one("main,article")) is not None:
+        return day_of(main.text[:TOP])
     return _day(match[1], int(match[2]), int(match[3])) if match else None

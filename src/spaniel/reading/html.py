@@ -26,7 +26,15 @@ def read_html(body: bytes | str, url: str | None, charset: str | None) -> Docume
     root = _body(tree)
     set_math(tree)
     hidden = clean(root)
-    facts = Facts(url or "", head.title or "", head.open_graph, head.types, head.generator, len(root.select("time")), len(root.select("img")))
+    facts = Facts(
+        url or "",
+        head.title or "",
+        head.open_graph,
+        head.types,
+        head.generator,
+        len(root.select("time")),
+        len(root.select("img")),
+    )
     kind = keep_content(root, facts)
     markdown, harmful = to_markdown(tree, root, url)
     text, invisible, controls = scrub(markdown)

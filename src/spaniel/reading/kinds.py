@@ -14,7 +14,21 @@ MAGIC = (
     b"\xca\xfe\xba\xbe", b"\xd0\xcf\x11\xe0", b"{\\rtf", b"SQLite format 3", b"\x28\xb5\x2f\xfd", b"%!PS",
 )  # fmt: skip
 BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-HTML_STARTS = (b"<!doctype", b"<html", b"<head", b"<body", b"<!--", b"<script", b"<title", b"<meta", b"<p>", b"<div", b"<h1", b"<table", b"<br")
+HTML_STARTS = (
+    b"<!doctype",
+    b"<html",
+    b"<head",
+    b"<body",
+    b"<!--",
+    b"<script",
+    b"<title",
+    b"<meta",
+    b"<p>",
+    b"<div",
+    b"<h1",
+    b"<table",
+    b"<br",
+)
 
 
 class Kind(NamedTuple):
@@ -29,7 +43,9 @@ def kind_of(content_type: str | None, body: bytes) -> Kind:
         return Kind(_sniff(body), charset)
     reader = READERS.get(essence)
     if reader is None or is_binary(body):
-        raise SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type=essence if reader is None else f"{essence} (binary data)")
+        raise SpanielError(
+            Code.UNSUPPORTED_CONTENT_TYPE, content_type=essence if reader is None else f"{essence} (binary data)"
+        )
     return Kind(reader, charset)
 
 

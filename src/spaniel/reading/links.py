@@ -15,7 +15,7 @@ LAZY = ("data-src", "data-original", "data-lazy-src", "data-srcset", "srcset")
 ANCHOR_SIGNS = frozenset({"¶", "#", "§", "🔗", "∞", "⚓", "permalink", "anchor", ""})
 HEADINGS = "h1,h2,h3,h4,h5,h6"
 # What would end a link target early or act in a terminal: controls go, the rest is percent-encoded.
-UNSAFE = {c: None for c in (*range(32), *range(0x7F, 0xA0))} | {ord(c): f"%{ord(c):02X}" for c in ' <>()"\\`'}
+UNSAFE = dict.fromkeys((*range(32), *range(127, 160))) | {ord(c): f"%{ord(c):02X}" for c in ' <>()"\\`'}
 MANY = 2000  # elements of one sort above which niceties that look inside each are left out: time stays linear
 
 

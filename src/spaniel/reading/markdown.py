@@ -1,4 +1,4 @@
-"""The content as Markdown: the tree is put in order first, turbohtml writes it, the text is tidied after (FR-WF-13a)."""
+"""The content as Markdown: the tree is put in order, turbohtml writes it, the text is tidied (FR-WF-13a)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 RAISED = re.compile(r"[+\-−–]?[\dn]{1,4}")
 # Code spans and escapes are stepped over; the rest is what the writer could not say in Markdown.
-LEFT = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|\\.|</?(?:strong|em|s|del|code|sub|sup|b|i|u|br)/?>|&#(?:160|10|32);|\u00a0")
+LEFT = re.compile(
+    r"(`+)(?!`).*?(?<!`)\1(?!`)|\\.|</?(?:strong|em|s|del|code|sub|sup|b|i|u|br)/?>|&#(?:160|10|32);|\u00a0"
+)
 TWINS = "code+code,strong+strong,b+b,em+em,i+i"
 
 
@@ -47,7 +49,9 @@ def to_markdown(doc: Document, root: Element, url: str | None) -> tuple[str, int
 def _set_terms(root: Element) -> None:
     """A term of a definition list and a summary stand out from what follows them."""
     for term in root.select("dt,summary")[: 4 * MANY]:
-        if term.select_one("h1,h2,h3,h4,h5,h6,p,div,pre,ul,ol,strong,b,table") is None and next(term.stripped_strings, None):
+        if term.select_one("h1,h2,h3,h4,h5,h6,p,div,pre,ul,ol,strong,b,table") is None and next(
+            term.stripped_strings, None
+        ):
             term.wrap_children(Element("strong"))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.reading.dates import day_of, shown_day
 from spaniel.reading.document import Metadata
 from spaniel.reading.hygiene import one_line
+from spaniel.reading.lexicon import lexicon
 from spaniel.reading.links import scheme_of
 
 if TYPE_CHECKING:
@@ -16,15 +17,10 @@ if TYPE_CHECKING:
 
     from turbohtml import Document
 
-PUBLISHED = (
-    "article:published_time", "og:published_time", "datepublished", "date.published", "pubdate", "publishdate", "publish_date", "publish-date",
-    "published", "parsely-pub-date", "sailthru.date", "dc.date.issued", "dcterms.created", "dc.date.created", "dc.date", "dcterms.date",
-    "citation_publication_date", "article.published", "cxenseparse:recs:publishtime", "timestamp", "date",
-)  # fmt: skip
-MODIFIED = ("article:modified_time", "og:updated_time", "datemodified", "last-modified", "dcterms.modified", "dc.date.modified", "revised", "lastmod")
-AUTHOR = ("author", "article:author", "byl", "parsely-author", "dc.creator", "dcterms.creator", "sailthru.author", "citation_author", "twitter:creator:name", "article:author_name", "creator")
-DESCRIPTION = ("description", "og:description", "twitter:description", "dc.description", "dcterms.description")
-BY = re.compile(r"^(?:(?:written|posted|post|article|words|story|published|reviewed)\s+)?by\b:?\s*", re.I)
+PUBLISHED, MODIFIED, AUTHOR, DESCRIPTION = (
+    tuple(lexicon("metadata")[name].split()) for name in ("published", "modified", "author", "description")
+)
+BY = re.compile(r"^(?:(?:written|posted|post|article|words|story|published|reviewed)\s+)?by\b:?\s*", re.IGNORECASE)
 MOST = 400  # objects of linked data that are looked at
 
 
@@ -92,10 +88,14 @@ def _linked_data(doc: Document) -> Iterator[dict[str, object]]:
             waiting[:0] = thing[:MOST]
         elif isinstance(thing, dict):
             yield thing
-            waiting += [thing[k] for k in ("@graph", "mainEntity", "mainEntityOfPage") if isinstance(thing.get(k), (list, dict))]
+            waiting += [
+                thing[k] for k in ("@graph", "mainEntity", "mainEntityOfPage") if isinstance(thing.get(k), (list, dict))
+            ]
 
 
-def _metadata(title: str | None, doc: Document, meta: dict[str, str], objects: list[dict[str, object]], url: str | None) -> Metadata:
+def _metadata(
+    title: str | None, doc: Document, meta: dict[str, str], objects: list[dict[str, object]], url: str | None
+) -> Metadata:
     base = doc.base_url(url or "")
     link = doc.select_one("link[rel~=canonical i][href]")
     canonical = (link.attr("href") if link is not None else None) or meta.get("og:url")
@@ -125,7 +125,11 @@ def _headline(doc: Document, meta: dict[str, str], objects: list[dict[str, objec
 def _without_site(title: str, site: str | None) -> str:
     for sign in (" | ", " - ", " – ", " — ", " » ", " · ", ": "):
         rest, found, last = title.rpartition(sign)
-        if found and rest and (last.casefold() == (site or "").casefold() or (sign != ": " and len(last) < len(rest) / 2)):
+        if (
+            found
+            and rest
+            and (last.casefold() == (site or "").casefold() or (sign != ": " and len(last) < len(rest) / 2))
+        ):
             return rest
     return title
 
@@ -161,7 +165,16 @@ def _names(value: object) -> list[str]:
 def _author(doc: Document, meta: dict[str, str], objects: list[dict[str, object]]) -> str | None:
     told = [name for thing in objects for name in _names(thing.get("author"))]
     told += [meta[name] for name in AUTHOR if name in meta]
-    for where in ("[itemprop=author] [itemprop=name]", "[itemprop=author]", "[rel=author]", "a.author", ".author-name", ".byline a", ".byline", ".author"):
+    for where in (
+        "[itemprop=author] [itemprop=name]",
+        "[itemprop=author]",
+        "[rel=author]",
+        "a.author",
+        ".author-name",
+        ".byline a",
+        ".byline",
+        ".author",
+    ):
         if told:
             break
         found = doc.select_one(where)
@@ -186,7 +199,12 @@ def _publisher(objects: list[dict[str, object]]) -> str | None:
 
 
 def _published(doc: Document, meta: dict[str, str], objects: list[dict[str, object]], url: str | None) -> str | None:
-    told = (_first(objects, "datePublished"), _named(meta, PUBLISHED), _first(objects, "dateCreated"), _first(objects, "uploadDate"))
+    told = (
+        _first(objects, "datePublished"),
+        _named(meta, PUBLISHED),
+        _first(objects, "dateCreated"),
+        _first(objects, "uploadDate"),
+    )
     return next((day for value in told if (day := day_of(value))), None) or shown_day(doc, url)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from spaniel.reading.words import text_weight
 
@@ -12,26 +12,23 @@ if TYPE_CHECKING:
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 ENDS = frozenset('.。!?”"’)')
 LEADS_ON = frozenset("…»>→|")
-DIGITS = frozenset("0123456789")
 BEGINNING = 90  # characters; of a long text the beginning tells as much as the whole
 
 
-class Shape(NamedTuple):
-    words: int
-    chars: int
-    linked: float  # share of the characters inside links
-    links: int
-    stops: int
-    commas: int
-    ends: int  # 3 like a sentence, 2 with a colon, 1 leading on, 0 like a label
-    level: int  # of a heading
-    good: int  # 1 for what reads like a paragraph
-    digits: float
-    caps: float
-    lower: int
-    signs: int
-    tone: float  # mean learnt weight of its words
-    title: float  # share of its words that the page's title has
+Shape = tuple[float, ...]  # in the order of SHAPE; a plain tuple, for there are hundreds on a page
+SHAPE = (
+    "words", "chars",
+    "linked",  # share of the characters inside links
+    "links",
+    "ends",  # 3 like a sentence, 2 with a colon, 1 leading on, 0 like a label
+    "level",  # of a heading
+    "good",  # 1 for what reads like a paragraph
+    "caps", "signs",
+    "tone",  # mean learnt weight of its words
+    "title",  # share of its words that the page's title has
+)  # fmt: skip
+WORDS, LINKED, LEVEL, GOOD, TONE = 0, 2, 5, 6, 9
+EDGE: Shape = (0, 0, 0.0, 0, 0, 0, 0, 0.0, 0, 0.0, 0.0)
 
 
 def shape(block: Block, tag: str, title: frozenset[str], tones: dict[str, float]) -> Shape:
@@ -44,16 +41,12 @@ def shape(block: Block, tag: str, title: frozenset[str], tones: dict[str, float]
     head = text[:BEGINNING]
     words = head.split(" ")
     low = head.lower().split(" ")
-    return Shape(
+    return (
         count, chars, linked, block.links,
-        text.count(". ") + text.count("? ") + text.count("! ") + text.count("。"),
-        text.count(",") + text.count("、"),
         3 if last in ENDS else 2 if last == ":" else 1 if last in LEADS_ON else 0,
         level,
         1 if linked < 0.4 and (count >= 15 or chars > 120) and not level else 0,
-        len([c for c in text[:40] if c in DIGITS]) / 40,
-        len([w for w in words if w[:1].isupper()]) / len(words),
-        1 if text[0].islower() else 0,
+        sum(map(str.istitle, words)) / len(words),
         head.count("|") + head.count("·") + head.count("/") + head.count("»") + head.count("@"),
         text_weight(low, tones),
         len(title.intersection(low)) / len(low) if count < 40 else 0.0,

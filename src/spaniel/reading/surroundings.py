@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from spaniel.reading.lexicon import lexicon, numbered
+from spaniel.reading.shapes import GOOD, LEVEL
 
 if TYPE_CHECKING:
     from spaniel.reading.blocks import Block, Outline
     from spaniel.reading.shapes import Shape
 
 FAR = 50
-TAGS = {
-    tag: place
-    for place, tags in enumerate(
-        "option button nav footer|time label small summary|a span|td th|li|div section article main body|dt dd|"
-        "figcaption caption|h6 h5|h4|h3|h2|h1|center table|blockquote|p|pre".split("|")
-    )
-    for tag in tags.split()
-}
-LANDMARKS = {
-    tag: 1 << place
-    for place, tag in enumerate(
-        "article main aside header footer nav form table ul ol li dl blockquote figure section details pre tr td h1 p "
-        "fieldset noscript center h2 h3 h4".split()
-    )
-}
+TAGS = numbered(lexicon("tags")["rank"])
+LANDMARKS = {tag: 1 << place for place, tag in enumerate(lexicon("tags")["landmarks"].split())}
 
 
 class Sums:
@@ -35,34 +25,28 @@ class Sums:
     def __init__(self, shapes: list[Shape]) -> None:
         self.words = [0, *accumulate(s[0] for s in shapes)]
         self.linked = [0.0, *accumulate(s[0] * s[2] for s in shapes)]
-        self.good = [0, *accumulate(s[0] * s[8] for s in shapes)]
+        self.good = [0, *accumulate(s[0] * s[GOOD] for s in shapes)]  # words in paragraphs
 
 
-class Container(NamedTuple):
-    words: int
-    linked: float
-    blocks: int
-    good: float  # share of its words in paragraphs
-    goodshare: float  # its share of the page's paragraphs
-    twins: int  # siblings that look like it
-    tag: int
+CONTAINER = (
+    "words", "linked", "blocks",
+    "good",  # share of its words in paragraphs
+    "goodshare",  # its share of the page's paragraphs
+    "twins",  # siblings that look like it
+    "tag",
+)  # fmt: skip
 
 
-def container(i: int, out: Outline, sums: Sums) -> Container:
+def container(i: int, out: Outline, sums: Sums) -> tuple[float, ...]:
+    """A container in numbers, in the order of CONTAINER."""
     a, b = out.first[i], out.last[i]
+    twins, tag = out.twins[out.kin[i]], TAGS.get(out.tag[i], 5)
     if b <= a:
-        return Container(0, 0.0, 0, 0.0, 0.0, out.twins[out.kin[i]], TAGS.get(out.tag[i], 5))
+        return 0, 0.0, 0, 0.0, 0.0, twins, tag
     words = sums.words[b] - sums.words[a]
     good = sums.good[b] - sums.good[a]
-    return Container(
-        words,
-        (sums.linked[b] - sums.linked[a]) / words,
-        b - a,
-        good / words,
-        good / (sums.good[-1] or 1),
-        out.twins[out.kin[i]],
-        TAGS.get(out.tag[i], 5),
-    )
+    linked = (sums.linked[b] - sums.linked[a]) / words
+    return words, linked, b - a, good / words, good / (sums.good[-1] or 1), twins, tag
 
 
 class Heritage:
@@ -72,7 +56,12 @@ class Heritage:
 
     def __init__(self, out: Outline, sums: Sums) -> None:
         whole = sums.words[-1] or 1
-        self.every, self.near, self.marks, self.depth = [0], [0], [0], [0]  # bits of all ancestors, of near ones, landmarks
+        self.every, self.near, self.marks, self.depth = (
+            [0],
+            [0],
+            [0],
+            [0],
+        )  # bits of all ancestors, of near ones, landmarks
         self.low, self.high, self.total = [0.0], [0.0], [0.0]  # least, greatest, fading sum of learnt weights
         self.articles: list[tuple[int, int, float]] = [(0, 0, 0.0)]  # articles around, twins and share of the innermost
         parent, mask = out.parent, out.mask
@@ -83,8 +72,8 @@ class Heritage:
             self.marks.append(self.marks[up] | LANDMARKS.get(out.tag[i], 0))
             self.depth.append(self.depth[up] + 1)
             low, high = self.low[up], self.high[up]
-            self.low.append(weight if weight < low else low)
-            self.high.append(weight if weight > high else high)
+            self.low.append(min(low, weight))
+            self.high.append(max(high, weight))
             self.total.append(0.75 * self.total[up] + weight)
             inner = self.articles[up]
             if out.tag[i] == "article" and out.last[i] > out.first[i]:
@@ -95,7 +84,7 @@ class Heritage:
 
 def trunk_of(out: Outline, sums: Sums) -> list[int]:
     """The way down from the body as long as one child holds most of the words in paragraphs."""
-    best: dict[int, tuple[int, int]] = {}
+    best: dict[int, tuple[float, int]] = {}
     good = sums.good
     for i in range(1, len(out.tag)):
         a, b = out.first[i], out.last[i]
@@ -125,11 +114,11 @@ def distances(shapes: list[Shape]) -> tuple[list[int], list[int]]:
     far = FAR
     for s in shapes:
         before.append(far)
-        far = 0 if s[8] else min(FAR, far + 1)
+        far = 0 if s[GOOD] else min(FAR, far + 1)
     far = FAR
     for i in range(len(shapes) - 1, -1, -1):
         after[i] = far
-        far = 0 if shapes[i][8] else min(FAR, far + 1)
+        far = 0 if shapes[i][GOOD] else min(FAR, far + 1)
     return before, after
 
 
@@ -137,7 +126,7 @@ def sections(shapes: list[Shape]) -> list[tuple[int, int, int]]:
     """For each block: the heading it stands under (or -1) and the bounds of that section."""
     result: list[tuple[int, int, int]] = []
     begin, head = 0, -1
-    for stop in [*(i for i, s in enumerate(shapes) if s[7]), len(shapes)]:
+    for stop in [*(i for i, s in enumerate(shapes) if s[LEVEL]), len(shapes)]:
         result += [(head, begin, stop)] * (stop - begin)
         begin = head = stop
     return result

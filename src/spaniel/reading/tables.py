@@ -28,7 +28,13 @@ def is_layout(table: Element) -> bool:
     widths = [len(_cells(row)) for row in rows]
     if any(cell.tag == "th" for row in rows for cell in _cells(row)):
         return False
-    return not widths or max(widths) <= 1 or len(rows) == 1 or table.select_one("table") is not None or (len(rows) < 4 and table.select_one(BLOCKS) is not None)
+    return (
+        not widths
+        or max(widths) <= 1
+        or len(rows) == 1
+        or table.select_one("table") is not None
+        or (len(rows) < 4 and table.select_one(BLOCKS) is not None)
+    )
 
 
 def _rows(table: Element) -> list[Element]:

@@ -29,9 +29,9 @@ def tidy_markdown(markdown: str, mend: Callable[[str, str], str]) -> str:
             kept.append(line)
             continue
         fence = mark[1] if mark else ""
-        line = line.rstrip() if fence else mend(line, following).rstrip()
-        if line or kept[-2:] != ["", ""]:
-            kept.append(line)
+        whole = line.rstrip() if fence else mend(line, following).rstrip()
+        if whole or kept[-2:] != ["", ""]:
+            kept.append(whole)
     text = "\n".join(kept).strip("\n")
     return text + "\n" if text else ""
 

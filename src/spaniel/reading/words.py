@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache, lru_cache
-from importlib.resources import files
 
-from spaniel.reading.model import stored
+from spaniel.reading import learnt
+from spaniel.reading.lexicon import lexicon
 
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 SHORTEST_AFFIX = 5  # below that `ad` would be found in `thread` and `nav` in `naval`
 
 
 @cache
-def _groups() -> dict[str, str]:
-    groups: dict[str, str] = tomllib.loads((files(__package__) / "data" / "words.toml").read_text("utf-8"))["groups"]
-    return groups
-
-
-@cache
 def table() -> dict[str, int]:
     """Every word with the bits of its groups."""
     bits: dict[str, int] = {}
-    for place, words in enumerate(_groups().values()):
+    for place, words in enumerate(lexicon("words")["groups"].values()):
         for word in words.split():
             bits[word] = bits.get(word, 0) | 1 << place
     return bits
 
 
 def group_names() -> list[str]:
-    return list(_groups())
+    return list(lexicon("words")["groups"])
 
 
 @cache
@@ -41,7 +34,7 @@ def bit(group: str) -> int:
 @lru_cache(maxsize=20_000)
 def judge_names(names: str) -> tuple[int, float]:
     """The groups that any part of these names belongs to, as bits, and the mean learnt weight of the known parts."""
-    bits, weights = table(), stored()["names"]
+    bits, weights = table(), learnt.NAMES
     found, known = 0, []
     for part in parts_of(names):
         found |= bits.get(part, 0) or _affix(part, bits)
@@ -60,6 +53,11 @@ def _affix(part: str, bits: dict[str, int]) -> int:
         if found := bits.get(part[:size], 0) or bits.get(part[-size:], 0):
             return found
     return 0
+
+
+def tones() -> dict[str, float]:
+    """The learnt weights of words in texts."""
+    return learnt.TEXTS
 
 
 def text_weight(low: list[str], table: dict[str, float]) -> float:
