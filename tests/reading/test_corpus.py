@@ -34,6 +34,8 @@ def test_an_article_is_read_without_what_stands_around_it() -> None:
         + "</article><div class='related-articles'><h3>Related</h3><ul><li><a href='/c'>Another story</a></li></ul></div></main>"
         "<div class='comments'><p>First! I do not agree with this at all.</p></div><footer>Copyright Daily</footer>"
     )
-    markdown = extract(f"<title>Bridge debated - Daily</title><body>{body}", url="https://daily.example/2024/bridge-debated").markdown
+    markdown = extract(
+        f"<title>Bridge debated - Daily</title><body>{body}", url="https://daily.example/2024/bridge-debated"
+    ).markdown
     assert all(f"Part {i}." in markdown for i in range(6))
     assert not any(gone in markdown for gone in ("Politics", "Another story", "Copyright", "I do not agree"))

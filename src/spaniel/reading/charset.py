@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def decode_text(body: bytes, label: str | None) -> str:
         if body.startswith(mark):
             return body[len(mark) :].decode(encoding, "replace")
     if label and len(label) <= LONGEST_LABEL:
+        import_module("turbohtml.detect")  # registers the standard's decoders under whatwg-*
         try:
             return codecs.decode(body, f"whatwg-{label.strip().lower()}", "replace")
         except (LookupError, UnicodeError):

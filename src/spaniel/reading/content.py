@@ -87,22 +87,21 @@ def _doubt(out: Outline, words: list[float], odds: list[float]) -> list[float]:
 
 
 def drop_repeats(out: Outline, keep: list[bool]) -> None:
-    """A page may carry its text twice, for scripts or for phones: what stood before is not kept again."""
+    """A page may carry its text twice, for scripts or for phones: what stood elsewhere before is not kept again."""
     starts = [block.text[:40] for block, kept in zip(out.blocks, keep, strict=True) if kept and len(block.text) >= 60]
     if len(starts) == len(set(starts)):
         return
-    seen: set[tuple[str, ...]] = set()
+    seen: dict[tuple[str, ...], int] = {}  # three words -> the parent of the block that had them first
     for i, block in enumerate(out.blocks):
-        if not keep[i]:
+        if not keep[i] or len(block.text) < 60:
             continue
-        if len(block.text) < 60:
-            continue
-        words = block.text.split(" ")
+        words, home = block.text.split(" "), out.parent[block.container]
         marks = [(word, *words[k + 1 : k + 3]) for k, word in enumerate(words) if len(word) > 6]
-        if len(marks) >= 4 and sum(mark in seen for mark in marks) >= 0.8 * len(marks):
+        if len(marks) >= 4 and sum(seen.get(mark, home) != home for mark in marks) >= 0.8 * len(marks):
             keep[i] = False
         else:
-            seen.update(marks)
+            for mark in marks:
+                seen.setdefault(mark, home)
 
 
 def _drop_strays(words: list[float], odds: list[float], keep: list[bool]) -> None:
