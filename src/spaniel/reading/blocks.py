@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from turbohtml import Node
 
 INLINE = frozenset(lexicon("tags")["inline"].split())
+
+
+UNNAMED = (0, 0.0)
 
 
 class Block:
@@ -40,7 +44,7 @@ class Outline:
         self.mask: list[int] = []  # the groups of its own class names and id
         self.weight: list[float] = []  # and their learnt weight
         self.kin: list[tuple[int, str, str]] = []  # parent, tag and class: what makes two containers look alike
-        self.twins: dict[tuple[int, str, str], int] = {}
+        self.twins: Counter[tuple[int, str, str]] = Counter()
         self.first: list[int] = []
         self.last: list[int] = []
         self.blocks: list[Block] = []
@@ -48,23 +52,31 @@ class Outline:
     def open(self, element: Element, tag: str, parent: int) -> int:
         names = element.attr("class") or ""
         ident = element.attr("id")
-        kin = (parent, tag, names)
-        mask, weight = judge_names(f"{names} {ident}" if ident else names) if names or ident else (0, 0.0)
+        mask, weight = judge_names(f"{names} {ident}" if ident else names) if names or ident else UNNAMED
+        place = len(self.tag)
+        self.tag.append(tag)
         self.elements.append(element)
         self.parent.append(parent)
         self.mask.append(mask)
         self.weight.append(weight)
-        self.kin.append(kin)
-        self.twins[kin] = self.twins.get(kin, 0) + 1
+        self.kin.append((parent, tag, names))
         self.first.append(len(self.blocks))
-        self.last.append(0)
-        self.tag.append(tag)
-        return len(self.tag) - 1
+        return place
+
+    def finish(self) -> None:
+        """What can be told only when every container and block is there."""
+        count = len(self.parent)
+        self.last = [0] * count
+        last, parent = self.last, self.parent
+        for place, block in enumerate(self.blocks, 1):
+            last[block.container] = place
+        for i in range(count - 1, 0, -1):
+            last[parent[i]] = max(last[parent[i]], last[i])
+        self.twins = Counter(self.kin)
 
     def close(self, container: int, nodes: list[Text], parts: list[str], link_chars: int, links: int) -> None:
         if text := " ".join("".join(parts).split()):
             self.blocks.append(Block(container, nodes, text, link_chars, links))
-            self.last[container] = len(self.blocks)
 
 
 class _Run:
@@ -108,7 +120,7 @@ def segment(body: Element) -> Outline:
                 run = _next(out, run, -1)
                 where[node] = (out.open(node, tag, place[0]), place[1])
     _next(out, run, -1)
-    _pass_up(out.parent, out.last)
+    out.finish()
     return out
 
 
@@ -119,8 +131,3 @@ def _next(out: Outline, run: _Run, container: int) -> _Run:
         run = _Run()
     run.container = container
     return run
-
-
-def _pass_up(parent: list[int], last: list[int]) -> None:
-    for i in range(len(parent) - 1, 0, -1):
-        last[parent[i]] = max(last[parent[i]], last[i])

@@ -88,10 +88,12 @@ def page_numbers(out: Outline, shapes: list[Shape], facts: Facts) -> tuple[float
 
 def _shares(out: Outline, shapes: list[Shape], words: float) -> list[float]:
     """The share of the words that stands under class names of each of GROUPS."""
+    bits = [bit(group) for group in GROUPS]
+    wanted = sum(bits)
     every: list[int] = []
     for i, up in enumerate(out.parent):
-        every.append(out.mask[i] | every[up] if up > 0 else out.mask[i] if i else 0)
-    bits = [bit(group) for group in GROUPS]
+        own = out.mask[i] & wanted
+        every.append(own | every[up] if up > 0 else own if i else 0)
     under = [0.0] * len(GROUPS)
     for block, s in zip(out.blocks, shapes, strict=True):
         if mask := every[block.container]:

@@ -55,31 +55,28 @@ class Heritage:
     __slots__ = ("articles", "depth", "every", "high", "low", "marks", "near", "total")
 
     def __init__(self, out: Outline, sums: Sums) -> None:
-        whole = sums.words[-1] or 1
-        self.every, self.near, self.marks, self.depth = (
-            [0],
-            [0],
-            [0],
-            [0],
-        )  # bits of all ancestors, of near ones, landmarks
-        self.low, self.high, self.total = [0.0], [0.0], [0.0]  # least, greatest, fading sum of learnt weights
-        self.articles: list[tuple[int, int, float]] = [(0, 0, 0.0)]  # articles around, twins and share of the innermost
+        count, whole = len(out.parent), sums.words[-1] or 1
+        self.every, self.near, self.marks, self.depth = [0] * count, [0] * count, [0] * count, [0] * count
+        self.low, self.high, self.total = [0.0] * count, [0.0] * count, [0.0] * count
+        self.articles = [(0, 0, 0.0)] * count  # articles around, twins and share of the innermost
         parent, mask = out.parent, out.mask
-        for i in range(1, len(parent)):
-            up, own, weight = parent[i], mask[i], out.weight[i]
-            self.every.append(self.every[up] | own)
-            self.near.append(own | mask[up] | mask[parent[up]] if up > 0 else own)
-            self.marks.append(self.marks[up] | LANDMARKS.get(out.tag[i], 0))
-            self.depth.append(self.depth[up] + 1)
+        for i in range(1, count):
+            a, b = out.first[i], out.last[i]
+            if b <= a:
+                continue  # holds no text: nobody asks
+            up, own, weight, tag = parent[i], mask[i], out.weight[i], out.tag[i]
+            self.every[i] = self.every[up] | own
+            self.near[i] = own | mask[up] | mask[parent[up]] if up > 0 else own
+            self.marks[i] = self.marks[up] | LANDMARKS.get(tag, 0)
+            self.depth[i] = self.depth[up] + 1
             low, high = self.low[up], self.high[up]
-            self.low.append(min(low, weight))
-            self.high.append(max(high, weight))
-            self.total.append(0.75 * self.total[up] + weight)
+            self.low[i] = min(low, weight)
+            self.high[i] = max(high, weight)
+            self.total[i] = 0.75 * self.total[up] + weight
             inner = self.articles[up]
-            if out.tag[i] == "article" and out.last[i] > out.first[i]:
-                share = (sums.words[out.last[i]] - sums.words[out.first[i]]) / whole
-                inner = (min(3, inner[0] + 1), out.twins[out.kin[i]], share)
-            self.articles.append(inner)
+            if tag == "article":
+                inner = (min(3, inner[0] + 1), out.twins[out.kin[i]], (sums.words[b] - sums.words[a]) / whole)
+            self.articles[i] = inner
 
 
 def trunk_of(out: Outline, sums: Sums) -> list[int]:
