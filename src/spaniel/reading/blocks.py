@@ -11,6 +11,8 @@ from spaniel.reading.lexicon import lexicon
 from spaniel.reading.words import judge_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from turbohtml import Node
 
 INLINE = frozenset(lexicon("tags")["inline"].split())
@@ -91,34 +93,34 @@ class _Run:
 
 
 def segment(body: Element) -> Outline:
-    """Cut `body` into blocks. No recursion: a page may nest 100,000 deep."""
+    """Cut `body` into blocks. A stack, no recursion: a page may nest 100,000 deep."""
     out, run = Outline(), _Run()
-    where: dict[Node | None, tuple[int, bool]] = {body: (out.open(body, "body", -1), False)}
-    for node in body.descendants:
-        if isinstance(node, Text):
-            data = node.data
-            if data.isspace():
-                run.parts.append(" ")
-                continue
-            place = where[node.parent]
-            if place[0] != run.container:
-                run = _next(out, run, place[0])
-            run.nodes.append(node)
-            run.parts.append(data)
-            if place[1]:
-                run.link_chars += len(data)
-        elif isinstance(node, Element):
-            tag, place = node.tag, where[node.parent]
-            if tag in INLINE:
-                if tag == "a":
-                    run.links += 1
-                    place = (place[0], True)
-                where[node] = place
-            elif tag == "br":
-                run.parts.append(" ")
-            else:
-                run = _next(out, run, -1)
-                where[node] = (out.open(node, tag, place[0]), place[1])
+    stack: list[tuple[Iterator[Node], int, bool]] = [(iter(body), out.open(body, "body", -1), False)]
+    while stack:
+        children, container, linked = stack[-1]
+        for node in children:
+            if isinstance(node, Text):
+                data = node.data
+                if not data.isspace():
+                    if container != run.container:
+                        run = _next(out, run, container)
+                    run.nodes.append(node)
+                    run.link_chars += len(data) if linked else 0
+                run.parts.append(data)
+            elif isinstance(node, Element):
+                tag = node.tag
+                if tag in INLINE:
+                    run.links += tag == "a"
+                    stack.append((iter(node), container, linked or tag == "a"))
+                elif tag == "br":
+                    run.parts.append(" ")
+                    continue
+                else:
+                    run = _next(out, run, -1)
+                    stack.append((iter(node), out.open(node, tag, container), linked))
+                break
+        else:
+            stack.pop()
     _next(out, run, -1)
     out.finish()
     return out

@@ -21,7 +21,9 @@ KINDS = ("article", "documentation", "forum", "service", "product", "collection"
 FEW_WORDS = 120  # a page so small is not judged: all but plain boilerplate is kept
 NOTHING = 0.17  # below it the likeliest block of the page is surely none: a shell whose content scripts would fetch
 LIKE_AN_ARTICLE = 0.5
-STRICT = 0.6
+STRICT = 0.5
+REMARK, INNER = 0.2, 0.3  # what is left of the odds of a comment, and of an article inside an article
+SOME_WORDS = 80  # there must be something else to be the article
 GAP = 20  # words of dropped text that part two stretches of kept text
 LOW, HIGH = 0.3, 0.6  # the threshold that promises the best F1 is kept between these
 
@@ -77,13 +79,14 @@ def _doubt(out: Outline, words: list[float], odds: list[float]) -> list[float]:
     for i, up in enumerate(out.parent):
         above = under[up] if up >= 0 else (False, 0)
         under.append((above[0] or (i > 0 and bool(out.mask[i] & comment)), above[1] + (out.tag[i] == "article")))
-    likely = sum(w for w, p in zip(words, odds, strict=True) if p > 0.5)
-    said = sum(w for b, w, p in zip(out.blocks, words, odds, strict=True) if p > 0.5 and under[b.container][0])
-    remark = 0.2 if said < 0.6 * likely else 1.0
-    return [
-        p * (remark if under[b.container][0] else 1.0) * (0.5 if under[b.container][1] > 1 else 1.0)
-        for b, p in zip(out.blocks, odds, strict=True)
-    ]
+    likely = [(w, *under[b.container]) for b, w, p in zip(out.blocks, words, odds, strict=True) if p > 0.5]
+    whole = sum(w for w, _, _ in likely)
+    told = sum(w for w, remark, _ in likely if not remark)
+    outer = sum(w for w, _, depth in likely if depth < 2)
+    remark = REMARK if told >= max(SOME_WORDS, 0.15 * whole) else 1.0
+    inner = INNER if outer >= SOME_WORDS else 1.0
+    factors = [(remark if said else 1.0) * (inner if depth > 1 else 1.0) for said, depth in under]
+    return [p * factors[b.container] for b, p in zip(out.blocks, odds, strict=True)]
 
 
 def drop_repeats(out: Outline, keep: list[bool]) -> None:
