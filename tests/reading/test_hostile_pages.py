@@ -219,3 +219,13 @@ def test_a_drawing_with_a_script_is_refused_by_type_and_by_sniffing() -> None:
         with pytest.raises(SpanielError) as caught:
             read(drawing, content_type, None)
         assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
+
+
+@pytest.mark.req("NFR-WF-SEC-03")
+@pytest.mark.parametrize("shield", ["\u200b", "\u00ad", "\ufeff", "&nbsp;", "\x07", "\u202e"])
+@pytest.mark.parametrize("text", ["# heading", "- item", "1. item", "> quote", "```", "===", "    code"])
+def test_an_invisible_character_does_not_shield_marks_from_being_escaped(shield: str, text: str) -> None:
+    """Positive control: without the shield the writer escapes the same text."""
+    assert (
+        extract(f"<p>x</p><p>{shield}{text}</p>").markdown.strip() == extract(f"<p>x</p><p>{text}</p>").markdown.strip()
+    )

@@ -9,7 +9,6 @@ from spaniel.reading.charset import parse_page
 from spaniel.reading.clean import clean
 from spaniel.reading.content import keep_content
 from spaniel.reading.document import Document, Hygiene
-from spaniel.reading.hygiene import scrub
 from spaniel.reading.markdown import to_markdown
 from spaniel.reading.math import set_math
 from spaniel.reading.metadata import read_head
@@ -36,9 +35,9 @@ def read_html(body: bytes | str, url: str | None, charset: str | None) -> Docume
         len(root.select("img")),
     )
     kind = keep_content(root, facts)
-    markdown, harmful = to_markdown(tree, root, url)
-    text, invisible, controls = scrub(markdown)
-    return Document(text, head.title, head.language, kind, head.metadata, Hygiene(hidden, invisible, controls, harmful))
+    written = to_markdown(tree, root, url)
+    hygiene = Hygiene(hidden, written.invisible, written.controls, written.harmful)
+    return Document(written.markdown, head.title, head.language, kind, head.metadata, hygiene)
 
 
 def _body(tree: Tree) -> Element:

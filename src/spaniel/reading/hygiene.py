@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from turbohtml import Element, Text
+
 # Cc but newline and tab; U+FEFF; surrogates cannot come from a decoder.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 # A terminal's command goes whole, not only its first character; the writer may have put a backslash before the bracket.
@@ -23,6 +25,7 @@ PICTURE = re.compile(
 
 
 SUSPECT = re.compile(f"{CONTROL.pattern[:-1]}{INVISIBLE.pattern[1:-1]}\u200c\u200d\ufe0f]")
+FOREIGN = re.compile(SUSPECT.pattern[:-1] + "\u00a0]")
 
 
 def scrub(text: str) -> tuple[str, int, int]:
@@ -38,6 +41,27 @@ def scrub(text: str) -> tuple[str, int, int]:
     joined, plain = _keep_needed(JOINERS, text, _joiner_needed)
     shown, bare = _keep_needed(EMOJI_SELECTOR, joined, _selector_needed)
     return shown, invisible + plain + bare, controls
+
+
+def scrub_tree(root: Element) -> tuple[int, int]:
+    """Scrub every text before it is written: what an invisible character shields from escaping must not come out bare.
+
+    A no-break space is a space, but in code. Answers how many invisible and how many control characters went.
+    """
+    invisible = controls = 0
+    if FOREIGN.search(root.text) is None:
+        return invisible, controls
+    for node in root.descendants:
+        if isinstance(node, Text) and FOREIGN.search(data := node.data):
+            text, unseen, acting = scrub(data)
+            node.data = text if _is_code(node) else text.replace("\u00a0", " ")
+            invisible, controls = invisible + unseen, controls + acting
+    return invisible, controls
+
+
+def _is_code(node: Text) -> bool:
+    up = node.parent
+    return isinstance(up, Element) and up.tag == "code" and isinstance(up.parent, Element) and up.parent.tag == "pre"
 
 
 def _keep_needed(pattern: re.Pattern[str], text: str, needed: _Needed) -> tuple[str, int]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from turbohtml import Element, Markdown, Text
 
 from spaniel.reading.code import set_code
+from spaniel.reading.hygiene import scrub, scrub_tree
 from spaniel.reading.links import MANY, set_links
 from spaniel.reading.math import put_formulas, take_formulas
 from spaniel.reading.tables import set_tables
@@ -34,16 +35,26 @@ def style() -> Markdown:
     )
 
 
-def to_markdown(doc: Document, root: Element, url: str | None) -> tuple[str, int]:
-    """Markdown of `root`, and how many harmful link targets were taken away."""
+class Written(NamedTuple):
+    """Markdown, and what was taken away so that it is only text."""
+
+    markdown: str
+    harmful: int
+    invisible: int
+    controls: int
+
+
+def to_markdown(doc: Document, root: Element, url: str | None) -> Written:
     set_code(root)
     set_tables(root)
     harmful = set_links(doc, root, url)
     formulas = take_formulas(root)
     _set_terms(root)
     _set_small_things(root)
-    written = root.to_markdown(style())
-    return put_formulas(tidy_markdown(written, _mend), formulas), harmful
+    invisible, controls = scrub_tree(root)
+    written, unseen, acting = scrub(root.to_markdown(style()))
+    markdown = put_formulas(tidy_markdown(written, _mend), formulas)
+    return Written(markdown, harmful, invisible + unseen, controls + acting)
 
 
 def _set_terms(root: Element) -> None:

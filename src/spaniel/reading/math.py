@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
 
+from spaniel.reading.hygiene import scrub
+
 if TYPE_CHECKING:
     from turbohtml import Document
 
@@ -69,5 +71,5 @@ def put_formulas(markdown: str, written: list[str]) -> str:
 
 def _written(element: Element) -> str:
     """TeX between dollars: no tag, link or code span may arise from it."""
-    tex = TAG.sub("< ", element.text).replace("](", "] (").replace("`", "'").replace("$", "\\$")
+    tex = TAG.sub("< ", scrub(element.text)[0]).replace("](", "] (").replace("`", "'").replace("$", "\\$")
     return f"$${tex}$$" if element.attr("class") == "display" else f"${tex}$"
