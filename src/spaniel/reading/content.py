@@ -21,6 +21,8 @@ KINDS = ("article", "documentation", "forum", "service", "product", "collection"
 FEW_WORDS = 120  # a page so small is not judged: all but plain boilerplate is kept
 NOTHING = 0.17  # below it the likeliest block of the page is surely none: a shell whose content scripts would fetch
 LIKE_AN_ARTICLE = 0.5
+LIKE_DOCUMENTATION = 0.5
+MOST, HARDLY = 0.9, 0.12
 STRICT = 0.5
 REMARK, INNER = 0.2, 0.3  # what is left of the odds of a comment, and of an article inside an article
 SOME_WORDS = 80  # there must be something else to be the article
@@ -57,6 +59,8 @@ def decide(out: Outline, shapes: list[Shape], odds: list[float], kinds: list[flo
     drop_repeats(out, keep)
     if article:
         _drop_strays(words, odds, keep)
+    elif kinds[1] > LIKE_DOCUMENTATION:
+        _fill(out, words, odds, keep)
     return keep
 
 
@@ -125,6 +129,16 @@ def _drop_strays(words: list[float], odds: list[float], keep: list[bool]) -> Non
         if size < 0.2 * max(sizes) and sure < 0.85:
             for i in stretch:
                 keep[i] = False
+
+
+def _fill(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
+    """Documentation stands whole in one element: a cell or an item there is content though it looks like nothing."""
+    kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
+    spans = [(a, b) for a, b in zip(out.first, out.last, strict=True) if b > a and kept[b] - kept[a] >= MOST * kept[-1]]
+    if spans:
+        first, last = spans[-1]  # the deepest: containers come in document order
+        for i in range(first, last):
+            keep[i] = keep[i] or odds[i] >= HARDLY
 
 
 def _plain_rules(out: Outline, words: list[float]) -> list[bool]:
