@@ -22,7 +22,7 @@ DATED = (
     "[class*=publish],[class*=posted],[class*=date]:not(body),[class*=byline]", "[class*=meta]:not(body)",
 )  # fmt: skip
 EACH, LONGEST = 4, 200  # elements looked at for a selector, characters of each
-TOP = 6000  # characters of the page in which a date is looked for at last
+TOP = 20_000  # characters of the page in which a date is looked for at last
 
 
 def day_of(text: str | None) -> str | None:
@@ -56,6 +56,7 @@ def shown_day(doc: Document, url: str | None) -> str | None:
             if found := day_of(told):
                 return found
     match = IN_URL.search(url or "")
-    if match is None and (main := doc.select_one("main,article")) is not None:
-        return day_of(main.text[:TOP])
-    return _day(match[1], int(match[2]), int(match[3])) if match else None
+    if match is None:
+        places = (doc.select_one(where) for where in ("main", "article", "body"))
+        return next((day for place in places if place is not None and (day := day_of(place.text[:TOP]))), None)
+    return _day(match[1], int(match[2]), int(match[3]))
