@@ -10,7 +10,7 @@ from math import exp
 
 from spaniel.reading import learnt
 
-CLEAR = 2.5  # a sum so far from zero is not changed by the trees that follow
+CLEAR = 2.0  # a sum so far from zero is not changed by the trees that follow
 
 
 def judge_blocks(rows: list[tuple[float, ...]]) -> list[float]:
