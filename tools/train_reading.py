@@ -37,6 +37,7 @@ from spaniel.reading import content, extract, features, model, shapes, surroundi
 from spaniel.reading import page as paging
 
 LEARNT = Path(__file__).resolve().parent.parent / "src/spaniel/reading/learnt.py"
+SILENT = 0.25  # a word of so little weight tells nothing
 CHUNK = 24  # trees in one function: longer ones need longer instructions and run slower
 BLOCK = {
     "objective": "binary", "num_leaves": 24, "learning_rate": 0.1, "min_data_in_leaf": 40, "feature_fraction": 0.2, "extra_trees": True,
@@ -85,14 +86,15 @@ def learn_words(samples: list[Sample]) -> dict[str, dict[str, float]]:
                 votes[sort][word][1] += 1 - part / all_
                 sites[sort][word].add(s.site)
     least = {"names": 6, "texts": 8}
-    return {
-        sort: {
+    learnt: dict[str, dict[str, float]] = {}
+    for sort, table in votes.items():
+        odds = {
             w: round(math.log((a + 2) / (b + 2)), 2)
             for w, (a, b) in sorted(table.items())
             if len(sites[sort][w]) >= least[sort]
         }
-        for sort, table in votes.items()
-    }
+        learnt[sort] = {word: weight for word, weight in odds.items() if abs(weight) > SILENT}
+    return learnt
 
 
 def install(made: dict) -> None:
