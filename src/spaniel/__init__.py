@@ -9,13 +9,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spaniel.chunking import chunk
     from spaniel.errors import SpanielError
+    from spaniel.reading import extract
     from spaniel.url import canonicalize
 
 __version__ = "0.1.0"
 
-__all__ = ["SpanielError", "canonicalize", "chunk"]
+__all__ = ["SpanielError", "canonicalize", "chunk", "extract"]
 
-_HOME = {"SpanielError": "spaniel.errors", "canonicalize": "spaniel.url", "chunk": "spaniel.chunking"}
+_HOME = {
+    "SpanielError": "spaniel.errors",
+    "canonicalize": "spaniel.url",
+    "chunk": "spaniel.chunking",
+    "extract": "spaniel.reading",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,176 @@
+"""Which blocks are the page's content, and the tree without the rest (FR-WF-13 step 4, FG-16)."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from spaniel.reading.blocks import segment
+from spaniel.reading.features import rows
+from spaniel.reading.model import guess_kind, judge_blocks
+from spaniel.reading.page import Facts, page_numbers
+from spaniel.reading.shapes import Shape, shape
+from spaniel.reading.words import bit, tones
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+    from spaniel.reading.blocks import Outline
+
+KINDS = ("article", "documentation", "forum", "service", "product", "collection", "listing")
+FEW_WORDS = 120  # a page so small is not judged: all but plain boilerplate is kept
+NOTHING = 0.17  # below it the likeliest block of the page is surely none: a shell whose content scripts would fetch
+LIKE_AN_ARTICLE = 0.5
+LIKE_DOCUMENTATION = 0.5
+MOST, HARDLY = 0.9, 0.12
+STRICT = 0.5
+REMARK, INNER = 0.2, 0.3  # what is left of the odds of a comment, and of an article inside an article
+SOME_WORDS = 80  # there must be something else to be the article
+GAP = 20  # words of dropped text that part two stretches of kept text
+LOW, HIGH = 0.3, 0.6  # the threshold that promises the best F1 is kept between these
+
+
+def keep_content(body: Element, facts: Facts) -> str:
+    """Take from the tree what is not content; answer the kind of page."""
+    out = segment(body)
+    title = frozenset(facts.title.lower().split())
+    known = tones()
+    shapes = [shape(block, out.tag[block.container], title, known) for block in out.blocks]
+    if sum(s[0] for s in shapes) < FEW_WORDS:
+        _prune(out, _plain_rules(out, [s[0] for s in shapes]))
+        return "page"
+    kinds = guess_kind(page_numbers(out, shapes, facts))
+    odds = judge_blocks(rows(out, shapes, tuple(kinds)))
+    _prune(out, decide(out, shapes, odds, kinds))
+    return KINDS[kinds.index(max(kinds))]
+
+
+def decide(out: Outline, shapes: list[Shape], odds: list[float], kinds: list[float]) -> list[bool]:
+    """Keep what is likelier than the threshold with the best expected F1; on articles be stricter."""
+    words = [s[0] for s in shapes]
+    best = max(odds)
+    if best < LOW:
+        return [p >= best / 3 and best > NOTHING for p in odds]
+    article = kinds[0] > LIKE_AN_ARTICLE
+    if article:
+        odds = _doubt(out, words, odds)
+    least = threshold(odds, words, STRICT if article else 1.0)
+    keep = [p >= least for p in odds]
+    drop_repeats(out, keep)
+    if article:
+        _drop_strays(words, odds, keep)
+    elif kinds[1] > LIKE_DOCUMENTATION:
+        _fill(out, words, odds, keep)
+    return keep
+
+
+def threshold(odds: list[float], words: list[float], recall: float) -> float:
+    """Where expected F is highest if all blocks at least so likely are kept; `recall` below one favours precision."""
+    expected = recall * sum(p * w for p, w in zip(odds, words, strict=True))
+    right = kept = best = 0.0
+    least = HIGH
+    for p, w in sorted(zip(odds, words, strict=True), reverse=True):
+        right, kept = right + p * w, kept + w
+        if (value := right / (kept + expected + 1e-9)) > best:
+            best, least = value, p
+    return min(max(least, LOW), HIGH)
+
+
+def _doubt(out: Outline, words: list[float], odds: list[float]) -> list[float]:
+    """On an article's page comments are not the article, nor is an article inside an article."""
+    comment = bit("comment")
+    under: list[tuple[bool, int]] = []
+    for i, up in enumerate(out.parent):
+        above = under[up] if up >= 0 else (False, 0)
+        under.append((above[0] or (i > 0 and bool(out.mask[i] & comment)), above[1] + (out.tag[i] == "article")))
+    likely = [(w, *under[b.container]) for b, w, p in zip(out.blocks, words, odds, strict=True) if p > 0.5]
+    whole = sum(w for w, _, _ in likely)
+    told = sum(w for w, remark, _ in likely if not remark)
+    outer = sum(w for w, _, depth in likely if depth < 2)
+    remark = REMARK if told >= max(SOME_WORDS, 0.15 * whole) else 1.0
+    inner = INNER if outer >= SOME_WORDS else 1.0
+    factors = [(remark if said else 1.0) * (inner if depth > 1 else 1.0) for said, depth in under]
+    return [p * factors[b.container] for b, p in zip(out.blocks, odds, strict=True)]
+
+
+def drop_repeats(out: Outline, keep: list[bool]) -> None:
+    """A page may carry its text twice, for scripts or for phones: what stood elsewhere before is not kept again."""
+    starts = [block.text[:40] for block, kept in zip(out.blocks, keep, strict=True) if kept and len(block.text) >= 60]
+    if len(starts) == len(set(starts)):
+        return
+    seen: dict[tuple[str, ...], int] = {}  # three words -> the parent of the block that had them first
+    for i, block in enumerate(out.blocks):
+        if not keep[i] or len(block.text) < 60:
+            continue
+        words, home = block.text.split(" "), out.parent[block.container]
+        marks = [(word, *words[k + 1 : k + 3]) for k, word in enumerate(words) if len(word) > 6]
+        if len(marks) >= 4 and sum(seen.get(mark, home) != home for mark in marks) >= 0.8 * len(marks):
+            keep[i] = False
+        else:
+            for mark in marks:
+                seen.setdefault(mark, home)
+
+
+def _drop_strays(words: list[float], odds: list[float], keep: list[bool]) -> None:
+    """An article is one stretch: small, doubtful stretches with other text between them and it are teasers."""
+    stretches: list[list[int]] = []
+    between = GAP + 1.0
+    for i, kept in enumerate(keep):
+        if not kept:
+            between += words[i]
+            continue
+        if between > GAP:
+            stretches.append([])
+        stretches[-1].append(i)
+        between = 0
+    sizes = [sum(words[i] for i in stretch) for stretch in stretches]
+    for stretch, size in zip(stretches, sizes, strict=True):
+        sure = sum(odds[i] * (words[i] + 0.1) for i in stretch) / (size + 0.1 * len(stretch))
+        if size < 0.2 * max(sizes) and sure < 0.85:
+            for i in stretch:
+                keep[i] = False
+
+
+def _fill(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
+    """Documentation stands whole in one element: a cell or an item there is content though it looks like nothing."""
+    kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
+    spans = [(a, b) for a, b in zip(out.first, out.last, strict=True) if b > a and kept[b] - kept[a] >= MOST * kept[-1]]
+    if spans:
+        first, last = spans[-1]  # the deepest: containers come in document order
+        for i in range(first, last):
+            keep[i] = keep[i] or odds[i] >= HARDLY
+
+
+def _plain_rules(out: Outline, words: list[float]) -> list[bool]:
+    """FR-WF-13 steps 1 to 3 as written, for small pages, with the exceptions of D2-08."""
+    boilerplate, total = bit("boilerplate"), [0, *accumulate(words)]
+    dropped: list[bool] = []
+    for i, up in enumerate(out.parent):
+        tag = out.tag[i]
+        named = tag in ("aside", "header") or (
+            bool(out.mask[i] & boilerplate) and tag not in ("body", "main", "article")
+        )
+        if named and tag == "header":
+            named = out.elements[i].select_one("h1") is None or out.elements[i].closest("article,main") is None
+        holds = total[out.last[i]] - total[out.first[i]] if out.last[i] > out.first[i] else 0
+        dropped.append((up >= 0 and dropped[up]) or (named and holds <= total[-1] / 2))
+    return [not dropped[block.container] for block in out.blocks]
+
+
+def _prune(out: Outline, keep: list[bool]) -> None:
+    """Containers without a kept block go whole; a lost run inside a kept container loses its text."""
+    kept = [0]
+    for k in keep:
+        kept.append(kept[-1] + k)
+    gone: list[bool] = []
+    for i, up in enumerate(out.parent):
+        first, last = out.first[i], out.last[i]
+        empty = last > first and kept[last] == kept[first]
+        above = up >= 0 and gone[up]
+        if empty and not above:
+            out.elements[i].decompose() if i else out.elements[i].clear()
+        gone.append(above or empty)
+    for block, k in zip(out.blocks, keep, strict=True):
+        if not k and not gone[block.container]:
+            for node in block.nodes:
+                node.data = ""

@@ -1,0 +1,62 @@
+"""Dates as pages write them, brought to the day: YYYY-MM-DD."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from spaniel.reading.lexicon import lexicon, numbered
+
+if TYPE_CHECKING:
+    from turbohtml import Document
+
+MONTHS = numbered(lexicon("metadata")["months"], 1)
+YEAR = r"((?:19|20)\d\d)"
+YEAR_FIRST = re.compile(YEAR + r"[-/.]?(0[1-9]|1[0-2])[-/.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+DAY_FIRST = re.compile(r"(?<!\d)(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])\." + YEAR)
+MONTH_DAY = re.compile(r"\b([A-Za-zäéûç]{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? " + YEAR)
+DAY_MONTH = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th|\.)? (?:de )?([A-Za-zäéûç]{3,10})\.?,? (?:de )?" + YEAR)
+IN_URL = re.compile(r"/" + YEAR + r"/(0?[1-9]|1[0-2])/(0?[1-9]|[12]\d|3[01])(?:/|$|-)")
+DATED = (
+    "[itemprop=datePublished],time[pubdate]", "article time[datetime],main time[datetime]", "time",
+    "[class*=publish],[class*=posted],[class*=date]:not(body),[class*=byline]", "[class*=meta]:not(body)",
+)  # fmt: skip
+EACH, LONGEST = 4, 200  # elements looked at for a selector, characters of each
+TOP = 20_000  # characters of the page in which a date is looked for at last
+
+
+def day_of(text: str | None) -> str | None:
+    """The first date in a short text."""
+    if not text:
+        return None
+    if found := YEAR_FIRST.search(text):
+        return "-".join(found.groups())
+    if found := DAY_FIRST.search(text):
+        return _day(found[3], int(found[2]), int(found[1]))
+    for pattern, month, day in ((MONTH_DAY, 1, 2), (DAY_MONTH, 2, 1)):
+        for found in pattern.finditer(text):
+            if (number := MONTHS.get(found[month].lower())) and (told := _day(found[3], number, int(found[day]))):
+                return told
+    return None
+
+
+def _day(year: str, month: int, day: int) -> str | None:
+    return f"{year}-{month:02}-{day:02}" if 1 <= day <= 31 else None
+
+
+def shown_day(doc: Document, url: str | None) -> str | None:
+    """A date that the page shows where dates stand, else one in its address."""
+    for where in DATED:
+        for element in doc.select(where)[:EACH]:
+            told = (
+                element.attr("datetime")
+                or element.attr("content")
+                or " ".join(element.text[: 2 * LONGEST].split())[:LONGEST]
+            )
+            if found := day_of(told):
+                return found
+    match = IN_URL.search(url or "")
+    if match is None:
+        places = (doc.select_one(where) for where in ("main", "article", "body"))
+        return next((day for place in places if place is not None and (day := day_of(place.text[:TOP]))), None)
+    return _day(match[1], int(match[2]), int(match[3]))

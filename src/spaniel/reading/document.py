@@ -1,0 +1,44 @@
+"""What was understood: the Document and its parts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What the page says about itself (FG-17)."""
+
+    title: str | None = None  # the headline, where the page names one: `Document.title` is the SRD's `<title>`
+    description: str | None = None
+    author: str | None = None
+    canonical_url: str | None = None
+    published: str | None = None
+    modified: str | None = None
+    site_name: str | None = None
+    image: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hygiene:
+    """How many things were taken out so that the text is only text."""
+
+    hidden_elements: int = 0
+    invisible_characters: int = 0
+    control_characters: int = 0
+    dangerous_links: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Clean Markdown and what is known about it. Foreign text: whoever passes it on says where it came from."""
+
+    markdown: str
+    title: str | None = None
+    language: str | None = None
+    kind: str = "text"
+    metadata: Metadata = field(default_factory=Metadata)
+    hygiene: Hygiene = field(default_factory=Hygiene)
+
+    def as_dict(self) -> dict[str, object]:
+        return asdict(self)

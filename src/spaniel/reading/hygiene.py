@@ -1,0 +1,104 @@
+"""Characters that are not text: invisible ones, bidi controls, terminal controls. They go, and are counted."""
+
+from __future__ import annotations
+
+import re
+
+from turbohtml import Element, Text
+
+# Cc but newline and tab; U+FEFF; surrogates cannot come from a decoder.
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+# A terminal's command goes whole, not only its first character; the writer may have put a backslash before the bracket.
+TERMINAL = re.compile("(?:\x1b\\\\?\\[|\x9b)[0-9;:?]*[@-~]|\x1b\\\\?\\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\\\{0,2})?")
+# Zero-width, bidi, invisible operators, soft hyphen, fillers, tags, variation selectors, music controls.
+INVISIBLE = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+JOINERS = re.compile("[\u200c\u200d]+")
+EMOJI_SELECTOR = re.compile("\ufe0f+")
+# Scripts in which a joiner changes the shape of letters: Hebrew to Thaana, the Indic ones, Tibetan, Mongolian, Khmer.
+SHAPED = re.compile("[\u0590-\u08ff\u0900-\u0fff\u1000-\u109f\u1780-\u18af\ua840-\ua87f\ufb1d-\ufdff\ufe70-\ufeff]")
+PICTURE = re.compile(
+    "[\u00a9\u00ae\u203c-\u3299\ufe0f\U0001f000-\U0001faff#*0-9\u20e3\U0001f3fb-\U0001f3ff\u2640\u2642]"
+)
+
+
+SUSPECT = re.compile(f"{CONTROL.pattern[:-1]}{INVISIBLE.pattern[1:-1]}\u200c\u200d\ufe0f]")
+FOREIGN = re.compile(SUSPECT.pattern[:-1] + "\u00a0]")
+
+
+def scrub(text: str) -> tuple[str, int, int]:
+    """The text without them, how many invisible, how many control characters."""
+    if SUSPECT.search(text) is None:
+        return text, 0, 0
+    text, commands = TERMINAL.subn("", text) if "\x1b" in text or "\x9b" in text else (text, 0)
+    text, controls = CONTROL.subn("", text)
+    controls += commands
+    if text.isascii():
+        return text, 0, controls
+    text, invisible = INVISIBLE.subn("", text)
+    joined, plain = _keep_needed(JOINERS, text, _joiner_needed)
+    shown, bare = _keep_needed(EMOJI_SELECTOR, joined, _selector_needed)
+    return shown, invisible + plain + bare, controls
+
+
+def scrub_tree(root: Element) -> tuple[int, int]:
+    """Scrub every text before it is written: what an invisible character shields from escaping must not come out bare.
+
+    A no-break space is a space, but in code. Answers how many invisible and how many control characters went.
+    """
+    invisible = controls = 0
+    if FOREIGN.search(root.text) is None:
+        return invisible, controls
+    for node in root.descendants:
+        if isinstance(node, Text) and FOREIGN.search(data := node.data):
+            text, unseen, acting = scrub(data)
+            node.data = text if _is_code(node) else text.replace("\u00a0", " ")
+            invisible, controls = invisible + unseen, controls + acting
+    return invisible, controls
+
+
+def _is_code(node: Text) -> bool:
+    up = node.parent
+    return isinstance(up, Element) and up.tag == "code" and isinstance(up.parent, Element) and up.parent.tag == "pre"
+
+
+def _keep_needed(pattern: re.Pattern[str], text: str, needed: _Needed) -> tuple[str, int]:
+    """One of a run stays where it is needed; the rest goes."""
+    gone = 0
+
+    def judge(match: re.Match[str]) -> str:
+        nonlocal gone
+        before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
+        kept = match[0][0] if needed(before, after) else ""
+        gone += len(match[0]) - len(kept)
+        return kept
+
+    return pattern.sub(judge, text), gone
+
+
+def _joiner_needed(before: str, after: str) -> bool:
+    if not before or not after:
+        return False
+    if SHAPED.match(before) and SHAPED.match(after):
+        return True
+    return bool(PICTURE.match(before) and PICTURE.match(after))
+
+
+def _selector_needed(before: str, _after: str) -> bool:
+    return bool(before and PICTURE.match(before))
+
+
+def one_line(text: str | None) -> str | None:
+    """A title or a name: scrubbed, on one line, or nothing."""
+    if not text:
+        return None
+    return scrub(" ".join(text.split()))[0].strip() or None
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Needed = Callable[[str, str], bool]

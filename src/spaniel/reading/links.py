@@ -1,0 +1,103 @@
+"""Links and images: absolute, harmless, where a reader expects them (FR-WF-13a, FR-WF-13d, NFR-WF-SEC-03)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from turbohtml import Element
+
+if TYPE_CHECKING:
+    from turbohtml import Document
+
+SAFE = frozenset({"http", "https", "mailto", "tel", "ftp"})
+HARMFUL = frozenset({"javascript", "vbscript", "data", "file", "blob"})
+LAZY = ("data-src", "data-original", "data-lazy-src", "data-srcset", "srcset")
+ANCHOR_SIGNS = frozenset({"¶", "#", "§", "🔗", "∞", "⚓", "permalink", "anchor", ""})
+HEADINGS = "h1,h2,h3,h4,h5,h6"
+# What would end a link target early or act in a terminal: controls go, the rest is percent-encoded.
+UNSAFE = dict.fromkeys((*range(32), *range(127, 160))) | {ord(c): f"%{ord(c):02X}" for c in ' <>()"\\`'}
+MANY = 2000  # elements of one sort above which niceties that look inside each are left out: time stays linear
+
+
+def set_links(doc: Document, root: Element, url: str | None) -> int:
+    """Make every target absolute or take it away; answer how many harmful ones there were."""
+    _drop_permalinks(root)
+    _wake_images(root)
+    _move_into_headings(root)
+    base = doc.base_url(url or "")
+    if base.startswith(("http://", "https://")):
+        root.resolve_links(base)
+    harmful = sum(_set_target(link, "href", absolute=url is not None) for link in root.select("a[href]"))
+    for image in root.select("img"):
+        if not (image.attr("alt") or "").strip() or not _loads(image, absolute=url is not None):
+            image.decompose()
+    _drop_empty(root)
+    return harmful
+
+
+def scheme_of(target: str) -> str:
+    """The scheme as a browser reads it: blanks and controls inside do not count."""
+    head = "".join(c for c in target[:64] if c > " ")
+    scheme, colon, _ = head.partition(":")
+    return scheme.lower() if colon and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum() else ""
+
+
+def _set_target(element: Element, name: str, *, absolute: bool) -> bool:
+    target = (element.attr(name) or "").strip()
+    scheme = scheme_of(target)
+    if scheme in SAFE or (not scheme and not absolute and target):
+        if element.attr("title") is not None:
+            del element.attrs["title"]
+        if clean := target.translate(UNSAFE):
+            element.attrs[name] = clean
+        return False
+    del element.attrs[name]
+    return scheme in HARMFUL
+
+
+def _loads(image: Element, *, absolute: bool) -> bool:
+    source = (image.attr("src") or "").strip()
+    scheme = scheme_of(source)
+    if scheme not in ("http", "https") and (scheme or absolute or not source):
+        return False
+    image.attrs["src"] = source.translate(UNSAFE)
+    if image.attr("title") is not None:
+        del image.attrs["title"]
+    return True
+
+
+def _drop_permalinks(root: Element) -> None:
+    """The sign beside a heading that links to the heading itself."""
+    for link in root.select("h1 a,h2 a,h3 a,h4 a,h5 a,h6 a,dt a,a.headerlink")[:MANY]:
+        if link.text.strip().lower() in ANCHOR_SIGNS and not link.select_one("img"):
+            link.decompose()
+
+
+def _wake_images(root: Element) -> None:
+    """An image that a script would load: its address waits in another attribute."""
+    for image in root.select("img"):
+        source = (image.attr("src") or "").strip()
+        if source and not source.startswith("data:"):
+            continue
+        for name in LAZY:
+            if waiting := (image.attr(name) or "").strip():
+                image.attrs["src"] = waiting.split(",")[0].split()[0] if "srcset" in name else waiting
+                break
+
+
+def _move_into_headings(root: Element) -> None:
+    """A link around a whole card becomes a link on the card's heading, or on its first line."""
+    for link in root.select("a:has(h1,h2,h3,h4,h5,h6,p,div,li,table,section,article)")[:MANY]:
+        place = link.select_one(HEADINGS) or link.select_one("p") or link.select_one("div:not(:has(div))")
+        href = link.attr("href")
+        if place is None or href is None or not place.text.strip():
+            continue
+        inner = Element("a", {"href": href})
+        place.wrap_children(inner)
+        link.unwrap()
+
+
+def _drop_empty(root: Element) -> None:
+    for element in root.select(f"a,li,{HEADINGS},dt,summary,blockquote,strong,em,b,i")[: 4 * MANY]:
+        if next(element.stripped_strings, None) is None and element.select_one("img,input,x-math") is None:
+            element.decompose()

@@ -1,0 +1,112 @@
+"""The content as Markdown: the tree is put in order, turbohtml writes it, the text is tidied (FR-WF-13a)."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from turbohtml import Element, Markdown, Text
+
+from spaniel.reading.code import set_code
+from spaniel.reading.hygiene import scrub, scrub_tree
+from spaniel.reading.links import MANY, set_links
+from spaniel.reading.math import put_formulas, take_formulas
+from spaniel.reading.tables import set_tables
+from spaniel.reading.whitespace import tidy_markdown
+
+if TYPE_CHECKING:
+    from turbohtml import Document
+
+RAISED = re.compile(r"[+\-−–]?[\dn]{1,4}")
+# Code spans and escapes are stepped over; the rest is what the writer could not say in Markdown.
+LEFT = re.compile(
+    r"(`+)(?!`).*?(?<!`)\1(?!`)|\\.|</?(?:strong|em|s|del|code|sub|sup|b|i|u|br)/?>|&#(?:160|10|32);|\u00a0"
+)
+TWINS = "code+code,strong+strong,b+b,em+em,i+i"
+
+
+@cache
+def style() -> Markdown:
+    return Markdown(
+        tables=Markdown.Tables(header="detect", cell_blocks="text"),
+        document=Markdown.Document(line_break="backslash"),
+        links=Markdown.Links(autolink=False),
+    )
+
+
+class Written(NamedTuple):
+    """Markdown, and what was taken away so that it is only text."""
+
+    markdown: str
+    harmful: int
+    invisible: int
+    controls: int
+
+
+def to_markdown(doc: Document, root: Element, url: str | None) -> Written:
+    set_code(root)
+    set_tables(root)
+    harmful = set_links(doc, root, url)
+    formulas = take_formulas(root)
+    _set_terms(root)
+    _set_small_things(root)
+    invisible, controls = scrub_tree(root)
+    written, unseen, acting = scrub(root.to_markdown(style()))
+    markdown = put_formulas(tidy_markdown(written, _mend), formulas)
+    return Written(markdown, harmful, invisible + unseen, controls + acting)
+
+
+def _set_terms(root: Element) -> None:
+    """A term of a definition list and a summary stand out from what follows them."""
+    for term in root.select("dt,summary")[: 4 * MANY]:
+        if term.select_one("h1,h2,h3,h4,h5,h6,p,div,pre,ul,ol,strong,b,table") is None and next(
+            term.stripped_strings, None
+        ):
+            term.wrap_children(Element("strong"))
+
+
+def _set_small_things(root: Element) -> None:
+    for power in root.select("sup")[:MANY]:
+        text = power.text.strip()
+        if RAISED.fullmatch(text) and power.select_one("a") is None and _follows_a_value(power):
+            power.insert_before(Text("^"))
+    for twin in root.select(TWINS)[:MANY]:
+        before = twin.previous_sibling
+        if isinstance(before, Element) and before.tag == twin.tag:
+            before.extend(list(twin.children))
+            twin.decompose()
+    for reading in root.select("rt")[:MANY]:
+        reading.insert_before(Text("("))
+        reading.insert_after(Text(")"))
+    root.remove("rp")
+
+
+def _follows_a_value(power: Element) -> bool:
+    before = power.previous_sibling
+    text = before.data if isinstance(before, Text) else before.text if isinstance(before, Element) else ""
+    return bool(text) and (text[-1].isalnum() or text[-1] in ")]")
+
+
+def _mend(line: str, following: str) -> str:
+    """What the writer leaves: breaks that break nothing, backslashes inside words, tags where marks would not work."""
+    if line.isascii() and "\\" not in line and "<" not in line and "&#" not in line:
+        return line
+    if line.endswith("\\"):
+        bare = line.rstrip("\\")
+        if (len(line) - len(bare)) % 2 and not (bare.strip("> ") and following.strip("\\> ")):
+            line = line[:-1].rstrip()
+    return LEFT.sub(_mended, line)
+
+
+def _mended(match: re.Match[str]) -> str:
+    found = match[0]
+    if found[0] == "`" or found.startswith("\\"):
+        return "_" if found == "\\_" and _inside_word(match) else found
+    return " " if found[0] in "&\u00a0" else ""
+
+
+def _inside_word(match: re.Match[str]) -> bool:
+    text = match.string
+    before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
+    return before.isalnum() and after.isalnum()

@@ -1,0 +1,75 @@
+"""Mathematics: whatever way a page carries it, one TeX formula comes out (MathML, KaTeX, MathJax, Sphinx)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from turbohtml import Element, Text
+
+from spaniel.reading.hygiene import scrub
+
+if TYPE_CHECKING:
+    from turbohtml import Document
+
+FORMULA = "x-math"
+WRAPPERS = ".katex-display,.katex,.mwe-math-element,mjx-container,.MathJax_Display,.MathJax,.MJXc-display"
+OPEN, CLOSE = "\ue000", "\ue001"  # private use; a page that has them gets at most a formula twice
+MARK = re.compile(f"{OPEN}([0-9]{{1,6}}){CLOSE}")
+TAG = re.compile(r"<(?=[A-Za-z/!?])")
+
+
+def set_math(doc: Document) -> None:
+    """Replace every formula with an element that the Markdown writer prints as TeX. Runs before hidden parts go."""
+    for script in doc.select("script[type^='math/tex']"):
+        previous = script.previous_sibling
+        if isinstance(previous, Element) and "MathJax" in (previous.attr("class") or ""):
+            previous.decompose()
+        _replace(script, script.text, display="display" in (script.attr("type") or ""))
+    for annotation in doc.select("annotation[encoding='application/x-tex']"):
+        formula = annotation.closest("math")
+        if formula is not None:
+            outer = formula.closest(WRAPPERS) or formula
+            display = formula.attr("display") == "block" or outer.closest(".katex-display") is not None
+            _replace(outer.closest(".katex-display") or outer, annotation.text, display=display)
+    for formula in doc.select("math[alttext]"):
+        _replace(formula, formula.attr("alttext") or "", display=formula.attr("display") == "block")
+    for box in doc.select("span.math,div.math"):
+        text = box.text.strip()
+        if text.startswith(("\\(", "\\[", "$")):
+            _replace(box, text, display=box.tag == "div")
+
+
+def _replace(element: Element, tex: str, *, display: bool) -> None:
+    tex = " ".join(tex.split())
+    for opening, closing in (("\\(", "\\)"), ("\\[", "\\]"), ("$$", "$$"), ("$", "$")):
+        if tex.startswith(opening) and tex.endswith(closing) and len(tex) > len(opening):
+            tex = tex[len(opening) : -len(closing)].strip()
+            break
+    if element.parent is None:
+        return
+    if not tex:
+        element.decompose()
+        return
+    element.replace_with(Element(FORMULA, {"class": "display"} if display else {}, [Text(tex)]))
+
+
+def take_formulas(root: Element) -> list[str]:
+    """Put a mark in the place of each formula, so that no writer escapes its TeX; the marks cannot stand in a page."""
+    written = []
+    for element in root.select(FORMULA):
+        written.append(_written(element))
+        element.replace_with(Text(f"{OPEN}{len(written) - 1}{CLOSE}"))
+    return written
+
+
+def put_formulas(markdown: str, written: list[str]) -> str:
+    if not written:
+        return markdown
+    return MARK.sub(lambda mark: written[int(mark[1])] if int(mark[1]) < len(written) else "", markdown)
+
+
+def _written(element: Element) -> str:
+    """TeX between dollars: no tag, link or code span may arise from it."""
+    tex = TAG.sub("< ", scrub(element.text)[0]).replace("](", "] (").replace("`", "'").replace("$", "\\$")
+    return f"$${tex}$$" if element.attr("class") == "display" else f"${tex}$"

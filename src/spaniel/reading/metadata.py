@@ -1,0 +1,221 @@
+"""What a page says about itself: title, language, author, dates (FR-WF-13e, FR-WF-13f, FG-17)."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.reading.dates import day_of, shown_day
+from spaniel.reading.document import Metadata
+from spaniel.reading.hygiene import one_line
+from spaniel.reading.lexicon import lexicon
+from spaniel.reading.links import scheme_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from turbohtml import Document
+
+PUBLISHED, MODIFIED, AUTHOR, DESCRIPTION = (
+    tuple(lexicon("metadata")[name].split()) for name in ("published", "modified", "author", "description")
+)
+BY = re.compile(r"^(?:(?:written|posted|post|article|words|story|published|reviewed)\s+)?by\b:?\s*", re.IGNORECASE)
+MOST = 400  # objects of linked data that are looked at
+
+
+class Head(NamedTuple):
+    """The head, read once."""
+
+    title: str | None
+    language: str | None
+    metadata: Metadata
+    types: list[str]
+    open_graph: str
+    generator: str
+
+
+def read_head(doc: Document, url: str | None) -> Head:
+    meta = _metas(doc)
+    objects = list(_linked_data(doc))
+    title = _title(doc)
+    return Head(
+        title=title,
+        language=_language(doc),
+        metadata=_metadata(title, doc, meta, objects, url),
+        types=[name for thing in objects for name in _names(thing.get("@type"))][:40],
+        open_graph=meta.get("og:type", "").lower(),
+        generator=meta.get("generator", ""),
+    )
+
+
+def _title(doc: Document) -> str | None:
+    """`<title>`, else the first `<h1>` (FR-WF-13e)."""
+    for where in ("head title", "title:not(svg title)", "h1"):
+        found = doc.select_one(where)
+        if found is not None and (text := one_line(found.text)):
+            return text
+    return None
+
+
+def _language(doc: Document) -> str | None:
+    root = doc.root
+    return one_line(root.attr("lang")) if root is not None and root.tag == "html" else None
+
+
+def _metas(doc: Document) -> dict[str, str]:
+    """Every `<meta>` by its lower-case name; the first of a name counts."""
+    found: dict[str, str] = {}
+    for meta in doc.select("meta[content]"):
+        name = meta.attr("property") or meta.attr("name") or meta.attr("itemprop")
+        content = meta.attr("content")
+        if name and content and content.strip():
+            found.setdefault(name.strip().lower(), content)
+    return found
+
+
+def _linked_data(doc: Document) -> Iterator[dict[str, object]]:
+    """The objects of JSON-LD, outermost first, `@graph` opened."""
+    try:
+        waiting: list[object] = list(doc.json_ld())
+    except (ValueError, RecursionError):
+        return
+    for _ in range(MOST):
+        if not waiting:
+            return
+        thing = waiting.pop(0)
+        if isinstance(thing, list):
+            waiting[:0] = thing[:MOST]
+        elif isinstance(thing, dict):
+            yield thing
+            waiting += [
+                thing[k] for k in ("@graph", "mainEntity", "mainEntityOfPage") if isinstance(thing.get(k), (list, dict))
+            ]
+
+
+def _metadata(
+    title: str | None, doc: Document, meta: dict[str, str], objects: list[dict[str, object]], url: str | None
+) -> Metadata:
+    base = doc.base_url(url or "")
+    link = doc.select_one("link[rel~=canonical i][href]")
+    canonical = (link.attr("href") if link is not None else None) or meta.get("og:url")
+    return Metadata(
+        title=_headline(doc, meta, objects, title),
+        description=one_line(_named(meta, DESCRIPTION) or _first(objects, "description")),
+        author=_author(doc, meta, objects),
+        canonical_url=_absolute(canonical, base),
+        published=_published(doc, meta, objects, url),
+        modified=day_of(_first(objects, "dateModified")) or day_of(_named(meta, MODIFIED)),
+        site_name=one_line(meta.get("og:site_name") or _publisher(objects) or meta.get("application-name")),
+        image=_absolute(meta.get("og:image") or meta.get("twitter:image") or _first(objects, "image"), base),
+    )
+
+
+def _headline(doc: Document, meta: dict[str, str], objects: list[dict[str, object]], title: str | None) -> str | None:
+    """The title without the site's name: the heading that the title repeats, else what the head calls it."""
+    whole = (title or "").casefold()
+    for heading in doc.select("h1")[:3]:
+        text = one_line(" ".join(heading.stripped_strings))
+        if text and text.casefold() in whole:
+            return text
+    told = one_line(_first(objects, "headline") or meta.get("og:title") or meta.get("twitter:title") or title)
+    return _without_site(told, one_line(meta.get("og:site_name"))) if told else None
+
+
+def _without_site(title: str, site: str | None) -> str:
+    for sign in (" | ", " - ", " – ", " — ", " » ", " · ", ": "):
+        rest, found, last = title.rpartition(sign)
+        if (
+            found
+            and rest
+            and (last.casefold() == (site or "").casefold() or (sign != ": " and len(last) < len(rest) / 2))
+        ):
+            return rest
+    return title
+
+
+def _named(meta: dict[str, str], names: Iterable[str]) -> str | None:
+    return next((meta[name] for name in names if name in meta), None)
+
+
+def _first(objects: list[dict[str, object]], key: str) -> str | None:
+    """The first plain value of a property; of an image object, its address."""
+    for thing in objects:
+        value = thing.get(key)
+        if isinstance(value, list) and value:
+            value = value[0]
+        if isinstance(value, dict):
+            value = value.get("url") or value.get("name")
+        if isinstance(value, str) and value.strip():
+            return value
+    return None
+
+
+def _names(value: object) -> list[str]:
+    """Names in a value that may be text, an object with a name, or a list of either."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return _names(value["name"]) if isinstance(value.get("name"), str) else []
+    if isinstance(value, list):
+        return [name for part in value[:20] if isinstance(part, (str, dict)) for name in _names(part)]
+    return []
+
+
+def _author(doc: Document, meta: dict[str, str], objects: list[dict[str, object]]) -> str | None:
+    told = [name for thing in objects for name in _names(thing.get("author"))]
+    told += [meta[name] for name in AUTHOR if name in meta]
+    for where in (
+        "[itemprop=author] [itemprop=name]",
+        "[itemprop=author]",
+        "[rel=author]",
+        "a.author",
+        ".author-name",
+        ".byline a",
+        ".byline",
+        ".author",
+    ):
+        if told:
+            break
+        found = doc.select_one(where)
+        told = [found.attr("content") or found.text] if found is not None else []
+    names: dict[str, str] = {}
+    for raw in told[:8]:
+        if name := _person(raw):
+            names.setdefault(name.casefold(), name)
+    return ", ".join(names.values()) or None
+
+
+def _person(raw: str) -> str | None:
+    name = one_line(unescape(raw))
+    if name is None or len(name) > 120 or scheme_of(name):
+        return None
+    name = BY.sub("", name).strip(" :,|")
+    return None if name.lower() in ("", "author", "admin", "by", "authors") else name
+
+
+def _publisher(objects: list[dict[str, object]]) -> str | None:
+    return next((name for thing in objects for name in _names(thing.get("publisher"))), None)
+
+
+def _published(doc: Document, meta: dict[str, str], objects: list[dict[str, object]], url: str | None) -> str | None:
+    told = (
+        _first(objects, "datePublished"),
+        _named(meta, PUBLISHED),
+        _first(objects, "dateCreated"),
+        _first(objects, "uploadDate"),
+    )
+    return next((day for value in told if (day := day_of(value))), None) or shown_day(doc, url)
+
+
+def _absolute(target: str | None, base: str) -> str | None:
+    target = one_line(target)
+    if target is None:
+        return None
+    import ada_url
+
+    try:
+        joined = ada_url.join_url(base, target) if base else ada_url.URL(target).href
+    except ValueError:
+        return None
+    return joined if joined.startswith(("http://", "https://")) else None

@@ -1,0 +1,13 @@
+"""The plain-text reader: decoded, scrubbed, white space in order, nothing else (FR-WF-13c)."""
+
+from __future__ import annotations
+
+from spaniel.reading.charset import decode_text
+from spaniel.reading.document import Document, Hygiene
+from spaniel.reading.hygiene import scrub
+from spaniel.reading.whitespace import tidy_text, unix_lines
+
+
+def read_text(body: bytes, charset: str | None) -> Document:
+    text, invisible, controls = scrub(unix_lines(decode_text(body, charset)))
+    return Document(tidy_text(text), hygiene=Hygiene(invisible_characters=invisible, control_characters=controls))

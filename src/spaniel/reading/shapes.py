@@ -1,0 +1,53 @@
+"""A block's text in numbers: length, links, punctuation, and what its words have meant elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spaniel.reading.words import text_weight
+
+if TYPE_CHECKING:
+    from spaniel.reading.blocks import Block
+
+HEADINGS = {f"h{level}": level for level in range(1, 7)}
+ENDS = frozenset('.。!?”"’)')
+LEADS_ON = frozenset("…»>→|")
+BEGINNING = 90  # characters; of a long text the beginning tells as much as the whole
+
+
+Shape = tuple[float, ...]  # in the order of SHAPE; a plain tuple, for there are hundreds on a page
+SHAPE = (
+    "words", "chars",
+    "linked",  # share of the characters inside links
+    "links",
+    "ends",  # 3 like a sentence, 2 with a colon, 1 leading on, 0 like a label
+    "level",  # of a heading
+    "good",  # 1 for what reads like a paragraph
+    "caps", "signs",
+    "tone",  # mean learnt weight of its words
+    "title",  # share of its words that the page's title has
+)  # fmt: skip
+WORDS, LINKED, LEVEL, GOOD, TONE = 0, 2, 5, 6, 9
+EDGE: Shape = (0, 0, 0.0, 0, 0, 0, 0, 0.0, 0, 0.0, 0.0)
+
+
+def shape(block: Block, tag: str, title: frozenset[str], tones: dict[str, float]) -> Shape:
+    text = block.text
+    chars = len(text)
+    count = text.count(" ") + 1
+    linked = block.link_chars / chars if block.link_chars < chars else 1.0
+    last = text[-1]
+    level = HEADINGS.get(tag, 0)
+    head = text[:BEGINNING]
+    words = head.split(" ")
+    low = head.lower().split(" ")
+    return (
+        count, chars, linked, block.links,
+        3 if last in ENDS else 2 if last == ":" else 1 if last in LEADS_ON else 0,
+        level,
+        1 if linked < 0.4 and (count >= 15 or chars > 120) and not level else 0,
+        sum(map(str.istitle, words)) / len(words),
+        head.count("|") + head.count("·") + head.count("/") + head.count("»") + head.count("@"),
+        text_weight(low, tones),
+        len(title.intersection(low)) / len(low) if count < 40 else 0.0,
+    )  # fmt: skip

@@ -1,0 +1,231 @@
+"""The content table of the threat model: each row a page, and the behaviour that is right."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from turbohtml import parse
+
+from spaniel.errors import Code, SpanielError
+from spaniel.reading import extract, read
+
+URL = "https://example.org/"
+VISIBLE = "<p>The visible text of the page.</p>"
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def cpu(html: str) -> float:
+    """The quicker of two readings: the machine may be busy."""
+    spent = []
+    for _ in range(2):
+        before = time.process_time()
+        extract(html, url=URL)
+        spent.append(time.process_time() - before)
+    return min(spent)
+
+
+@pytest.mark.parametrize("depth", [1_000, 10_000, 100_000])
+@pytest.mark.parametrize(
+    "tag", ["div", "blockquote", "ul", "ul><li", "table><tr><td", "b", "svg", "template", "details", "section hidden"]
+)
+def test_deep_nesting_neither_raises_nor_loses_the_text(tag: str, depth: int) -> None:
+    before = time.process_time()
+    page = extract(f"<p>outside</p>{f'<{tag}>' * depth}inner words", url=URL)
+    assert time.process_time() - before < 2.5
+    assert "outside" in page.markdown
+
+
+BIG = {
+    "brackets": lambda n: "<p>" + "[" * n,
+    "stars": lambda n: "<p>" + "*" * n,
+    "back-ticks": lambda n: "<p>" + "`" * n,
+    "runs of back-ticks": lambda n: "<p>" + "".join("`" * (i % 50) + "a" for i in range(n // 25)),
+    "angles": lambda n: "<p>" + "<" * n,
+    "open anchors": lambda n: "<p>" + "<a " * (n // 3),
+    "ampersands": lambda n: "<p>" + "&" * n,
+    "backslashes": lambda n: "<p>" + "\\" * n,
+    "underscores": lambda n: "<p>" + "a_" * (n // 2),
+    "open comments": lambda n: "<!--" * (n // 4),
+    "attributes": lambda n: "<p " + " ".join(f"a{i}=1" for i in range(n // 10)) + ">x",
+    "classes": lambda n: "<p class='" + "navAd " * (n // 6) + "'>x",
+    "wide cells": lambda n: "<table><tr><th>a<th>b</tr><tr>" + "<td colspan=1000 rowspan=1000>x" * (n // 20) + "</table>",
+    "links": lambda n: "".join(f"<p><a href=/{i}>link {i}</a>" for i in range(n // 10)),
+    "cards": lambda n: "".join(f"<a href=/{i}><div><h3>head</h3><p>text</p></div></a>" for i in range(n // 20)),
+    "paragraphs": lambda n: "<p>Some words, and then some more words.</p>" * (n // 10),
+    "breaks": lambda n: "<p>" + "x<br><br>" * (n // 9),
+    "hidden": lambda n: "<p hidden>no</p><p>yes</p>" * (n // 20),
+    "styles": lambda n: "<p style='opacity:0'>no</p><p>yes</p>" * (n // 20),
+    "definitions": lambda n: "<dl>" + "<dt>term<dd>meaning" * (n // 20),
+    "code": lambda n: "<pre><span class=lineno>1</span>x</pre>" * (n // 20),
+    "joiners": lambda n: "<p>" + "a\u200d" * n,
+    "terminal": lambda n: "<p>" + "\x1b]x" * n,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", BIG.values(), ids=BIG.keys())
+def test_time_grows_no_faster_than_the_page(make: Callable[[int], str]) -> None:
+    """t(2n) / t(n) < 3 over four doublings, taken together: noise of a busy machine shows in one step, growth in all."""
+    sizes = [8_000 << step for step in range(5)]
+    spent = [cpu(make(size)) for size in sizes]
+    assert spent[-1] < max(0.02, spent[0]) * 3**4, spent
+    assert spent[-1] < 2, spent
+
+
+def test_an_entity_bomb_is_not_expanded() -> None:
+    page = '<!DOCTYPE html [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;"><!ENTITY x SYSTEM "file:///etc/passwd">]><p>&b; &x;</p>'
+    markdown = extract(page).markdown
+    assert "aaaa" not in markdown.replace('a "aaaaaaaaaa"', "")
+    assert "root:" not in markdown
+
+
+HIDDEN = [
+    "<div style='display:none'>SECRET</div>", "<div style='DISPLAY : None !important'>SECRET</div>", "<div style='visibility:hidden'>SECRET</div>",
+    "<div style='font-size:0'>SECRET</div>", "<div style='font-size:0px'>SECRET</div>", "<div style='opacity:0.0'>SECRET</div>",
+    "<div style='position:absolute;left:-10000px'>SECRET</div>", "<div style='text-indent:-9999em'>SECRET</div>",
+    "<div style='clip: rect(0, 0, 0, 0)'>SECRET</div>", "<div style='transform:scale(0)'>SECRET</div>", "<div style='color:transparent'>SECRET</div>",
+    "<div hidden>SECRET</div>", "<div hidden=until-found>SECRET</div>", "<div aria-hidden=true>SECRET</div>", "<noscript>SECRET</noscript>",
+    "<template>SECRET</template>", "<!-- SECRET -->", "<script>SECRET</script>", "<style>SECRET</style>", "<dialog>SECRET</dialog>",
+    "<span style='display:none'>SECRET</span>",
+]  # fmt: skip
+
+
+@pytest.mark.req("FR-WF-13", "NFR-WF-SEC-03")
+@pytest.mark.parametrize("html", HIDDEN)
+def test_hidden_text_is_dropped(html: str) -> None:
+    assert "SECRET" not in extract(VISIBLE + html + VISIBLE).markdown
+
+
+@pytest.mark.parametrize("html", [h for h in HIDDEN if h.startswith(("<div", "<span", "<noscript"))])
+def test_control_the_same_text_is_there_for_a_reader_that_does_not_look(html: str) -> None:
+    assert "SECRET" in parse(html).to_markdown()
+
+
+@pytest.mark.parametrize(
+    "style", ["opacity:0.9", "display:block", "left:-5px", "font-size:10px", "visibility:visible", "color:red"]
+)
+def test_what_is_only_styled_stays(style: str) -> None:
+    assert "seen" in extract(f"{VISIBLE}<div style='{style}'>seen</div>").markdown
+
+
+@pytest.mark.req("D2-08")
+def test_a_panel_that_a_control_opens_is_not_hidden_text() -> None:
+    page = f'{VISIBLE}<a href="#spec" role="tab">Specification</a><div id="spec" hidden>Weighs nothing</div><div id="other" hidden>SECRET</div>'
+    markdown = extract(page).markdown
+    assert "Weighs nothing" in markdown
+    assert "SECRET" not in markdown
+
+
+@pytest.mark.req("D2-08")
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        "<div hidden>{}</div>",
+        "<div style='opacity:0'>{}</div>",
+        "<noscript>{}</noscript>",
+        "<nav>{}</nav>",
+        "<footer>{}</footer>",
+    ],
+)
+def test_the_only_content_of_a_page_is_never_removed(wrap: str) -> None:
+    body = "<p>" + "The article is rendered on the server and waits for a script. " * 5 + "</p>"
+    assert "waits for a script" in extract("<p>Loading</p>" + wrap.format(body)).markdown
+
+
+@pytest.mark.req("D2-08")
+@pytest.mark.parametrize("name", ["thread-list", "read-more", "broad-side", "gradient", "unavailable"])
+def test_class_words_match_whole_words(name: str) -> None:
+    assert "stays" in extract(f"<p>Some text</p><div class='{name}'>stays</div>").markdown
+
+
+@pytest.mark.req("FR-WF-13", "T-WF-EXT-01", "D2-08", "FG-16")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nav",
+        "navbar",
+        "top-nav",
+        "topNav",
+        "menu",
+        "main-menu",
+        "sidebar",
+        "left-sidebar",
+        "footer",
+        "header",
+        "advertisement",
+        "ad-slot",
+        "cookie-consent",
+    ],
+)
+def test_boilerplate_classes_go(name: str) -> None:
+    assert "GONE" not in extract(f"{VISIBLE}<div class='{name}'>GONE</div>").markdown
+
+
+@pytest.mark.req("NFR-WF-SEC-03")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x1b[31mred\x1b[0m",
+        "\x1b]0;title\x07x",
+        "a\x00b\x01c",
+        "a\x9b31mb",
+        "\u202etxt.exe",
+        "\ufeffx",
+        "a\U000e0041\U000e007fb",
+        "s\u00adhy",
+    ],
+)
+def test_what_acts_in_a_terminal_or_hides_is_gone(text: str) -> None:
+    page = extract(
+        f"<title>{text}</title><p>{text}</p><pre>{text}</pre><a href='http://e.x/{text}'>{text}</a>", url=URL
+    )
+    for out in (page.markdown, page.title or ""):
+        assert not [
+            c
+            for c in out
+            if (c < " " and c not in "\n\t") or "\x7f" <= c <= "\x9f" or c in "\u202e\ufeff\u00ad\U000e0041"
+        ]
+    assert page.hygiene.invisible_characters + page.hygiene.control_characters > 0 or "\x00" in text
+
+
+def test_the_same_bytes_give_the_same_document_a_thousand_times() -> None:
+    html = (VISIBLE + "<ul><li>a<li>b</ul><table><tr><th>x<th>y<tr><td>1<td>2</table>") * 3
+    assert len({extract(html, url=URL) for _ in range(1000)}) == 1
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b" ",
+        b"</p>",
+        b"<!DOCTYPE html>",
+        b"<frameset><frame src=x></frameset>",
+        b"\xff\xfe",
+        b"<svg><script>x</script></svg>",
+    ],
+)
+def test_next_to_nothing_is_read_without_an_error(body: bytes) -> None:
+    assert read(body, "text/html", URL).markdown == ""
+
+
+def test_a_drawing_with_a_script_is_refused_by_type_and_by_sniffing() -> None:
+    drawing = b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"
+    for content_type in ("image/svg+xml", None):
+        with pytest.raises(SpanielError) as caught:
+            read(drawing, content_type, None)
+        assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
+
+
+@pytest.mark.req("NFR-WF-SEC-03")
+@pytest.mark.parametrize("shield", ["\u200b", "\u00ad", "\ufeff", "&nbsp;", "\x07", "\u202e"])
+@pytest.mark.parametrize("text", ["# heading", "- item", "1. item", "> quote", "```", "===", "    code"])
+def test_an_invisible_character_does_not_shield_marks_from_being_escaped(shield: str, text: str) -> None:
+    """Positive control: without the shield the writer escapes the same text."""
+    assert (
+        extract(f"<p>x</p><p>{shield}{text}</p>").markdown.strip() == extract(f"<p>x</p><p>{text}</p>").markdown.strip()
+    )

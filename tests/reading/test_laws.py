@@ -1,0 +1,201 @@
+"""Laws that hold for any page: hypothesis makes the pages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from turbohtml import parse
+
+from spaniel.reading import extract
+from spaniel.reading.whitespace import tidy_markdown, tidy_text
+
+URL = "https://example.org/dir/"
+TAGS = [
+    "p",
+    "div",
+    "span",
+    "a",
+    "b",
+    "em",
+    "i",
+    "strong",
+    "code",
+    "pre",
+    "h1",
+    "h2",
+    "h3",
+    "ul",
+    "ol",
+    "li",
+    "dl",
+    "dt",
+    "dd",
+    "table",
+    "tr",
+    "td",
+    "th",
+    "blockquote",
+    "section",
+    "article",
+    "main",
+    "aside",
+    "header",
+    "details",
+    "summary",
+    "sup",
+    "sub",
+    "img",
+    "br",
+    "hr",
+    "figure",
+    "figcaption",
+    "q",
+    "del",
+    "kbd",
+    "math",
+    "svg",
+    "noscript",
+    "button",
+    "label",
+    "form",
+    "font",
+    "ruby",
+    "rt",
+    "body",
+    "title",
+]
+TEXTS = st.one_of(
+    st.sampled_from(
+        ["words and more words.", "<b>", "</p>", "&lt;script&gt;", "*", "_a_", "`", "```", "# h", "1. x", "- x", "[x](y)", "![x](javascript:y)",
+         "|", "\\", "<|im_start|>", "\u202e", "\x1b[31m", "&#0;", "&nbsp;", "<!--", "$x$", "~~", "===", "\ue0000\ue001", "https://a.b/c_d_e", " "]
+    ),
+    st.text(max_size=12),
+)  # fmt: skip
+TARGETS = st.sampled_from(
+    [
+        "x",
+        "/a b",
+        "#f",
+        "",
+        "javascript:alert(1)",
+        "JAVA\nSCRIPT:x",
+        "data:,x",
+        "http://[",
+        "https://e.x/(a)_b",
+        "mailto:a@b",
+        "//c.d",
+    ]
+)
+ATTRIBUTES = st.sampled_from(
+    ["", "", "", " hidden", " class='nav'", ' class="language-<x>"', " colspan=3", " rowspan=9", " style='display:none'", " id=x", " alt='a]b' src=p.png", " title='\"><script>'"]
+)  # fmt: skip
+
+
+@st.composite
+def pages(draw: st.DrawFn) -> str:
+    parts = []
+    for _ in range(draw(st.integers(0, 25))):
+        tag = draw(st.sampled_from(TAGS))
+        match draw(st.integers(0, 4)):
+            case 0:
+                parts.append(draw(TEXTS))
+            case 1:
+                parts.append(f"</{tag}>")
+            case 2:
+                parts.append(f"<a href='{draw(TARGETS)}'>{draw(TEXTS)}</a>")
+            case _:
+                parts.append(f"<{tag}{draw(ATTRIBUTES)}>{draw(TEXTS)}")
+    filler = "<p>A paragraph of plain words, long enough for a page to be judged by the model.</p>" * draw(
+        st.sampled_from([0, 0, 15])
+    )
+    return filler + "".join(parts)
+
+
+@pytest.mark.req("NFR-WF-SEC-03", "FR-WF-13a", "FR-WF-13d", "T-WF-EXT-02")
+@given(pages())
+def test_no_page_gives_raw_html_or_a_target_that_is_not_absolute_and_harmless(html: str) -> None:
+    markdown_it = pytest.importorskip("markdown_it")
+    page = extract(html, url=URL)
+    for token in markdown_it.MarkdownIt("commonmark").enable("table").parse(page.markdown):
+        assert token.type != "html_block", page.markdown
+        for child in token.children or ():
+            assert child.type != "html_inline", page.markdown
+            if child.type in ("link_open", "image"):
+                target = str(child.attrGet("href") or child.attrGet("src"))
+                assert target.startswith(("https://", "http://", "mailto:")), page.markdown
+
+
+@pytest.mark.req("FR-WF-13b", "T-WF-EXT-03")
+@given(pages())
+def test_white_space_is_in_order_outside_code(html: str) -> None:
+    markdown = extract(html, url=URL).markdown
+    assert markdown == "" or (markdown.endswith("\n") and not markdown.endswith("\n\n") and "\r" not in markdown)
+    if "```" not in markdown:
+        assert "\n\n\n\n" not in markdown
+        assert all(line == line.rstrip() for line in markdown.split("\n"))
+
+
+@given(pages())
+def test_reading_twice_gives_the_same(html: str) -> None:
+    assert extract(html, url=URL) == extract(
+        html.encode("utf-8", "surrogatepass").decode("utf-8", "surrogatepass"), url=URL
+    )
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_read(body: bytes) -> None:
+    extract(body, url=URL)
+
+
+@pytest.mark.req("FR-WF-13b", "FR-WF-13c")
+@given(st.text(alphabet="a \t\r\n`~-", max_size=60))
+def test_tidying_is_done_once(text: str) -> None:
+    once = tidy_text(text)
+    assert tidy_text(once) == once
+    mended = tidy_markdown(text, lambda line, _next: line)
+    assert tidy_markdown(mended, lambda line, _next: line) == mended
+
+
+@pytest.mark.req("D2-17", "FR-WF-13b")
+def test_inside_a_fence_only_line_ends_change() -> None:
+    code = "a  \r\n\r\n\r\n\r\n\tb \r\n"
+    assert extract(f"<p>x</p><pre>{code}</pre>").markdown == "x\n\n```\na  \n\n\n\n\tb \n```\n"
+
+
+@pytest.mark.parametrize("seed", ["0", "1", "4711"])
+def test_another_process_with_another_hash_seed_reads_the_same(seed: str) -> None:
+    html = "".join(
+        f"<div class='c{i % 3} post'><h2>Part {i}</h2><p>{'Words of the part. ' * 9}</p><ul><li>a{i}<li>b</ul></div>"
+        for i in range(30)
+    )
+    code = "import sys, spaniel; sys.stdout.buffer.write(spaniel.extract(sys.stdin.buffer.read(), url='https://e.x/').markdown.encode())"
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        input=html.encode(),
+        capture_output=True,
+        check=True,
+        env={"PYTHONHASHSEED": seed},
+        timeout=60,
+    )
+    assert out.stdout.decode() == extract(html, url="https://e.x/").markdown
+
+
+@pytest.mark.req("D2-18", "FR-WF-13d")
+@pytest.mark.parametrize(
+    ("base", "target"),
+    [
+        ("/sub/", "https://example.org/sub/x"),
+        ("javascript:alert(1)", "https://example.org/dir/x"),
+        ("https://other.example/a/", "https://other.example/a/x"),
+    ],
+)
+def test_a_base_is_honoured_when_it_is_a_web_address(base: str, target: str) -> None:
+    assert extract(f"<base href='{base}'><p><a href='x'>x</a></p>", url=URL).markdown == f"[x]({target})\n"
+
+
+def test_the_parser_alone_would_have_let_a_script_link_through() -> None:
+    assert "javascript:" in parse("<a href='javascript:x'>y</a>").to_markdown()

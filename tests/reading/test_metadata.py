@@ -1,0 +1,105 @@
+"""Title, language and what else a page says about itself."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from spaniel.reading import extract
+
+URL = "https://example.org/2024/05/06/story"
+
+
+def page(head: str, body: str = "<p>text</p>", html: str = "<html>") -> str:
+    return f"<!DOCTYPE html>{html}<head>{head}</head><body>{body}</body></html>"
+
+
+@pytest.mark.req("FR-WF-13e", "T-WF-EXT-04")
+@pytest.mark.parametrize(
+    ("html", "title"),
+    [
+        (page("<title> The \n title </title>", "<h1>Other</h1>"), "The title"),
+        (page("<title> </title>", "<h1>First</h1><h1>Second</h1>"), "First"),
+        (page("", "<svg><title>Drawing</title></svg><h1>Heading</h1>"), "Heading"),
+        (page("", "<p>none</p>"), None),
+        (page("<title>con\x1b[31mtrol \u202ebidi</title>"), "control bidi"),
+    ],
+)
+def test_the_title(html: str, title: str | None) -> None:
+    assert extract(html).title == title
+
+
+@pytest.mark.req("FR-WF-13f")
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    [
+        ("<html lang='pt-BR'>", "pt-BR"),
+        ("<html lang=''>", None),
+        ("<html>", None),
+        ("<html lang=x-klingon>", "x-klingon"),
+    ],
+)
+def test_the_language_is_passed_on_as_it_is(tag: str, language: str | None) -> None:
+    assert extract(page("", html=tag)).language == language
+
+
+@pytest.mark.req("FG-17")
+def test_metadata_from_meta_and_open_graph() -> None:
+    head = """<meta name="Description" content="About it"><meta name=author content="By Ann Lee"><meta property="og:site_name" content="Site">
+      <meta property="article:published_time" content="2024-02-03T10:00:00Z"><meta property="article:modified_time" content="2024-03-04">
+      <meta property="og:image" content="/a.png"><link rel="canonical" href="/story"><meta property="og:title" content="Headline">"""
+    found = extract(page(head), url=URL).metadata
+    assert (found.title, found.description, found.author, found.site_name) == (
+        "Headline",
+        "About it",
+        "Ann Lee",
+        "Site",
+    )
+    assert (found.published, found.modified) == ("2024-02-03", "2024-03-04")
+    assert (found.canonical_url, found.image) == ("https://example.org/story", "https://example.org/a.png")
+
+
+@pytest.mark.req("FG-17")
+def test_metadata_from_linked_data() -> None:
+    data = {
+        "@graph": [
+            {
+                "@type": "NewsArticle",
+                "headline": "H",
+                "author": [{"name": "A"}, "B"],
+                "datePublished": "2021-01-02T03:04",
+                "dateModified": "20210304",
+            }
+        ]
+    }
+    found = extract(page(f'<script type="application/ld+json">{json.dumps(data)}</script>'), url=URL).metadata
+    assert (found.title, found.author, found.published, found.modified) == ("H", "A, B", "2021-01-02", "2021-03-04")
+
+
+@pytest.mark.req("FG-17")
+def test_metadata_from_microdata_time_and_address() -> None:
+    body = '<article><span itemprop="author"><b itemprop="name">Ann</b></span><time datetime="2020-05-06">May</time><p>x</p></article>'
+    found = extract(page("", body)).metadata
+    assert (found.author, found.published) == ("Ann", "2020-05-06")
+    assert extract(page(""), url=URL).metadata.published == "2024-05-06"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "{",
+        "[" * 100_000,
+        '{"author": {"name": {"name": 1}}}',
+        "null",
+        '{"@type": 5, "author": 7, "image": []}',
+        '{"a": NaN}',
+    ],
+)
+def test_bad_linked_data_is_no_data(data: str) -> None:
+    assert extract(page(f'<script type="application/ld+json">{data}</script>')).metadata.author is None
+
+
+@pytest.mark.parametrize("address", ["javascript:alert(1)", "data:text/html,x", "http://[bad", "file:///etc/passwd"])
+def test_only_web_addresses_are_canonical(address: str) -> None:
+    assert extract(page(f'<link rel=canonical href="{address}">'), url=URL).metadata.canonical_url is None

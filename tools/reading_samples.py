@@ -1,0 +1,167 @@
+"""Labelled pages for `train_reading.py`: cut into blocks, each with how much of it the truth has."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from turbohtml import parse
+
+from spaniel.reading import page as paging
+from spaniel.reading.blocks import segment
+from spaniel.reading.clean import clean
+from spaniel.reading.metadata import read_head
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOLDS = 5
+WORD = re.compile(r"\w+")
+# package -> content, what inside it is not content
+DOCS = {
+    "rust-doc": ("main", ".sub-container,.out-of-band,#copy-path,.nav-wrapper,#menu-bar,.srclink,a.src"),
+    "git-doc": ("body", "#footer"),
+    "libgtk-3-doc": ("body", "table.navigation,.footer"),
+    "sqlite3-doc": ("body", ".nosearch"),
+    "apache2-doc": ("#page-content", "#quickview,.toplang,.top"),
+    "libboost1.74-doc": (".section,.refentry,.chapter", ".spirit-nav,.copyright-footer"),
+    "openjdk-17-doc": ("main", ".toc nav"),
+    "octave-doc": ("body", "div.header"),
+    "doxygen-doc": (".contents", "x-none"),
+    "python-django-doc": ("#docs-content,.yui-b", ".nav,a.headerlink"),
+    "python-scipy-doc": ("main", ".prev-next-area,a.headerlink"),
+    "sphinx-doc": ("div[role=main]", "a.headerlink"),
+    "python3.11-doc": ("div[role=main]", "a.headerlink"),
+    "postgresql-doc-15": ("body", ".navheader,.navfooter"),
+    "cmake-doc": ("div[role=main]", "a.headerlink"),
+    "nodejs-doc": ("#apicontent", "a.mark"),
+    "debian-policy": ("div[role=main]", "a.headerlink"),
+}
+
+
+class Sample:
+    """A page cut into blocks, each with how much of it the truth has."""
+
+    def __init__(self, group: str, name: str, url: str, kind: str, truth: str, html: bytes) -> None:
+        self.group, self.name, self.url, self.kind, self.truth, self.html = group, name, url, kind, truth, html
+        parts = (urlsplit(url).hostname or "").split(".")
+        self.site = (
+            ".".join(parts[-3 if len(parts) > 2 and len(parts[-2]) <= 3 else -2 :])
+            if group != "docs"
+            else name.partition(":")[0]
+        )
+        tree = parse(html, positions=False)
+        head = read_head(tree, url)
+        body = tree.select_one("body")
+        clean(body)
+        self.facts = paging.Facts(
+            url,
+            head.title or "",
+            head.open_graph,
+            head.types,
+            head.generator,
+            len(body.select("time")),
+            len(body.select("img")),
+        )
+        self.out = segment(body)
+        if group == "docs":
+            self.labels = self._marked()
+            self.truth = "\n".join(b.text for b, label in zip(self.out.blocks, self.labels) if label > 0.5)
+        else:
+            self.labels = label_blocks([b.text for b in self.out.blocks], truth)
+        self.sizes = [len(WORD.findall(b.text)) for b in self.out.blocks]
+        self.names = [f"{e.attr('class') or ''} {e.attr('id') or ''}".strip() for e in self.out.elements]
+        self.out.elements = []
+        for b in self.out.blocks:
+            b.nodes = []
+
+    def _marked(self) -> list[float]:
+        marks: list[float] = []
+        for i, element in enumerate(self.out.elements):
+            mark, up = element.attr("data-truth"), self.out.parent[i]
+            marks.append(float(mark) if mark else marks[up] if up >= 0 else 0.0)
+        return [marks[b.container] for b in self.out.blocks]
+
+
+def tokens(text: str) -> list[str]:
+    return [w.lower() for w in WORD.findall(re.sub(r"(?<!\w)_+|_+(?!\w)|[*`¶]+", "", text))]
+
+
+def label_blocks(texts: list[str], truth: str) -> list[float]:
+    """The share of each block's three-word runs that the truth has and no earlier block has used up; of short ones, whether it has them."""
+    have = tokens(truth)
+    line = f" {' '.join(have)} "
+    runs, bag = Counter(zip(have, have[1:], have[2:])), Counter(have)
+    labels, split = [0.0] * len(texts), [tokens(text) for text in texts]
+    for k, own in enumerate(split):
+        if len(own) < 4:
+            continue
+        mine = list(zip(own, own[1:], own[2:]))
+        covered = [False] * len(own)
+        for i, run in enumerate(mine):
+            if runs[run] > 0:
+                covered[i] = covered[i + 1] = covered[i + 2] = True
+        labels[k] = sum(covered) / len(own)
+        if labels[k] > 0.5:
+            runs.subtract(run for run in mine if runs[run] > 0)
+            bag.subtract(own)
+    for k, own in enumerate(split):
+        near = labels[max(0, k - 3) : k] + labels[k + 1 : k + 4]
+        if (
+            0 < len(own) < 4
+            and all(bag[w] > 0 for w in own)
+            and f" {' '.join(own)} " in line
+            and near
+            and max(near) > 0.5
+        ):
+            labels[k] = 1.0
+            bag.subtract(own)
+    return labels
+
+
+def load(corpora: Path, docs: list[Path]) -> list[Sample]:
+    samples: list[Sample] = []
+    for group in ("articles", "mixed"):
+        truth = json.loads((corpora / f"pages/{group}.json").read_text("utf-8"))
+        for name in sorted(truth):
+            html = gzip.decompress((corpora / f"pages/{group}/{name}.html.gz").read_bytes())
+            samples.append(
+                Sample(group, name, truth[name]["url"], truth[name].get("type", "article"), truth[name]["text"], html)
+            )
+    for folder in docs:
+        for package in sorted(DOCS):
+            samples += load_docs(folder / package, package) if (folder / package).is_dir() else []
+    sites = sorted({s.site for s in samples})
+    random.Random(0).shuffle(sites)
+    for s in samples:
+        s.fold = sites.index(s.site) % FOLDS
+    return samples
+
+
+def load_docs(folder: Path, package: str, most: int = 10) -> list[Sample]:
+    files = sorted(f for f in folder.rglob("*.html") if f.is_file() and 6000 < f.stat().st_size < 400_000)
+    random.Random(5).shuffle(files)
+    found: list[Sample] = []
+    where, without = DOCS[package]
+    for file in files:
+        tree = parse(file.read_bytes(), positions=False)
+        if len(found) >= most or not (roots := tree.select(where)):
+            continue
+        roots[0].attrs["data-truth"] = "1"
+        for element in tree.select(without):
+            element.attrs["data-truth"] = "0"
+        sample = Sample(
+            "docs",
+            f"{package}:{file.name}",
+            f"https://{package}.example/{file.relative_to(folder)}",
+            "documentation",
+            "",
+            tree.html.encode(),
+        )
+        found += [sample] if len(sample.truth.split()) > 40 else []
+    return found

@@ -1,0 +1,282 @@
+"""Make `src/spaniel/reading/learnt.py`: learn from labelled pages which blocks are content.
+
+Usage, with lightgbm, numpy and the project installed:
+  python tools/train_reading.py CORPORA [--docs DIR …] [--check]
+
+CORPORA holds pages/articles.json, pages/mixed.json and the pages beside them; DIR holds unpacked documentation packages
+(see DOCS). What is learnt, all of it from counts and trees, none of it from a single page:
+1. a weight for every word of class names and of short texts that occurs on enough sites: the log odds of content;
+2. trees that guess the kind of page from page-wide numbers;
+3. trees that judge a block from its features and the guessed kind.
+Words and kinds are given to a page as learnt from other sites only (folds by site), as they will be on a new site.
+--check trains on four fifths of the sites and reads the rest with the real `extract`, five times: the figures to quote.
+Seeds are fixed and one thread is used: the same input makes the same file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import math
+import pickle
+import re
+import statistics
+import sys
+import time
+import types
+from collections import Counter, defaultdict
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+
+import lightgbm
+import numpy
+
+from reading_samples import FOLDS, WORD, Sample, load
+from spaniel.reading import content, extract, features, model, shapes, surroundings, words
+from spaniel.reading import page as paging
+
+LEARNT = Path(__file__).resolve().parent.parent / "src/spaniel/reading/learnt.py"
+SILENT = 0.25  # a word of so little weight tells nothing
+CHUNK = 24  # trees in one function: longer ones need longer instructions and run slower
+BLOCK = {
+    "objective": "binary", "num_leaves": 24, "learning_rate": 0.1, "min_data_in_leaf": 40, "feature_fraction": 0.2, "extra_trees": True,
+    "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 5, "max_bin": 63, "verbose": -1, "seed": 1, "deterministic": True,
+    "force_col_wise": True, "num_threads": 1,
+}  # fmt: skip
+KIND = BLOCK | {
+    "objective": "multiclass",
+    "num_class": 7,
+    "num_leaves": 8,
+    "min_data_in_leaf": 8,
+    "feature_fraction": 0.5,
+    "extra_trees": False,
+}
+ROUNDS = {"block": 120, "kind": 60}
+
+
+def learn_words(samples: list[Sample]) -> dict[str, dict[str, float]]:
+    """Log odds of content for words of class names (by the words under them) and of texts (by blocks), a page one vote."""
+    votes: dict[str, dict[str, list[float]]] = {
+        "names": defaultdict(lambda: [0.0, 0.0]),
+        "texts": defaultdict(lambda: [0.0, 0.0]),
+    }
+    sites: dict[str, dict[str, set[str]]] = {"names": defaultdict(set), "texts": defaultdict(set)}
+    for s in samples:
+        shares: dict[str, dict[str, list[float]]] = {
+            "names": defaultdict(lambda: [0.0, 0.0]),
+            "texts": defaultdict(lambda: [0.0, 0.0]),
+        }
+        good, whole = [0.0], [0.0]
+        for label, size in zip(s.labels, s.sizes):
+            good.append(good[-1] + label * size)
+            whole.append(whole[-1] + size)
+        for names, a, b in zip(s.names, s.out.first, s.out.last):
+            if names and b > a and whole[b] > whole[a]:
+                for part in {p for p in words.parts_of(names) if len(p) > 1 and not p.isdigit()}:
+                    shares["names"][part][0] += good[b] - good[a]
+                    shares["names"][part][1] += whole[b] - whole[a]
+        for block, label, size in zip(s.out.blocks, s.labels, s.sizes):
+            for word in {w.lower() for w in block.text[:90].split(" ")} if size else ():
+                shares["texts"][word][0] += label
+                shares["texts"][word][1] += 1
+        for sort, table in shares.items():
+            for word, (part, all_) in table.items():
+                votes[sort][word][0] += part / all_
+                votes[sort][word][1] += 1 - part / all_
+                sites[sort][word].add(s.site)
+    least = {"names": 6, "texts": 8}
+    learnt: dict[str, dict[str, float]] = {}
+    for sort, table in votes.items():
+        odds = {
+            w: round(math.log((a + 2) / (b + 2)), 2)
+            for w, (a, b) in sorted(table.items())
+            if len(sites[sort][w]) >= least[sort]
+        }
+        learnt[sort] = {word: weight for word, weight in odds.items() if abs(weight) > SILENT}
+    return learnt
+
+
+def install(made: dict) -> None:
+    """Let the room use what was just made in place of its own `learnt`."""
+    space: dict = {}
+    exec(source_of(made), space)
+    model.learnt = words.learnt = types.SimpleNamespace(**space)
+    words.judge_names.cache_clear()
+
+
+def source_of(made: dict) -> str:
+    """The module: tables of words, then functions of some trees each."""
+    lines = ['"""Made by tools/train_reading.py: weights of words and trees. Not written by hand."""', ""]
+    lines += [f"{name.upper()} = {json.dumps(made[name], ensure_ascii=True)}" for name in ("names", "texts")]
+    kinds = []
+    for place, trees in enumerate(made.get("kind", [])):
+        names, text = functions(f"kind_{place}", list(paging.PAGE), trees)
+        kinds.append(f"({', '.join(names)},)")
+        lines += text
+    names, text = functions("block", ROW, made.get("block", []))
+    lines += [*text, f"KIND = ({', '.join(kinds)})", f"BLOCK = ({''.join(n + ', ' for n in names)})"]
+    return "\n".join(lines) + "\n"
+
+
+def functions(name: str, columns: list[str], trees: list) -> tuple[list[str], list[str]]:
+    variables = {column: f"v{place}" for place, column in enumerate(columns)}
+    made, lines = [], []
+    for start in range(0, len(trees), CHUNK):
+        made.append(f"{name}_{start}")
+        some = [expression(tree, variables) for tree in trees[start : start + CHUNK]]
+        used = [v if any(re.search(rf"\b{v}\b", e) for e in some) else "_" for v in variables.values()]
+        lines += [
+            f"def {made[-1]}(rows: list[tuple[float, ...]]) -> list[float]:",
+            "    return [",
+            f"        {some[0]}",
+        ]
+        lines += [f"        + {e}" for e in some[1:]]
+        lines += [f"        for {', '.join(used)} in rows", "    ]", ""]
+    return made, lines
+
+
+def expression(tree: object, variables: dict[str, str]) -> str:
+    if not isinstance(tree, list):
+        return repr(tree)
+    column, limit, yes, no = tree
+    name, bits, place = column.partition("&")
+    test = f"not {variables[name]} & {1 << int(place)}" if bits else f"{variables[name]} <= {limit!r}"
+    return f"({expression(yes, variables)} if {test} else {expression(no, variables)})"
+
+
+def describe(s: Sample) -> None:
+    """Fill in what depends on the learnt words."""
+    s.out.weight = [words.judge_names(names)[1] if names else 0.0 for names in s.names]
+    title = frozenset(s.facts.title.lower().split())
+    s.shapes = [shapes.shape(b, s.out.tag[b.container], title, words.tones()) for b in s.out.blocks]
+    s.page = paging.page_numbers(s.out, s.shapes, s.facts)
+
+
+ROW = [*features.NAMES, *(f"k.{k}" for k in content.KINDS)]
+BITS = {name: len(surroundings.LANDMARKS) if name == "marks" else len(words.group_names()) for name in features.SETS}
+COLUMNS = [n for n in ROW if n not in BITS] + [f"{n}&{k}" for n, size in BITS.items() for k in range(size)]
+
+
+def expand(table: list[tuple[float, ...]]) -> numpy.ndarray:
+    """Rows as a matrix, sets of bits as columns of their own."""
+    whole = numpy.array(table, dtype=numpy.float64)
+    plain = whole[:, [ROW.index(n) for n in ROW if n not in BITS]]
+    masks = [(whole[:, ROW.index(n)].astype(numpy.int64) >> k) & 1 for n, size in BITS.items() for k in range(size)]
+    return numpy.hstack([plain, numpy.stack(masks, 1)]).astype(numpy.float32)
+
+
+def fit_kinds(samples: list[Sample]) -> lightgbm.Booster:
+    target = [content.KINDS.index(s.kind) for s in samples]
+    return lightgbm.train(KIND, lightgbm.Dataset(numpy.array([s.page for s in samples]), target), ROUNDS["kind"])
+
+
+def fit_blocks(samples: list[Sample]) -> lightgbm.Booster:
+    samples = [s for s in samples if s.out.blocks]
+    weights = []
+    for s in samples:
+        size = numpy.array(s.sizes, dtype=float) ** 0.7
+        weights.append(size / (size.sum() or 1) * (0.4 if s.group == "docs" else 1.0))
+    weight = numpy.concatenate(weights)
+    target = numpy.concatenate([numpy.array(s.labels) > 0.5 for s in samples]).astype(int)
+    matrix = numpy.vstack([s.matrix for s in samples])
+    return lightgbm.train(BLOCK, lightgbm.Dataset(matrix, target, weight=weight / weight.mean()), ROUNDS["block"])
+
+
+def trees_of(booster: lightgbm.Booster, columns: list[str], whole: set[str]) -> list[list]:
+    """LightGBM's trees as nested lists, numbers shortened; whole numbers are compared with whole numbers, which is quicker."""
+
+    def short(node: dict) -> object:
+        if "leaf_value" in node:
+            return round(node["leaf_value"], 4)
+        column, limit = columns[node["split_feature"]], float(f"{node['threshold']:.5g}")
+        return [
+            column,
+            math.floor(limit) if column in whole else limit,
+            short(node["left_child"]),
+            short(node["right_child"]),
+        ]
+
+    return [short(info["tree_structure"]) for info in booster.dump_model()["tree_info"]]
+
+
+def whole_columns(s: Sample) -> set[str]:
+    row = features.rows(s.out, s.shapes, (0.5,) * len(content.KINDS))[0]
+    return {name for name, value in zip(ROW, row, strict=True) if isinstance(value, int)} | {
+        c for c in COLUMNS if "&" in c
+    }
+
+
+def learn(samples: list[Sample]) -> dict:
+    """All three steps on these samples."""
+    for fold in {s.fold for s in samples}:
+        install(learn_words([s for s in samples if s.fold != fold]))
+        for s in samples:
+            if s.fold == fold:
+                describe(s)
+    for fold in {s.fold for s in samples}:
+        booster = fit_kinds([s for s in samples if s.fold != fold])
+        held = [s for s in samples if s.fold == fold]
+        for s, guess in zip(held, booster.predict(numpy.array([s.page for s in held])), strict=True):
+            s.matrix = expand(features.rows(s.out, s.shapes, tuple(map(float, guess)))) if s.out.blocks else None
+    made = learn_words(samples)
+    kinds = trees_of(fit_kinds(samples), list(paging.PAGE), set())
+    made["kind"] = [kinds[place :: len(content.KINDS)] for place in range(len(content.KINDS))]
+    made["block"] = trees_of(fit_blocks(samples), COLUMNS, whole_columns(samples[0]))
+    return made
+
+
+def judged(s: Sample) -> dict:
+    """What the installed model says about every block, for looking into decisions."""
+    describe(s)
+    kinds = model.guess_kind(s.page)
+    odds = model.judge_blocks(features.rows(s.out, s.shapes, tuple(kinds)))
+    return {"sample": s, "odds": odds, "kinds": kinds}
+
+
+def check(samples: list[Sample], corpora: Path, dump: Path | None) -> None:
+    """Cross-validation by site with the real `extract`."""
+    loader = SourceFileLoader("score_pages", str(corpora.parent / "tools/score-pages"))
+    score = importlib.util.module_from_spec(importlib.util.spec_from_loader("score_pages", loader))
+    loader.exec_module(score)
+    results: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    kept = []
+    for fold in range(FOLDS):
+        install(learn([s for s in samples if s.fold != fold]))
+        for s in samples:
+            if s.fold == fold:
+                text = score.plain(extract(s.html, url=s.url).markdown)
+                bag = score.shingles if s.group != "mixed" else lambda t: Counter(w.lower() for w in WORD.findall(t))
+                p, r = score.overlap(bag(text), bag(score.level(s.truth)))
+                results[s.group].append((p, r, score.f1(p, r)))
+                results[f"{s.group}.{s.kind}"].append(results[s.group][-1])
+                kept.append(judged(s) | {"f1": results[s.group][-1]})
+    if dump:
+        dump.write_bytes(pickle.dumps(kept))
+    for name, rows in results.items():
+        p, r, f = (statistics.mean(x[k] for x in rows) for k in range(3))
+        print(f"{name:22} n {len(rows):4} P {p:.3f} R {r:.3f} mean F1 {f:.4f}  F1 of means {score.f1(p, r):.4f}")
+
+
+def main() -> int:
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("corpora", type=Path)
+    ap.add_argument("--docs", type=Path, nargs="*", default=[])
+    ap.add_argument("--check", action="store_true")
+    ap.add_argument("--dump", type=Path, help="with --check: where to put the judged blocks (pickle)")
+    args = ap.parse_args()
+    started = time.time()
+    install({"names": {}, "texts": {}})
+    samples = load(args.corpora, args.docs)
+    print(
+        f"{len(samples)} pages, {sum(len(s.labels) for s in samples)} blocks, {time.time() - started:.0f} s", flush=True
+    )
+    if args.check:
+        check(samples, args.corpora, args.dump)
+        return 0
+    LEARNT.write_text(source_of(learn(samples)), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
