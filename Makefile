@@ -69,7 +69,7 @@ define environment
 	@test -n "$(PYTHON)" || { echo "Spaniel needs Python 3.11 or newer; none was found (set PYTHON=/path/to/python3)." >&2; exit 1; }
 	@test -x $(1)/bin/pip || { echo "Setting up $(1) ..."; rm -rf $(1); $(PYTHON) -m venv $(1) || { \
 	  echo "'$(PYTHON) -m venv' failed; on Debian: apt install python3-venv" >&2; exit 1; }; }
-	@$(1)/bin/python -m pip install --quiet --require-hashes -r requirements/$(2).txt
+	@$(1)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements/$(2).txt
 	@$(1)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 endef

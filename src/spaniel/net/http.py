@@ -107,15 +107,21 @@ def _writable(headers: Mapping[str, str]) -> Mapping[str, str]:
 async def _page(url: Url, response: Answer, cap: int, cut: bool) -> Page:
     headers = _joined(response.headers)
     page = Page(url, response.status, response.reason or "", headers, b"")
-    if len(response.headers.getall("Location", ())) > 1:
+    if "location" in headers and len(response.headers.getall("Location")) > 1:
         raise SpanielError(Code.NETWORK, error="two Location headers", status=page.status)
     if not page.ok:
         return page
     if headers.get("transfer-encoding", "chunked").lower() != "chunked":
         raise SpanielError(Code.NETWORK, error="a transfer coding that was not asked for")  # RFC 9112 7.4
-    if not cut:
-        _refuse_announced(headers.get("content-length"), cap)
-    return page._replace(body=await _body(response, headers.get("content-encoding", ""), cap, cut))
+    length = _announced(headers.get("content-length"))
+    if not cut and length is not None and length > cap:
+        raise SpanielError(Code.RESPONSE_TOO_LARGE, size=length, max_bytes=cap)
+    encoding = headers.get("content-encoding", "")
+    if length is not None and length <= cap and not encoding:
+        body = await response.read()  # its size is known, and no more than that is taken
+    else:
+        body = await _body(response, encoding, cap, cut)
+    return Page(url, page.status, page.reason, headers, body)
 
 
 def _joined(received: CIMultiDictProxy[str]) -> dict[str, str]:
@@ -125,14 +131,13 @@ def _joined(received: CIMultiDictProxy[str]) -> dict[str, str]:
     return headers
 
 
-def _refuse_announced(length: str | None, cap: int) -> None:
-    """A body that says it is too large is not even begun."""
+def _announced(length: str | None) -> int | None:
+    """How large a body says it is: one that is too large is not even begun."""
     if length is None:
-        return
+        return None
     if not (length.isascii() and length.isdigit()):
         raise SpanielError(Code.NETWORK, error=f"bad Content-Length '{length}'")
-    if int(length) > cap:
-        raise SpanielError(Code.RESPONSE_TOO_LARGE, size=int(length), max_bytes=cap)
+    return int(length)
 
 
 async def _body(response: Answer, encoding: str, cap: int, cut: bool) -> bytes:

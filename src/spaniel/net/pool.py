@@ -12,7 +12,6 @@ from contextvars import ContextVar
 from ipaddress import ip_address
 from socket import socket
 from typing import TYPE_CHECKING, Any, cast
-from weakref import WeakSet
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -38,6 +37,9 @@ LONGEST_LINE = 1 << 15  # so that all headers together stay below the usual cap 
 KEEP_ALIVE_SECONDS = 15.0
 
 Key = tuple[object, ...]
+_USED = (
+    "spaniel_has_used"  # a mark on aiohttp's protocol: a weak set of them would take longer than the rest of `connect`
+)
 _deadline: ContextVar[Deadline] = ContextVar("deadline")  # of the request that this task has under way
 
 
@@ -62,24 +64,20 @@ class _Pinned(AbstractResolver):
 class _Connector(aiohttp.TCPConnector):
     """Leaves alone a kept connection on which something has come unasked: it would pass for the next answer."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._used: WeakSet[ResponseHandler] = WeakSet()
-
     async def connect(
         self,
         req: aiohttp.ClientRequest,
         traces: list[Trace],
         timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109
     ) -> Connection:
-        while True:  # as often as there are kept ones: a new connection is not in `_used`
+        while True:  # as often as there are kept ones: a new connection has no mark
             connection = await super().connect(req, traces, timeout)
             protocol = connection.protocol
-            if protocol is None or protocol not in self._used or not protocol.should_close:
+            if protocol is None or not hasattr(protocol, _USED) or not protocol.should_close:
                 break
             connection.close()
         if protocol is not None:
-            self._used.add(protocol)
+            setattr(protocol, _USED, True)
         return connection
 
 
@@ -176,7 +174,6 @@ class Pool:
         return aiohttp.ClientSession(
             connector=_Connector(ssl=self._tls, use_dns_cache=False, keepalive_timeout=KEEP_ALIVE_SECONDS, **only),
             headers=self._headers,
-            skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
             cookie_jar=aiohttp.DummyCookieJar(),  # FR-WF-07d
             auto_decompress=False,
             response_class=Answer,
