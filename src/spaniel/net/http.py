@@ -25,6 +25,11 @@ BODILESS = frozenset({204, 205, 206})  # 2xx without a body that could be the pa
 BREATH = 16  # pieces of a body after which others get their turn, and the deadline its chance
 
 
+def has_body(status: int) -> bool:
+    """Whether an answer with this status brings a page."""
+    return 200 <= status <= 299 and status not in BODILESS
+
+
 class HttpSettings(NamedTuple):
     """How requests look and what they may bring."""
 
@@ -51,7 +56,7 @@ class Page(NamedTuple):
 
     @property
     def ok(self) -> bool:
-        return 200 <= self.status <= 299 and self.status not in BODILESS
+        return has_body(self.status)
 
     @property
     def location(self) -> str | None:
@@ -80,7 +85,7 @@ class Http:
         cap = self.settings.max_download_bytes if cap is None else cap
         async with deadline.guarding("connect"):
             try:
-                async with self._pool.request(url, target, deadline, _writable(headers or {})) as response:
+                async with self._pool.request(url, target, deadline, _writable(headers) if headers else {}) as response:
                     deadline.phase = "body"
                     return await _page(url, response, cap, cut)
             except FOREIGN as error:
@@ -106,11 +111,11 @@ def _writable(headers: Mapping[str, str]) -> Mapping[str, str]:
 
 async def _page(url: Url, response: Answer, cap: int, cut: bool) -> Page:
     headers = _joined(response.headers)
-    page = Page(url, response.status, response.reason or "", headers, b"")
+    status, reason = response.status, response.reason or ""
     if "location" in headers and len(response.headers.getall("Location")) > 1:
-        raise SpanielError(Code.NETWORK, error="two Location headers", status=page.status)
-    if not page.ok:
-        return page
+        raise SpanielError(Code.NETWORK, error="two Location headers", status=status)
+    if not has_body(status):
+        return Page(url, status, reason, headers, b"")
     if headers.get("transfer-encoding", "chunked").lower() != "chunked":
         raise SpanielError(Code.NETWORK, error="a transfer coding that was not asked for")  # RFC 9112 7.4
     length = _announced(headers.get("content-length"))
@@ -121,7 +126,7 @@ async def _page(url: Url, response: Answer, cap: int, cut: bool) -> Page:
         body = await response.read()  # its size is known, and no more than that is taken
     else:
         body = await _body(response, encoding, cap, cut)
-    return Page(url, page.status, page.reason, headers, body)
+    return Page(url, status, reason, headers, body)
 
 
 def _joined(received: CIMultiDictProxy[str]) -> dict[str, str]:

@@ -119,7 +119,8 @@ class _Exchange:
     async def __aenter__(self) -> Answer:
         self._entry.busy += 1  # before the others are looked at: whoever is busy is not evicted
         try:
-            await self._pool.evict()
+            if self._pool.crowded:
+                await self._pool.evict()
             _deadline.set(self._deadline)
             response = await self._entry.session.get(self._where, allow_redirects=False, **self._options)
         except BaseException:
@@ -183,9 +184,11 @@ class Pool:
             max_headers=MOST_HEADERS,
         )
 
+    @property
+    def crowded(self) -> bool:
+        return len(self._entries) > MOST_POOLS
+
     async def evict(self) -> None:
-        if len(self._entries) <= MOST_POOLS:
-            return
         idle = [key for key, entry in self._entries.items() if not entry.busy]
         closing = [self._entries.pop(key) for key in idle[: len(self._entries) - MOST_POOLS]]
         for entry in closing:
