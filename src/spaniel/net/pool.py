@@ -37,9 +37,7 @@ LONGEST_LINE = 1 << 15  # so that all headers together stay below the usual cap 
 KEEP_ALIVE_SECONDS = 15.0
 
 Key = tuple[object, ...]
-_USED = (
-    "spaniel_has_used"  # a mark on aiohttp's protocol: a weak set of them would take longer than the rest of `connect`
-)
+_USED = "spaniel_has_used"  # a mark on aiohttp's protocol; a weak set of them would cost more than `connect` does
 _deadline: ContextVar[Deadline] = ContextVar("deadline")  # of the request that this task has under way
 
 
