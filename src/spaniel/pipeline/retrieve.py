@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.trace import Trace
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ HTTPS_DOWNGRADE = "https_downgrade"
 
 
 class Guard(Protocol):
+    def check_form(self, url: Url) -> None: ...
+
     async def vet(self, url: Url, deadline: Deadline) -> Target: ...
 
 
@@ -51,9 +54,11 @@ class Retrieved(NamedTuple):
     notes: tuple[str, ...]
 
 
-async def retrieve(url: Url, door: Door, deadline: Deadline, max_redirects: int = 5) -> Retrieved:
+async def retrieve(
+    url: Url, door: Door, deadline: Deadline, max_redirects: int = 5, trace: Trace | None = None
+) -> Retrieved:
     """Fetch a page, following redirects by hand; one record in the log says how it ended."""
-    trail = _Trail(url)
+    trail = _Trail(url, trace or Trace())
     try:
         async with deadline.guarding("start"):
             found = await _follow(url, door, deadline, max_redirects, trail)
@@ -67,10 +72,13 @@ async def retrieve(url: Url, door: Door, deadline: Deadline, max_redirects: int 
 async def _follow(url: Url, door: Door, deadline: Deadline, max_redirects: int, trail: _Trail) -> Retrieved:
     notes: list[str] = []
     for _ in range(max_redirects + 1):
-        target = await door.guard.vet(url, deadline)
-        note = await door.robots.require(url, target, deadline)
-        _add(notes, note)
-        page = await door.http.get(url, target, deadline)
+        with trail.trace.step("guard"):
+            target = await door.guard.vet(url, deadline)
+        with trail.trace.step("robots"):
+            _add(notes, await door.robots.require(url, target, deadline))
+        with trail.trace.step("fetch") as outcome:
+            page = await door.http.get(url, target, deadline)
+            outcome.text = str(page.status)
         if page.location is None:
             return Retrieved(_successful(page), tuple(trail.chain), tuple(notes))
         trail.chain.append(url.href)
@@ -100,8 +108,9 @@ def _successful(page: Page) -> Page:
 class _Trail:
     """Where a fetch has been, for its record in the log (FR-WF-19c): no query, no credentials."""
 
-    def __init__(self, url: Url) -> None:
+    def __init__(self, url: Url, trace: Trace) -> None:
         self.start = self.url = url
+        self.trace = trace
         self.chain: list[str] = []
 
     def record(self, event: str, deadline: Deadline, error: SpanielError | None = None) -> None:

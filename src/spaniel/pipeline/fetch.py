@@ -1,0 +1,143 @@
+"""One fetch, from URL to answer: the SRD's state diagram (Appendix B), top to bottom."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.cache import key_for
+from spaniel.net.deadline import Deadline
+from spaniel.pipeline.answer import CACHE_HIT, Answer
+from spaniel.pipeline.kept import Kept, bounds, cut, from_cache
+from spaniel.pipeline.request import Request, checked
+from spaniel.pipeline.retrieve import Door, Retrieved, retrieve
+from spaniel.pipeline.trace import Trace
+from spaniel.reading import Document, read
+from spaniel.reading.kinds import kind_of
+from spaniel.url.parsing import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spaniel.cache import PageCache
+    from spaniel.pipeline.flights import Flights
+    from spaniel.url import Canonical, Policy, Url
+
+LARGE = 256 << 10  # bytes of a page that is read in a thread, so that others are served meanwhile
+
+
+class Limits(NamedTuple):
+    """What a fetch may take, from the settings."""
+
+    timeout_seconds: float = 20
+    max_redirects: int = 5
+    chunk_tokens: int = 600
+
+
+class Fresh(NamedTuple):
+    """What is known of a page, whoever fetched it."""
+
+    kept: Kept
+    fetched_at: datetime
+    rendering_method: str = "http"
+
+
+class Kit(NamedTuple):
+    """What a fetch works with."""
+
+    door: Door
+    policy: Policy
+    limits: Limits
+    flights: Flights[Fresh]
+    cache: PageCache | None = None
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+
+
+async def fetch(request: Request, kit: Kit, trace: Trace | None = None) -> Answer:
+    """Fetch a page and cut it into chunks. Raises nothing but `SpanielError`."""
+    trace = trace or Trace()
+    with trace.step("parse"):
+        parse(checked(request).url)
+    with trace.step("normalize"):
+        canonical = kit.policy.apply(request.url)
+        url = parse(canonical.url)
+        kit.door.guard.check_form(url)
+    with trace.step("check_cache") as outcome:
+        found = None if request.no_cache else _look_up(canonical, kit)
+        outcome.text = "bypassed" if request.no_cache else "hit" if found else "miss"
+    hit = found is not None
+    if found is None:
+        found = await kit.flights.join(canonical.url, lambda: _fetch_afresh(url, canonical, kit, trace))
+    with trace.step("chunk"):
+        chunks = cut(found.kept, request.max_chunk_tokens or kit.limits.chunk_tokens)
+    return Answer(
+        requested_url=canonical.original,
+        final_url=found.kept.final_url,
+        fetched_at=found.fetched_at,
+        title=found.kept.title,
+        language=found.kept.language,
+        markdown=found.kept.markdown,
+        chunks=chunks,
+        rendering_method=found.rendering_method,
+        notes=(*found.kept.notes, *((CACHE_HIT,) if hit else ())),
+        metadata=found.kept.metadata,
+        served_at=kit.now() if hit else None,
+        trace=trace.steps,
+    )
+
+
+async def _fetch_afresh(url: Url, canonical: Canonical, kit: Kit, trace: Trace) -> Fresh:
+    deadline = Deadline(kit.limits.timeout_seconds)
+    retrieved = await retrieve(url, kit.door, deadline, kit.limits.max_redirects, trace)  # guard, robots, fetch
+    fetched_at = kit.now()
+    with trace.step("content_type"):
+        kind_of(retrieved.page.headers.get("content-type"), retrieved.page.body)
+    with trace.step("extract"):
+        document = await _understand(retrieved)
+    kept = _keep(document, retrieved, kit.limits.chunk_tokens)
+    with trace.step("write_cache") as outcome:
+        note = await _write_cache(canonical, kept, fetched_at, kit)
+        outcome.text = note or "ok"
+    return Fresh(kept if note is None else _with_note(kept, note), fetched_at)
+
+
+def _look_up(canonical: Canonical, kit: Kit) -> Fresh | None:
+    """The copy in the cache: the one that HTTP brought, else the one that the browser did (D2-03)."""
+    for method in ("http", "browser"):
+        entry = kit.cache.get(key_for(canonical.url, method)) if kit.cache else None
+        if entry is not None:
+            return Fresh(from_cache(entry.content), entry.fetched_at, method)
+    return None
+
+
+async def _understand(retrieved: Retrieved) -> Document:
+    page = retrieved.page
+    given = page.body, page.headers.get("content-type"), page.url.href
+    return await asyncio.to_thread(read, *given) if len(page.body) > LARGE else read(*given)
+
+
+def _keep(document: Document, retrieved: Retrieved, chunk_tokens: int) -> Kept:
+    return Kept(
+        final_url=retrieved.page.url.href,
+        markdown=document.markdown,
+        chunk_tokens=chunk_tokens,
+        chunks=bounds(document.markdown, chunk_tokens),
+        title=document.title,
+        language=document.language,
+        notes=list(retrieved.notes),
+        metadata=document.as_dict()["metadata"],  # type: ignore[arg-type]
+        content_type=retrieved.page.headers.get("content-type", ""),
+    )
+
+
+async def _write_cache(canonical: Canonical, kept: Kept, fetched_at: datetime, kit: Kit) -> str | None:
+    if kit.cache is None:
+        return None
+    return await asyncio.to_thread(kit.cache.put, key_for(canonical.url, "http"), kept, fetched_at)
+
+
+def _with_note(kept: Kept, note: str) -> Kept:
+    import msgspec
+
+    return msgspec.structs.replace(kept, notes=[*kept.notes, note])
