@@ -17,8 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 help:  ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  \033[1m%-8s\033[0m %s\n", $$1, $$2}' Makefile
 
-run: $(VENV)/.run  ## Canonicalize URL=https://…; without URL, the demo
-	@if [ -n "$(URL)" ]; then $(BIN)/spaniel canon --explain "$(URL)"; else $(BIN)/spaniel demo; fi
+run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, the demo
+	@if [ -n "$(URL)" ]; then $(BIN)/spaniel fetch "$(URL)"; else $(BIN)/spaniel demo; fi
 
 test: $(VENV)/.dev  ## Run all tests (ARGS="-k name" to choose)
 	$(BIN)/python -m pytest $(ARGS)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from spaniel.app.client import Spaniel, afetch
+    from spaniel.app.client import fetch_now as fetch
     from spaniel.chunking import chunk
     from spaniel.errors import SpanielError
     from spaniel.reading import extract
@@ -14,13 +16,16 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["SpanielError", "canonicalize", "chunk", "extract"]
+__all__ = ["Spaniel", "SpanielError", "afetch", "canonicalize", "chunk", "extract", "fetch"]
 
 _HOME = {
-    "SpanielError": "spaniel.errors",
-    "canonicalize": "spaniel.url",
-    "chunk": "spaniel.chunking",
-    "extract": "spaniel.reading",
+    "Spaniel": "spaniel.app.client:Spaniel",
+    "SpanielError": "spaniel.errors:SpanielError",
+    "afetch": "spaniel.app.client:afetch",
+    "canonicalize": "spaniel.url:canonicalize",
+    "chunk": "spaniel.chunking:chunk",
+    "extract": "spaniel.reading:extract",
+    "fetch": "spaniel.app.client:fetch_now",
 }
 
 
@@ -29,7 +34,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'spaniel' has no attribute {name!r}")
     from importlib import import_module
 
-    value: object = getattr(import_module(_HOME[name]), name)
+    module, _, attribute = _HOME[name].partition(":")
+    value: object = getattr(import_module(module), attribute)
     globals()[name] = value
     return value
 

@@ -37,9 +37,7 @@ class Spaniel:
         cache = self._open.enter_context(PageCache(cache_settings(settings)))
         proxies = system_proxies(os.environ) if settings["tools.webfetch.http.use_system_proxy"] else None
         rooms = await self._open.enter_async_context(
-            open_rooms(
-                settings.security, settings.http, settings.robots, self._resolver, proxies, cache_dir(settings)
-            )
+            open_rooms(settings.security, settings.http, settings.robots, self._resolver, proxies, cache_dir(settings))
         )
         limits = Limits(
             settings.number("tools.webfetch.timeout_seconds"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.net.guard import Guard, Security
@@ -10,6 +11,7 @@ from spaniel.net.http import Http, HttpSettings
 from spaniel.net.resolver import Resolver, SystemResolver
 from spaniel.pipeline.retrieve import Door
 from spaniel.robots.gate import RobotsGate, RobotsSettings
+from spaniel.robots.shelf import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,12 +38,18 @@ async def open_rooms(
     robots: RobotsSettings | None = None,
     resolver: Resolver | None = None,
     proxies: Proxies | None = None,
+    cache_dir: str | None = None,
 ) -> AsyncIterator[Rooms]:
     """The rooms with their settings; closed, connections and all, when the block ends."""
     guard = Guard(resolver or SystemResolver(), security)
     async with Http(http, proxies) as client:
-        gate = RobotsGate(client, guard, robots)
+        gate = RobotsGate(client, guard, robots, _shelf(robots or RobotsSettings(), cache_dir))
         try:
             yield Rooms(guard, client, gate)
         finally:
             await gate.close()
+
+
+def _shelf(settings: RobotsSettings, cache_dir: str | None) -> Shelf | None:
+    """robots.txt files stand beside the page cache, if there is a place for them."""
+    return Shelf(Path(cache_dir) / "robots", settings.cache_ttl_hours * 3600) if cache_dir else None

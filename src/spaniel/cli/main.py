@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # What each command does; its module is cli/<command>.py with `parser()` and `main(args) -> exit code`.
 COMMANDS = {
+    "fetch": "fetch pages as Markdown",
+    "extract": "turn an HTML file into Markdown",
     "canon": "canonicalize URLs under a policy, and explain it",
     "chunk": "cut Markdown into token-counted chunks",
     "may-i": "ask a site's robots.txt about a URL",

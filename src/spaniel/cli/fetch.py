@@ -1,0 +1,107 @@
+"""`spaniel fetch URL`: the page as Markdown on standard output, or one precise reason on standard error."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+from spaniel.cli.lines import inputs
+from spaniel.cli.main import report
+from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    import argparse
+    from typing import TextIO
+
+    from spaniel.app.client import Spaniel
+    from spaniel.pipeline.answer import Answer
+    from spaniel.pipeline.trace import Trace
+
+SOME_FAILED = 1
+
+
+def parser() -> argparse.ArgumentParser:
+    p = new_parser(
+        "spaniel fetch",
+        "Fetch pages and print them as Markdown, as the tool's JSON, or as chunks (a JSON object a line).",
+        "Exit code: 0 all fetched; 1 some were not; for a single URL, the code of its error (docs/errors.md).",
+    )
+    p.add_argument("urls", nargs="+", metavar="URL", help="URLs; '-' reads them from standard input, one a line")
+    p.add_argument("--max-chunk-tokens", type=int, metavar="N", help="the largest chunk, 128 to 2048 (the settings')")
+    p.add_argument("--no-cache", action="store_true", help="fetch afresh even if a copy is cached")
+    p.add_argument("--format", choices=("markdown", "json", "chunks"), default="markdown", help="(markdown)")
+    p.add_argument("--explain", action="store_true", help="draw each step, its outcome and its time, on standard error")
+    p.add_argument("-o", "--output", metavar="F", help="write to a file instead")
+    add_config_option(p)
+    add_log_options(p)
+    return p
+
+
+def main(args: argparse.Namespace) -> int:
+    configure_logs(args)
+    if not args.output:
+        if reconfigure := getattr(sys.stdout, "reconfigure", None):
+            reconfigure(encoding="utf-8")
+        return asyncio.run(_fetch_all(args, sys.stdout))
+    try:
+        with open(args.output, "w", encoding="utf-8") as file:
+            return asyncio.run(_fetch_all(args, file))
+    except OSError as error:
+        raise SpanielError(Code.BAD_ARGS, field=args.output, reason=f"cannot be written: {error.strerror}") from None
+
+
+async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
+    from spaniel.app.client import Spaniel
+    from spaniel.app.settings import load
+
+    failed: list[int] = []
+    async with Spaniel(load(args.config)) as spaniel:
+        for place, url in inputs(args.urls):
+            code = await fetch_one(url, place, args, spaniel, out)
+            if code:
+                failed.append(code)
+    if not failed:
+        return 0
+    return failed[0] if len(args.urls) == 1 and args.urls != ["-"] else SOME_FAILED
+
+
+async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spaniel, out: TextIO) -> int:
+    """Fetch and print one page; its exit code."""
+    from spaniel.pipeline.trace import Trace
+
+    trace = Trace()
+    try:
+        answer = await spaniel.fetch(url, args.max_chunk_tokens, no_cache=args.no_cache, trace=trace)
+    except SpanielError as error:
+        out.flush()
+        report(error, place)
+        if args.format == "json":
+            out.write(error.as_json() + "\n")
+        return error.row.exit
+    finally:
+        if args.explain:
+            _draw(trace)
+    _print(answer, args.format, out)
+    return 0
+
+
+def _print(answer: Answer, form: str, out: TextIO) -> None:
+    import json
+
+    if form == "markdown":
+        out.write(answer.markdown)
+    elif form == "json":
+        out.write(json.dumps(answer.as_dict(), ensure_ascii=False) + "\n")
+    else:
+        out.writelines(
+            json.dumps({"url": answer.final_url, **chunk.record()}, ensure_ascii=False) + "\n"
+            for chunk in answer.chunks
+        )
+
+
+def _draw(trace: Trace) -> None:
+    sys.stderr.write("  step           outcome                      ms\n")
+    for step in trace.steps:
+        sys.stderr.write(f"  {step.name:14} {step.outcome:24} {step.ms:8.1f}\n")

@@ -1,0 +1,122 @@
+"""`spaniel fetch` and `spaniel extract` as whole processes, against a real site on loopback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import NamedTuple
+
+import pytest
+
+from tests.cli.test_canon import spaniel
+
+PAGE = (
+    "<html><head><title>T</title></head><body><main><h1>Hello</h1><p>"
+    + "Words of a page. " * 60
+    + "</p></main></body></html>"
+)
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        if self.path != "/page":
+            self.send_error(404)
+            return
+        body = PAGE.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+class Place(NamedTuple):
+    url: str
+    config: str
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """A site, and a settings file that lets Spaniel in."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        config = tmp_path / "open.toml"
+        config.write_text(
+            f'[tools.webfetch]\ncache_dir = "{tmp_path}/cache"\n[tools.webfetch.security]\n'
+            f"allowed_ports = [{server.server_port}]\nblock_loopback = false\nallow_insecure_overrides = true\n",
+            encoding="utf-8",
+        )
+        yield Place(f"http://127.0.0.1:{server.server_port}", str(config))
+        server.shutdown()
+
+
+def test_markdown_comes_on_standard_output(place: Place) -> None:
+    done = spaniel("fetch", "-q", "--config", place.config, f"{place.url}/page")
+    assert done.returncode == 0
+    assert done.stdout.startswith("# Hello\n\nWords of a page.")
+    assert done.stderr == ""
+
+
+@pytest.mark.req("FR-WF-03", "D2-28")
+def test_json_is_the_tools_answer_and_chunks_have_their_places(place: Place) -> None:
+    fields = json.loads(
+        spaniel("fetch", "-q", "--config", place.config, "--format", "json", f"{place.url}/page").stdout
+    )
+    assert (fields["title"], fields["truncated"]) == ("T", False)
+    lines = spaniel(
+        "fetch", "-q", "--config", place.config, "--format", "chunks", "--max-chunk-tokens", "128", f"{place.url}/page"
+    ).stdout.splitlines()
+    assert len(lines) > 1
+    assert {"url", "id", "heading_path", "start", "end", "token_count"} <= set(json.loads(lines[0]))
+
+
+@pytest.mark.req("FR-WF-18")
+def test_an_error_says_code_and_cure_and_json_readers_get_the_object(place: Place) -> None:
+    done = spaniel("fetch", "-q", "--config", place.config, "--format", "json", f"{place.url}/gone")
+    assert done.returncode == 5
+    assert "http_4xx" in done.stderr
+    error = json.loads(done.stdout)
+    assert (error["code"], error["retryable"], error["details"]["status"]) == ("http_4xx", False, 404)
+    blocked = spaniel("fetch", "http://169.254.169.254/latest/meta-data/")
+    assert (blocked.returncode, blocked.stdout) == (3, "")
+    assert "ssrf_blocked" in blocked.stderr
+
+
+def test_explain_draws_the_steps_on_standard_error(place: Place) -> None:
+    done = spaniel("fetch", "-q", "--config", place.config, "--explain", f"{place.url}/page")
+    assert done.stdout.startswith("# Hello")
+    assert [line.split()[0] for line in done.stderr.splitlines()] == [
+        "step", "parse", "normalize", "check_cache", "guard", "robots", "fetch", "content_type", "extract",
+        "write_cache", "chunk",
+    ]  # fmt: skip
+
+
+def test_many_urls_go_on_past_a_failure_and_a_file_takes_the_output(place: Place, tmp_path: Path) -> None:
+    urls = f"{place.url}/page\n{place.url}/gone\n{place.url}/page\n".encode()
+    out = tmp_path / "out.md"
+    done = spaniel("fetch", "-q", "--config", place.config, "-o", str(out), "-", stdin=urls)
+    assert done.returncode == 1
+    assert "line 2: http_4xx" in done.stderr
+    assert out.read_text(encoding="utf-8").count("# Hello") == 2
+    nowhere = spaniel("fetch", "--config", place.config, "-o", str(tmp_path / "no" / "out.md"), f"{place.url}/page")
+    assert nowhere.returncode == 2
+    assert "cannot be written" in nowhere.stderr
+
+
+@pytest.mark.req("FR-WF-13d")
+def test_extract_reads_a_file_or_standard_input(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(PAGE.replace("Words", "<a href=/w>Words</a>", 1), encoding="utf-8")
+    done = spaniel("extract", "page.html", "--url", "https://example.com/dir/", cwd=tmp_path)
+    assert "[Words](https://example.com/w)" in done.stdout
+    understood = json.loads(spaniel("extract", "-", "--json", stdin=PAGE.encode()).stdout)
+    assert understood["title"] == "T"
+    assert {"markdown", "language", "metadata", "hygiene"} <= set(understood)
+    refused = spaniel("extract", "-", "--content-type", "image/png", stdin=b"\x89PNG")
+    assert refused.returncode == 6
+    assert "unsupported_content_type" in refused.stderr

@@ -1,0 +1,260 @@
+"""One fetch, from URL to answer, against real sites on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from spaniel.app.client import Spaniel
+from spaniel.app.settings import Settings, from_data
+from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.request import SCHEMA, Request, read_request
+from spaniel.pipeline.trace import Trace
+from tests.loopback import Everywhere, Page, Reply, Site, redirect, text
+
+ARTICLE = (
+    "<!doctype html><html lang=en-GB><head><title>The Otter</title></head><body><nav><a href=/>Home</a></nav><main>"
+    "<h1>The Otter</h1><p>"
+    + "The otter swims in the river and eats fish. " * 40
+    + "</p><h2>Food</h2><p>"
+    + "It eats <a href=fish>fish</a> and crabs, mostly at night. " * 40
+    + "</p></main><footer>© 2026</footer></body></html>"
+)
+
+
+def html(body: str, content_type: str = "text/html; charset=utf-8") -> Reply:
+    return 200, {"Content-Type": content_type}, body.encode()
+
+
+def settings_for(site: Site, cache: Path, **webfetch: object) -> Settings:
+    security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [site.port]}
+    return from_data({"tools": {"webfetch": {"cache_dir": str(cache), "security": security, **webfetch}}}, "test")
+
+
+@asynccontextmanager
+async def spaniel_at(pages: dict[str, Page], cache: Path, **webfetch: object) -> AsyncIterator[tuple[Spaniel, Site]]:
+    async with Site(pages) as site, Spaniel(settings_for(site, cache, **webfetch), Everywhere()) as spaniel:
+        yield spaniel, site
+
+
+async def code_of(spaniel: Spaniel, url: str) -> str:
+    with pytest.raises(SpanielError) as caught:
+        await spaniel.fetch(url)
+    return str(caught.value.code)
+
+
+@pytest.mark.req("FR-WF-03", "FR-WF-03b", "FR-WF-10", "FR-WF-13", "IT-WF-HTTP-01", "D2-28")
+async def test_a_page_comes_back_as_markdown_in_the_srds_answer(tmp_path: Path) -> None:
+    async with spaniel_at({"/otter": html(ARTICLE)}, tmp_path) as (spaniel, site):
+        answer = await spaniel.fetch(site.url("/otter?q=1#food"))
+        fields = answer.as_dict()
+    assert list(fields) == [
+        "requested_url", "final_url", "fetched_at", "title", "language", "chunks", "rendering_method", "truncated",
+    ]  # fmt: skip
+    assert fields["requested_url"] == site.url("/otter?q=1#food")
+    assert fields["final_url"] == site.url("/otter?q=1")
+    assert (fields["title"], fields["language"], fields["rendering_method"]) == ("The Otter", "en-GB", "http")
+    assert answer.markdown.startswith("# The Otter\n")
+    assert f"[fish]({site.url('/fish')})" in answer.markdown
+    assert "Home" not in answer.markdown
+    chunks = fields["chunks"]
+    assert isinstance(chunks, list)
+    assert all(set(chunk) == {"heading", "text", "token_count"} for chunk in chunks)
+    assert {chunk["heading"] for chunk in chunks} <= {"The Otter", "Food"}
+    json.dumps(fields)
+
+
+@pytest.mark.req("FR-WF-03", "D2-28")
+async def test_what_is_absent_is_left_out(tmp_path: Path) -> None:
+    async with spaniel_at({"/plain": text("just text\n")}, tmp_path) as (spaniel, site):
+        fields = (await spaniel.fetch(site.url("/plain"))).as_dict()
+    assert not {"title", "language", "note", "truncation_reason", "served_at"} & set(fields)
+    assert fields["truncated"] is False
+
+
+@pytest.mark.req("FR-WF-17a", "T-WF-CCH-01", "FR-WF-03", "D2-05")
+async def test_a_hit_brings_the_same_with_its_note_and_times(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/otter": html(ARTICLE), "/there": redirect("/otter")}
+    async with spaniel_at(pages, tmp_path) as (spaniel, site):
+        fresh = (await spaniel.fetch(site.url("/there"))).as_dict()
+        hit = (await spaniel.fetch(site.url("/there"))).as_dict()
+        assert site.requests["/otter"] == 1
+    assert (hit.pop("note"), "note" in fresh) == ("cache_hit", False)
+    assert hit.pop("served_at")
+    assert hit == fresh
+
+
+@pytest.mark.req("FR-WF-17", "T-WF-CCH-02", "FR-WF-08h")
+async def test_no_cache_fetches_afresh_writes_anew_and_still_asks_robots(tmp_path: Path) -> None:
+    async with spaniel_at({"/a": text("one")}, tmp_path) as (spaniel, site):
+        await spaniel.fetch(site.url("/a"))
+        site.pages["/a"] = text("two")
+        assert (await spaniel.fetch(site.url("/a"))).markdown == "one\n"
+        assert (await spaniel.fetch(site.url("/a"), no_cache=True)).markdown == "two\n"
+        assert (await spaniel.fetch(site.url("/a"))).markdown == "two\n"
+    async with spaniel_at(
+        {"/robots.txt": text("User-agent: *\nDisallow: /a"), "/a": text("x")}, tmp_path / "other"
+    ) as (
+        spaniel,
+        site,
+    ):
+        with pytest.raises(SpanielError, match="disallows"):
+            await spaniel.fetch(site.url("/a"), no_cache=True)
+
+
+@pytest.mark.req("D2-02", "FR-WF-03a", "FR-WF-15e")
+async def test_a_hit_of_another_size_or_budget_is_what_a_fresh_fetch_gives(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/otter": html(ARTICLE)}
+    async with spaniel_at(pages, tmp_path / "one") as (spaniel, site):
+        await spaniel.fetch(site.url("/otter"))
+        for tokens in (128, 200, 600, 2048):
+            hit = await spaniel.fetch(site.url("/otter"), tokens)
+            assert "cache_hit" in hit.notes
+            fresh = await spaniel.fetch(site.url("/otter"), tokens, no_cache=True)
+            for budget in (None, 600, 1000, 5000):
+                told = [answer.as_dict(budget) for answer in (hit, fresh)]
+                assert all(budget is None or len(json.dumps(t, ensure_ascii=False).encode()) <= budget for t in told)
+                if budget is None:
+                    assert told[0]["chunks"] == told[1]["chunks"]
+            assert list(hit.chunks) == list(fresh.chunks)
+
+
+@pytest.mark.req("FR-WF-10g", "IT-WF-HTTP-03")
+async def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {
+        "/pdf": (200, {"Content-Type": "application/pdf"}, b"%PDF-1.7"),
+        "/json": (200, {"Content-Type": "application/json"}, b"{}"),
+        "/gone": text("", 410),
+        "/broken": text("", 503),
+    }
+    async with spaniel_at(pages, tmp_path) as (spaniel, site):
+        assert await code_of(spaniel, site.url("/pdf")) == "unsupported_content_type"
+        assert await code_of(spaniel, site.url("/json")) == "unsupported_content_type"
+        assert await code_of(spaniel, site.url("/gone")) == "http_4xx"
+        assert await code_of(spaniel, site.url("/broken")) == "http_5xx"
+        assert await code_of(spaniel, "http://10.0.0.1/") == "ssrf_blocked"
+        assert await code_of(spaniel, site.url("/").replace(str(site.port), "22")) == "port_blocked"
+        assert await code_of(spaniel, "ftp://a.example/") == "invalid_scheme"
+        assert await code_of(spaniel, "   ") == "bad_args"
+
+
+@pytest.mark.req("FR-WF-10i", "IT-WF-HTTP-05")
+async def test_latin_1_becomes_text(tmp_path: Path) -> None:
+    page = 200, {"Content-Type": "text/html; charset=iso-8859-1"}, "<p>Fußgänger überqueren</p>".encode("latin-1")
+    async with spaniel_at({"/a": page}, tmp_path) as (spaniel, site):
+        assert (await spaniel.fetch(site.url("/a"))).markdown == "Fußgänger überqueren\n"
+
+
+@pytest.mark.req("FR-WF-16h", "FR-WF-19a", "NFR-WF-REL-04", "D2-05")
+async def test_a_cache_that_cannot_be_written_does_not_fail_the_fetch(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    async with spaniel_at({"/a": text("x")}, tmp_path / "file" / "cache") as (spaniel, site):
+        answer = await spaniel.fetch(site.url("/a"))
+    assert answer.markdown == "x\n"
+    assert answer.note == "cache_write_failed"
+
+
+@pytest.mark.req("FR-WF-09a", "D2-05")
+async def test_notes_are_joined_in_the_order_they_arose(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/robots.txt": text("", 503), "/a": text("x")}
+    async with spaniel_at(pages, tmp_path, robots={"fail_open": True}) as (spaniel, site):
+        assert (await spaniel.fetch(site.url("/a"))).note == "robots_unavailable_fail_open"
+        assert (await spaniel.fetch(site.url("/a"))).note == "robots_unavailable_fail_open, cache_hit"
+
+
+@pytest.mark.req("D2-04")
+async def test_the_form_is_judged_before_the_cache_is_read(tmp_path: Path) -> None:
+    async with spaniel_at({"/a": text("x")}, tmp_path) as (spaniel, site):
+        await spaniel.fetch(site.url("/a"))
+        closed = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")
+        async with Spaniel(closed, Everywhere()) as strict:
+            assert await code_of(strict, site.url("/a")) == "port_blocked"
+
+
+async def test_however_many_ask_at_once_one_fetch_is_made(tmp_path: Path) -> None:
+    async def slowly() -> Reply:
+        await asyncio.sleep(0.2)
+        return text("x")
+
+    async with spaniel_at({"/a": slowly}, tmp_path) as (spaniel, site):
+        tasks = [asyncio.create_task(spaniel.fetch(site.url("/a"), 128 + i)) for i in range(50)]
+        await asyncio.sleep(0.1)
+        tasks[0].cancel()
+        answers = await asyncio.gather(*tasks[1:])
+        assert {answer.markdown for answer in answers} == {"x\n"}
+        assert site.requests["/a"] == 1
+
+
+async def test_cancelling_the_only_one_who_waits_ends_the_fetch(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    async def never() -> Reply:
+        begun.set()
+        await asyncio.sleep(60)
+        return text("")
+
+    async with spaniel_at({"/a": never, "/b": text("b")}, tmp_path) as (spaniel, site):
+        task = asyncio.create_task(spaniel.fetch(site.url("/a")))
+        await asyncio.wait_for(begun.wait(), 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await spaniel.fetch(site.url("/b"))).markdown == "b\n"
+
+
+async def test_the_trace_tells_every_step_in_the_srds_words(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/a": redirect("/b"), "/b": text("x")}
+    async with spaniel_at(pages, tmp_path) as (spaniel, site):
+        trace, again = Trace(), Trace()
+        await spaniel.fetch(site.url("/a"), trace=trace)
+        await spaniel.fetch(site.url("/a"), trace=again)
+    assert [(s.name, s.outcome) for s in trace.steps] == [
+        ("parse", "ok"), ("normalize", "ok"), ("check_cache", "miss"),
+        ("guard", "ok"), ("robots", "ok"), ("fetch", "302"), ("guard", "ok"), ("robots", "ok"), ("fetch", "200"),
+        ("content_type", "ok"), ("extract", "ok"), ("write_cache", "ok"), ("chunk", "ok"),
+    ]  # fmt: skip
+    assert [(s.name, s.outcome) for s in again.steps] == [
+        ("parse", "ok"), ("normalize", "ok"), ("check_cache", "hit"), ("chunk", "ok"),
+    ]  # fmt: skip
+
+
+class TestRequest:
+    @pytest.mark.req("FR-WF-02", "FR-WF-02a", "FR-WF-02b", "D2-01")
+    @pytest.mark.parametrize(
+        ("args", "told"),
+        [
+            ({}, "url: is missing"),
+            ({"url": ""}, "url: is empty"),
+            ({"url": " \t"}, "url: is empty"),
+            ({"url": 3}, "url: must be text"),
+            ({"url": "x", "max_chunk_tokens": 127}, "max_chunk_tokens: 127 is not between 128 and 2048"),
+            ({"url": "x", "max_chunk_tokens": 2049}, "max_chunk_tokens: 2049 is not between"),
+            ({"url": "x", "max_chunk_tokens": True}, "max_chunk_tokens: must be a whole number"),
+            ({"url": "x", "max_chunk_tokens": "600"}, "max_chunk_tokens: must be a whole number"),
+            ({"url": "x", "no_cache": 1}, "no_cache: must be true or false"),
+            (
+                {"url": "x", "force_brower": True},
+                "force_brower: there is no such parameter; did you mean 'force_browser'?",
+            ),
+        ],
+    )
+    def test_a_wrong_request_is_bad_args(self, args: dict[str, object], told: str) -> None:
+        with pytest.raises(SpanielError) as caught:
+            read_request(args)
+        assert caught.value.code is Code.BAD_ARGS
+        assert told in caught.value.message
+
+    @pytest.mark.req("FR-WF-02")
+    def test_the_schema_says_the_same(self) -> None:
+        request = read_request({"url": "https://a.example/", "max_chunk_tokens": 128, "no_cache": True})
+        assert request == ("https://a.example/", 128, True, False)
+        assert SCHEMA["additionalProperties"] is False
+        assert SCHEMA["required"] == ["url"]
+        properties = SCHEMA["properties"]
+        assert isinstance(properties, dict)
+        assert set(properties) == set(Request._fields)
