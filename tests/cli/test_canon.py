@@ -192,7 +192,7 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 
 def test_the_demo_shows_the_samples_under_all_four_policies() -> None:
-    done = spaniel("demo", COLUMNS="220")
+    done = spaniel("demo", "--policies", COLUMNS="220")
     assert done.returncode == 0
     for word in (
         "exact",

@@ -1,4 +1,4 @@
-"""`spaniel demo`: what Spaniel does, on examples that ship with it."""
+"""`spaniel demo`: what Spaniel does, on a site and on URLs that ship with it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    return new_parser("spaniel demo", "Show the four policies at work on sample URLs.")
+    p = new_parser("spaniel demo", "A guided tour: fetches from a small packaged site on loopback, good pages and bad.")
+    p.add_argument("--policies", action="store_true", help="show the four URL policies at work instead")
+    return p
 
 
-def main(_args: argparse.Namespace) -> int:
-    from spaniel.demo.tour import show_policies
+def main(args: argparse.Namespace) -> int:
+    if args.policies:
+        from spaniel.demo.policies import show_policies
 
-    show_policies()
+        show_policies()
+    else:
+        from spaniel.demo.tour import show_tour
+
+        show_tour()
     return 0

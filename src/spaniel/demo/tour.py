@@ -1,41 +1,92 @@
-"""The sample URLs under each shipped policy, side by side."""
+"""A guided tour: the packaged site fetched through the real pipeline, good pages and bad."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import asyncio
+import logging
+import tempfile
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
-from rich.table import Table
+from rich.markdown import Markdown
+from rich.panel import Panel
 from rich.text import Text
 
-from spaniel.errors import SpanielError, shown
-from spaniel.url.policy import canonicalize, load, shipped
+from spaniel.app.client import Spaniel
+from spaniel.app.settings import Settings, from_data
+from spaniel.demo.server import serve
+from spaniel.errors import SpanielError
 
-SAMPLES = Path(__file__).parent / "sample_urls.txt"
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
+    from spaniel.net.addresses import Address
+    from spaniel.pipeline.answer import Answer
 
-def show_policies() -> None:
-    """One row for each form that a URL takes, and the policies that agree on it."""
-    console = Console()
-    for name in shipped():
-        console.print(f"  [bold]{name:8}[/bold] {load(name).description}")
-    table = Table("as written", "policies", "canonical", title="One list of URLs, four ideas of sameness", expand=True)
-    for raw in SAMPLES.read_text(encoding="utf-8").splitlines():
-        forms: dict[str, list[str]] = {}
-        for name in shipped():
-            forms.setdefault(_form(raw, name), []).append(name)
-        written = shown(raw)
-        for form, names in forms.items():
-            style = "red" if form.startswith("refused") else "green"
-            table.add_row(Text(written, overflow="fold"), ", ".join(names), Text(form, style, overflow="fold"))
-            written = ""
-        table.add_section()
-    console.print(table)
-    console.print("Ask why: [bold]spaniel canon --policy clara --explain URL[/bold]")
+HOST = "demo.example"
 
 
-def _form(raw: str, policy: str) -> str:
+class Stop(NamedTuple):
+    """A place on the tour."""
+
+    path: str
+    what: str
+    whole: bool = False  # show the page, not only what became of it
+
+
+STOPS = (
+    Stop("/otters", "A news page, with navigation, a cookie banner, and an instruction hidden from people", whole=True),
+    Stop("/guide", "Documentation: code keeps its language, lists their depth", whole=True),
+    Stop("/old-otters", "A redirect: each hop is guarded like the first"),
+    Stop("/otters", "The first page again, from the cache"),
+    Stop("/private/diary", "A page that robots.txt forbids"),
+    Stop("/inside", "A page that leads to a cloud's metadata address"),
+)
+
+
+def show_tour() -> None:
+    asyncio.run(_tour(Console(highlight=False)))
+
+
+async def _tour(console: Console) -> None:
+    logging.getLogger("spaniel").setLevel(logging.ERROR)  # the demo opens loopback for itself, and says so below
+    with tempfile.TemporaryDirectory() as folder:
+        async with serve() as port, Spaniel(_settings(port, folder), _Here()) as spaniel:
+            console.print(f"A packaged site stands at http://{HOST}:{port}/: loopback, opened for this tour alone.\n")
+            for number, stop in enumerate(STOPS, 1):
+                console.print(Text(f"{number}. {stop.what}", style="bold"))
+                await _visit(f"http://{HOST}:{port}{stop.path}", stop, spaniel, console)
+    console.print("Now one of yours: [bold]spaniel fetch URL[/bold]   Why: [bold]spaniel fetch --explain URL[/bold]")
+
+
+async def _visit(url: str, stop: Stop, spaniel: Spaniel, console: Console) -> None:
+    console.print(Text(f"   spaniel fetch {url}", style="dim"))
     try:
-        return canonicalize(raw, policy).url
+        answer = await spaniel.fetch(url)
     except SpanielError as error:
-        return f"refused: {error.code}"
+        console.print(Text(f"   {error.code}: {error.message}\n", style="red"))
+        return
+    if stop.whole:
+        console.print(Panel(Markdown(answer.markdown), title=answer.title, width=min(console.width, 100)))
+    console.print(Text(f"   {_summary(answer)}\n", style="green"))
+
+
+def _summary(answer: Answer) -> str:
+    tokens = sum(chunk.token_count for chunk in answer.chunks)
+    ms = sum(step.ms for step in answer.trace)
+    note = f", {answer.note}" if answer.note else ""
+    return f"{len(answer.markdown)} characters, {tokens} tokens, {len(answer.chunks)} chunk(s), {ms:.0f} ms{note}"
+
+
+def _settings(port: int, folder: str) -> Settings:
+    """Loopback is opened for the site of this tour, in this process; there is no other way in."""
+    security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [port, 80]}
+    return from_data({"tools": {"webfetch": {"cache_dir": f"{folder}/cache", "security": security}}}, "the demo")
+
+
+class _Here:
+    """The demo's own name, and no other."""
+
+    async def resolve(self, host: str) -> Sequence[Address]:
+        return [ip_address("127.0.0.1")] if host == HOST else []
