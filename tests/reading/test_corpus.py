@@ -11,7 +11,7 @@ import pytest
 from spaniel.reading import extract
 
 PAGES = Path(__file__).resolve().parents[3] / "shared/corpora/pages"
-pytestmark = pytest.mark.skipif(not PAGES.is_dir(), reason="the development corpora are not here")
+pytestmark = pytest.mark.skipif(not PAGES.is_dir(), reason="the shared corpus is not here")
 
 
 @pytest.mark.req("FR-WF-13", "FG-15", "FG-16")
