@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 KINDS = ("article", "documentation", "forum", "service", "product", "collection", "listing")
 FEW_WORDS = 120  # a page so small is not judged: all but plain boilerplate is kept
-NOTHING = 0.17  # below it the likeliest block of the page is surely none: a shell whose content scripts would fetch
+NOTHING = 0.17  # below it the likeliest block of the page is surely none: a shell whose content scripts would fetch,
+# or a page of a kind that was never seen
 LIKE_AN_ARTICLE = 0.5
 LIKE_DOCUMENTATION = 0.5
 MOST, HARDLY = 0.9, 0.12
@@ -49,8 +50,11 @@ def decide(out: Outline, shapes: list[Shape], odds: list[float], kinds: list[flo
     """Keep what is likelier than the threshold with the best expected F1; on articles be stricter."""
     words = [s[0] for s in shapes]
     best = max(odds)
+    if best < NOTHING:
+        keep = _plain_rules(out, words)  # nobody knows what it is: if it is much, more is kept rather than less
+        return keep if sum(w for w, k in zip(words, keep, strict=True) if k) >= FEW_WORDS else [False] * len(keep)
     if best < LOW:
-        return [p >= best / 3 and best > NOTHING for p in odds]
+        return [p >= best / 3 for p in odds]
     article = kinds[0] > LIKE_AN_ARTICLE
     if article:
         odds = _doubt(out, words, odds)

@@ -1,0 +1,26 @@
+"""A page that has much text is never an empty success, whatever the model thinks of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaniel.reading import extract
+
+WORDS = [f"{a}{b}" for a in ("alba", "beryl", "cedar", "delta", "ember") for b in range(60)]
+PAGES = {
+    "a cloud of links": "<div>" + " ".join(f"<a href=/{w}>{w}</a>" for w in WORDS) + "</div>",
+    "a menu that is all there is": "<div class=menu><ul>"
+    + "".join(f"<li><a href=/{w}>{w}</a>" for w in WORDS)
+    + "</ul></div>",
+    "buttons and labels": "".join(f"<div class=widget><span class=label>{w}</span></div>" for w in WORDS),
+    "a table of codes": "<table>" + "".join(f"<tr><td>{w}<td>{w[::-1]}" for w in WORDS) + "</table>",
+    "one line": "<pre>" + " ".join(WORDS) + "</pre>",
+    "everything in the footer": "<footer>" + " ".join(WORDS) + "</footer>",
+}
+
+
+@pytest.mark.req("FR-WF-13", "D2-08")
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_much_text_is_never_nothing(page: str) -> None:
+    document = extract(f"<html><body>{page}</body></html>", url="https://example.com/")
+    assert sum(word in document.markdown for word in WORDS) > len(WORDS) / 2
