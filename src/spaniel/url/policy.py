@@ -121,11 +121,7 @@ class Policy:
 
     def only(self, *ids: str) -> Policy:
         """This policy with no other rules than those of the given ids: a rule by itself."""
-        alone = object.__new__(Policy)
-        alone.__dict__.update(self.__dict__)
-        alone._steps = tuple(s for s in self._steps if s.id in ids)
-        alone._compile()
-        return alone
+        return self._with(tuple(s for s in self._steps if s.id in ids), self._overrides)
 
     def with_overrides(self, overrides: dict[str, Override]) -> Policy:
         """This policy with an overrides file in the place it has for one (UN-07)."""
@@ -134,12 +130,14 @@ class Policy:
         from spaniel.url.overrides import act_on
 
         act = act_on(overrides)
-        bound = object.__new__(Policy)
-        bound.__dict__.update(self.__dict__)
-        bound._steps = tuple(s._replace(act=act) if s.rule.name == "apply-overrides" else s for s in self._steps)
-        bound._overrides = overrides
-        bound._compile()
-        return bound
+        steps = (s._replace(act=act) if s.rule.name == "apply-overrides" else s for s in self._steps)
+        return self._with(tuple(steps), overrides)
+
+    def _with(self, steps: tuple[_Step, ...], overrides: dict[str, Override] | None) -> Policy:
+        changed = object.__new__(Policy)
+        changed.__dict__.update(self.__dict__, _steps=steps, _overrides=overrides)
+        Policy._compile(changed)
+        return changed
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (*self._source, self._overrides)
