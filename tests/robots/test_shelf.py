@@ -48,6 +48,15 @@ def test_a_file_is_read_within_its_time_only(shelf: Shelf, age: float, there: bo
     assert (shelf.read(ORIGIN, 1_000_000.0 + age) is not None) is there
 
 
+@given(st.floats(1e9, 4e9))
+def test_a_file_can_be_read_at_the_very_moment_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory, now: float
+) -> None:
+    shelf = Shelf(tmp_path_factory.mktemp("shelf"), DAY)
+    shelf.write(ORIGIN, Shelved(b"x", now))
+    assert shelf.read(ORIGIN, now) == Shelved(b"x", now)
+
+
 def test_another_origin_has_another_file(shelf: Shelf) -> None:
     shelf.write(ORIGIN, Shelved(b"x", 1000.0))
     assert shelf.read("https://example.com:8443", 1000.0) is None

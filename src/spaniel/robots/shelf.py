@@ -52,7 +52,7 @@ class Shelf:
         """Put a file there, whole or not at all."""
         path = self._path(origin)
         temporary = f"{path}.{secrets.token_hex(4)}.tmp"
-        head = f"{origin} {sha256(shelved.body).hexdigest()} {shelved.fetched:.3f}\n".encode()
+        head = f"{origin} {sha256(shelved.body).hexdigest()} {shelved.fetched!r}\n".encode()
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
