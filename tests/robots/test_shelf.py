@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -48,10 +49,11 @@ def test_a_file_is_read_within_its_time_only(shelf: Shelf, age: float, there: bo
     assert (shelf.read(ORIGIN, 1_000_000.0 + age) is not None) is there
 
 
-@given(st.floats(1e9, 4e9))
+@given(st.floats(0, 1000))
 def test_a_file_can_be_read_at_the_very_moment_it_was_written(
-    tmp_path_factory: pytest.TempPathFactory, now: float
+    tmp_path_factory: pytest.TempPathFactory, ago: float
 ) -> None:
+    now = time.time() - ago
     shelf = Shelf(tmp_path_factory.mktemp("shelf"), DAY)
     shelf.write(ORIGIN, Shelved(b"x", now))
     assert shelf.read(ORIGIN, now) == Shelved(b"x", now)
