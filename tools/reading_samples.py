@@ -75,7 +75,7 @@ class Sample:
         else:
             self.labels = label_blocks([b.text for b in self.out.blocks], truth)
         self.sizes = [len(WORD.findall(b.text)) for b in self.out.blocks]
-        self.names = [f"{e.attr('class') or ''} {e.attr('id') or ''}".strip() for e in self.out.elements]
+        self.names = [(e.attr("class") or "", e.attr("id") or "") for e in self.out.elements]
         self.out.elements = []
         for b in self.out.blocks:
             b.nodes = []

@@ -40,7 +40,7 @@ LEARNT = Path(__file__).resolve().parent.parent / "src/spaniel/reading/learnt.py
 SILENT = 0.25  # a word of so little weight tells nothing
 CHUNK = 24  # trees in one function: longer ones need longer instructions and run slower
 BLOCK = {
-    "objective": "binary", "num_leaves": 24, "learning_rate": 0.1, "min_data_in_leaf": 40, "feature_fraction": 0.2, "extra_trees": True,
+    "objective": "binary", "num_leaves": 24, "learning_rate": 0.12, "min_data_in_leaf": 40, "feature_fraction": 0.4, "extra_trees": True,
     "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 5, "max_bin": 63, "verbose": -1, "seed": 1, "deterministic": True,
     "force_col_wise": True, "num_threads": 1,
 }  # fmt: skip
@@ -52,7 +52,7 @@ KIND = BLOCK | {
     "feature_fraction": 0.5,
     "extra_trees": False,
 }
-ROUNDS = {"block": 120, "kind": 60}
+ROUNDS = {"block": 96, "kind": 60}
 
 
 def learn_words(samples: list[Sample]) -> dict[str, dict[str, float]]:
@@ -72,8 +72,8 @@ def learn_words(samples: list[Sample]) -> dict[str, dict[str, float]]:
             good.append(good[-1] + label * size)
             whole.append(whole[-1] + size)
         for names, a, b in zip(s.names, s.out.first, s.out.last):
-            if names and b > a and whole[b] > whole[a]:
-                for part in {p for p in words.parts_of(names) if len(p) > 1 and not p.isdigit()}:
+            if any(names) and b > a and whole[b] > whole[a]:
+                for part in {p for p in words.parts_of(" ".join(names)) if len(p) > 1 and not p.isdigit()}:
                     shares["names"][part][0] += good[b] - good[a]
                     shares["names"][part][1] += whole[b] - whole[a]
         for block, label, size in zip(s.out.blocks, s.labels, s.sizes):
@@ -102,7 +102,7 @@ def install(made: dict) -> None:
     space: dict = {}
     exec(source_of(made), space)
     model.learnt = words.learnt = types.SimpleNamespace(**space)
-    words.judge_names.cache_clear()
+    words.forget_names()
 
 
 def source_of(made: dict) -> str:
@@ -147,10 +147,11 @@ def expression(tree: object, variables: dict[str, str]) -> str:
 
 def describe(s: Sample) -> None:
     """Fill in what depends on the learnt words."""
-    s.out.weight = [words.judge_names(names)[1] if names else 0.0 for names in s.names]
+    s.out.weight = [words.judge_names(*names)[1] for names in s.names]
     title = frozenset(s.facts.title.lower().split())
     s.shapes = [shapes.shape(b, s.out.tag[b.container], title, words.tones()) for b in s.out.blocks]
-    s.page = paging.page_numbers(s.out, s.shapes, s.facts)
+    s.sums, s.heritage = surroundings.Sums(s.shapes), surroundings.Heritage(s.out)
+    s.page = paging.page_numbers(s.out, s.shapes, s.sums, s.heritage, s.facts)
 
 
 ROW = [*features.NAMES, *(f"k.{k}" for k in content.KINDS)]
@@ -201,7 +202,7 @@ def trees_of(booster: lightgbm.Booster, columns: list[str], whole: set[str]) -> 
 
 
 def whole_columns(s: Sample) -> set[str]:
-    row = features.rows(s.out, s.shapes, (0.5,) * len(content.KINDS))[0]
+    row = features.rows(s.out, s.shapes, s.sums, s.heritage, (0.5,) * len(content.KINDS))[0]
     return {name for name, value in zip(ROW, row, strict=True) if isinstance(value, int)} | {
         c for c in COLUMNS if "&" in c
     }
@@ -218,7 +219,11 @@ def learn(samples: list[Sample]) -> dict:
         booster = fit_kinds([s for s in samples if s.fold != fold])
         held = [s for s in samples if s.fold == fold]
         for s, guess in zip(held, booster.predict(numpy.array([s.page for s in held])), strict=True):
-            s.matrix = expand(features.rows(s.out, s.shapes, tuple(map(float, guess)))) if s.out.blocks else None
+            s.matrix = (
+                expand(features.rows(s.out, s.shapes, s.sums, s.heritage, tuple(map(float, guess))))
+                if s.out.blocks
+                else None
+            )
     made = learn_words(samples)
     kinds = trees_of(fit_kinds(samples), list(paging.PAGE), set())
     made["kind"] = [kinds[place :: len(content.KINDS)] for place in range(len(content.KINDS))]
@@ -230,7 +235,7 @@ def judged(s: Sample) -> dict:
     """What the installed model says about every block, for looking into decisions."""
     describe(s)
     kinds = model.guess_kind(s.page)
-    odds = model.judge_blocks(features.rows(s.out, s.shapes, tuple(kinds)))
+    odds = model.judge_blocks(features.rows(s.out, s.shapes, s.sums, s.heritage, tuple(kinds)))
     return {"sample": s, "odds": odds, "kinds": kinds}
 
 

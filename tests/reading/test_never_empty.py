@@ -24,3 +24,23 @@ PAGES = {
 def test_much_text_is_never_nothing(page: str) -> None:
     document = extract(f"<html><body>{page}</body></html>", url="https://example.com/")
     assert sum(word in document.markdown for word in WORDS) > len(WORDS) / 2
+
+
+SHELL = """<html><head><title>Shop</title><script type="application/ld+json">{data}</script></head>
+<body><div id=app></div><script>render()</script></body></html>"""
+
+
+@pytest.mark.req("FG-16")
+@pytest.mark.parametrize(
+    ("data", "markdown"),
+    [
+        ('{"@type": "Product", "name": "Kettle", "description": "Boils 2 * 3 litres.\\n\\nIn <blue>."}',
+         "# Kettle\n\nBoils 2 \\* 3 litres.\n\nIn \\<blue>.\n"),
+        ('{"@type": "NewsArticle", "headline": "Rain", "articleBody": "<p>It <b>rained</b>.</p><script>x()<\\/script>"}',
+         "# Rain\n\nIt **rained**.\n"),
+        ('{"@type": "WebSite", "name": "Shop", "description": "The best shop."}', ""),
+        ("{broken", ""),
+    ],
+)  # fmt: skip
+def test_a_shell_is_read_from_its_linked_data(data: str, markdown: str) -> None:
+    assert extract(SHELL.replace("{data}", data), url="https://example.com/").markdown == markdown

@@ -11,31 +11,28 @@ from spaniel.reading.lexicon import lexicon
 from spaniel.reading.words import judge_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from turbohtml import Node
 
-INLINE = frozenset(lexicon("tags")["inline"].split())
-
-
-UNNAMED = (0, 0.0)
+INLINE, LISTS, ITEMS = (frozenset(lexicon("tags")[name].split()) for name in ("inline", "lists", "items"))
+SHORT = 200  # characters; items or cells no longer than that are one block together
+FULL = 2000  # characters after which the next item begins another block
 
 
 class Block:
-    """One run of text: where it stands and how much of it is link."""
+    """One run of text, or some short items of a list or a table: where it stands and how much of it is link."""
 
-    __slots__ = ("container", "link_chars", "links", "nodes", "text")
+    __slots__ = ("container", "items", "link_chars", "nodes", "text")
 
-    def __init__(self, container: int, nodes: list[Text], text: str, link_chars: int, links: int) -> None:
+    def __init__(self, container: int, nodes: list[Text], text: str, link_chars: int) -> None:
         self.container = container
         self.nodes = nodes
         self.text = text
         self.link_chars = link_chars
-        self.links = links
+        self.items = 1
 
 
 class Outline:
-    """Containers in document order as parallel lists; container `i` holds the blocks `first[i]` to `last[i]`."""
+    """Containers that hold text, as parallel lists in document order; `i` holds the blocks `first[i]` to `last[i]`."""
 
     __slots__ = ("blocks", "elements", "first", "kin", "last", "mask", "parent", "tag", "twins", "weight")
 
@@ -53,8 +50,7 @@ class Outline:
 
     def open(self, element: Element, tag: str, parent: int) -> int:
         names = element.attr("class") or ""
-        ident = element.attr("id")
-        mask, weight = judge_names(f"{names} {ident}" if ident else names) if names or ident else UNNAMED
+        mask, weight = judge_names(names, element.attr("id"))
         place = len(self.tag)
         self.tag.append(tag)
         self.elements.append(element)
@@ -64,6 +60,27 @@ class Outline:
         self.kin.append((parent, tag, names))
         self.first.append(len(self.blocks))
         return place
+
+    def close(self, container: int, nodes: list[Text], text: str, link_chars: int) -> None:
+        """Take in a run of text. Short items of one list join."""
+        home = container
+        if self.tag[container] in ITEMS and len(text) <= SHORT:
+            home = self._list_of(container)
+        last = self.blocks[-1] if self.blocks else None
+        if home == container or last is None or last.container != home or len(last.text) > FULL:
+            self.blocks.append(Block(home, nodes, text, link_chars))
+            return
+        last.nodes += nodes
+        last.text = f"{last.text} {text}"
+        last.link_chars += link_chars
+        last.items += 1
+
+    def _list_of(self, item: int) -> int:
+        """The list or table of which this is an item or a cell; itself, where there is none."""
+        place = item
+        while self.tag[place] in ITEMS:
+            place = self.parent[place]
+        return place if self.tag[place] in LISTS else item
 
     def finish(self) -> None:
         """What can be told only when every container and block is there."""
@@ -76,60 +93,69 @@ class Outline:
             last[parent[i]] = max(last[parent[i]], last[i])
         self.twins = Counter(self.kin)
 
-    def close(self, container: int, nodes: list[Text], parts: list[str], link_chars: int, links: int) -> None:
-        if text := " ".join("".join(parts).split()):
-            self.blocks.append(Block(container, nodes, text, link_chars, links))
-
 
 class _Run:
     """The text that is being gathered for the next block."""
 
-    __slots__ = ("container", "link_chars", "links", "nodes", "parts")
+    __slots__ = ("link_chars", "nodes", "parts", "place")
 
-    def __init__(self) -> None:
-        self.container, self.link_chars, self.links = -1, 0, 0
+    def __init__(self, place: int) -> None:
+        self.place, self.link_chars = place, 0
         self.nodes: list[Text] = []
         self.parts: list[str] = []
 
 
+Home = tuple[int, bool]  # the container of a text, and whether a link is around it
+
+
 def segment(body: Element) -> Outline:
-    """Cut `body` into blocks. A stack, no recursion: a page may nest 100,000 deep."""
-    out, run = Outline(), _Run()
-    stack: list[tuple[Iterator[Node], int, bool]] = [(iter(body), out.open(body, "body", -1), False)]
-    while stack:
-        children, container, linked = stack[-1]
-        for node in children:
-            if isinstance(node, Text):
-                data = node.data
-                if not data.isspace():
-                    if container != run.container:
-                        run = _next(out, run, container)
-                    run.nodes.append(node)
-                    run.link_chars += len(data) if linked else 0
-                run.parts.append(data)
-            elif isinstance(node, Element):
-                tag = node.tag
-                if tag in INLINE:
-                    run.links += tag == "a"
-                    stack.append((iter(node), container, linked or tag == "a"))
-                elif tag == "br":
-                    run.parts.append(" ")
-                    continue
-                else:
-                    run = _next(out, run, -1)
-                    stack.append((iter(node), out.open(node, tag, container), linked))
-                break
-        else:
-            stack.pop()
+    """Cut `body` into blocks. No recursion: a page may nest 100,000 deep."""
+    out = Outline()
+    homes: dict[Node | None, Home] = {body: (out.open(body, "body", -1), False)}
+    run = _Run(0)
+    for node in body.descendants:
+        if type(node) is Text:
+            data = node.data
+            if data.isspace():
+                run.parts.append(" ")
+                continue
+            place, linked = homes.get(node.parent) or _find_home(node.parent, homes, out)
+            if place != run.place:
+                run = _next(out, run, place)
+            run.nodes.append(node)
+            run.parts.append(data)
+            if linked:
+                run.link_chars += len(data)
+        elif type(node) is Element:
+            tag = node.tag
+            if tag == "br":
+                run.parts.append(" ")
+            elif tag not in INLINE and run.nodes:
+                run = _next(out, run, -1)
     _next(out, run, -1)
     out.finish()
     return out
 
 
-def _next(out: Outline, run: _Run, container: int) -> _Run:
-    """Close the run and begin another, or go on with it while it is empty."""
-    if run.nodes:
-        out.close(run.container, run.nodes, run.parts, run.link_chars, run.links)
-        run = _Run()
-    run.container = container
-    return run
+def _find_home(element: Node | None, homes: dict[Node | None, Home], out: Outline) -> Home:
+    """Open the containers around a text that are not open yet: only those that hold text are ever opened."""
+    way: list[Element] = []
+    while element not in homes:
+        way.append(element)  # type: ignore[arg-type]  # below the body all parents are elements
+        element = element.parent  # type: ignore[union-attr]
+    home = homes[element]
+    for inner in reversed(way):
+        tag = inner.tag
+        if tag not in INLINE:
+            home = (out.open(inner, tag, home[0]), home[1])
+        elif tag == "a":
+            home = (home[0], True)
+        homes[inner] = home
+    return home
+
+
+def _next(out: Outline, run: _Run, place: int) -> _Run:
+    """Close the run and begin another."""
+    if run.nodes and (text := " ".join("".join(run.parts).split())):
+        out.close(run.place, run.nodes, text, run.link_chars)
+    return _Run(place)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.lexicon import lexicon
@@ -77,6 +77,7 @@ def _drop_hidden(body: Element, rules: Selectors) -> int:
     return gone
 
 
+@lru_cache(maxsize=4096)
 def hides(style: str) -> bool:
     """Whether an inline style makes its element invisible."""
     for declaration in style.lower().split(";"):

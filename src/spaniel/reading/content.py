@@ -10,6 +10,7 @@ from spaniel.reading.features import rows
 from spaniel.reading.model import guess_kind, judge_blocks
 from spaniel.reading.page import Facts, page_numbers
 from spaniel.reading.shapes import Shape, shape
+from spaniel.reading.surroundings import Heritage, Sums
 from spaniel.reading.words import bit, tones
 
 if TYPE_CHECKING:
@@ -37,11 +38,13 @@ def keep_content(body: Element, facts: Facts) -> str:
     title = frozenset(facts.title.lower().split())
     known = tones()
     shapes = [shape(block, out.tag[block.container], title, known) for block in out.blocks]
-    if sum(s[0] for s in shapes) < FEW_WORDS:
+    sums = Sums(shapes)
+    if sums.words[-1] < FEW_WORDS:
         _prune(out, _plain_rules(out, [s[0] for s in shapes]))
         return "page"
-    kinds = guess_kind(page_numbers(out, shapes, facts))
-    odds = judge_blocks(rows(out, shapes, tuple(kinds)))
+    heritage = Heritage(out)
+    kinds = guess_kind(page_numbers(out, shapes, sums, heritage, facts))
+    odds = judge_blocks(rows(out, shapes, sums, heritage, tuple(kinds)))
     _prune(out, decide(out, shapes, odds, kinds))
     return KINDS[kinds.index(max(kinds))]
 

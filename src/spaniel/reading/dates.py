@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from spaniel.reading.lexicon import lexicon, numbered
 
 if TYPE_CHECKING:
-    from turbohtml import Document
+    from turbohtml import Document, Element
 
 MONTHS = numbered(lexicon("metadata")["months"], 1)
 YEAR = r"((?:19|20)\d\d)"
+ANY_YEAR = re.compile(YEAR)
 YEAR_FIRST = re.compile(YEAR + r"[-/.]?(0[1-9]|1[0-2])[-/.]?(0[1-9]|[12]\d|3[01])(?!\d)")
 DAY_FIRST = re.compile(r"(?<!\d)(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])\." + YEAR)
 MONTH_DAY = re.compile(r"\b([A-Za-zäéûç]{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? " + YEAR)
@@ -21,8 +22,11 @@ DATED = (
     "[itemprop=datePublished],time[pubdate]", "article time[datetime],main time[datetime]", "time",
     "[class*=publish],[class*=posted],[class*=date]:not(body),[class*=byline]", "[class*=meta]:not(body)",
 )  # fmt: skip
+ALL_DATED = ",".join(DATED)
+SOME = 200  # elements looked at in all
 EACH, LONGEST = 4, 200  # elements looked at for a selector, characters of each
 TOP = 20_000  # characters of the page in which a date is looked for at last
+AROUND = 32  # characters around a year in which the day and the month stand
 
 
 def day_of(text: str | None) -> str | None:
@@ -46,17 +50,26 @@ def _day(year: str, month: int, day: int) -> str | None:
 
 def shown_day(doc: Document, url: str | None) -> str | None:
     """A date that the page shows where dates stand, else one in its address."""
+    found = doc.select(ALL_DATED)[:SOME]
     for where in DATED:
-        for element in doc.select(where)[:EACH]:
+        for element in [e for e in found if e.matches(where)][:EACH] if found else ():
             told = (
                 element.attr("datetime")
                 or element.attr("content")
                 or " ".join(element.text[: 2 * LONGEST].split())[:LONGEST]
             )
-            if found := day_of(told):
-                return found
+            if day := day_of(told):
+                return day
     match = IN_URL.search(url or "")
-    if match is None:
-        places = (doc.select_one(where) for where in ("main", "article", "body"))
-        return next((day for place in places if place is not None and (day := day_of(place.text[:TOP]))), None)
-    return _day(match[1], int(match[2]), int(match[3]))
+    return _day(match[1], int(match[2]), int(match[3])) if match else None
+
+
+def day_in_text(root: Element) -> str | None:
+    """The first date in the text of a page: a last resort."""
+    places = (root.select_one("main"), root.select_one("article"), root)
+    for place in places:
+        text = place.text[:TOP] if place is not None else ""
+        for year in ANY_YEAR.finditer(text):
+            if day := day_of(text[max(0, year.start() - AROUND) : year.end() + 8]):
+                return day
+    return None

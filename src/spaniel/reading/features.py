@@ -1,120 +1,85 @@
-"""What the model knows about a block: its text, its neighbours, its containers, the kind of page."""
+"""What the model knows about a block: its text, its containers, what stands before and after it, the kind of page."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from spaniel.reading.shapes import EDGE, LEVEL, SHAPE, TONE
-from spaniel.reading.surroundings import (
-    CONTAINER,
-    FAR,
-    TAGS,
-    Heritage,
-    Sums,
-    branches,
-    card_of,
-    container,
-    distances,
-    repeats,
-    sections,
-    trunk_of,
-)
+from spaniel.reading.shapes import LEVEL, SHAPE
+from spaniel.reading.surroundings import TAGS, UNRANKED, Heritage, Sums, sections, trunk_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from spaniel.reading.blocks import Outline
     from spaniel.reading.shapes import Shape
 
-NAMES = (
-    *(f"s.{name}" for name in SHAPE),
-    "tag", "own", "near", "every", "marks", "low", "high", "total", "depth", "weight", "pweight",
-    "art.depth", "art.twins", "art.share",
-    *(f"c{k}.{name}" for k in (1, 2, 3) for name in CONTAINER),
-    "card.level", "card.twins", "card.words",
-    "trunk.in", "trunk.depth", "branch.mask", "branch.weight",
-    *(f"branch.{name}" for name in CONTAINER),
-    *(f"{side}.{name}" for side in ("prev", "next") for name in ("words", "linked", "level", "tone")),
-    "window.words", "window.good", "since.good", "until.good", "before", "after", "place", "dup", "dup40", "h1.since",
-    "h.tone", "h.level", "h.words", "h.mask", "h.since", "sec.words", "sec.linked", "sec.good",
+TREE = (
+    "tag",
+    "every",  # groups of names on it and above it
+    "marks",  # landmarks it stands in
+    "low", "total",  # the lowest weight of names above it, and their faded sum
+    "pweight",  # the weight of its parent's names
+    "good", "linked", "twins",  # of its container: share of words in paragraphs, in links; siblings that look like it
+    "up.words", "up.good", "up.goodshare",  # of the parent; the last is its share of the page's paragraphs
+    "trunk",  # 1 inside the trunk of the page
 )  # fmt: skip
-SETS = ("own", "near", "every", "marks", "branch.mask", "h.mask")  # columns that are sets of bits
+FLOW = (
+    "window.words", "window.good",  # in the three blocks before, itself, and the three after
+    "place", "after",  # share of the page's words before it, of its paragraphs after it
+    "same",  # how often the page has this very text
+    "since.h1", "since.head",  # blocks
+    "head.mask", "head.level", "section.linked",
+)  # fmt: skip
+NAMES = (*(f"s.{name}" for name in SHAPE), *TREE, *FLOW)
+SETS = ("every", "marks", "head.mask")  # columns that are sets of bits
+FAR = 99
+
+Row = tuple[float, ...]
 
 
-def rows(out: Outline, shapes: list[Shape], kinds: tuple[float, ...]) -> list[tuple[float, ...]]:
+def rows(out: Outline, shapes: list[Shape], sums: Sums, heritage: Heritage, kinds: tuple[float, ...]) -> list[Row]:
     """One row for each block, in the order of NAMES, then the likelihood of each kind of page."""
-    sums = Sums(shapes)
-    heritage = Heritage(out, sums)
-    trees = _tree_columns(out, sums, heritage)
-    flows = _flow_columns(out, shapes, sums, heritage)
-    tree_of: dict[int, tuple[float, ...]] = {}
-    result = []
-    for i, block in enumerate(out.blocks):
-        c = block.container
-        tree = tree_of.get(c)
-        if tree is None:
-            tree = tree_of[c] = trees(c)
-        result.append((*shapes[i], *tree, *flows(i), *kinds))
-    return result
+    homes = [block.container for block in out.blocks]
+    tree = _tree_columns(out, set(homes), sums, heritage)
+    flow = _flow_columns(out, shapes, sums)
+    return [own + tree[home] + after + kinds for own, home, after in zip(shapes, homes, flow, strict=True)]
 
 
-def _tree_columns(out: Outline, sums: Sums, heritage: Heritage) -> Callable[[int], tuple[float, ...]]:
+def _tree_columns(out: Outline, homes: set[int], sums: Sums, heritage: Heritage) -> dict[int, Row]:
     """The columns that all blocks of one container share."""
-    way = trunk_of(out, sums)
-    a, z = out.first[way[-1]], out.last[way[-1]]
-    below = heritage.depth[way[-1]]
-    branch = branches(out, way)
-    memo: dict[int, tuple[float, ...]] = {}
-
-    def stats(i: int) -> tuple[float, ...]:
-        if (found := memo.get(i)) is None:
-            found = memo[i] = container(i, out, sums)
-        return found
-
-    def columns(c: int) -> tuple[float, ...]:
-        up = out.parent[c] if c > 0 else 0
-        top = out.parent[up] if up > 0 else 0
-        level, card = card_of(c, out)
-        b = branch[c]
-        return (
-            TAGS.get(out.tag[c], 5), out.mask[c], heritage.near[c], heritage.every[c], heritage.marks[c],
-            heritage.low[c], heritage.high[c], heritage.total[c], heritage.depth[c], out.weight[c], out.weight[up],
-            *heritage.articles[c],
-            *stats(c), *stats(up), *stats(top),
-            level, stats(card)[5] if level else 0, stats(card)[0] if level else 0,
-            1 if a <= out.first[c] < z else 0, heritage.depth[c] - below, out.mask[b], out.weight[b], *stats(b),
+    words, linked, good, paragraphs = sums.words, sums.linked, sums.good, sums.good[-1] or 1
+    parent, first, last, weight = out.parent, out.first, out.last, out.weight
+    trunk = trunk_of(out, sums)
+    begin, end = first[trunk], last[trunk]
+    found: dict[int, Row] = {}
+    for c in homes:
+        a, b = first[c], last[c]
+        up = parent[c] if c else 0
+        x, y = first[up], last[up]
+        size, above, told = words[b] - words[a], words[y] - words[x], good[y] - good[x]
+        found[c] = (
+            TAGS.get(out.tag[c], UNRANKED), heritage.every[c], heritage.marks[c], heritage.low[c], heritage.total[c],
+            weight[up],
+            (good[b] - good[a]) / size, (linked[b] - linked[a]) / size, out.twins[out.kin[c]],
+            above, told / above, told / paragraphs,
+            1 if begin <= a < end else 0,
         )  # fmt: skip
+    return found
 
-    return columns
 
-
-def _flow_columns(
-    out: Outline, shapes: list[Shape], sums: Sums, heritage: Heritage
-) -> Callable[[int], tuple[float, ...]]:
+def _flow_columns(out: Outline, shapes: list[Shape], sums: Sums) -> list[Row]:
     """The columns that depend on what stands before and after a block."""
-    blocks, n = out.blocks, len(shapes)
-    since, until = distances(shapes)
-    again, texts = repeats(blocks)
-    under = sections(shapes)
-    words, linked, good = sums.words, sums.linked, sums.good
+    words, good, n = sums.words, sums.good, len(shapes)
     whole, paragraphs = words[-1] or 1, good[-1] or 1
-    first = next((i for i, s in enumerate(shapes) if s[LEVEL] == 1), -1)
-
-    def columns(i: int) -> tuple[float, ...]:
-        p = shapes[i - 1] if i else EDGE
-        f = shapes[i + 1] if i + 1 < n else EDGE
-        lo, hi = i - 3 if i > 3 else 0, min(n, i + 4)
-        head, a, b = under[i]
-        h = shapes[head] if head >= 0 else EDGE
-        size = words[b] - words[a]
-        return (
-            p[0], p[2], p[LEVEL], p[TONE], f[0], f[2], f[LEVEL], f[TONE],
-            words[hi] - words[lo], good[hi] - good[lo], since[i], until[i],
-            good[i] / paragraphs, 1 - good[i + 1] / paragraphs, words[i] / whole, texts[blocks[i].text], again[i],
-            min(99, i - first) if first >= 0 else 99,
-            h[TONE], h[LEVEL], h[0], heritage.near[blocks[head].container] if head >= 0 else 0,
-            i - head if head >= 0 else 2 * FAR,
-            size, (linked[b] - linked[a]) / size, (good[b] - good[a]) / size,
-        )  # fmt: skip
-
+    first = next((i for i, s in enumerate(shapes) if s[LEVEL] == 1), None)
+    times = Counter(block.text for block in out.blocks)
+    columns: list[Row] = []
+    for i, (head, mask, level, linked) in enumerate(sections(out, shapes, sums)):
+        low, high = i - 3 if i > 3 else 0, min(n, i + 4)
+        columns.append((
+            words[high] - words[low], good[high] - good[low],
+            words[i] / whole, 1 - good[i + 1] / paragraphs,
+            times[out.blocks[i].text],
+            FAR if first is None else min(FAR, i - first), i - head if head >= 0 else FAR,
+            mask, level, linked,
+        ))  # fmt: skip
     return columns

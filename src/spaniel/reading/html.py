@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
 from spaniel.reading.charset import parse_page
 from spaniel.reading.clean import clean
 from spaniel.reading.content import keep_content
+from spaniel.reading.dates import day_in_text
 from spaniel.reading.document import Document, Hygiene
-from spaniel.reading.markdown import to_markdown
+from spaniel.reading.markdown import Written, to_markdown
 from spaniel.reading.math import set_math
-from spaniel.reading.metadata import read_head
+from spaniel.reading.metadata import Told, read_head
 from spaniel.reading.page import Facts
 
 if TYPE_CHECKING:
@@ -34,10 +37,24 @@ def read_html(body: bytes | str, url: str | None, charset: str | None) -> Docume
         len(root.select("time")),
         len(root.select("img")),
     )
+    metadata = head.metadata
+    if metadata.published is None:
+        metadata = replace(metadata, published=day_in_text(root))
     kind = keep_content(root, facts)
     written = to_markdown(tree, root, url)
+    if head.told is not None and not written.markdown:
+        written = _from_linked_data(head.told, url)
     hygiene = Hygiene(hidden, written.invisible, written.controls, written.harmful)
-    return Document(written.markdown, head.title, head.language, kind, head.metadata, hygiene)
+    return Document(written.markdown, head.title, head.language, kind, metadata, hygiene)
+
+
+def _from_linked_data(told: Told, url: str | None) -> Written:
+    """A shell that scripts would fill may still say in its linked data what it is about: better than nothing."""
+    text = told.text if "</" in told.text else f"<p>{escape(told.text)}</p>".replace("\n\n", "</p><p>")
+    tree = parse_page(f"<h1>{escape(told.name or '')}</h1>{text}", None)
+    root = _body(tree)
+    clean(root)
+    return to_markdown(tree, root, url)
 
 
 def _body(tree: Tree) -> Element:

@@ -8,6 +8,7 @@ from turbohtml import Element, Text
 
 # Cc but newline and tab; U+FEFF; surrogates cannot come from a decoder.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+CONTROL_BYTES = bytes({*range(32), 127} - {9, 10})
 # A terminal's command goes whole, not only its first character; the writer may have put a backslash before the bracket.
 TERMINAL = re.compile("(?:\x1b\\\\?\\[|\x9b)[0-9;:?]*[@-~]|\x1b\\\\?\\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\\\{0,2})?")
 # Zero-width, bidi, invisible operators, soft hyphen, fillers, tags, variation selectors, music controls.
@@ -30,7 +31,7 @@ FOREIGN = re.compile(SUSPECT.pattern[:-1] + "\u00a0]")
 
 def scrub(text: str) -> tuple[str, int, int]:
     """The text without them, how many invisible, how many control characters."""
-    if SUSPECT.search(text) is None:
+    if _is_plain(text) or SUSPECT.search(text) is None:
         return text, 0, 0
     text, commands = TERMINAL.subn("", text) if "\x1b" in text or "\x9b" in text else (text, 0)
     text, controls = CONTROL.subn("", text)
@@ -43,16 +44,26 @@ def scrub(text: str) -> tuple[str, int, int]:
     return shown, invisible + plain + bare, controls
 
 
+def _is_plain(text: str) -> bool:
+    """Whether it is ASCII without controls: several times quicker to tell than a search."""
+    if not text.isascii():
+        return False
+    raw = text.encode()
+    return len(raw.translate(None, CONTROL_BYTES)) == len(raw)
+
+
 def scrub_tree(root: Element) -> tuple[int, int]:
     """Scrub every text before it is written: what an invisible character shields from escaping must not come out bare.
 
     A no-break space is a space, but in code. Answers how many invisible and how many control characters went.
     """
     invisible = controls = 0
-    if FOREIGN.search(root.text) is None:
+    whole = root.text
+    if _is_plain(whole) or FOREIGN.search(whole) is None:
         return invisible, controls
+    acts = CONTROL.search(whole) is not None
     for node in root.descendants:
-        if isinstance(node, Text) and FOREIGN.search(data := node.data):
+        if type(node) is Text and (acts or not node.data.isascii()) and FOREIGN.search(data := node.data):
             text, unseen, acting = scrub(data)
             node.data = text if _is_code(node) else text.replace("\u00a0", " ")
             invisible, controls = invisible + unseen, controls + acting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from turbohtml import Element
@@ -16,6 +17,8 @@ ANCHOR_SIGNS = frozenset({"¶", "#", "§", "🔗", "∞", "⚓", "permalink", "a
 HEADINGS = "h1,h2,h3,h4,h5,h6"
 # What would end a link target early or act in a terminal: controls go, the rest is percent-encoded.
 UNSAFE = dict.fromkeys((*range(32), *range(127, 160))) | {ord(c): f"%{ord(c):02X}" for c in ' <>()"\\`'}
+NEEDS_CARE = re.compile(r"[^!#-\'*-;=?-\[\]^_a-z{-~\u00a1-\U0010ffff]")  # any of them
+WEB = ("https://", "http://")
 MANY = 2000  # elements of one sort above which niceties that look inside each are left out: time stays linear
 
 
@@ -27,7 +30,9 @@ def set_links(doc: Document, root: Element, url: str | None) -> int:
     base = doc.base_url(url or "")
     if base.startswith(("http://", "https://")):
         root.resolve_links(base)
-    harmful = sum(_set_target(link, "href", absolute=url is not None) for link in root.select("a[href]"))
+    for titled in root.select("a[title],img[title]"):
+        del titled.attrs["title"]
+    harmful = sum([_set_target(link, absolute=url is not None) for link in root.select("a[href]")])
     for image in root.select("img"):
         if not (image.attr("alt") or "").strip() or not _loads(image, absolute=url is not None):
             image.decompose()
@@ -42,27 +47,29 @@ def scheme_of(target: str) -> str:
     return scheme.lower() if colon and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum() else ""
 
 
-def _set_target(element: Element, name: str, *, absolute: bool) -> bool:
-    target = (element.attr(name) or "").strip()
+def _set_target(link: Element, *, absolute: bool) -> bool:
+    given = link.attr("href") or ""
+    if given.startswith(WEB) and not NEEDS_CARE.search(given):
+        return False
+    target = given.strip()
     scheme = scheme_of(target)
     if scheme in SAFE or (not scheme and not absolute and target):
-        if element.attr("title") is not None:
-            del element.attrs["title"]
         if clean := target.translate(UNSAFE):
-            element.attrs[name] = clean
+            link.attrs["href"] = clean
         return False
-    del element.attrs[name]
+    del link.attrs["href"]
     return scheme in HARMFUL
 
 
 def _loads(image: Element, *, absolute: bool) -> bool:
-    source = (image.attr("src") or "").strip()
+    given = image.attr("src") or ""
+    if given.startswith(WEB) and not NEEDS_CARE.search(given):
+        return True
+    source = given.strip()
     scheme = scheme_of(source)
     if scheme not in ("http", "https") and (scheme or absolute or not source):
         return False
     image.attrs["src"] = source.translate(UNSAFE)
-    if image.attr("title") is not None:
-        del image.attrs["title"]
     return True
 
 

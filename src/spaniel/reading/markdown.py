@@ -90,7 +90,7 @@ def _follows_a_value(power: Element) -> bool:
 
 def _mend(line: str, following: str) -> str:
     """What the writer leaves: breaks that break nothing, backslashes inside words, tags where marks would not work."""
-    if line.isascii() and "\\" not in line and "<" not in line and "&#" not in line:
+    if "\\" not in line and "<" not in line and "&#" not in line and "\u00a0" not in line:
         return line
     if line.endswith("\\"):
         bare = line.rstrip("\\")

@@ -21,6 +21,13 @@ PUBLISHED, MODIFIED, AUTHOR, DESCRIPTION = (
     tuple(lexicon("metadata")[name].split()) for name in ("published", "modified", "author", "description")
 )
 BY = re.compile(r"^(?:(?:written|posted|post|article|words|story|published|reviewed)\s+)?by\b:?\s*", re.IGNORECASE)
+SIGNED = (
+    "[itemprop=author] [itemprop=name]", "[itemprop=author]", "[rel=author]", "a.author", ".author-name", ".byline a",
+    ".byline", ".author",
+)  # fmt: skip
+ALL_SIGNED = ",".join(SIGNED)
+SOME = 100  # elements that may name an author
+ABOUT_THE_SITE = frozenset({"organization", "website", "webpage", "breadcrumblist", "person", "imageobject"})
 MOST = 400  # objects of linked data that are looked at
 
 
@@ -33,6 +40,14 @@ class Head(NamedTuple):
     types: list[str]
     open_graph: str
     generator: str
+    told: Told | None  # the content as linked data has it
+
+
+class Told(NamedTuple):
+    """What linked data says the page is about."""
+
+    name: str | None
+    text: str
 
 
 def read_head(doc: Document, url: str | None) -> Head:
@@ -46,7 +61,20 @@ def read_head(doc: Document, url: str | None) -> Head:
         types=[name for thing in objects for name in _names(thing.get("@type"))][:40],
         open_graph=meta.get("og:type", "").lower(),
         generator=meta.get("generator", ""),
+        told=_told(objects),
     )
+
+
+def _told(objects: list[dict[str, object]]) -> Told | None:
+    """The longest text that one object has, with the name of that object."""
+    found = [
+        Told(_first([thing], "headline") or _first([thing], "name"), text)
+        for thing in objects
+        if not ABOUT_THE_SITE.intersection(name.lower() for name in _names(thing.get("@type")))
+        for key in ("articleBody", "text", "description")
+        if (text := _first([thing], key))
+    ]
+    return max(found, key=lambda told: len(told.text), default=None)
 
 
 def _title(doc: Document) -> str | None:
@@ -165,20 +193,11 @@ def _names(value: object) -> list[str]:
 def _author(doc: Document, meta: dict[str, str], objects: list[dict[str, object]]) -> str | None:
     told = [name for thing in objects for name in _names(thing.get("author"))]
     told += [meta[name] for name in AUTHOR if name in meta]
-    for where in (
-        "[itemprop=author] [itemprop=name]",
-        "[itemprop=author]",
-        "[rel=author]",
-        "a.author",
-        ".author-name",
-        ".byline a",
-        ".byline",
-        ".author",
-    ):
-        if told:
+    signed = doc.select(ALL_SIGNED)[:SOME] if not told else []
+    for where in SIGNED if signed else ():
+        if found := next((e for e in signed if e.matches(where)), None):
+            told = [found.attr("content") or found.text]
             break
-        found = doc.select_one(where)
-        told = [found.attr("content") or found.text] if found is not None else []
     names: dict[str, str] = {}
     for raw in told[:8]:
         if name := _person(raw):

@@ -12,6 +12,7 @@ from spaniel.reading.words import bit
 if TYPE_CHECKING:
     from spaniel.reading.blocks import Outline
     from spaniel.reading.shapes import Shape
+    from spaniel.reading.surroundings import Heritage, Sums
 
 SIGNS = {name: numbered(lines, 1) for name, lines in lexicon("page").items()}
 GROUPS = ("forum", "comment", "product", "review", "card", "docs", "content", "service")
@@ -57,9 +58,10 @@ class Facts(NamedTuple):
     images: int
 
 
-def page_numbers(out: Outline, shapes: list[Shape], facts: Facts) -> tuple[float, ...]:
+def page_numbers(out: Outline, shapes: list[Shape], sums: Sums, heritage: Heritage, facts: Facts) -> tuple[float, ...]:
     """In the order of PAGE."""
-    words = sum(s[0] for s in shapes) or 1
+    words = sums.words[-1] or 1
+    levels = [s[LEVEL] for s in shapes if s[LEVEL]]
     prices = sum(1 for block in out.blocks if len(block.text) < 40 and PRICE.search(block.text))
     types = [SIGNS["linked_data"][t] for name in facts.linked_data if (t := name.lower()) in SIGNS["linked_data"]]
     makers = [SIGNS["generator"][w] for w in WORD.findall(facts.generator[:80].lower()) if w in SIGNS["generator"]]
@@ -67,16 +69,16 @@ def page_numbers(out: Outline, shapes: list[Shape], facts: Facts) -> tuple[float
     return (
         words,
         len(shapes),
-        sum(s[0] * s[2] for s in shapes) / words,
-        sum(s[0] * s[GOOD] for s in shapes) / words,
-        sum(s[GOOD] for s in shapes),
-        sum(1 for s in shapes if s[LEVEL]),
-        sum(1 for s in shapes if s[LEVEL] == 1),
+        sums.linked[-1] / words,
+        sums.good[-1] / words,
+        sum([s[GOOD] for s in shapes]),
+        len(levels),
+        levels.count(1),
         *(out.tag.count(tag) for tag in COUNTED),
         facts.times,
         facts.images,
         prices,
-        *_shares(out, shapes, words),
+        *_shares(out, sums, heritage),
         graph,
         min(types, default=0),
         *url_numbers(facts.url),
@@ -86,24 +88,19 @@ def page_numbers(out: Outline, shapes: list[Shape], facts: Facts) -> tuple[float
     )
 
 
-def _shares(out: Outline, shapes: list[Shape], words: float) -> list[float]:
+def _shares(out: Outline, sums: Sums, heritage: Heritage) -> list[float]:
     """The share of the words that stands under class names of each of GROUPS."""
-    bits = [bit(group) for group in GROUPS]
-    wanted = sum(bits)
-    every: list[int] = []
-    for i, up in enumerate(out.parent):
-        own = out.mask[i] & wanted
-        every.append(own | every[up] if up > 0 else own if i else 0)
-    under = [0.0] * len(GROUPS)
-    for block, s in zip(out.blocks, shapes, strict=True):
-        if mask := every[block.container]:
-            for k, one in enumerate(bits):
-                if mask & one:
-                    under[k] += s[0]
-    return [share / words for share in under]
+    wanted = [bit(group) for group in GROUPS]
+    under: dict[int, float] = {}
+    for block, begin, end in zip(out.blocks, sums.words, sums.words[1:], strict=False):
+        groups = heritage.every[block.container]
+        under[groups] = under.get(groups, 0) + end - begin
+    whole = sums.words[-1] or 1
+    return [sum([size for groups, size in under.items() if groups & one]) / whole for one in wanted]
 
 
 def _twins(out: Outline) -> int:
     """The most blocks that any group of like siblings can hold."""
-    sizes = ((out.twins[kin], out.last[i] - out.first[i]) for i, kin in enumerate(out.kin))
-    return max((count * size for count, size in sizes if count > 2 and size > 0), default=0)
+    twins, first, last = out.twins, out.first, out.last
+    many = {kin: count for kin, count in twins.items() if count > 2}
+    return max([many[kin] * (last[i] - first[i]) for i, kin in enumerate(out.kin) if kin in many], default=0)

@@ -1,10 +1,8 @@
-"""A block's text in numbers: length, links, punctuation, and what its words have meant elsewhere."""
+"""A block's text in numbers: length, links, ending, and what its words have meant elsewhere."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-from spaniel.reading.words import text_weight
 
 if TYPE_CHECKING:
     from spaniel.reading.blocks import Block
@@ -19,21 +17,19 @@ Shape = tuple[float, ...]  # in the order of SHAPE; a plain tuple, for there are
 SHAPE = (
     "words", "chars",
     "linked",  # share of the characters inside links
-    "links",
     "ends",  # 3 like a sentence, 2 with a colon, 1 leading on, 0 like a label
     "level",  # of a heading
     "good",  # 1 for what reads like a paragraph
-    "caps", "signs",
+    "caps",
     "tone",  # mean learnt weight of its words
     "title",  # share of its words that the page's title has
 )  # fmt: skip
-WORDS, LINKED, LEVEL, GOOD, TONE = 0, 2, 5, 6, 9
-EDGE: Shape = (0, 0, 0.0, 0, 0, 0, 0, 0.0, 0, 0.0, 0.0)
+WORDS, LINKED, LEVEL, GOOD = (SHAPE.index(name) for name in ("words", "linked", "level", "good"))
 
 
 def shape(block: Block, tag: str, title: frozenset[str], tones: dict[str, float]) -> Shape:
     text = block.text
-    chars = len(text)
+    chars, items = len(text), block.items
     count = text.count(" ") + 1
     linked = block.link_chars / chars if block.link_chars < chars else 1.0
     last = text[-1]
@@ -41,13 +37,13 @@ def shape(block: Block, tag: str, title: frozenset[str], tones: dict[str, float]
     head = text[:BEGINNING]
     words = head.split(" ")
     low = head.lower().split(" ")
+    known = [weight for weight in map(tones.get, low) if weight]
     return (
-        count, chars, linked, block.links,
+        count, chars, linked,
         3 if last in ENDS else 2 if last == ":" else 1 if last in LEADS_ON else 0,
         level,
-        1 if linked < 0.4 and (count >= 15 or chars > 120) and not level else 0,
+        1 if linked < 0.4 and (count >= 15 * items or chars > 120 * items) and not level else 0,
         sum(map(str.istitle, words)) / len(words),
-        head.count("|") + head.count("·") + head.count("/") + head.count("»") + head.count("@"),
-        text_weight(low, tones),
+        sum(known) / len(known) if known else 0.0,
         len(title.intersection(low)) / len(low) if count < 40 else 0.0,
     )  # fmt: skip

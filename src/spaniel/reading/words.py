@@ -9,6 +9,8 @@ from spaniel.reading import learnt
 from spaniel.reading.lexicon import lexicon
 
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+LONGEST = 400  # characters of an element's names that are looked at
+UNKNOWN = (0, 0.0, 0)
 SHORTEST_AFFIX = 5  # below that `ad` would be found in `thread` and `nav` in `naval`
 
 
@@ -31,36 +33,68 @@ def bit(group: str) -> int:
     return 1 << group_names().index(group)
 
 
-@lru_cache(maxsize=20_000)
-def judge_names(names: str) -> tuple[int, float]:
+def judge_names(classes: str, ident: str | None) -> tuple[int, float]:
     """The groups that any part of these names belongs to, as bits, and the mean learnt weight of the known parts."""
+    if not ident:
+        found, total, known = _judge_list(classes) if classes else UNKNOWN
+    else:
+        found, total, known = _judge_list(classes)
+        groups, weight, count = _judge_name(ident[:LONGEST])
+        found, total, known = found | groups, total + weight, known + count
+    return found, total / known if known else 0.0
+
+
+@lru_cache(maxsize=20_000)
+def _judge_list(names: str) -> tuple[int, float, int]:
+    found, total, known = UNKNOWN
+    for name in names[:LONGEST].split():
+        groups, weight, count = _judge_name(name)
+        found |= groups
+        total += weight
+        known += count
+    return found, total, known
+
+
+@lru_cache(maxsize=50_000)
+def _judge_name(name: str) -> tuple[int, float, int]:
+    """A single name, as a sum and a count: sites share names more than they share lists of names."""
     bits, weights = table(), learnt.NAMES
-    found, known = 0, []
-    for part in parts_of(names):
+    parts = parts_of(name)
+    found, known = 0, [weights[part] for part in parts if part in weights]
+    for part in parts:
         found |= bits.get(part, 0) or _affix(part, bits)
-        if part in weights:
-            known.append(weights[part])
-    return found, sum(known) / len(known) if known else 0.0
+    return found, sum(known), len(known)
+
+
+def forget_names() -> None:
+    """For training: the weights have changed."""
+    _judge_list.cache_clear()
+    _judge_name.cache_clear()
 
 
 def parts_of(names: str) -> list[str]:
     """`topNav main-sidebar2` -> top, nav, main, sidebar, 2. Hostile names are cut: words stand at the beginning."""
-    return [part.lower() for part in PART.findall(names[:400])]
+    return [part.lower() for part in PART.findall(names[:LONGEST])]
 
 
 def _affix(part: str, bits: dict[str, int]) -> int:
+    """The groups of the longest known word that it begins or ends with."""
+    heads, tails = _affixes()
+    if part[:SHORTEST_AFFIX] not in heads and part[-SHORTEST_AFFIX:] not in tails:
+        return 0
     for size in range(min(len(part) - 1, 16), SHORTEST_AFFIX - 1, -1):
         if found := bits.get(part[:size], 0) or bits.get(part[-size:], 0):
             return found
     return 0
 
 
+@cache
+def _affixes() -> tuple[frozenset[str], frozenset[str]]:
+    """How known words begin and end: most names need no closer look."""
+    words = [word for word in table() if len(word) >= SHORTEST_AFFIX]
+    return frozenset(w[:SHORTEST_AFFIX] for w in words), frozenset(w[-SHORTEST_AFFIX:] for w in words)
+
+
 def tones() -> dict[str, float]:
     """The learnt weights of words in texts."""
     return learnt.TEXTS
-
-
-def text_weight(low: list[str], table: dict[str, float]) -> float:
-    """The mean learnt weight of the known words among these."""
-    known = [table[word] for word in low if word in table]
-    return sum(known) / len(known) if known else 0.0
