@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from spaniel.cache import Validators, key_for
 from spaniel.cache.entry import compose, decode, encode
+from spaniel.cache.upkeep import Upkeep
 from tests.cache.conftest import Clock
 from tests.cache.kit import PAGE, content, file_of, quick
 
@@ -57,6 +58,20 @@ def test_it_has_room_for_what_a_conditional_request_needs(folder: Path, clock: C
     assert (entry.etag, entry.last_modified, entry.content_hash) == asked
     assert entry.ttl_hours == 6
     assert entry.expires_at - entry.fetched_at == timedelta(hours=6)
+
+
+@pytest.mark.req("FG-37", "FR-WF-16h")
+@pytest.mark.parametrize("etag", ['"\udcff"', '"' + "x" * 40_000 + '"'], ids=["half a surrogate pair", "too long"])
+def test_a_page_is_kept_without_a_validator_that_cannot_be(folder: Path, etag: str) -> None:
+    with quick(folder) as cache:
+        assert cache.put(PAGE, 1, validators=Validators(etag=etag, last_modified="then")) is None
+        entry = cache.get(PAGE)
+    assert entry is not None
+    assert (content(entry), entry.etag, entry.last_modified) == (1, None, "then")
+    for path in folder.glob("index.sqlite3*"):
+        path.unlink()
+    with Upkeep(str(folder)) as upkeep:
+        assert [row.url for row in upkeep.entries()] == [PAGE.canonical_url], "what leads the file is short enough"
 
 
 @given(JSON_VALUES, st.text())

@@ -8,11 +8,13 @@ import shutil
 import sqlite3
 import time
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from spaniel.cache import PageCache
+from spaniel.cache import PageCache, key_for
+from spaniel.cache.entry import Validators, compose, encode
 from spaniel.cache.folder import create_file
 from spaniel.cache.upkeep import Upkeep
 from spaniel.errors import SpanielError
@@ -234,3 +236,17 @@ def test_a_file_that_cannot_be_read_still_counts_and_can_be_evicted(filled: Path
     with quick(filled, max_entries=COUNT) as cache:
         cache.put(PAGE, 1)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("url", ["http://a:²/", "http://a:" + "9" * 5000 + "/"])
+def test_a_file_that_names_no_real_url_does_not_stop_the_rebuilding(filled: Path, url: str) -> None:
+    key = key_for(url)
+    raw = encode(compose(key, 1, datetime(2026, 1, 1, tzinfo=UTC), timedelta(days=1), Validators()))
+    path = file_of(filled, key)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.write_bytes(raw)
+    path.chmod(0o600)
+    lose(filled)
+    with quick(filled) as cache:
+        assert cache.put(PAGE, 1) is None
+    assert indexed(filled) == COUNT + 2

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spaniel.cache import WRITE_FAILED, key_for
+from spaniel.cache.upkeep import Upkeep
 from tests.cache.conftest import Clock
 from tests.cache.kit import PAGE, content, file_of, numbered, problems, quick, temporaries
 
@@ -127,6 +128,16 @@ def test_a_time_to_live_without_end_ends(folder: Path, clock: Clock) -> None:
         assert cache.get(PAGE) is None
 
 
+@pytest.mark.req("FR-WF-16d", "FR-WF-16h")
+@pytest.mark.parametrize(("days", "note"), [(1e300, None), (float("inf"), None), (float("nan"), WRITE_FAILED)])
+def test_no_number_of_days_makes_a_put_raise(folder: Path, clock: Clock, days: float, note: str | None) -> None:
+    with quick(folder, clock, ttl_days=days) as cache:
+        assert cache.put(PAGE, 1) == note
+        assert (cache.get(PAGE) is None) == (note is not None)
+        clock.now += 3650 * 86_400
+        assert cache.get(PAGE) is None
+
+
 @pytest.mark.req("FR-WF-17b")
 def test_files_may_be_removed_by_hand_at_any_time(folder: Path) -> None:
     import shutil
@@ -136,6 +147,10 @@ def test_files_may_be_removed_by_hand_at_any_time(folder: Path) -> None:
         cache.put(numbered(1), 1)
         file_of(folder, PAGE).unlink()
         assert cache.get(PAGE) is None
+        with Upkeep(str(folder)) as upkeep:
+            assert [row.key for row, _ in upkeep.find({PAGE.canonical_url, numbered(1).canonical_url})] == [
+                numbered(1).hex
+            ]
         shutil.rmtree(folder)
         assert cache.get(numbered(1)) is None
         assert cache.put(PAGE, 2) is None

@@ -58,6 +58,29 @@ def test_a_fenced_code_block_is_one_block(code: str) -> None:
 
 
 @pytest.mark.req("FR-WF-15")
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        ("~~~ py `x`\n\n# no\n~~~\n\ntext", ["~~~ py `x`\n\n# no\n~~~", "text"]),
+        ('``` {.py title="a b"}\n\n# no\n```\ntext', ['``` {.py title="a b"}\n\n# no\n```', "text"]),
+        ("a\r\n\r\n```\r\n\r\n# no\r\n```\r\n\r\nb", ["a", "```\r\n\r\n# no\r\n```", "b"]),
+        ("```\na\n```` \n\nb", ["```\na\n````", "b"]),
+        ("```js\n```\n```\n```", ["```js\n```", "```\n```"]),
+        ("> ```\n> a\n>\n> # b\n> ```\n\ntext", ["> ```\n> a\n>\n> # b\n> ```", "text"]),
+        ("- a\n\n  - b\n\n    ```py\n    x\n\n    # no\n    ```\n\n  - c\n\ntext",
+         ["- a\n\n  - b\n\n    ```py\n    x\n\n    # no\n    ```\n\n  - c", "text"]),
+        ("Title\n=====\n\ntext\n---\n\nmore", ["Title\n=====", "text\n---", "more"]),
+        ("a\u2028\u2028b\u2029# no\n\nc", ["a\u2028\u2028b\u2029# no", "c"]),
+        ("    code\n\n    # no\n\ntext", ["    code", "    # no", "text"]),
+        ("<pre>\n\ntext\n\n</pre>", ["<pre>", "text", "</pre>"]),
+    ],
+)  # fmt: skip
+def test_what_looks_like_something_else_is_what_it_is(markdown: str, expected: list[str]) -> None:
+    assert blocks(markdown) == expected
+    assert not any(piece.heading for piece in chunk_at(markdown, 8, cl100k()))
+
+
+@pytest.mark.req("FR-WF-15")
 def test_a_line_of_inline_code_opens_no_fence() -> None:
     assert blocks("``` inline ```\n\ntext") == ["``` inline ```", "text"]
     assert blocks("some ``` text\n\ntext") == ["some ``` text", "text"]

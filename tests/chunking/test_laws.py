@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 from spaniel.chunking import Chunk, chunk
 from spaniel.chunking.blocks import outline, view_of
 from spaniel.chunking.chunks import chunk_at
+from spaniel.chunking.gather import Job
 from spaniel.chunking.tokens import cl100k
+from spaniel.chunking.trim import trimmed
+from spaniel.errors import SpanielError
 
 COUNTER = cl100k()
 SPACES = " \t\n\r\v\f\x1c\x1f\x85\xa0\u1680\u2003\u2028\u2029\u3000"
@@ -84,6 +87,22 @@ def test_the_same_holds_for_any_jumble_of_signs(markdown: str, limit: int) -> No
     check(markdown, chunk_at(markdown, limit, COUNTER), limit)
 
 
+SIGNS = st.text("".join(sign for sign in map(chr, range(128)) if not sign.isalnum()) + "é²\u0301\u3000", max_size=9)
+
+
+@pytest.mark.req("FR-WF-15d", "T-WF-CHK-04")
+@settings(max_examples=500)
+@given(lines, st.sampled_from(["word", "x1", "I'll", "漢", "n²", "é", ""]), SIGNS, st.sampled_from(["\n", "\n\n", " "]))
+def test_a_piece_without_the_white_space_around_it_is_counted_right(
+    line: str, word: str, signs: str, space: str
+) -> None:
+    text = f"{line} {word}{signs}{space}"
+    job = Job(text, view_of(text), COUNTER.count, True, 1 << 20)
+    start, end, tokens = trimmed(job, 0, len(text), COUNTER.count(text))
+    assert text[start:end] == text.rstrip()
+    assert tokens == COUNTER.count(text[start:end])
+
+
 @pytest.mark.req("T-WF-DET-03")
 @settings(max_examples=50)
 @given(documents)
@@ -137,3 +156,14 @@ def test_code_blocks_that_fit_are_never_cut() -> None:
                 seen += 1
                 assert any(c.start <= block.start() and block.end() <= c.end for c in chunks)
     assert seen > 20
+
+
+@pytest.mark.req("FR-WF-02a")
+@pytest.mark.parametrize("limit", [127, 2049, 600.5, float("nan"), "600", None, True])
+def test_a_limit_that_is_no_whole_number_in_its_range_is_refused(limit: int) -> None:
+    with pytest.raises(SpanielError, match="is not between 128 and 2048"):
+        chunk("text", limit)
+
+
+def test_a_whole_number_may_be_written_as_a_fraction() -> None:
+    assert chunk("ab" * 5000, 600.0) == chunk("ab" * 5000, 600)  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ VERSION = 1
 LARGEST = 256 << 20  # bytes of an entry; more is no page
 LONGEST_LIFE = timedelta(days=3650)
 HEAD = 32 << 10  # bytes that hold all but the content: a URL of 8,192 characters, an ETag, some dates
+LONGEST_VALIDATOR = 2048  # characters; a header may be longer, and JSON may need six bytes for one
 _LEAD = b'{"checksum":"%08x"'
 _LEAD_LENGTH = len(_LEAD % 0)
 _CONTENT = b',"content":'
@@ -59,11 +60,21 @@ class Validators(NamedTuple):
     last_modified: str | None = None
     content_hash: str | None = None
 
+    def kept(self) -> Validators:
+        """Those that JSON can hold and a list of entries can read: a server may send anything as an ETag, and a page
+        is worth keeping without it."""
+        return Validators(*(value if value is not None and _is_kept(value) else None for value in self))
+
+
+def _is_kept(value: str) -> bool:
+    return len(value) <= LONGEST_VALIDATOR and not any("\ud800" <= sign <= "\udfff" for sign in value)
+
 
 def compose(key: Key, content: object, fetched_at: datetime, ttl: timedelta, validators: Validators) -> Entry:
     """A whole second of precision is what the SRD shows; it never makes an entry live longer."""
     fetched_at = fetched_at.astimezone(UTC).replace(microsecond=0)
     ttl = max(timedelta(0), min(ttl, LONGEST_LIFE))
+    validators = validators.kept()
     return Entry(
         version=VERSION,
         canonical_url=key.canonical_url,

@@ -121,7 +121,7 @@ def _adopt(tx: sqlite3.Connection, folder: Folder, key: str) -> None:
         return
     try:
         row = Row.of(key, folder.head(key), found.st_size)
-    except (SpanielError, OSError):
+    except (SpanielError, OSError, ValueError):  # nobody has verified what it says
         row = Row(key, "", "", "", None, found.st_size, 0, 0)
     add(tx, row, int(found.st_mtime) - _OLDER_THAN_ANY_USE)
 

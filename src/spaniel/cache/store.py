@@ -15,7 +15,7 @@ import msgspec
 
 from spaniel.cache import index as rows
 from spaniel.cache import recovery, schema
-from spaniel.cache.entry import LARGEST, Entry, Validators, compose, encode
+from spaniel.cache.entry import LARGEST, LONGEST_LIFE, Entry, Validators, compose, encode
 from spaniel.cache.folder import SHARDS, Folder, create_file, sync_folder, write_all
 from spaniel.cache.index import Index, Limits, Row
 from spaniel.errors import SpanielError
@@ -95,8 +95,8 @@ class PageCache:
         """
         if self._settings.max_entries < 1:
             return None
-        ttl = timedelta(days=self._settings.ttl_days) if ttl is None else ttl
         try:
+            ttl = timedelta(days=min(self._settings.ttl_days, LONGEST_LIFE.days)) if ttl is None else ttl
             entry = compose(key, content, fetched_at or self._now(), ttl, validators or Validators())
             self._write(key, entry)
         except WRITE_ERRORS as error:

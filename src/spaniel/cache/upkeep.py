@@ -111,7 +111,11 @@ class Upkeep:
                 found = db.execute(f"SELECT {_COLUMNS} FROM entries WHERE url IN ({asked})", sorted(urls)).fetchall()  # noqa: S608
             for columns in found:
                 row = _row(columns)
-                yield row, self.folder.read_named(row.key)
+                try:
+                    entry = self.folder.read_named(row.key)
+                except FileNotFoundError:  # removed by hand, or evicted since
+                    continue
+                yield row, entry
 
     def clear(self, older_than: float | None = None, host: str | None = None) -> Cleared:
         """Remove what was fetched more than so many seconds ago, or from this host, or (with neither) everything."""

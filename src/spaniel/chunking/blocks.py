@@ -77,11 +77,12 @@ def _fences(view: str, end: int) -> list[Fence]:
         line, at = match[0], match.start()
         newline = at - 1 if view[at - 1] == "\n" else view.rfind("\n", 0, at)
         if not mark:
-            info = line.lstrip(line[0])
             margin = at - newline - 1
-            if ("`" not in info or line[0] == "~") and (not margin or _BEFORE_FENCE.fullmatch(view, newline + 1, at)):
-                start, mark = newline, line[: len(line) - len(info)]
-        elif line.startswith(mark) and _closes(line, view[newline + 1 : at], margin):
+            if not margin or _BEFORE_FENCE.fullmatch(view, newline + 1, at):
+                info = line.lstrip(line[0])
+                if line[0] == "~" or "`" not in info:
+                    start, mark = newline, line[: len(line) - len(info)]
+        elif line.startswith(mark) and at - newline - 1 <= margin + 3 and _closes(line, view[newline:at]):
             fences.append(Fence(start, min(end, next_line(view, match.end())), True))
             mark = ""
     if mark:
@@ -98,8 +99,8 @@ def _fence_like(view: str) -> Iterator[re.Match[str]]:
     return merge(ticks, _TILDES.finditer(view), key=re.Match.start)  # one pattern for both would take longer
 
 
-def _closes(line: str, before: str, margin: int) -> bool:
-    return not line.lstrip(line[0]).strip() and len(before) <= margin + 3 and not before.strip()
+def _closes(line: str, before: str) -> bool:
+    return not line.lstrip(line[0]).strip() and not before.strip()
 
 
 def fence_lines(view: str, fence: Fence) -> tuple[str, str]:

@@ -51,10 +51,10 @@ class Chunk(NamedTuple):
 
 def chunk(markdown: str, max_tokens: int = DEFAULT, counter: TokenCounter | None = None) -> list[Chunk]:
     """Cut Markdown into chunks of at most `max_tokens` tokens each, in order, nothing lost but white space between."""
-    if not LEAST <= max_tokens <= MOST:
+    if max_tokens not in range(LEAST, MOST + 1):  # nor is a half of one, or a string
         reason = f"{max_tokens} is not between {LEAST} and {MOST}"
         raise SpanielError(Code.BAD_ARGS, field="max_chunk_tokens", reason=reason)
-    return chunk_at(markdown, max_tokens, counter or cl100k())
+    return chunk_at(markdown, int(max_tokens), counter or cl100k())
 
 
 def chunk_at(markdown: str, limit: int, counter: TokenCounter) -> list[Chunk]:

@@ -12,9 +12,10 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import NamedTuple
 
-from spaniel.chunking.space import skip_space, trim_space
+from spaniel.chunking.trim import trimmed
 
 LONGEST_TOKEN = 128  # characters, in cl100k_base
+STRIDE = 0.9  # of what should just fit: going on costs less than going back
 
 Finer = Callable[[int, int], "list[Piece]"]
 
@@ -58,15 +59,15 @@ def gather(job: Job, starts: list[int], finer: Finer) -> list[Piece]:
             continue
         if following and (j == i or tokens + following == limit + 1):  # without the white space after it, it may fit
             j, tokens, following = j + 1, tokens + following, 0
-        piece = _trimmed(job, starts[i], starts[j], tokens)
-        while piece.tokens > limit and j > i + 1:
+        start, end, exact = trimmed(job, starts[i], starts[j], tokens)
+        while exact > limit and j > i + 1:
             j -= 1
             tokens, following = _less(job, starts[i], starts[j], tokens, size(j))
-            piece = _trimmed(job, starts[i], starts[j], tokens)
-        if piece.tokens > limit:
+            start, end, exact = trimmed(job, starts[i], starts[j], tokens)
+        if exact > limit:
             pieces += finer(starts[i], starts[j])
-        elif piece.start < piece.end:
-            pieces.append(piece)
+        elif start < end:
+            pieces.append(Piece(start, end, exact))
             width = (starts[j] - starts[i]) / max(tokens, 1)
         i, known = j, following
     return pieces
@@ -81,7 +82,7 @@ def _reach(
     if known > limit:
         return i, 0, known
     j, tokens = (i + 1, known) if known else (i, 0)
-    far = bisect_right(starts, starts[j] + (limit - tokens) * width, j, last) - 1
+    far = bisect_right(starts, starts[j] + (limit - tokens) * width * STRIDE, j, last) - 1
     if far > j + 1:
         tokens, j = tokens + job.count(job.text[starts[j] : starts[far]]), far
         while tokens > limit:
@@ -117,37 +118,3 @@ def _sizing(job: Job, starts: list[int], finer: Finer, split: dict[int, list[Pie
         return count(text[start:end])
 
     return size
-
-
-def _trimmed(job: Job, first: int, stop: int, tokens: int) -> Piece:
-    """The piece without the white space around it; a line keeps its indentation.
-
-    Trimming changes what the first word and the last line count, and can raise it.
-    """
-    text, view, count, additive, limit = job
-    start = first if view[first] == "\n" else skip_space(text, first, stop)
-    end = trim_space(text, start, stop)
-    if tokens > limit + (start - first) + (stop - end):
-        return Piece(start, end, tokens)
-    head = _first_seam(text, start, end) if start > first else start
-    tail = _last_seam(text, view, start, end) if end < stop else end
-    if not additive or head < 0 or head > tail:
-        return Piece(start, end, count(text[start:end]))
-    if start > first:
-        tokens += count(text[start:head]) - count(text[first:head])
-    if end < stop:
-        tokens += count(text[tail:end]) - count(text[tail:stop])
-    return Piece(start, end, tokens)
-
-
-def _first_seam(text: str, start: int, end: int) -> int:
-    """A place near the start where counts add up, or -1."""
-    space = text.find(" ", start, end)
-    return -1 if space < 0 or text[space - 1].isspace() else space
-
-
-def _last_seam(text: str, view: str, start: int, end: int) -> int:
-    """A place near the end where counts add up, or -1."""
-    line = view.rfind("\n", start, end)
-    space = text.rfind(" ", max(line, start), end)
-    return line if space < 0 or text[space - 1].isspace() else space

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+_SIGNS = re.compile(r"#{1,6}(?=\s)")
 
 
 def paths(view: str, hashes: list[int], places: Iterable[int]) -> Iterator[tuple[str, ...]]:
@@ -13,28 +17,31 @@ def paths(view: str, hashes: list[int], places: Iterable[int]) -> Iterator[tuple
 
     `hashes` are the blocks that begin with `#`. One that begins at the place itself is in force there.
     """
-    above: list[tuple[int, int]] = []  # level and start
+    above: list[tuple[int, str]] = []  # level and title
     path: tuple[str, ...] = ()
     i = 0
     for place in places:
-        before = i
-        while i < len(hashes) and hashes[i] <= place:
-            start = hashes[i]
-            level = _level(view[start + 1 : start + 8])
-            if level:
-                while above and above[-1][0] >= level:
-                    above.pop()
-                above.append((level, start))
-            i += 1
-        if i > before:
-            path = tuple([_title(view, start) for _, start in above])
+        if i < len(hashes) and hashes[i] <= place:
+            j = bisect_right(hashes, place, i)
+            passed = _in_force(view, hashes[i:j])
+            while above and passed and above[-1][0] >= passed[0][0]:
+                above.pop()
+            above += passed
+            path = tuple([title for _, title in above])
+            i = j
         yield path
 
 
-def _level(line: str) -> int:
-    """Of an ATX heading that begins like this; 0 of anything else, such as `#hashtag`."""
-    level = len(line) - len(line.lstrip("#"))
-    return 0 if level > 6 or line[level : level + 1].strip() else level
+def _in_force(view: str, hashes: list[int]) -> list[tuple[int, str]]:
+    """Those of the headings that no later one of their level or a higher has ended; `#hashtag` is none."""
+    found: list[tuple[int, str]] = []
+    highest = 7
+    for start in reversed(hashes):
+        signs = _SIGNS.match(view, start + 1)
+        if signs and (level := signs.end() - start - 1) < highest:
+            found.append((level, _title(view, start)))
+            highest = level
+    return found[::-1]
 
 
 def _title(view: str, start: int) -> str:
