@@ -29,15 +29,17 @@ def cpu(html: str) -> float:
     return min(spent)
 
 
-@pytest.mark.parametrize("depth", [1_000, 10_000, 100_000])
 @pytest.mark.parametrize(
     "tag", ["div", "blockquote", "ul", "ul><li", "table><tr><td", "b", "svg", "template", "details", "section hidden"]
 )
-def test_deep_nesting_neither_raises_nor_loses_the_text(tag: str, depth: int) -> None:
-    before = time.process_time()
-    page = extract(f"<p>outside</p>{f'<{tag}>' * depth}inner words", url=URL)
-    assert time.process_time() - before < 2.5
-    assert "outside" in page.markdown
+def test_deep_nesting_neither_raises_nor_loses_the_text_nor_takes_more_than_its_share(tag: str) -> None:
+    spent = []
+    for depth in (1_000, 10_000, 100_000):
+        before = time.process_time()
+        page = extract(f"<p>outside</p>{f'<{tag}>' * depth}inner words", url=URL)
+        spent.append(time.process_time() - before)
+        assert "outside" in page.markdown
+    assert spent[-1] < max(0.002, spent[0]) * 3**7, spent  # a hundredfold is nearly seven doublings
 
 
 BIG = {
