@@ -61,3 +61,23 @@ def test_no_file_names_an_index_or_this_machine() -> None:
         text = (ROOT / name).read_bytes()
         assert b"index-" + b"url" not in text, name
         assert str(ROOT).encode() + b"/" not in text, name
+
+
+@pytest.mark.req("FR-WF-02")
+@pytest.mark.parametrize(
+    ("name", "given", "field"),
+    [
+        ("extract", (None,), "html"),
+        ("extract", (b"<p>x", 5), "url"),
+        ("chunk", (b"text",), "markdown"),
+        ("chunk", ("text", "600"), "max_chunk_tokens"),
+        ("canonicalize", (None,), "url"),
+        ("fetch", (None,), "url"),
+        ("fetch", ("https://example.com/", "600"), "max_chunk_tokens"),
+    ],
+)
+def test_a_wrong_argument_is_told_by_its_name(name: str, given: tuple[object, ...], field: str) -> None:
+    with pytest.raises(spaniel.SpanielError) as caught:
+        getattr(spaniel, name)(*given)
+    assert caught.value.code == "bad_args"
+    assert field in str(caught.value)

@@ -54,6 +54,8 @@ def chunk(markdown: str, max_tokens: int = DEFAULT, counter: TokenCounter | None
     if max_tokens not in range(LEAST, MOST + 1):  # nor is a half of one, or a string
         reason = f"{max_tokens} is not between {LEAST} and {MOST}"
         raise SpanielError(Code.BAD_ARGS, field="max_chunk_tokens", reason=reason)
+    if not isinstance(markdown, str):
+        raise SpanielError(Code.BAD_ARGS, field="markdown", reason=f"must be text, not {type(markdown).__name__}")
     return chunk_at(markdown, int(max_tokens), counter or cl100k())
 
 

@@ -59,9 +59,11 @@ def read_request(args: Mapping[str, object]) -> Request:
 
 def checked(request: Request) -> Request:
     """The bounds of FR-WF-02a and 02b, for requests made in Python too."""
+    if not isinstance(request.url, str):
+        raise bad("url", f"must be text, not {type(request.url).__name__}")
     if not request.url.strip():
         raise bad("url", "is empty")
-    tokens = request.max_chunk_tokens
+    tokens = _tokens(request.max_chunk_tokens)
     if tokens is not None and not LEAST_CHUNK_TOKENS <= tokens <= MOST_CHUNK_TOKENS:
         raise bad("max_chunk_tokens", f"{tokens} is not between {LEAST_CHUNK_TOKENS} and {MOST_CHUNK_TOKENS}")
     return request

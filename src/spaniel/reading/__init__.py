@@ -21,6 +21,10 @@ def read(body: bytes, content_type: str | None, url: str | None) -> Document:
 
 def extract(html: bytes | str, url: str | None = None, content_type: str | None = None) -> Document:
     """Read a page that is at hand. Without a content type it is taken for HTML."""
+    if not isinstance(html, (bytes, str)):
+        raise SpanielError(Code.BAD_ARGS, field="html", reason=f"must be bytes or text, not {type(html).__name__}")
+    if url is not None and not isinstance(url, str):
+        raise SpanielError(Code.BAD_ARGS, field="url", reason=f"must be text, not {type(url).__name__}")
     if isinstance(html, bytes) and content_type is not None:
         return read(html, content_type, url)
     return _html(html, url, None)
