@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from spaniel.app.keys import KEYS, Key, Value, toml
 from spaniel.errors import Code, SpanielError
-from spaniel.net.guard import Security
-from spaniel.net.http import HttpSettings
-from spaniel.robots.gate import RobotsSettings
 from spaniel.url.tables import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from spaniel.net.guard import Security
+    from spaniel.net.http import HttpSettings
+    from spaniel.robots.gate import RobotsSettings
 
 log = logging.getLogger("spaniel.settings")
 
@@ -44,6 +45,9 @@ class Settings:
     def __getitem__(self, path: str) -> Value:
         return self._all[path].value
 
+    def source(self, path: str) -> str:
+        return self._all[path].source
+
     def items(self) -> list[tuple[str, Setting]]:
         return list(self._all.items())
 
@@ -57,10 +61,14 @@ class Settings:
 
     @property
     def security(self) -> Security:
+        from spaniel.net.guard import Security
+
         return Security(**self._table("tools.webfetch.security"))  # type: ignore[arg-type]
 
     @property
     def http(self) -> HttpSettings:
+        from spaniel.net.http import HttpSettings
+
         return HttpSettings(
             user_agent=str(self["tools.webfetch.user_agent"]),
             max_download_bytes=self.number("tools.webfetch.max_download_bytes"),
@@ -69,6 +77,8 @@ class Settings:
 
     @property
     def robots(self) -> RobotsSettings:
+        from spaniel.robots.gate import RobotsSettings
+
         return RobotsSettings(
             user_agent=str(self["tools.webfetch.user_agent"]),
             fail_open=bool(self["tools.webfetch.robots.fail_open"]),
