@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
 
@@ -13,8 +14,6 @@ from spaniel.tool.framework import Mode, ToolCtx, ToolError, ToolRegistry, not_i
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from spaniel.app.settings import Settings
     from spaniel.pipeline.answer import Answer
 
@@ -113,7 +112,7 @@ class WebFetchTool:
     def approval_summary(self, args: Mapping[str, object]) -> str:
         """What a person is asked: scheme, host and path, and how it is fetched; never the query (NFR-WF-OP-03)."""
         try:
-            return self._summary(read_request(args))
+            return self._summary(_request(args))
         except SpanielError as error:
             raise ToolError(NAME, error) from error
 
@@ -139,7 +138,7 @@ class WebFetchTool:
             raise not_in_mode(self._settings.mode)
         if not self._settings.enabled:
             raise SpanielError(Code.BAD_ARGS, field="tools.webfetch.enabled", reason="is false: the tool is off")
-        request = read_request(args)
+        request = _request(args)
         await self._approved(self._summary(request), ctx)
         answer = await self._client.answer(request, Trace(ctx.progress))
         return Fetched(answer, answer.as_dict(ctx.effective_max_bytes))
@@ -163,6 +162,13 @@ class WebFetchTool:
         """Whether pages of this host are rendered without trying HTTP first (FR-WF-12b)."""
         domains = (domain.lower() for domain in self._settings.js_heavy_domains)
         return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+
+
+def _request(args: object) -> Request:
+    """A model may send anything for arguments."""
+    if not isinstance(args, Mapping):
+        raise SpanielError(Code.BAD_ARGS, field="arguments", reason="must be an object")
+    return read_request(args)
 
 
 def registry_for(client: Client, settings: Settings) -> ToolRegistry:
