@@ -41,10 +41,10 @@ def configured(folder: Path, *ports: int, tools: str = "", webfetch: str = "", m
 
 
 @asynccontextmanager
-async def client_of(config: str, mode: str = MODERN, **options: Any) -> AsyncIterator[Client]:
+async def client_of(config: str, mode: str = MODERN, command: list[str] = SPANIEL) -> AsyncIterator[Client]:
     """The SDK's own client, with a server process of its own."""
-    server = StdioServerParameters(command=SPANIEL[0], args=[*SPANIEL[1:], "--config", config])
-    async with Client(stdio_client(server), mode=mode, **options) as client:
+    server = StdioServerParameters(command=command[0], args=[*command[1:], "--config", config])
+    async with Client(stdio_client(server), mode=mode) as client:
         yield client
 
 

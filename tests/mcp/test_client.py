@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,25 @@ import pytest
 
 from mcp import Client, MCPError, types
 from spaniel.pipeline.request import SCHEMA
-from tests.loopback import Page, redirect, text
+from tests.loopback import Page, Reply, Site, redirect, text
 from tests.mcp.kit import LEGACY, MODERN, Dripping, at, client_of, configured, served
 from tests.tool.kit import LONG
+
+# A server that asks no name server, so that none outside is.
+NAMELESS = """
+import sys
+from spaniel.cli.main import run
+from spaniel.net.resolver import SystemResolver
+async def resolve(self, host):
+    return []
+SystemResolver.resolve = resolve
+run(sys.argv[1:])
+"""
+
+
+async def gone() -> Reply:
+    raise ConnectionError
+
 
 HOSTILE: dict[str, Page] = {
     "/robots.txt": text("User-agent: *\nDisallow: /private"),
@@ -23,6 +40,7 @@ HOSTILE: dict[str, Page] = {
     "/large": text("x" * 3000),
     "/image": (200, {"Content-Type": "image/png"}, b"\x89PNG"),
     "/failing": text("no", 503),
+    "/gone": gone,
     "/good": text("good"),
 }
 REFUSALS = {
@@ -39,6 +57,8 @@ REFUSALS = {
     "/image": "unsupported_content_type",
     "/nothing": "http_4xx",
     "/failing": "http_5xx",
+    "/gone": "network",
+    "http://nowhere.example/": "dns_failed",
 }
 
 
@@ -80,23 +100,29 @@ async def test_hosts_need_not_ask_where_the_user_allowed_it(tmp_path: Path) -> N
 
 @pytest.mark.req("FR-WF-18", "NFR-WF-REL-02", "D2-10")
 async def test_every_refusal_is_a_tool_error_with_the_srds_json(tmp_path: Path) -> None:
-    async with served(HOSTILE, tmp_path, webfetch="max_download_bytes = 2048") as (client, site):
-        for url, code in REFUSALS.items():
-            result = await client.call_tool("web_fetch", {"url": at(site, url) if url.startswith("/") else url})
-            envelope = said(result)
-            assert (result.is_error, envelope["code"], result.structured_content) == (True, code, None), url
-            assert {"message", "retryable"} <= set(envelope)
-        for arguments in ({}, {"url": 1}, {"url": at(site, "/good"), "more": 1}, {"url": "x", "no_cache": "yes"}):
-            assert said(await client.call_tool("web_fetch", arguments))["code"] == "bad_args"
-        assert not (await client.call_tool("web_fetch", {"url": at(site, "/good")})).is_error
+    command = [sys.executable, "-c", NAMELESS, "mcp", "-q"]
+    async with Site(HOSTILE) as site, Site({"/robots.txt": text("", 500)}) as silent:
+        config = configured(tmp_path, site.port, silent.port, webfetch="max_download_bytes = 2048")
+        async with client_of(config, command=command) as client:
+            await refuses_and_serves(client, site, {**REFUSALS, at(silent, "/a"): "robots_unavailable"})
+
+
+async def refuses_and_serves(client: Client, site: Site, refusals: dict[str, str]) -> None:
+    for url, code in refusals.items():
+        result = await client.call_tool("web_fetch", {"url": at(site, url) if url.startswith("/") else url})
+        envelope = said(result)
+        assert (result.is_error, envelope["code"], result.structured_content) == (True, code, None), url
+        assert {"message", "retryable"} <= set(envelope)
+    for arguments in ({}, {"url": 1}, {"url": at(site, "/good"), "more": 1}, {"url": "x", "no_cache": "yes"}):
+        assert said(await client.call_tool("web_fetch", arguments))["code"] == "bad_args"
+    assert not (await client.call_tool("web_fetch", {"url": at(site, "/good")})).is_error
 
 
 @pytest.mark.req("FR-WF-18", "FR-WF-10a")
-@pytest.mark.parametrize("mode", [LEGACY, MODERN])
-async def test_a_page_that_never_ends_is_a_timeout(tmp_path: Path, mode: str) -> None:
+async def test_a_page_that_never_ends_is_a_timeout(tmp_path: Path) -> None:
     async with Dripping() as site:
         config = configured(tmp_path, site.port, webfetch="timeout_seconds = 1")
-        async with client_of(config, mode) as client:
+        async with client_of(config) as client:
             result = await client.call_tool("web_fetch", {"url": f"http://127.0.0.1:{site.port}/"})
             assert (result.is_error, said(result)["code"]) == (True, "timeout")
             await asyncio.wait_for(site.left.wait(), 5)
@@ -122,6 +148,11 @@ async def test_progress_tells_the_steps_in_order(tmp_path: Path, mode: str) -> N
     async with served({"/a": text("hello")}, tmp_path, mode) as (client, site):
         await client.call_tool("web_fetch", {"url": at(site, "/a")}, progress_callback=hear)
         await client.list_tools(cache_mode="bypass")
+        told = len(heard)
+        await client.call_tool("web_fetch", {"url": "http://10.0.0.1/"}, progress_callback=hear)
+        await client.list_tools(cache_mode="bypass")
+    assert [message for _, message in sorted(heard[told:])] == ["parse: ok", "normalize: ssrf_blocked"]
+    del heard[told:]
     assert [number for number, _ in sorted(heard)] == list(range(1, len(heard) + 1))
     names = [message.partition(":")[0] for _, message in sorted(heard)]
     assert names[:6] == ["parse", "normalize", "check_cache", "guard", "robots", "fetch"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 from pathlib import Path
 
 import jsonschema
@@ -33,7 +34,7 @@ async def refusal(tool: WebFetchTool, args: object, ctx: ToolCtx | None = None) 
     with pytest.raises(ToolError) as caught:
         await tool.execute(args, ctx or ToolCtx(approve=lambda _: True))  # type: ignore[arg-type]
     assert caught.value.tool == "web_fetch"
-    assert str(caught.value) == caught.value.message
+    assert str(caught.value) == caught.value.message == str(pickle.loads(pickle.dumps(caught.value)))  # noqa: S301
     envelope: dict[str, object] = json.loads(caught.value.message)
     assert {"code", "message", "retryable"} <= set(envelope)
     return envelope

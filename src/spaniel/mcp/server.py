@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
+from mcp import types
 from spaniel import __version__
 from spaniel.mcp.shelf import SCHEME, ChunkShelf, Standing, uri_of
 from spaniel.tool.framework import ToolCtx, ToolError
@@ -55,13 +55,18 @@ class Handlers:
         steps: asyncio.Queue[TraceStep | None] = asyncio.Queue()
         telling = asyncio.ensure_future(_tell(ctx, steps))
         try:
-            fetched = await self._fetch(params.arguments or {}, steps)
+            result = await self._answer(params.arguments or {}, steps)
             steps.put_nowait(None)
-            await telling
-        except ToolError as error:
-            return types.CallToolResult(content=[types.TextContent(text=error.message)], is_error=True)
+            await telling  # a step is told before the result
         finally:
             telling.cancel()
+        return result
+
+    async def _answer(self, arguments: dict[str, Any], steps: asyncio.Queue[TraceStep | None]) -> types.CallToolResult:
+        try:
+            fetched = await self._fetch(arguments, steps)
+        except ToolError as error:
+            return types.CallToolResult(content=[types.TextContent(text=error.message)], is_error=True)
         self._shelf.put(fetched.answer)
         return _result(fetched)
 

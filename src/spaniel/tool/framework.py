@@ -39,10 +39,20 @@ class ToolError(Exception):
 
     def __init__(self, tool: str, error: SpanielError) -> None:
         self.tool = tool
-        self.code = error.code
-        self.retryable = error.retryable
+        self.error = error
         self.message = error.as_json()
         super().__init__(self.message)
+
+    @property
+    def code(self) -> Code:
+        return self.error.code
+
+    @property
+    def retryable(self) -> bool:
+        return self.error.retryable
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ToolError, (self.tool, self.error)
 
 
 class ToolExecutor(Protocol):
