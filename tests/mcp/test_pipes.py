@@ -169,7 +169,7 @@ async def test_it_ends_at_once_when_asked_to_even_in_the_middle_of_a_call(
             server.send("tools/call", params, number=1)
             await site.begun.wait()
             server.process.send_signal(signalled)
-            assert server.process.wait(5) == (0 if signalled == signal.SIGTERM else 130)
+            assert server.process.wait(10) == (0 if signalled == signal.SIGTERM else 130)
             assert b"Traceback" not in server.complaints()
             await site.left.wait()
 
@@ -199,7 +199,7 @@ def test_a_client_that_stops_reading_is_left(tmp_path: Path) -> None:
         server.modern("tools/list")
         server.output.close()
         server.send("tools/list", {"_meta": ENVELOPE}, number=5)
-        assert server.process.wait(5) == 0
+        assert server.process.wait(10) == 0
         assert server.complaints() == b""
 
 

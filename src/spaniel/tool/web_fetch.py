@@ -76,7 +76,7 @@ class ToolSettings(NamedTuple):
     @classmethod
     def of(cls, settings: Settings, *, opted_in: bool = False) -> ToolSettings:
         """`opted_in`: whoever started this asked for the tool; then only a file can switch it off (D2-26)."""
-        unsaid = settings.source("tools.webfetch.enabled") == "default"
+        unsaid = not settings.given("tools.webfetch.enabled")
         return cls(
             cast("Mode", settings["tools.mode"]),
             bool(settings["tools.webfetch.enabled"]) or (opted_in and unsaid),
