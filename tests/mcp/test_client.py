@@ -219,6 +219,20 @@ async def test_chunks_can_be_read_again_by_their_ids(tmp_path: Path) -> None:
     assert all(uri.startswith(template.uri_template.removesuffix("{id}")) for uri in links)
 
 
+@pytest.mark.req("FR-WF-03a")
+async def test_a_chunk_that_was_cut_is_linked_whole_and_names_stay_short(tmp_path: Path) -> None:
+    page = f"# {'Heading ' * 500}\n\n" + "words " * 400
+    async with served({"/a": text(page)}, tmp_path, mcp="max_output_bytes = 6000") as (client, site):
+        result = await client.call_tool("web_fetch", {"url": at(site, "/a"), "max_chunk_tokens": 2048})
+        [cut] = result.structured_content["chunks"]
+        [link] = [block for block in result.content if isinstance(block, types.ResourceLink)]
+        whole = await read(client, link.uri)
+        [listed] = (await client.list_resources(cache_mode="bypass")).resources
+    assert len(cut["text"]) < len(whole)
+    assert whole.startswith(cut["text"])
+    assert max(len(link.name), len(listed.name)) < 300
+
+
 async def read(client: Client, uri: str) -> str:
     [contents] = (await client.read_resource(uri)).contents
     assert isinstance(contents, types.TextResourceContents)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from mcp import types
 from spaniel import __version__
+from spaniel.errors import shown
 from spaniel.mcp.shelf import SCHEME, ChunkShelf, Standing, uri_of
 from spaniel.tool.framework import ToolCtx, ToolError
 from spaniel.tool.web_fetch import OUTPUT_SCHEMA, WebFetchTool
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 MOST_AT_ONCE = 64  # fetches; further calls wait, so that a thousand do not use up the descriptors
 LISTED = 100  # resources in one page of the list
 LINKED = 20  # chunks that did not fit and are pointed to
+NAMED = 100  # characters of a heading in a name
 MARKDOWN = "text/markdown"
 INSTRUCTIONS = (
     "web_fetch brings a public web page as Markdown chunks. If the answer is truncated, the chunks that were left out "
@@ -152,25 +154,32 @@ def _result(fetched: Fetched) -> types.CallToolResult:
     from spaniel.chunking import serialize
 
     chunks = fetched.answer.chunks
-    given = len(fetched.fields["chunks"])  # type: ignore[arg-type]
+    whole = _given_whole(fetched)
     content: list[types.ContentBlock] = [types.TextContent(text=serialize(fetched.fields))]
     content += [
         types.ResourceLink(
             uri=uri_of(chunk),
-            name=f"chunk {number} of {len(chunks)}" + (f": {chunk.heading}" if chunk.heading else ""),
+            name=f"chunk {number} of {len(chunks)}" + (f": {shown(chunk.heading, NAMED)}" if chunk.heading else ""),
             mime_type=MARKDOWN,
             size=len(chunk.text.encode()),
         )
-        for number, chunk in enumerate(chunks[given : given + LINKED], given + 1)
+        for number, chunk in enumerate(chunks[whole : whole + LINKED], whole + 1)
     ]
     return types.CallToolResult(content=content, structured_content=fetched.fields)
+
+
+def _given_whole(fetched: Fetched) -> int:
+    """How many chunks the caller got; one that was cut is not counted."""
+    given = cast("list[dict[str, object]]", fetched.fields["chunks"])
+    cut = bool(given) and given[-1]["text"] != fetched.answer.chunks[len(given) - 1].text
+    return len(given) - cut
 
 
 def _resource(standing: Standing) -> types.Resource:
     return types.Resource(
         uri=uri_of(standing.chunk),
-        name=standing.name,
-        description=f"{standing.chunk.token_count} tokens of {standing.url}",
+        name=shown(standing.name, 2 * NAMED),
+        description=f"{standing.chunk.token_count} tokens of {shown(standing.url)}",
         mime_type=MARKDOWN,
         size=len(standing.chunk.text.encode()),
     )
