@@ -10,8 +10,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-
 from mcp import Client, MCPError, types
+
 from spaniel.pipeline.request import SCHEMA
 from tests.loopback import Page, Reply, Site, redirect, text
 from tests.mcp.kit import LEGACY, MODERN, Dripping, at, client_of, configured, served
@@ -138,14 +138,13 @@ async def test_no_other_name_is_the_tools(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("D2-10")
-@pytest.mark.parametrize("mode", [LEGACY, MODERN])
-async def test_progress_tells_the_steps_in_order(tmp_path: Path, mode: str) -> None:
+async def test_progress_tells_the_steps_in_order(tmp_path: Path) -> None:
     heard: list[tuple[float, str]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         heard.append((progress, message or ""))
 
-    async with served({"/a": text("hello")}, tmp_path, mode) as (client, site):
+    async with served({"/a": text("hello")}, tmp_path) as (client, site):
         await client.call_tool("web_fetch", {"url": at(site, "/a")}, progress_callback=hear)
         await client.list_tools(cache_mode="bypass")
         told = len(heard)

@@ -111,7 +111,7 @@ def call(number: int, url: str, meta: dict[str, object] | None = None) -> dict[s
     return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
 
 
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18"])
 def test_older_revisions_are_spoken_as_their_clients_know_them(version: str, tmp_path: Path) -> None:
     with raw("--config", configured(tmp_path)) as server:
         assert server.shake_hands(version)["result"]["protocolVersion"] == version
@@ -127,7 +127,10 @@ def test_the_current_revision_needs_no_handshake() -> None:
         found = server.modern("server/discover")["result"]
         assert "2026-07-28" in found["supportedVersions"]
         assert {"tools", "resources"} <= set(found["capabilities"])
-        assert server.modern("tools/list")["result"]["tools"][0]["outputSchema"]["type"] == "object"
+        listed = server.modern("tools/list")["result"]
+        assert listed["tools"][0]["outputSchema"]["type"] == "object"
+        assert listed["ttlMs"] == 3_600_000
+        assert server.modern("resources/list")["result"]["ttlMs"] == 0
         assert server.ask("initialize", {"protocolVersion": "2025-06-18"})["error"]
 
 

@@ -12,9 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
+from mcp import types
 from mcp.shared.message import SessionMessage
 
-from mcp import types
 from spaniel.errors import Code, SpanielError
 from spaniel.mcp.aside import Aside
 from spaniel.mcp.lines import LONGEST, Lines, TooLong
