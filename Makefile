@@ -20,7 +20,7 @@ help:  ## List the targets
 run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, the demo
 	@if [ -n "$(URL)" ]; then $(BIN)/spaniel fetch "$(URL)"; else $(BIN)/spaniel demo; fi
 
-test: $(VENV)/.dev  ## Run all tests (ARGS="-k name" to choose)
+test: $(VENV)/.dev $(VENV)/.inspector  ## Run all tests (ARGS="-k name" to choose)
 	$(BIN)/python -m pytest $(ARGS)
 
 torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
@@ -64,6 +64,13 @@ $(VENV)/.dev: requirements/dev.txt pyproject.toml
 
 $(BENCH_VENV)/.bench: requirements/bench.txt pyproject.toml
 	$(call environment,$(BENCH_VENV),bench)
+
+# The MCP Inspector, a second client for tests/mcp. Without npm its tests are skipped, which CI takes for a failure.
+INSPECTOR := tests/mcp/inspector/package.json tests/mcp/inspector/package-lock.json
+$(VENV)/.inspector: $(INSPECTOR) | $(VENV)/.dev
+	@mkdir -p $(VENV)/inspector && cp $(INSPECTOR) $(VENV)/inspector/
+	@if cd $(VENV)/inspector && npm install --no-save --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error; \
+	then touch ../.inspector; else echo "The MCP Inspector could not be set up with npm: its tests are skipped." >&2; fi
 
 define environment
 	@test -n "$(PYTHON)" || { echo "Spaniel needs Python 3.11 or newer; none was found (set PYTHON=/path/to/python3)." >&2; exit 1; }

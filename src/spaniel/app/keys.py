@@ -64,6 +64,8 @@ KEYS: tuple[Key, ...] = (
     Key(f"{_FETCH}.rendering", "spa_fallback_enabled", True, "Enable SPA detection fallback"),
     Key(f"{_FETCH}.rendering", "min_extracted_chars", 400, "Threshold for SPA fallback", 0, 1_000_000),
     Key(f"{_FETCH}.robots", "fail_open", False, "Allow fetch if robots.txt is unavailable"),
+    Key("spaniel.mcp", "max_output_bytes", 65_536, "Largest answer of a tool call over MCP", 1024, 104_857_600),
+    Key("spaniel.mcp", "max_chunk_bytes", 33_554_432, "Memory for chunks that can be read again", 0, 4_294_967_296),
     Key("spaniel.net", "ca_file", "", "Certificates to trust besides the system's (PEM)", kind="path"),
 )
 

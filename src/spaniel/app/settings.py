@@ -12,17 +12,19 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from spaniel.app.keys import KEYS, Key, Value, toml
 from spaniel.errors import Code, SpanielError
-from spaniel.net.guard import Security
-from spaniel.net.http import HttpSettings
-from spaniel.robots.gate import RobotsSettings
 from spaniel.url.tables import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from spaniel.net.guard import Security
+    from spaniel.net.http import HttpSettings
+    from spaniel.robots.gate import RobotsSettings
+
 log = logging.getLogger("spaniel.settings")
 
 FILE = "spaniel.toml"
+DEFAULT = "default"  # the source of a value that nobody gave
 T = TypeVar("T")
 MODES = ("enabled", "parse_only", "disabled")
 
@@ -38,7 +40,7 @@ class Settings:
     """All settings by their full name, and the parts of them that the rooms take."""
 
     def __init__(self, given: Mapping[str, Setting] | None = None, file: str | None = None) -> None:
-        self._all = {key.path: Setting(key.default, "default") for key in KEYS} | dict(given or {})
+        self._all = {key.path: Setting(key.default, DEFAULT) for key in KEYS} | dict(given or {})
         self.file = file
 
     def __getitem__(self, path: str) -> Value:
@@ -46,6 +48,10 @@ class Settings:
 
     def items(self) -> list[tuple[str, Setting]]:
         return list(self._all.items())
+
+    def given(self, path: str) -> bool:
+        """Whether somebody set it; else it has its default."""
+        return self._all[path].source != DEFAULT
 
     def number(self, path: str) -> int:
         value = self[path]
@@ -57,10 +63,14 @@ class Settings:
 
     @property
     def security(self) -> Security:
+        from spaniel.net.guard import Security
+
         return Security(**self._table("tools.webfetch.security"))  # type: ignore[arg-type]
 
     @property
     def http(self) -> HttpSettings:
+        from spaniel.net.http import HttpSettings
+
         return HttpSettings(
             user_agent=str(self["tools.webfetch.user_agent"]),
             max_download_bytes=self.number("tools.webfetch.max_download_bytes"),
@@ -69,6 +79,8 @@ class Settings:
 
     @property
     def robots(self) -> RobotsSettings:
+        from spaniel.robots.gate import RobotsSettings
+
         return RobotsSettings(
             user_agent=str(self["tools.webfetch.user_agent"]),
             fail_open=bool(self["tools.webfetch.robots.fail_open"]),

@@ -18,6 +18,7 @@ COMMANDS = {
     "extract": "turn an HTML file into Markdown",
     "canon": "canonicalize URLs under a policy, and explain it",
     "chunk": "cut Markdown into token-counted chunks",
+    "mcp": "serve the web_fetch tool to a model's host (MCP)",
     "may-i": "ask a site's robots.txt about a URL",
     "config": "show the settings, or write a file to start from",
     "cache": "look at the page cache, clear it, verify it",

@@ -1,0 +1,33 @@
+"""`spaniel mcp`: the `web_fetch` tool for a model's host, over the Model Context Protocol."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def parser() -> argparse.ArgumentParser:
+    p = new_parser(
+        "spaniel mcp",
+        "Serve the web_fetch tool over MCP on standard input and output, to a host such as an editor.",
+        "The host starts this; README.md says what to write into its settings. Logs go to standard error.",
+    )
+    add_config_option(p)
+    add_log_options(p)
+    return p
+
+
+def main(args: argparse.Namespace) -> int:
+    from spaniel.app.settings import load
+    from spaniel.mcp.stdio import serve
+
+    configure_logs(args)
+    if sys.stdin.isatty():
+        sys.stderr.write("spaniel mcp speaks to a host, which starts it as README.md says. Ctrl-C ends it.\n")
+    serve(load(args.config))
+    return 0

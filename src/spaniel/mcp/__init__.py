@@ -1,0 +1,1 @@
+"""The `web_fetch` tool over the Model Context Protocol, on standard input and output."""

@@ -1,0 +1,38 @@
+"""A `Spaniel` that opens on its first fetch: a host that only lists tools does not wait for what fetching loads."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spaniel.app.client import Spaniel
+    from spaniel.app.settings import Settings
+    from spaniel.pipeline.answer import Answer
+    from spaniel.pipeline.request import Request
+    from spaniel.pipeline.trace import Trace
+
+
+class Opened:
+    """The client of all calls of one server."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._spaniel: Spaniel | None = None
+        self._opening = asyncio.Lock()
+
+    async def answer(self, request: Request, trace: Trace | None = None) -> Answer:
+        spaniel = self._spaniel or await self.open()
+        return await spaniel.answer(request, trace)
+
+    async def open(self) -> Spaniel:
+        async with self._opening:
+            if self._spaniel is None:
+                from spaniel.app.client import Spaniel
+
+                self._spaniel = await Spaniel(self._settings).__aenter__()
+            return self._spaniel
+
+    async def close(self) -> None:
+        if self._spaniel is not None:
+            await self._spaniel.close()

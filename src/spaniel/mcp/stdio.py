@@ -1,0 +1,56 @@
+"""`spaniel mcp`: serves one client on standard input and output until it goes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from spaniel.mcp.opened import Opened
+from spaniel.mcp.pipes import claimed, serve_pipes
+from spaniel.mcp.server import Handlers, build
+from spaniel.tool.web_fetch import ToolSettings
+
+if TYPE_CHECKING:
+    from spaniel.app.settings import Settings
+
+log = logging.getLogger("spaniel.mcp")
+
+
+def serve(settings: Settings) -> None:
+    """Returns when the client has closed its end, or the process was asked to end."""
+    sdk = logging.getLogger("mcp")  # what it has to say goes where ours does
+    sdk.handlers[:] = logging.getLogger("spaniel").handlers
+    sdk.propagate = False
+    try:
+        asyncio.run(_serve(settings))
+    except asyncio.CancelledError:
+        log.info("asked to end")
+
+
+async def _serve(settings: Settings) -> None:
+    end_on_sigterm()
+    concerned = ToolSettings.of(settings, opted_in=True)
+    if concerned.mode != "enabled" or not concerned.enabled:
+        log.warning("web_fetch is switched off by %s: no call will be served", settings.file)
+    client = Opened(settings)
+    if not all(setting.value for path, setting in settings.items() if ".security.block_" in path):
+        await client.open()  # so that the guard warns, or refuses, before anybody is served (FR-WF-05b, D2-26)
+    limits = settings.number("spaniel.mcp.max_output_bytes"), settings.number("spaniel.mcp.max_chunk_bytes")
+    server = build(Handlers(client, concerned, *limits))
+    try:
+        with claimed() as (source, sink):
+            await serve_pipes(server, source, sink)
+    except* BrokenPipeError:
+        log.info("the client has gone")
+    finally:
+        await client.close()
+
+
+def end_on_sigterm() -> None:
+    """Hosts end a server that way: what is under way is stopped, and what is open is closed."""
+    task = asyncio.current_task()
+    if sys.platform != "win32" and task is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)

@@ -1,0 +1,64 @@
+"""The shelf of chunks: bounded, whole pages, each chunk found by its id."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from spaniel.chunking import chunk
+from spaniel.mcp.shelf import OVERHEAD, ChunkShelf, uri_of
+from spaniel.pipeline.answer import Answer
+from tests.tool.kit import LONG
+
+
+def answer(text: str, url: str = "https://a.example/", max_tokens: int = 600) -> Answer:
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    return Answer(url, url, moment, "A page", None, text, chunk(text, max_tokens), "http", (), {})
+
+
+def test_a_chunk_is_found_by_its_id_and_says_where_it_comes_from() -> None:
+    shelf, page = ChunkShelf(1 << 20), answer(LONG)
+    shelf.put(page)
+    for number, one in enumerate(page.chunks, 1):
+        standing = shelf.get(uri_of(one))
+        assert standing
+        assert (standing.chunk, standing.number, standing.of, standing.url) == (one, number, 12, "https://a.example/")
+    assert shelf.get("spaniel://chunk/none") is None
+    assert [standing.chunk for standing in shelf.page(0, 100)] == page.chunks
+    assert [standing.chunk for standing in shelf.page(10, 100)] == page.chunks[10:]
+
+
+def test_the_same_page_twice_takes_its_room_once_and_two_sizes_stand_beside_each_other() -> None:
+    shelf = ChunkShelf(1 << 20)
+    for _ in range(3):
+        shelf.put(answer(LONG))
+    assert len(shelf) == 12
+    small = answer(LONG, max_tokens=200)
+    shelf.put(small)
+    assert all(shelf.get(uri_of(one)) for one in [*answer(LONG).chunks, *small.chunks])
+
+
+def test_the_oldest_page_makes_room_and_what_was_fetched_again_stays() -> None:
+    pages = [answer(LONG.replace("Part", f"Page {n}, part"), f"https://a.example/{n}") for n in range(4)]
+    size = sum(OVERHEAD + len(one.text.encode()) for one in pages[0].chunks)
+    shelf = ChunkShelf(3 * size + 100)
+    for page in pages[:3]:
+        shelf.put(page)
+    shelf.put(pages[0])
+    shelf.put(pages[3])
+    held = [bool(shelf.get(uri_of(page.chunks[0]))) for page in pages]
+    assert held == [True, False, True, True]
+    assert len(shelf) == 36
+
+
+def test_a_shelf_is_never_over_its_bytes_whatever_comes() -> None:
+    shelf = ChunkShelf(100_000)
+    for n in range(200):
+        shelf.put(answer(f"{n} " + "word " * (n * 37 % 9000), f"https://a.example/{n}", 128))
+        held = sum(OVERHEAD + len(standing.chunk.text.encode()) for standing in shelf.page(0, 10_000))
+        assert held <= 100_000
+    huge = answer("word " * 100_000)
+    before = len(shelf)
+    shelf.put(huge)
+    shelf.put(answer(""))
+    assert (len(shelf), shelf.get(uri_of(huge.chunks[0]))) == (before, None)
+    assert ChunkShelf(0).page(0, 10) == []
