@@ -93,7 +93,7 @@ def test_explain_draws_the_steps_on_standard_error(place: Place) -> None:
     assert done.stdout.startswith("# Hello")
     assert [line.split()[0] for line in done.stderr.splitlines()] == [
         "step", "parse", "normalize", "check_cache", "guard", "robots", "fetch", "content_type", "extract",
-        "write_cache", "chunk",
+        "write_cache", "chunk", "fit",
     ]  # fmt: skip
 
 

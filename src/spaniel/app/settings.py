@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.settings")
 
 FILE = "spaniel.toml"
+DEFAULT = "default"  # the source of a value that nobody gave
 T = TypeVar("T")
 MODES = ("enabled", "parse_only", "disabled")
 
@@ -38,7 +39,7 @@ class Settings:
     """All settings by their full name, and the parts of them that the rooms take."""
 
     def __init__(self, given: Mapping[str, Setting] | None = None, file: str | None = None) -> None:
-        self._all = {key.path: Setting(key.default, "default") for key in KEYS} | dict(given or {})
+        self._all = {key.path: Setting(key.default, DEFAULT) for key in KEYS} | dict(given or {})
         self.file = file
 
     def __getitem__(self, path: str) -> Value:
@@ -46,6 +47,10 @@ class Settings:
 
     def items(self) -> list[tuple[str, Setting]]:
         return list(self._all.items())
+
+    def given(self, path: str) -> bool:
+        """Whether somebody set it; else it has its default."""
+        return self._all[path].source != DEFAULT
 
     def number(self, path: str) -> int:
         value = self[path]

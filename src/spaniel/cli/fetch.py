@@ -29,9 +29,11 @@ def parser() -> argparse.ArgumentParser:
         "Exit code: 0 all fetched; 1 some were not; for a single URL, the code of its error (docs/errors.md).",
     )
     p.add_argument("urls", nargs="+", metavar="URL", help="URLs; '-' reads them from standard input, one a line")
+    p.add_argument("--profile", default="web_fetch", metavar="P", help="how to fetch, by name or file (web_fetch)")
     p.add_argument("--max-chunk-tokens", type=int, metavar="N", help="the largest chunk, 128 to 2048 (the settings')")
     p.add_argument("--no-cache", action="store_true", help="fetch afresh even if a copy is cached")
     p.add_argument("--format", choices=("markdown", "json", "chunks"), default="markdown", help="(markdown)")
+    p.add_argument("--max-bytes", type=int, metavar="N", help="the most bytes of --format json: chunks are cut to fit")
     p.add_argument("--explain", action="store_true", help="draw each step, its outcome and its time, on standard error")
     p.add_argument("-o", "--output", metavar="F", help="write to a file instead")
     add_config_option(p)
@@ -57,7 +59,7 @@ async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
     from spaniel.app.settings import load
 
     failed: list[int] = []
-    async with Spaniel(load(args.config)) as spaniel:
+    async with Spaniel(load(args.config), profile=args.profile) as spaniel:
         for place, url in inputs(args.urls):
             code = await fetch_one(url, place, args, spaniel, out)
             if code:
@@ -69,11 +71,12 @@ async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
 
 async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spaniel, out: TextIO) -> int:
     """Fetch and print one page; its exit code."""
+    from spaniel.pipeline.request import Request
     from spaniel.pipeline.trace import Trace
 
     trace = Trace()
     try:
-        answer = await spaniel.fetch(url, args.max_chunk_tokens, no_cache=args.no_cache, trace=trace)
+        answer = await spaniel.answer(Request(url, args.max_chunk_tokens, args.no_cache), trace, args.max_bytes)
     except SpanielError as error:
         out.flush()
         report(error, place)
