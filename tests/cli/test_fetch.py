@@ -93,8 +93,24 @@ def test_explain_draws_the_steps_on_standard_error(place: Place) -> None:
     assert done.stdout.startswith("# Hello")
     assert [line.split()[0] for line in done.stderr.splitlines()] == [
         "step", "parse", "normalize", "check_cache", "guard", "robots", "fetch", "content_type", "extract",
-        "write_cache", "chunk", "fit",
+        "write_cache", "chunk", "fit", "total",
     ]  # fmt: skip
+    assert len({len(line) for line in done.stderr.splitlines()}) == 1  # aligned
+
+
+def test_a_profile_and_a_budget_can_be_chosen(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('name = "mine"\nversion = "1"\ncontent = ["text"]\n', encoding="utf-8")
+    refused = spaniel(
+        "fetch", "-q", "--config", place.config, "--profile", "mine.toml", f"{place.url}/page", cwd=tmp_path
+    )
+    assert (refused.returncode, "unsupported_content_type" in refused.stderr) == (6, True)
+    unknown = spaniel("fetch", "--profile", "web_fech", f"{place.url}/page")
+    assert (unknown.returncode, "did you mean 'web_fetch'?" in unknown.stderr) == (2, True)
+    options = ("--config", place.config, "--format", "json", "--explain", "--max-bytes", "500")
+    done = spaniel("fetch", "-q", *options, f"{place.url}/page")
+    assert json.loads(done.stdout)["truncated"] is True
+    assert len(done.stdout.encode()) <= 501
+    assert ["fit", "cut"] in [line.split()[:2] for line in done.stderr.splitlines()]
 
 
 def test_many_urls_go_on_past_a_failure_and_a_file_takes_the_output(place: Place, tmp_path: Path) -> None:
