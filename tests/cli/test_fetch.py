@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import ssl
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,7 +13,9 @@ from typing import NamedTuple
 
 import pytest
 
+from spaniel.cli.quick_start import certificates_unread
 from tests.cli.test_canon import spaniel
+from tests.net.servers import authority, serve, site, tls_for
 
 PAGE = (
     "<html><head><title>T</title></head><body><main><h1>Hello</h1><p>"
@@ -111,6 +115,31 @@ def test_a_profile_and_a_budget_can_be_chosen(place: Place, tmp_path: Path) -> N
     assert json.loads(done.stdout)["truncated"] is True
     assert len(done.stdout.encode()) <= 501
     assert ["fit", "cut"] in [line.split()[:2] for line in done.stderr.splitlines()]
+
+
+@pytest.mark.req("NFR-WF-SEC-01")
+async def test_a_quick_start_skips_no_certificate(tmp_path: Path) -> None:
+    """The command line keeps aiohttp from reading certificates for itself; the door reads them all the same."""
+    page = (200, ["Content-Type: text/html"], PAGE.encode())
+    authority().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    async with serve(site({"/page": page}), tls=tls_for("127.0.0.1")) as server:
+        security = f"allowed_ports = [{server.port}]\nblock_loopback = false\nallow_insecure_overrides = true\n"
+        config = tmp_path / "s.toml"
+        for trust, code in (("", 4), (f'[spaniel.net]\nca_file = "{tmp_path}/ca.pem"\n', 0)):
+            config.write_text(
+                f'[tools.webfetch]\ncache_dir = "{tmp_path}/cache"\n[tools.webfetch.security]\n{security}{trust}',
+                encoding="utf-8",
+            )
+            done = await asyncio.to_thread(spaniel, "fetch", "-q", "--config", str(config), server.url("/page"))
+            assert done.returncode == code, done.stderr
+            assert ("is not trusted" in done.stderr) is bool(code)
+
+
+def test_certificates_are_read_again_after_a_quick_start() -> None:
+    before = ssl.SSLContext.set_default_verify_paths
+    with certificates_unread():
+        assert ssl.SSLContext.set_default_verify_paths is not before
+    assert ssl.SSLContext.set_default_verify_paths is before
 
 
 def test_many_urls_go_on_past_a_failure_and_a_file_takes_the_output(place: Place, tmp_path: Path) -> None:

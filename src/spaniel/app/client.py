@@ -19,6 +19,7 @@ from spaniel.pipeline.flights import Flights
 from spaniel.pipeline.profile import DEFAULT, Profile
 from spaniel.pipeline.profile import load as load_profile
 from spaniel.pipeline.request import Request
+from spaniel.pipeline.threads import Threads
 
 if TYPE_CHECKING:
     from spaniel.net.resolver import Resolver
@@ -51,7 +52,8 @@ class Spaniel:
             open_rooms(settings.security, http, robots, self._resolver, proxies, cache_dir(settings))
         )
         flights: Flights[Fresh] = Flights()
-        self._kit = Kit(rooms.door, profile, limits, flights, cache, timedelta(days=ttl_days_for(profile, settings)))
+        ttl = timedelta(days=ttl_days_for(profile, settings))
+        self._kit = Kit(rooms.door, profile, limits, flights, self._open.enter_context(Threads()), cache, ttl)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -84,6 +86,7 @@ def cache_settings(settings: Settings) -> CacheSettings:
         settings.number("tools.webfetch.cache_ttl_days"),
         settings.number("tools.webfetch.max_cache_entries"),
         settings.number("tools.webfetch.max_cache_bytes") or None,
+        durable=False,  # a power cut may cost entries, which are fetched again; every page would wait for the disk
     )
 
 

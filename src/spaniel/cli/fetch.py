@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from spaniel.cli.lines import inputs
 from spaniel.cli.main import report
 from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
+from spaniel.cli.quick_start import certificates_unread, collect_again, leave_garbage
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
@@ -55,13 +56,16 @@ def main(args: argparse.Namespace) -> int:
 
 
 async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
-    from spaniel.app.client import Spaniel
+    leave_garbage()
+    with certificates_unread():
+        from spaniel.app.client import Spaniel
     from spaniel.app.settings import load
 
     failed: list[int] = []
     async with Spaniel(load(args.config), profile=args.profile) as spaniel:
         for place, url in inputs(args.urls):
             code = await fetch_one(url, place, args, spaniel, out)
+            collect_again()
             if code:
                 failed.append(code)
     if not failed:

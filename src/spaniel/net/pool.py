@@ -195,18 +195,17 @@ class Pool:
         key: Key = (scheme, target.host, target.port, target.pins, proxy)
         entry = self._entries.get(key)
         if entry is None:
-            entry = self._entries[key] = _Entry(self._session(target, pinned=proxy is None))
+            entry = self._entries[key] = _Entry(self._session(scheme, target, pinned=proxy is None))
         else:
             self._entries.move_to_end(key)
         return entry
 
-    def _session(self, target: Target, *, pinned: bool) -> aiohttp.ClientSession:
-        self._tls = self._tls or _tls_context(self._ca_file)
+    def _session(self, scheme: str, target: Target, *, pinned: bool) -> aiohttp.ClientSession:
         only: dict[str, Any] = {"socket_factory": socket_for(target if pinned else None, self.sockets)}
         if pinned:
             only["resolver"] = _Pinned(target)
         return aiohttp.ClientSession(
-            connector=_Connector(self.sockets, ssl=self._tls, **only),
+            connector=_Connector(self.sockets, ssl=self._certificates() if scheme == "https" else True, **only),
             headers=self._headers,
             cookie_jar=aiohttp.DummyCookieJar(),  # FR-WF-07d
             auto_decompress=False,
@@ -216,6 +215,11 @@ class Pool:
             max_field_size=LONGEST_LINE,
             max_headers=MOST_HEADERS,
         )
+
+    def _certificates(self) -> ssl.SSLContext:
+        """Read when the first https page is asked for: it takes as long as two bare Python starts."""
+        self._tls = self._tls or _tls_context(self._ca_file)
+        return self._tls
 
     @property
     def crowded(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from spaniel.net.http import Page
     from spaniel.pipeline.flights import Flights
     from spaniel.pipeline.profile import Profile
+    from spaniel.pipeline.threads import Threads
     from spaniel.url import Canonical, Url
 
 LARGE = 256 << 10  # bytes of a page that is read in a thread, so that others are served meanwhile
@@ -53,6 +54,7 @@ class Kit(NamedTuple):
     profile: Profile
     limits: Limits
     flights: Flights[Fresh]
+    threads: Threads
     cache: PageCache | None = None
     ttl: timedelta | None = None  # None: the cache's own
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -104,8 +106,8 @@ async def _fetch_afresh(url: Url, canonical: Canonical, kit: Kit, trace: Trace) 
     with trace.step("content_type"):
         _require_kind(retrieved.page, kit.profile)
     with trace.step("extract"):
-        document = await _understand(retrieved)
-    kept = _keep(document, retrieved, kit.limits.chunk_tokens)
+        document = await _understand(retrieved, kit)
+        kept = _keep(document, retrieved, kit.limits.chunk_tokens)
     with trace.step("write_cache") as outcome:
         note = await _write_cache(canonical, kept, fetched_at, kit)
         outcome.text = note or "ok"
@@ -128,10 +130,10 @@ def _require_kind(page: Page, profile: Profile) -> None:
         raise SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type=page.headers.get("content-type", kind.reader))
 
 
-async def _understand(retrieved: Retrieved) -> Document:
+async def _understand(retrieved: Retrieved, kit: Kit) -> Document:
     page = retrieved.page
     given = page.body, page.headers.get("content-type"), page.url.href
-    return await asyncio.to_thread(read, *given) if len(page.body) > LARGE else read(*given)
+    return await kit.threads.read(read, *given) if len(page.body) > LARGE else read(*given)
 
 
 def _keep(document: Document, retrieved: Retrieved, chunk_tokens: int) -> Kept:
@@ -143,7 +145,7 @@ def _keep(document: Document, retrieved: Retrieved, chunk_tokens: int) -> Kept:
         title=document.title,
         language=document.language,
         notes=list(retrieved.notes),
-        metadata=document.as_dict()["metadata"],  # type: ignore[arg-type]
+        metadata=asdict(document.metadata),
         content_type=retrieved.page.headers.get("content-type", ""),
     )
 
@@ -151,7 +153,7 @@ def _keep(document: Document, retrieved: Retrieved, chunk_tokens: int) -> Kept:
 async def _write_cache(canonical: Canonical, kept: Kept, fetched_at: datetime, kit: Kit) -> str | None:
     if kit.cache is None:
         return None
-    return await asyncio.to_thread(kit.cache.put, _key(canonical, "http", kit), kept, fetched_at, kit.ttl)
+    return await kit.threads.write(kit.cache.put, _key(canonical, "http", kit), kept, fetched_at, kit.ttl)
 
 
 def _key(canonical: Canonical, method: str, kit: Kit) -> Key:
