@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 import ssl
+import subprocess
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from spaniel.cli.quick_start import certificates_unread
-from tests.cli.test_canon import spaniel
+from tests.cli.test_canon import SPANIEL, spaniel
 from tests.net.servers import authority, serve, site, tls_for
 
 PAGE = (
@@ -152,6 +154,13 @@ def test_many_urls_go_on_past_a_failure_and_a_file_takes_the_output(place: Place
     nowhere = spaniel("fetch", "--config", place.config, "-o", str(tmp_path / "no" / "out.md"), f"{place.url}/page")
     assert nowhere.returncode == 2
     assert "cannot be written" in nowhere.stderr
+
+
+def test_a_closed_standard_input_is_said_and_not_stumbled_over() -> None:
+    script = f"exec {shlex.join(SPANIEL)} fetch - <&-"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "bad_args: -: there is no standard input to read" in done.stderr
 
 
 @pytest.mark.req("FR-WF-13d")

@@ -110,7 +110,7 @@ async def _fetch_afresh(url: Url, canonical: Canonical, kit: Kit, trace: Trace) 
         kept = _keep(document, retrieved, kit.limits.chunk_tokens)
     with trace.step("write_cache") as outcome:
         note = await _write_cache(canonical, kept, fetched_at, kit)
-        outcome.text = note or "ok"
+        outcome.text = note or ("ok" if kit.cache else "no cache")
     return Fresh(kept if note is None else _with_note(kept, note), fetched_at)
 
 
