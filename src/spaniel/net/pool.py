@@ -205,7 +205,7 @@ class Pool:
         if pinned:
             only["resolver"] = _Pinned(target)
         return aiohttp.ClientSession(
-            connector=_Connector(self.sockets, ssl=self._certificates() if scheme == "https" else True, **only),
+            connector=_Connector(self.sockets, ssl=self._certificates(scheme), **only),
             headers=self._headers,
             cookie_jar=aiohttp.DummyCookieJar(),  # FR-WF-07d
             auto_decompress=False,
@@ -216,8 +216,10 @@ class Pool:
             max_headers=MOST_HEADERS,
         )
 
-    def _certificates(self) -> ssl.SSLContext:
-        """Read when the first https page is asked for: it takes as long as two bare Python starts."""
+    def _certificates(self, scheme: str) -> ssl.SSLContext | bool:
+        """Read when the first https page is asked for (it takes two bare Python starts), or to check a file of them."""
+        if scheme != "https" and not self._ca_file:
+            return True
         self._tls = self._tls or _tls_context(self._ca_file)
         return self._tls
 
