@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import shlex
+import ssl
+import subprocess
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -11,7 +15,9 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.cli.test_canon import spaniel
+from spaniel.cli.quick_start import certificates_unread
+from tests.cli.test_canon import SPANIEL, spaniel
+from tests.net.servers import authority, serve, site, tls_for
 
 PAGE = (
     "<html><head><title>T</title></head><body><main><h1>Hello</h1><p>"
@@ -93,8 +99,49 @@ def test_explain_draws_the_steps_on_standard_error(place: Place) -> None:
     assert done.stdout.startswith("# Hello")
     assert [line.split()[0] for line in done.stderr.splitlines()] == [
         "step", "parse", "normalize", "check_cache", "guard", "robots", "fetch", "content_type", "extract",
-        "write_cache", "chunk",
+        "write_cache", "chunk", "fit", "total",
     ]  # fmt: skip
+    assert len({len(line) for line in done.stderr.splitlines()}) == 1  # aligned
+
+
+def test_a_profile_and_a_budget_can_be_chosen(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('name = "mine"\nversion = "1"\ncontent = ["text"]\n', encoding="utf-8")
+    refused = spaniel(
+        "fetch", "-q", "--config", place.config, "--profile", "mine.toml", f"{place.url}/page", cwd=tmp_path
+    )
+    assert (refused.returncode, "unsupported_content_type" in refused.stderr) == (6, True)
+    unknown = spaniel("fetch", "--profile", "web_fech", f"{place.url}/page")
+    assert (unknown.returncode, "did you mean 'web_fetch'?" in unknown.stderr) == (2, True)
+    options = ("--config", place.config, "--format", "json", "--explain", "--max-bytes", "500")
+    done = spaniel("fetch", "-q", *options, f"{place.url}/page")
+    assert json.loads(done.stdout)["truncated"] is True
+    assert len(done.stdout.encode()) <= 501
+    assert ["fit", "cut"] in [line.split()[:2] for line in done.stderr.splitlines()]
+
+
+@pytest.mark.req("NFR-WF-SEC-01")
+async def test_a_quick_start_skips_no_certificate(tmp_path: Path) -> None:
+    """The command line keeps aiohttp from reading certificates for itself; the door reads them all the same."""
+    page = (200, ["Content-Type: text/html"], PAGE.encode())
+    authority().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    async with serve(site({"/page": page}), tls=tls_for("127.0.0.1")) as server:
+        security = f"allowed_ports = [{server.port}]\nblock_loopback = false\nallow_insecure_overrides = true\n"
+        config = tmp_path / "s.toml"
+        for trust, code in (("", 4), (f'[spaniel.net]\nca_file = "{tmp_path}/ca.pem"\n', 0)):
+            config.write_text(
+                f'[tools.webfetch]\ncache_dir = "{tmp_path}/cache"\n[tools.webfetch.security]\n{security}{trust}',
+                encoding="utf-8",
+            )
+            done = await asyncio.to_thread(spaniel, "fetch", "-q", "--config", str(config), server.url("/page"))
+            assert done.returncode == code, done.stderr
+            assert ("is not trusted" in done.stderr) is bool(code)
+
+
+def test_certificates_are_read_again_after_a_quick_start() -> None:
+    before = ssl.SSLContext.set_default_verify_paths
+    with certificates_unread():
+        assert ssl.SSLContext.set_default_verify_paths is not before
+    assert ssl.SSLContext.set_default_verify_paths is before
 
 
 def test_many_urls_go_on_past_a_failure_and_a_file_takes_the_output(place: Place, tmp_path: Path) -> None:
@@ -107,6 +154,13 @@ def test_many_urls_go_on_past_a_failure_and_a_file_takes_the_output(place: Place
     nowhere = spaniel("fetch", "--config", place.config, "-o", str(tmp_path / "no" / "out.md"), f"{place.url}/page")
     assert nowhere.returncode == 2
     assert "cannot be written" in nowhere.stderr
+
+
+def test_a_closed_standard_input_is_said_and_not_stumbled_over() -> None:
+    script = f"exec {shlex.join(SPANIEL)} fetch - <&-"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "bad_args: -: there is no standard input to read" in done.stderr
 
 
 @pytest.mark.req("FR-WF-13d")

@@ -12,6 +12,7 @@ import pytest
 
 from spaniel.app.client import Spaniel
 from spaniel.app.settings import Settings, from_data
+from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.request import SCHEMA, Request, read_request
 from spaniel.pipeline.trace import Trace
@@ -216,11 +217,65 @@ async def test_the_trace_tells_every_step_in_the_srds_words(tmp_path: Path) -> N
     assert [(s.name, s.outcome) for s in trace.steps] == [
         ("parse", "ok"), ("normalize", "ok"), ("check_cache", "miss"),
         ("guard", "ok"), ("robots", "ok"), ("fetch", "302"), ("guard", "ok"), ("robots", "ok"), ("fetch", "200"),
-        ("content_type", "ok"), ("extract", "ok"), ("write_cache", "ok"), ("chunk", "ok"),
+        ("content_type", "ok"), ("extract", "ok"), ("write_cache", "ok"), ("chunk", "ok"), ("fit", "no budget"),
     ]  # fmt: skip
     assert [(s.name, s.outcome) for s in again.steps] == [
-        ("parse", "ok"), ("normalize", "ok"), ("check_cache", "hit"), ("chunk", "ok"),
+        ("parse", "ok"), ("normalize", "ok"), ("check_cache", "hit"), ("chunk", "ok"), ("fit", "no budget"),
     ]  # fmt: skip
+
+
+@pytest.mark.req("FR-WF-03a", "FR-WF-15e", "D2-23")
+async def test_a_budget_of_bytes_is_a_step_of_the_fetch(tmp_path: Path) -> None:
+    async with spaniel_at({"/otter": html(ARTICLE)}, tmp_path) as (spaniel, site):
+        request = Request(site.url("/otter"), 128)
+        for budget, outcome in ((100_000, "whole"), (2_000, "cut"), (600, "cut")):
+            trace = Trace()
+            answer = await spaniel.answer(request, trace, budget)
+            fields = answer.as_dict()
+            assert (trace.steps[-1].name, trace.steps[-1].outcome) == ("fit", outcome)
+            assert len(json.dumps(fields, ensure_ascii=False).encode()) <= budget
+            assert fields == answer._replace(fitted=None).as_dict(budget)
+            assert fields["truncated"] is (outcome == "cut")
+        trace = Trace()
+        with pytest.raises(SpanielError, match="max_output_bytes: 20 is too small"):
+            await spaniel.answer(request, trace, 20)
+        assert (trace.steps[-1].name, trace.steps[-1].outcome) == ("fit", "bad_args")
+
+
+@pytest.mark.req("D2-22")
+@pytest.mark.parametrize(
+    "content",
+    [{"markdown": 3}, {}, [], "x", {"final_url": "u", "markdown": "m", "chunk_tokens": 600, "chunks": {}}],
+    ids=["wrong types", "nothing", "a list", "text", "no chunks"],
+)
+async def test_a_cached_content_of_another_shape_is_a_miss(tmp_path: Path, content: object) -> None:
+    """Whole and checksummed, but not what this Spaniel writes: another version's, say."""
+    async with spaniel_at({"/a": text("x")}, tmp_path) as (spaniel, site):
+        with PageCache(CacheSettings(str(tmp_path))) as cache:
+            assert cache.put(key_for(site.url("/a")), content) is None
+            assert cache.get(key_for(site.url("/a")))
+        trace = Trace()
+        answer = await spaniel.fetch(site.url("/a"), trace=trace)
+        assert (answer.markdown, answer.note) == ("x\n", None)
+        assert ("check_cache", "miss") in [(step.name, step.outcome) for step in trace.steps]
+        assert (await spaniel.fetch(site.url("/a"))).note == "cache_hit"  # and it has been put right
+
+
+@pytest.mark.req("D2-22")
+@pytest.mark.parametrize("rows", [[[0, 2, 1, 9]], [[0]], [["a", "b", "c", "d"]]])
+async def test_offsets_that_lead_nowhere_are_counted_anew(tmp_path: Path, rows: list[list[int | str]]) -> None:
+    async with spaniel_at({}, tmp_path) as (spaniel, site):
+        kept = {
+            "final_url": site.url("/a"),
+            "markdown": "# A\n\nx\n",
+            "chunk_tokens": 600,
+            "chunks": {"document": "d", "headings": [["A"]], "rows": rows},
+        }
+        with PageCache(CacheSettings(str(tmp_path))) as cache:
+            cache.put(key_for(site.url("/a")), kept)
+        answer = await spaniel.fetch(site.url("/a"))
+    assert answer.note == "cache_hit"
+    assert [chunk.text for chunk in answer.chunks] == ["# A\n\nx"]
 
 
 class TestRequest:

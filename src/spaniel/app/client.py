@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from spaniel.app.behaviour import http_for, limits_for, robots_for, ttl_days_for
 from spaniel.app.paths import default_cache_dir
 from spaniel.app.proxies import system_proxies
 from spaniel.app.rooms import open_rooms
 from spaniel.app.settings import Settings, load
 from spaniel.cache import CacheSettings, PageCache
-from spaniel.pipeline.fetch import Fresh, Kit, Limits, fetch
+from spaniel.pipeline.fetch import Fresh, Kit, fetch
 from spaniel.pipeline.flights import Flights
+from spaniel.pipeline.profile import DEFAULT, Profile
+from spaniel.pipeline.profile import load as load_profile
 from spaniel.pipeline.request import Request
-from spaniel.url import load as load_policy
+from spaniel.pipeline.threads import Threads
 
 if TYPE_CHECKING:
     from spaniel.net.resolver import Resolver
@@ -26,26 +30,30 @@ if TYPE_CHECKING:
 class Spaniel:
     """Fetches pages. Use it as `async with Spaniel() as spaniel:`; it may be used by many tasks at once."""
 
-    def __init__(self, settings: Settings | None = None, resolver: Resolver | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        resolver: Resolver | None = None,
+        profile: str | os.PathLike[str] | Profile = DEFAULT,
+    ) -> None:
         self._settings = load() if settings is None else settings
+        self._profile = profile if isinstance(profile, Profile) else load_profile(profile)
         self._resolver = resolver
         self._open = AsyncExitStack()
         self._kit: Kit | None = None
 
     async def __aenter__(self) -> Spaniel:
-        settings = self._settings
-        cache = self._open.enter_context(PageCache(cache_settings(settings)))
+        settings, profile = self._settings, self._profile
+        limits = limits_for(profile, settings)
+        cache = self._open.enter_context(PageCache(cache_settings(settings))) if profile.cached else None
         proxies = system_proxies(os.environ) if settings["tools.webfetch.http.use_system_proxy"] else None
+        http, robots = http_for(profile, settings), robots_for(profile, settings)
         rooms = await self._open.enter_async_context(
-            open_rooms(settings.security, settings.http, settings.robots, self._resolver, proxies, cache_dir(settings))
-        )
-        limits = Limits(
-            settings.number("tools.webfetch.timeout_seconds"),
-            settings.number("tools.webfetch.max_redirects"),
-            settings.number("tools.webfetch.default_max_chunk_tokens"),
+            open_rooms(settings.security, http, robots, self._resolver, proxies, cache_dir(settings))
         )
         flights: Flights[Fresh] = Flights()
-        self._kit = Kit(rooms.door, load_policy("exact"), limits, flights, cache)
+        ttl = timedelta(days=ttl_days_for(profile, settings))
+        self._kit = Kit(rooms.door, profile, limits, flights, self._open.enter_context(Threads()), cache, ttl)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -61,10 +69,11 @@ class Spaniel:
         """The page behind a URL, or a `SpanielError` that says why not."""
         return await self.answer(Request(url, max_chunk_tokens, no_cache), trace)
 
-    async def answer(self, request: Request, trace: Trace | None = None) -> Answer:
+    async def answer(self, request: Request, trace: Trace | None = None, max_bytes: int | None = None) -> Answer:
+        """The same for a `Request`; with `max_bytes`, `Answer.as_dict()` fits into them (FR-WF-03a)."""
         if self._kit is None:
             raise RuntimeError("this Spaniel is not open: use it as 'async with Spaniel() as spaniel'")
-        return await fetch(request, self._kit, trace)
+        return await fetch(request, self._kit, trace, max_bytes)
 
 
 def cache_dir(settings: Settings) -> str:

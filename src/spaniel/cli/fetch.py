@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from spaniel.cli.lines import inputs
 from spaniel.cli.main import report
 from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
+from spaniel.cli.quick_start import certificates_unread, collect_again, leave_garbage
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
@@ -29,9 +30,11 @@ def parser() -> argparse.ArgumentParser:
         "Exit code: 0 all fetched; 1 some were not; for a single URL, the code of its error (docs/errors.md).",
     )
     p.add_argument("urls", nargs="+", metavar="URL", help="URLs; '-' reads them from standard input, one a line")
+    p.add_argument("--profile", default="web_fetch", metavar="P", help="how to fetch, by name or file (web_fetch)")
     p.add_argument("--max-chunk-tokens", type=int, metavar="N", help="the largest chunk, 128 to 2048 (the settings')")
     p.add_argument("--no-cache", action="store_true", help="fetch afresh even if a copy is cached")
     p.add_argument("--format", choices=("markdown", "json", "chunks"), default="markdown", help="(markdown)")
+    p.add_argument("--max-bytes", type=int, metavar="N", help="the most bytes of --format json: chunks are cut to fit")
     p.add_argument("--explain", action="store_true", help="draw each step, its outcome and its time, on standard error")
     p.add_argument("-o", "--output", metavar="F", help="write to a file instead")
     add_config_option(p)
@@ -53,13 +56,16 @@ def main(args: argparse.Namespace) -> int:
 
 
 async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
-    from spaniel.app.client import Spaniel
+    leave_garbage()
+    with certificates_unread():
+        from spaniel.app.client import Spaniel
     from spaniel.app.settings import load
 
     failed: list[int] = []
-    async with Spaniel(load(args.config)) as spaniel:
+    async with Spaniel(load(args.config), profile=args.profile) as spaniel:
         for place, url in inputs(args.urls):
             code = await fetch_one(url, place, args, spaniel, out)
+            collect_again()
             if code:
                 failed.append(code)
     if not failed:
@@ -69,11 +75,12 @@ async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
 
 async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spaniel, out: TextIO) -> int:
     """Fetch and print one page; its exit code."""
+    from spaniel.pipeline.request import Request
     from spaniel.pipeline.trace import Trace
 
     trace = Trace()
     try:
-        answer = await spaniel.fetch(url, args.max_chunk_tokens, no_cache=args.no_cache, trace=trace)
+        answer = await spaniel.answer(Request(url, args.max_chunk_tokens, args.no_cache), trace, args.max_bytes)
     except SpanielError as error:
         out.flush()
         report(error, place)
@@ -102,6 +109,10 @@ def _print(answer: Answer, form: str, out: TextIO) -> None:
 
 
 def _draw(trace: Trace) -> None:
-    sys.stderr.write("  step           outcome                      ms\n")
-    for step in trace.steps:
-        sys.stderr.write(f"  {step.name:14} {step.outcome:24} {step.ms:8.1f}\n")
+    """The steps as a small table: aligned text, which costs nothing and reads well in a log too."""
+    total = sum(step.ms for step in trace.steps)
+    rows = [("step", "outcome", "ms"), *((s.name, s.outcome, f"{s.ms:.1f}") for s in trace.steps)]
+    rows.append(("total", "", f"{total:.1f}"))
+    name, outcome, ms = (max(map(len, column)) for column in zip(*rows, strict=True))
+    for row in rows:
+        sys.stderr.write(f"  {row[0]:{name}}  {row[1]:{outcome}}  {row[2]:>{ms}}\n")

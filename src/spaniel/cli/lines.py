@@ -29,6 +29,10 @@ def inputs(arguments: Iterable[str]) -> Iterator[tuple[str, str]]:
     """What to work on, each with its place for messages: the arguments, and standard input where one of them is `-`."""
     for argument in arguments:
         if argument == "-":
+            if sys.stdin is None:  # started with it closed
+                from spaniel.errors import Code, SpanielError
+
+                raise SpanielError(Code.BAD_ARGS, field="-", reason="there is no standard input to read")
             for number, text in numbered_lines(sys.stdin.buffer):
                 yield f"line {number}: ", text
         else:

@@ -22,6 +22,8 @@ COMMANDS = {
     "may-i": "ask a site's robots.txt about a URL",
     "config": "show the settings, or write a file to start from",
     "cache": "look at the page cache, clear it, verify it",
+    "doctor": "look whether this machine has what Spaniel needs",
+    "completion": "completion for your shell",
     "demo": "a short tour on packaged examples",
 }
 INTERRUPTED = 130  # what a shell expects of a program ended by Ctrl-C
@@ -47,8 +49,8 @@ def run(argv: Sequence[str] | None = None) -> NoReturn:
 
 def main(argv: Sequence[str]) -> int:
     if not argv or argv[0].startswith("-"):
-        _top().parse_args(argv)
-        _top().print_help()
+        top().parse_args(argv)
+        top().print_help()
         return 0
     name, rest = argv[0], argv[1:]
     if name not in COMMANDS:
@@ -65,7 +67,7 @@ def main(argv: Sequence[str]) -> int:
     return code
 
 
-def _top() -> ArgumentParser:
+def top() -> ArgumentParser:
     from spaniel.cli.options import new_parser
 
     width = max(map(len, COMMANDS)) + 2

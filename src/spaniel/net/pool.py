@@ -6,11 +6,10 @@ address nor a new answer for the same name ever meets an old connection.
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections import OrderedDict
 from contextvars import ContextVar
-from ipaddress import ip_address
-from socket import socket
 from typing import TYPE_CHECKING, Any, cast
 
 import aiohttp
@@ -18,6 +17,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from spaniel.errors import Code, SpanielError
+from spaniel.net.sockets import Sockets, descriptors, socket_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +35,7 @@ MOST_POOLS = 512
 MOST_HEADERS = 128
 LONGEST_LINE = 1 << 15  # so that all headers together stay below the usual cap of a body
 KEEP_ALIVE_SECONDS = 15.0
+MOST_AT_A_HOST = 16  # so that a few that never answer do not take every place
 
 Key = tuple[object, ...]
 _USED = "spaniel_has_used"  # a mark on aiohttp's protocol; a weak set of them would cost more than `connect` does
@@ -62,6 +63,10 @@ class _Pinned(AbstractResolver):
 class _Connector(aiohttp.TCPConnector):
     """Leaves alone a kept connection on which something has come unasked: it would pass for the next answer."""
 
+    def __init__(self, sockets: Sockets, **options: Any) -> None:
+        super().__init__(use_dns_cache=False, keepalive_timeout=KEEP_ALIVE_SECONDS, **options)
+        self._sockets = sockets
+
     async def connect(
         self,
         req: aiohttp.ClientRequest,
@@ -76,6 +81,8 @@ class _Connector(aiohttp.TCPConnector):
             connection.close()
         if protocol is not None:
             setattr(protocol, _USED, True)
+            if self._sockets.open > self._sockets.keep:
+                protocol.force_close()  # after this exchange
         return connection
 
 
@@ -98,10 +105,11 @@ class Answer(aiohttp.ClientResponse):
 
 
 class _Entry:
-    __slots__ = ("busy", "session")
+    __slots__ = ("busy", "places", "session")
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self.session = session
+        self.places = asyncio.Semaphore(MOST_AT_A_HOST)
         self.busy = 0
 
 
@@ -115,24 +123,48 @@ class _Exchange:
         self._response: Answer | None = None
 
     async def __aenter__(self) -> Answer:
-        self._entry.busy += 1  # before the others are looked at: whoever is busy is not evicted
+        deadline, entry = self._deadline, self._entry
+        entry.busy += 1  # before the others are looked at: whoever is busy is not evicted
+        try:
+            await self._queue()
+        except BaseException:
+            entry.busy -= 1
+            raise
         try:
             if self._pool.crowded:
                 await self._pool.evict()
-            _deadline.set(self._deadline)
-            response = await self._entry.session.get(self._where, allow_redirects=False, **self._options)
+            _deadline.set(deadline)
+            response = await entry.session.get(self._where, allow_redirects=False, **self._options)
         except BaseException:
-            self._entry.busy -= 1
+            self._leave()
             raise
         self._response = cast(Answer, response)
         return self._response
 
     async def __aexit__(self, kind: object, *_: object) -> None:
-        self._entry.busy -= 1
+        self._leave()
         if self._response is not None:
             if kind is not None:
                 self._response.close()
             self._response.release()
+
+    async def _queue(self) -> None:
+        """Wait for a place at the host, then for one of all; whoever waits is on the clock."""
+        here, everywhere = self._entry.places, self._pool.sockets.places
+        if here.locked() or everywhere.locked():
+            self._deadline.phase = "queue"
+        await here.acquire()
+        try:
+            await everywhere.acquire()
+        except BaseException:
+            here.release()
+            raise
+        self._deadline.phase = "connect"
+
+    def _leave(self) -> None:
+        self._entry.busy -= 1
+        self._entry.places.release()
+        self._pool.sockets.places.release()
 
 
 class Pool:
@@ -144,6 +176,7 @@ class Pool:
         self._proxies = proxies
         self._tls: ssl.SSLContext | None = None
         self._entries: OrderedDict[Key, _Entry] = OrderedDict()
+        self.sockets = Sockets(descriptors())
 
     def request(self, url: Url, target: Target, deadline: Deadline, headers: Mapping[str, str]) -> _Exchange:
         """A GET; the block that it is used in gets the answer, and leaving it by an error closes the connection."""
@@ -162,16 +195,17 @@ class Pool:
         key: Key = (scheme, target.host, target.port, target.pins, proxy)
         entry = self._entries.get(key)
         if entry is None:
-            entry = self._entries[key] = _Entry(self._session(target, pinned=proxy is None))
+            entry = self._entries[key] = _Entry(self._session(scheme, target, pinned=proxy is None))
         else:
             self._entries.move_to_end(key)
         return entry
 
-    def _session(self, target: Target, *, pinned: bool) -> aiohttp.ClientSession:
-        self._tls = self._tls or _tls_context(self._ca_file)
-        only = {"resolver": _Pinned(target), "socket_factory": _socket_for(target)} if pinned else {}
+    def _session(self, scheme: str, target: Target, *, pinned: bool) -> aiohttp.ClientSession:
+        only: dict[str, Any] = {"socket_factory": socket_for(target if pinned else None, self.sockets)}
+        if pinned:
+            only["resolver"] = _Pinned(target)
         return aiohttp.ClientSession(
-            connector=_Connector(ssl=self._tls, use_dns_cache=False, keepalive_timeout=KEEP_ALIVE_SECONDS, **only),
+            connector=_Connector(self.sockets, ssl=self._certificates(scheme), **only),
             headers=self._headers,
             cookie_jar=aiohttp.DummyCookieJar(),  # FR-WF-07d
             auto_decompress=False,
@@ -181,6 +215,13 @@ class Pool:
             max_field_size=LONGEST_LINE,
             max_headers=MOST_HEADERS,
         )
+
+    def _certificates(self, scheme: str) -> ssl.SSLContext | bool:
+        """Read when the first https page is asked for (it takes two bare Python starts), or to check a file of them."""
+        if scheme != "https" and not self._ca_file:
+            return True
+        self._tls = self._tls or _tls_context(self._ca_file)
+        return self._tls
 
     @property
     def crowded(self) -> bool:
@@ -206,15 +247,3 @@ def _tls_context(ca_file: str) -> ssl.SSLContext:
         except (OSError, ssl.SSLError) as error:
             raise SpanielError(Code.BAD_ARGS, field="ca_file", reason=f"{ca_file}: {error}") from None
     return context
-
-
-def _socket_for(target: Target) -> Any:
-    """Sockets to the target's addresses alone: the last look at what is really dialled (FR-WF-06a)."""
-
-    def make(info: tuple[Any, ...]) -> socket:
-        family, kind, protocol, _, address = info
-        if ip_address(str(address[0]).partition("%")[0]).packed not in target.pins:
-            raise SpanielError(Code.SSRF_BLOCKED, blocked_ip=str(address[0]), cidr="unvetted", toggle="none")
-        return socket(family, kind, protocol)
-
-    return make

@@ -31,13 +31,16 @@ class Answer(NamedTuple):
     metadata: Mapping[str, Any]
     served_at: datetime | None = None  # of a cache hit
     trace: Sequence[TraceStep] = ()
+    fitted: Mapping[str, object] | None = None  # the response, where the fetch was given a budget of bytes
 
     @property
     def note(self) -> str | None:
         return ", ".join(self.notes) or None  # D2-05
 
     def as_dict(self, max_bytes: int | None = None) -> dict[str, object]:
-        """The response schema, cut to a budget of bytes if there is one (FR-WF-03a)."""
+        """The response schema, cut to a budget of bytes if there is one: this, or the fetch's own (FR-WF-03a)."""
+        if max_bytes is None and self.fitted is not None:
+            return dict(self.fitted)
         fields: dict[str, object] = {
             "requested_url": self.requested_url,
             "final_url": self.final_url,

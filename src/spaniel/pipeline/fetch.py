@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-from datetime import UTC, datetime
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.cache import key_for
+from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.answer import CACHE_HIT, Answer
 from spaniel.pipeline.kept import Kept, bounds, cut, from_cache
@@ -20,15 +21,18 @@ from spaniel.url.parsing import parse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spaniel.cache import PageCache
+    from spaniel.cache import Key, PageCache
+    from spaniel.net.http import Page
     from spaniel.pipeline.flights import Flights
-    from spaniel.url import Canonical, Policy, Url
+    from spaniel.pipeline.profile import Profile
+    from spaniel.pipeline.threads import Threads
+    from spaniel.url import Canonical, Url
 
 LARGE = 256 << 10  # bytes of a page that is read in a thread, so that others are served meanwhile
 
 
 class Limits(NamedTuple):
-    """What a fetch may take, from the settings."""
+    """What a fetch may take, by its profile and the settings."""
 
     timeout_seconds: float = 20
     max_redirects: int = 5
@@ -47,20 +51,21 @@ class Kit(NamedTuple):
     """What a fetch works with."""
 
     door: Door
-    policy: Policy
+    profile: Profile
     limits: Limits
     flights: Flights[Fresh]
+    threads: Threads
     cache: PageCache | None = None
+    ttl: timedelta | None = None  # None: the cache's own
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
 
-async def fetch(request: Request, kit: Kit, trace: Trace | None = None) -> Answer:
-    """Fetch a page and cut it into chunks. Raises nothing but `SpanielError`."""
+async def fetch(request: Request, kit: Kit, trace: Trace | None = None, max_bytes: int | None = None) -> Answer:
+    """Fetch a page, cut it into chunks, fit the response to `max_bytes`. Raises nothing but `SpanielError`."""
     trace = trace or Trace()
-    with trace.step("parse"):
-        parse(checked(request).url)
+    with trace.step("parse"):  # by the policy, whose first rule says what is a URL to it
+        canonical = kit.profile.policy.apply(checked(request).url)
     with trace.step("normalize"):
-        canonical = kit.policy.apply(request.url)
         url = parse(canonical.url)
         kit.door.guard.check_form(url)
     with trace.step("check_cache") as outcome:
@@ -71,7 +76,7 @@ async def fetch(request: Request, kit: Kit, trace: Trace | None = None) -> Answe
         found = await kit.flights.join(canonical.url, lambda: _fetch_afresh(url, canonical, kit, trace))
     with trace.step("chunk"):
         chunks = cut(found.kept, request.max_chunk_tokens or kit.limits.chunk_tokens)
-    return Answer(
+    answer = Answer(
         requested_url=canonical.original,
         final_url=found.kept.final_url,
         fetched_at=found.fetched_at,
@@ -85,6 +90,13 @@ async def fetch(request: Request, kit: Kit, trace: Trace | None = None) -> Answe
         served_at=kit.now() if hit else None,
         trace=trace.steps,
     )
+    with trace.step("fit") as outcome:
+        if max_bytes is None:
+            outcome.text = "no budget"
+            return answer
+        fitted = answer.as_dict(max_bytes)
+        outcome.text = "cut" if fitted["truncated"] else "whole"
+    return answer._replace(fitted=fitted)
 
 
 async def _fetch_afresh(url: Url, canonical: Canonical, kit: Kit, trace: Trace) -> Fresh:
@@ -92,29 +104,36 @@ async def _fetch_afresh(url: Url, canonical: Canonical, kit: Kit, trace: Trace) 
     retrieved = await retrieve(url, kit.door, deadline, kit.limits.max_redirects, trace)  # guard, robots, fetch
     fetched_at = kit.now()
     with trace.step("content_type"):
-        kind_of(retrieved.page.headers.get("content-type"), retrieved.page.body)
+        _require_kind(retrieved.page, kit.profile)
     with trace.step("extract"):
-        document = await _understand(retrieved)
-    kept = _keep(document, retrieved, kit.limits.chunk_tokens)
+        document = await _understand(retrieved, kit)
+        kept = _keep(document, retrieved, kit.limits.chunk_tokens)
     with trace.step("write_cache") as outcome:
         note = await _write_cache(canonical, kept, fetched_at, kit)
-        outcome.text = note or "ok"
+        outcome.text = note or ("ok" if kit.cache else "no cache")
     return Fresh(kept if note is None else _with_note(kept, note), fetched_at)
 
 
 def _look_up(canonical: Canonical, kit: Kit) -> Fresh | None:
     """The copy in the cache: the one that HTTP brought, else the one that the browser did (D2-03)."""
     for method in ("http", "browser"):
-        entry = kit.cache.get(key_for(canonical.url, method)) if kit.cache else None
-        if entry is not None:
-            return Fresh(from_cache(entry.content), entry.fetched_at, method)
+        entry = kit.cache.get(_key(canonical, method, kit)) if kit.cache else None
+        if entry is not None and (kept := from_cache(entry.content)):
+            return Fresh(kept, entry.fetched_at, method)
     return None
 
 
-async def _understand(retrieved: Retrieved) -> Document:
+def _require_kind(page: Page, profile: Profile) -> None:
+    """Only what the profile reads (FR-WF-10f, 10g)."""
+    kind = kind_of(page.headers.get("content-type"), page.body)
+    if kind.reader not in profile.content:
+        raise SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type=page.headers.get("content-type", kind.reader))
+
+
+async def _understand(retrieved: Retrieved, kit: Kit) -> Document:
     page = retrieved.page
     given = page.body, page.headers.get("content-type"), page.url.href
-    return await asyncio.to_thread(read, *given) if len(page.body) > LARGE else read(*given)
+    return await kit.threads.read(read, *given) if len(page.body) > LARGE else read(*given)
 
 
 def _keep(document: Document, retrieved: Retrieved, chunk_tokens: int) -> Kept:
@@ -126,7 +145,7 @@ def _keep(document: Document, retrieved: Retrieved, chunk_tokens: int) -> Kept:
         title=document.title,
         language=document.language,
         notes=list(retrieved.notes),
-        metadata=document.as_dict()["metadata"],  # type: ignore[arg-type]
+        metadata=asdict(document.metadata),
         content_type=retrieved.page.headers.get("content-type", ""),
     )
 
@@ -134,7 +153,11 @@ def _keep(document: Document, retrieved: Retrieved, chunk_tokens: int) -> Kept:
 async def _write_cache(canonical: Canonical, kept: Kept, fetched_at: datetime, kit: Kit) -> str | None:
     if kit.cache is None:
         return None
-    return await asyncio.to_thread(kit.cache.put, key_for(canonical.url, "http"), kept, fetched_at)
+    return await kit.threads.write(kit.cache.put, _key(canonical, "http", kit), kept, fetched_at, kit.ttl)
+
+
+def _key(canonical: Canonical, method: str, kit: Kit) -> Key:
+    return key_for(canonical.url, method, kit.profile.name, kit.profile.version)
 
 
 def _with_note(kept: Kept, note: str) -> Kept:

@@ -62,7 +62,7 @@ OUTPUT_SCHEMA: dict[str, object] = {
 class Client(Protocol):
     """What the tool fetches with: an open `Spaniel`."""
 
-    async def answer(self, request: Request, trace: Trace | None = None) -> Answer: ...
+    async def answer(self, request: Request, trace: Trace | None = None, max_bytes: int | None = None) -> Answer: ...
 
 
 class ToolSettings(NamedTuple):
@@ -140,8 +140,8 @@ class WebFetchTool:
             raise SpanielError(Code.BAD_ARGS, field="tools.webfetch.enabled", reason="is false: the tool is off")
         request = _request(args)
         await self._approved(self._summary(request), ctx)
-        answer = await self._client.answer(request, Trace(ctx.progress))
-        return Fetched(answer, answer.as_dict(ctx.effective_max_bytes))
+        answer = await self._client.answer(request, Trace(ctx.progress), ctx.effective_max_bytes)
+        return Fetched(answer, answer.as_dict())
 
     async def _approved(self, summary: str, ctx: ToolCtx) -> None:
         if not self.requires_approval():

@@ -60,7 +60,7 @@ class Table:
             raise complaint(f"{self.place}.{key}", "must be true or false")
         return value
 
-    def number(self, key: str, default: int) -> int:
+    def number(self, key: str, default: int | None = None) -> int:
         value = self._take(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
             raise complaint(f"{self.place}.{key}", "must be a whole number")
@@ -71,6 +71,15 @@ class Table:
         if not isinstance(value, list):
             raise complaint(f"{self.place}.{key}", "must be a list of tables")
         return [Table(item, f"{self.place}.{key}[{i}]") for i, item in enumerate(value)]
+
+    def has(self, key: str) -> bool:
+        """Whether a key that may be left out is there. Asked for either way, it is one of those that are known."""
+        self._taken.append(key)
+        return key in self._left
+
+    def part(self, key: str) -> Table:
+        """A table that may be left out: an empty one then."""
+        return Table(self._take(key, {}), f"{self.place}.{key}")
 
     def table(self, key: str) -> Table:
         return Table(self._take(key, None), f"{self.place}.{key}")
@@ -89,4 +98,4 @@ class Table:
 
     def close(self) -> None:
         for key in self._left:
-            raise complaint(f"{self.place}.{key}", f"unknown key; {nearest(key, self._taken)}")
+            raise complaint(f"{self.place}.{key}", f"unknown key; {nearest(key, set(self._taken))}")

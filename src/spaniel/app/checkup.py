@@ -1,0 +1,166 @@
+"""A look at what Spaniel needs of its machine: what is there, and what to do where something is not."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.app.client import cache_dir
+from spaniel.app.settings import Settings, load
+from spaniel.cache.upkeep import Upkeep
+from spaniel.errors import Code, SpanielError
+from spaniel.net.addresses import TOGGLES
+from spaniel.net.deadline import Deadline
+from spaniel.net.guard import Guard, Security
+from spaniel.net.resolver import SystemResolver
+from spaniel.url.parsing import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spaniel.net.addresses import Address
+
+OLDEST_PYTHON = (3, 11)
+OLDEST_CHROMIUM = 100  # FR-WF-11
+CHROMIUMS = ("chromium-headless-shell", "chromium", "google-chrome")  # by preference
+SECONDS = 10.0
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at; `cure` is there when it is not well."""
+
+    what: str
+    well: bool
+    found: str
+    cure: str = ""
+
+
+async def examine(config: str | None = None, host: str = "example.com") -> list[Finding]:
+    """Look at everything. Nothing is fetched; one name is looked up."""
+    settings, about_settings = _settings(config)
+    return [
+        _python(),
+        about_settings,
+        _cache(settings),
+        await asyncio.to_thread(chromium, settings),
+        await _dns(host),
+        await _guard(settings),
+    ]
+
+
+def _python() -> Finding:
+    found = f"{sys.version.split()[0]} at {sys.executable}"
+    well = sys.version_info >= OLDEST_PYTHON
+    return Finding("python", well, found, "" if well else "Install Python 3.11 or newer.")
+
+
+def _settings(config: str | None) -> tuple[Settings, Finding]:
+    """A file that is refused leaves the defaults, so that the rest can be looked at all the same."""
+    try:
+        settings = load(config)
+    except SpanielError as error:
+        cure = "Correct the file; 'spaniel config init' writes one to start from."
+        return Settings(), Finding("settings", False, error.message, cure)
+    return settings, Finding("settings", True, settings.file or "no file: the defaults")
+
+
+def _cache(settings: Settings) -> Finding:
+    folder = cache_dir(settings)
+    cure = "Make the folder yours (chmod 700), or set tools.webfetch.cache_dir; 'spaniel cache verify' tells more."
+    try:
+        with Upkeep(folder, create=True) as upkeep:
+            stats = upkeep.stats()
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"x")
+            file.flush()
+    except SpanielError as error:
+        return Finding("cache", False, error.message, cure)
+    except OSError as error:
+        return Finding("cache", False, f"{folder} cannot be written: {error.strerror}", cure)
+    return Finding("cache", True, f"{folder}: {stats.entries} entries, {stats.bytes / 1e6:.1f} MB")
+
+
+def chromium(settings: Settings) -> Finding:
+    """The browser that would be used, and its version."""
+    if not settings["tools.webfetch.browser.enabled"]:
+        return Finding("chromium", True, "not wanted (tools.webfetch.browser.enabled = false)")
+    named = str(settings["tools.webfetch.browser.chromium_path"])
+    path = named or next(filter(None, map(shutil.which, CHROMIUMS)), None)
+    cure = "Install chromium-headless-shell or chromium, or set chromium_path or enabled of tools.webfetch.browser."
+    if path is None:
+        return Finding("chromium", False, f"none of {', '.join(CHROMIUMS)} is on the PATH", cure)
+    try:
+        told = subprocess.run(  # noqa: S603  the user's own program
+            [path, "--version"], capture_output=True, text=True, timeout=SECONDS, check=True, errors="replace"
+        ).stdout
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        return Finding("chromium", False, f"{path} does not run: {getattr(error, 'strerror', None) or error}", cure)
+    version = re.search(r"(\d+)\.[\d.]+", told)
+    if version is None or int(version[1]) < OLDEST_CHROMIUM:
+        return Finding("chromium", False, f"{path}: {told.strip()[:80]}; {OLDEST_CHROMIUM} or newer is needed", cure)
+    return Finding("chromium", True, f"{version[0]} at {path}")
+
+
+async def _dns(host: str) -> Finding:
+    try:
+        addresses = await SystemResolver().resolve(host)
+    except SpanielError as error:
+        cure = "Check the network and the resolver (/etc/resolv.conf), or look up another name with --host."
+        return Finding("dns", False, error.message, cure)
+    return Finding("dns", True, f"{host} is at {', '.join(map(str, addresses[:4]))}")
+
+
+class _Answers:
+    """A resolver for the self-test: a name, whose addresses are told."""
+
+    def __init__(self, *addresses: str) -> None:
+        self._addresses = [ip_address(address) for address in addresses]
+
+    async def resolve(self, _host: str) -> Sequence[Address]:
+        return self._addresses
+
+
+PUBLIC = "93.184.215.14"
+SHUT = (  # (URL, what its name resolves to, the refusal)
+    ("http://name.example/", ("10.0.0.5",), Code.SSRF_BLOCKED),
+    ("http://name.example/", (PUBLIC, "127.0.0.1"), Code.SSRF_BLOCKED),
+    ("http://name.example/", ("::ffff:192.168.0.1",), Code.SSRF_BLOCKED),
+    ("http://name.example/", ("64:ff9b::7f00:1",), Code.SSRF_BLOCKED),
+    ("http://169.254.169.254/", (), Code.SSRF_BLOCKED),
+    ("http://[::1]/", (), Code.SSRF_BLOCKED),
+    ("http://100.64.0.1/", (), Code.SSRF_BLOCKED),
+    ("http://0x7f000001/", (), Code.INVALID_HOST),
+    ("http://name.example:22/", (PUBLIC,), Code.PORT_BLOCKED),
+    ("file:///etc/passwd", (), Code.INVALID_SCHEME),
+)
+
+
+async def _guard(settings: Settings) -> Finding:
+    """The guard as it is set here: what must be refused is, and what is public passes. Nothing is dialled."""
+    security = settings.security
+    off = [toggle for toggle in TOGGLES if not getattr(security, toggle)]
+    if off:
+        cure = "Set it to true again under [tools.webfetch.security]."
+        return Finding("guard", False, f"switched off: {', '.join(off)}", cure)
+    wrong = [url for url, addresses, code in SHUT if await _judged(url, addresses, security) != code]
+    if await _judged(f"https://{PUBLIC}/", (), security) is not None:
+        wrong.append(PUBLIC)
+    if wrong:
+        return Finding("guard", False, f"misjudged: {', '.join(wrong)}", "Do not fetch with it; report this.")
+    return Finding("guard", True, f"refused {len(SHUT)} of {len(SHUT)} addresses that must be, let a public one pass")
+
+
+async def _judged(url: str, addresses: Sequence[str], security: Security) -> Code | None:
+    # The port list is the user's; the self-test is about the guard.
+    guard = Guard(_Answers(*addresses), security._replace(allowed_ports=(80, 443)))
+    try:
+        await guard.vet(parse(url), Deadline(SECONDS))
+    except SpanielError as error:
+        return error.code
+    return None

@@ -1,0 +1,49 @@
+"""`spaniel doctor`: what Spaniel finds on this machine, well or not, and what to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spaniel.cli.canon_show import colours
+from spaniel.cli.options import add_config_option, new_parser
+from spaniel.errors import shown
+
+if TYPE_CHECKING:
+    import argparse
+
+    from spaniel.app.checkup import Finding
+
+NOT_WELL = 7  # something local is missing or broken, as in the table of errors
+
+
+def parser() -> argparse.ArgumentParser:
+    p = new_parser(
+        "spaniel doctor",
+        "Look at Python, settings, cache folder, Chromium, DNS and the guard, and say what to do about each.",
+        "Exit code: 0 all is well; 7 something is not.",
+    )
+    p.add_argument("--host", default="example.com", metavar="NAME", help="the name that is looked up (example.com)")
+    p.add_argument("--json", action="store_true", help="a JSON object a line")
+    add_config_option(p)
+    return p
+
+
+def main(args: argparse.Namespace) -> int:
+    import asyncio
+    import json
+    import logging
+
+    from spaniel.app.checkup import examine
+
+    logging.getLogger("spaniel").setLevel(logging.ERROR)  # what it would warn of is found and said below
+    findings = asyncio.run(examine(args.config, args.host))
+    for finding in findings:
+        print(json.dumps(finding._asdict(), ensure_ascii=False) if args.json else _lines(finding))
+    return 0 if all(finding.well for finding in findings) else NOT_WELL
+
+
+def _lines(finding: Finding) -> str:
+    red, green, _, off = colours()
+    mark = f"{green}ok {off}" if finding.well else f"{red}BAD{off}"
+    line = f"{mark}  {finding.what:9} {shown(finding.found)}"
+    return line if finding.well else f"{line}\n     {finding.cure}"

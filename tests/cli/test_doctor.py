@@ -1,0 +1,119 @@
+"""`spaniel doctor`: every line can be green, and every line can be red."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.cli.test_canon import SPANIEL, spaniel
+
+
+class Machine(NamedTuple):
+    """What the doctor is led to see."""
+
+    folder: Path
+
+    def chromium(self, says: str, name: str = "chromium", code: int = 0) -> Path:
+        script = self.folder / "bin" / name
+        script.parent.mkdir(exist_ok=True)
+        script.write_text(f"#!/bin/sh\necho '{says}'\nexit {code}\n", encoding="utf-8")
+        script.chmod(0o755)
+        return script
+
+    def settings(self, toml: str) -> str:
+        file = self.folder / "s.toml"
+        file.write_text(toml, encoding="utf-8")
+        return str(file)
+
+    def findings(self, *args: str, host: str = "localhost") -> tuple[int, dict[str, dict[str, object]]]:
+        path, caches = str(self.folder / "bin"), str(self.folder / "caches")
+        command = ("doctor", "--json", "--host", host, *args)
+        done = spaniel(*command, cwd=self.folder, PATH=path, XDG_CACHE_HOME=caches)
+        assert done.stderr == ""
+        return done.returncode, {row["what"]: row for row in map(json.loads, done.stdout.splitlines())}
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    made = Machine(tmp_path)
+    made.chromium("Chromium 120.0.6099.5 built on Debian")
+    return made
+
+
+def test_all_is_well(machine: Machine) -> None:
+    code, found = machine.findings()
+    assert list(found) == ["python", "settings", "cache", "chromium", "dns", "guard"]
+    assert all(row["well"] and not row["cure"] for row in found.values()), found
+    assert code == 0
+    assert str(machine.folder / "caches" / "spaniel") in str(found["cache"]["found"])
+    assert str(found["chromium"]["found"]).startswith("120.0.6099.5 at ")
+    assert found["dns"]["found"] == "localhost is at 127.0.0.1" or "::1" in str(found["dns"]["found"])
+    assert str(found["guard"]["found"]).startswith("refused 10 of 10")
+
+
+@pytest.mark.req("FR-WF-11", "FR-WF-11a")
+def test_chromium_is_found_where_it_should_be_and_judged(machine: Machine) -> None:
+    shell = machine.chromium("HeadlessShell 130.0.1.2", "chromium-headless-shell")
+    assert machine.findings()[1]["chromium"]["found"] == f"130.0.1.2 at {shell}"
+    for script, told in (
+        (machine.chromium("Chromium 99.0.1", "old"), "100 or newer is needed"),
+        (machine.chromium("hello", "other"), "hello"),
+        (machine.chromium("Chromium 120.0.1", "broken", 3), "does not run"),
+        (machine.folder / "nowhere", "does not run: No such file"),
+    ):
+        named = machine.settings(f'[tools.webfetch.browser]\nchromium_path = "{script}"\n')
+        code, found = machine.findings("--config", named)
+        assert (code, found["chromium"]["well"]) == (7, False)
+        assert told in str(found["chromium"]["found"])
+        assert "chromium_path" in str(found["chromium"]["cure"])
+    for script in (machine.folder / "bin").iterdir():
+        script.unlink()
+    assert "is on the PATH" in str(machine.findings()[1]["chromium"]["found"])
+    off = machine.settings("[tools.webfetch.browser]\nenabled = false\n")
+    assert machine.findings("--config", off)[0] == 0
+
+
+def test_what_is_wrong_is_red_and_the_rest_is_looked_at_all_the_same(machine: Machine) -> None:
+    code, found = machine.findings("--config", machine.settings("[tools.webfetch]\ntimeout_second = 3\n"))
+    assert (code, found["settings"]["well"], found["guard"]["well"]) == (7, False, True)
+    assert "did you mean 'tools.webfetch.timeout_seconds'?" in str(found["settings"]["found"])
+    (machine.folder / "file").write_bytes(b"")
+    code, found = machine.findings("--config", machine.settings('[tools.webfetch]\ncache_dir = "file/x"\n'))
+    assert (code, found["cache"]["well"]) == (7, False)
+    code, found = machine.findings(host="a" * 64 + ".example")  # no name server need be asked
+    assert (code, found["dns"]["well"]) == (7, False)
+    assert "--host" in str(found["dns"]["cure"])
+
+
+@pytest.mark.req("FR-WF-05b")
+def test_a_guard_with_a_hole_is_red(machine: Machine) -> None:
+    hole = "[tools.webfetch.security]\nblock_loopback = false\nallow_insecure_overrides = true\n"
+    code, found = machine.findings("--config", machine.settings(hole))
+    assert (code, found["guard"]["found"]) == (7, "switched off: block_loopback")
+    own_ports = machine.settings("[tools.webfetch.security]\nallowed_ports = [22, 8080]\n")
+    assert machine.findings("--config", own_ports)[1]["guard"]["well"]  # a port list is no hole
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_colours_are_for_terminals_and_can_be_declined(machine: Machine, no_color: str, coloured: bool) -> None:
+    ours, theirs = pty.openpty()
+    env = {
+        **os.environ,
+        "PATH": str(machine.folder / "bin"),
+        "XDG_CACHE_HOME": str(machine.folder),
+        "NO_COLOR": no_color,
+    }
+    done = subprocess.run([*SPANIEL, "doctor", "--host", "localhost"], stdout=theirs, env=env, check=False, timeout=60)
+    os.close(theirs)
+    told = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert done.returncode == 0
+    assert "guard" in told
+    assert ("\x1b[32mok \x1b[0m" in told) is coloured
+    assert ("\x1b" in told) is coloured

@@ -1,0 +1,122 @@
+"""What comes from the cache: the same as what a fresh fetch gives, whatever is asked of it, whoever put it there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from spaniel.app.client import Spaniel
+from spaniel.cache import CacheSettings, PageCache, key_for
+from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.answer import Answer
+from spaniel.pipeline.request import Request
+from tests.loopback import Everywhere, Page, Reply, Site, text
+from tests.pipeline.test_fetch import ARTICLE, html, settings_for, spaniel_at
+
+CODE = "<h1>Code</h1><p>Words before.</p><pre><code class=language-python>" + "x = [i ** 2 for i in range(9)]\n" * 200
+PAGES: dict[str, Page] = {
+    "/article": html(ARTICLE),
+    "/sections": html(
+        "<main>" + "".join(f"<h2>Part {i}</h2><p>{f'Word {i} and more. ' * i}</p>" for i in range(1, 60)) + "</main>"
+    ),
+    "/code": html(f"<main>{CODE}</code></pre><p>And words after it, to end with.</p></main>"),
+    "/list": html("<main><h1>List</h1><ul>" + "<li>item of a long list</li>" * 400 + "</ul></main>"),
+    "/scripts": text("漢字かな交じり文。🙂👩‍👩‍👧 и кириллица. " * 300),
+    "/unbroken": text("x" * 9000),
+    "/short": text("short\n"),
+    "/empty": text(""),
+}
+SIZES = (None, 128, 129, 200, 333, 600, 1024, 2048)
+BUDGETS = (None, 420, 500, 777, 1500, 4_000, 15_000, 60_000)
+
+
+def like(fresh: Answer, hit: Answer) -> Answer:
+    """The fresh answer under the hit's envelope: when it was fetched, that it was a hit, when it was served."""
+    return fresh._replace(fetched_at=hit.fetched_at, notes=hit.notes, served_at=hit.served_at)
+
+
+@pytest.mark.req("D2-02", "FR-WF-03a", "FR-WF-15e", "FR-WF-15f", "T-WF-CHK-05", "T-WF-DET-03")
+async def test_a_hit_equals_a_fresh_fetch_at_every_size_and_budget(tmp_path: Path) -> None:
+    """Eight pages × eight chunk sizes × eight budgets, by a client of other defaults than the one that fetched."""
+    async with Site(PAGES) as site:
+        writing = settings_for(site, tmp_path, default_max_chunk_tokens=300)
+        reading = settings_for(site, tmp_path)
+        async with Spaniel(writing, Everywhere()) as first, Spaniel(reading, Everywhere()) as second:
+            for path in PAGES:
+                await first.fetch(site.url(path))
+            hits = {case: await second.answer(Request(site.url(case[0]), case[1])) for case in product(PAGES, SIZES)}
+            asked = site.requests.total()
+            assert all("cache_hit" in hit.notes for hit in hits.values())
+            for (path, size), hit in hits.items():
+                fresh = await second.answer(Request(site.url(path), size, no_cache=True))
+                assert "cache_hit" not in fresh.notes
+                assert list(hit.chunks) == list(fresh.chunks)
+                for budget in BUDGETS:
+                    told = hit.as_dict(budget)
+                    assert told == like(fresh, hit).as_dict(budget), (path, size, budget)
+                    assert budget is None or len(json.dumps(told, ensure_ascii=False).encode()) <= budget
+            assert site.requests.total() == asked + len(hits)
+
+
+@pytest.mark.req("D2-02", "D2-23")
+async def test_a_budget_too_small_is_the_same_error_from_the_cache(tmp_path: Path) -> None:
+    async with spaniel_at(PAGES, tmp_path) as (spaniel, site):
+        for _ in range(2):
+            with pytest.raises(SpanielError) as caught:
+                await spaniel.answer(Request(site.url("/article")), max_bytes=100)
+            assert (caught.value.code, caught.value.details["field"]) == (Code.BAD_ARGS, "max_output_bytes")
+
+
+def kept(site: Site, markdown: str) -> dict[str, object]:
+    return {
+        "final_url": site.url("/app"),
+        "markdown": markdown,
+        "chunk_tokens": 600,
+        "chunks": {"document": "d", "headings": [[]], "rows": [[0, len(markdown), 1, 0]]},
+        "title": "Rendered",
+        "notes": ["browser_timeout_dom_partial"],
+    }
+
+
+@pytest.mark.req("D2-03", "FR-WF-16", "T-WF-CCH-04")
+async def test_what_the_browser_brought_is_found_by_a_fetch_over_http_and_http_comes_first(tmp_path: Path) -> None:
+    async with spaniel_at({"/app": text("thin")}, tmp_path) as (spaniel, site):
+        url, at = site.url("/app"), datetime.now(UTC)
+        with PageCache(CacheSettings(str(tmp_path))) as cache:
+            assert cache.put(key_for(url, "browser"), kept(site, "by the browser"), at) is None
+            hit = await spaniel.fetch(url + "#part")
+            assert (hit.markdown, hit.rendering_method, hit.title) == ("by the browser", "browser", "Rendered")
+            assert hit.note == "browser_timeout_dom_partial, cache_hit"
+            assert hit.as_dict()["rendering_method"] == "browser"
+            assert not site.requests
+            cache.put(key_for(url, "http"), kept(site, "over http"), at)
+        again = await spaniel.fetch(url)
+        assert (again.markdown, again.rendering_method) == ("over http", "http")
+        fresh = await spaniel.fetch(url, no_cache=True)  # and a bypass asks neither
+        assert (fresh.markdown, fresh.rendering_method) == ("thin\n", "http")
+
+
+@pytest.mark.req("D2-25", "FR-WF-10a", "FR-WF-19", "NFR-WF-PERF-01", "NFR-WF-REL-03")
+async def test_over_http_the_deadline_is_the_whole_and_nothing_partial_is_returned_or_kept(tmp_path: Path) -> None:
+    """`network_idle_ms` belongs to the browser: over HTTP nothing is added to `timeout_seconds`."""
+
+    async def slowly() -> Reply:
+        await asyncio.sleep(0.6)
+        return 302, {"Location": "/hop"}, b""
+
+    settings: dict[str, object] = {"timeout_seconds": 1, "browser": {"network_idle_ms": 60_000}}
+    async with spaniel_at({"/hop": slowly, "/good": text("x")}, tmp_path, **settings) as (spaniel, site):
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(SpanielError) as caught:
+            await spaniel.fetch(site.url("/hop"))
+        assert asyncio.get_running_loop().time() - began < 2
+        assert caught.value.code is Code.TIMEOUT
+        assert caught.value.details["timeout_ms"] == 1000
+        with PageCache(CacheSettings(str(tmp_path))) as cache:
+            assert cache.peek(key_for(site.url("/hop"))) is None
+        assert (await spaniel.fetch(site.url("/good"))).markdown == "x\n"

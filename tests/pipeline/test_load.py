@@ -1,0 +1,44 @@
+"""Load: two thousand fetches at once, over two hundred hosts that are not all of good will."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pipeline.load_world import BY_TURN, CAP, DESCRIPTORS, MANNERS, ask_all, hosts
+
+needs_proc = pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="the peak is read in /proc")
+HOSTS = 200
+
+
+async def storm(folder: Path, each: int, seconds: int) -> dict[str, Any]:
+    """The invariants of any load; what is told can be looked at further."""
+    async with hosts(HOSTS) as servers:
+        told: dict[str, Any] = await ask_all(servers[0].port, HOSTS, each, seconds, folder)
+        assert all([await server.all_closed() for server in servers]), "connections are left open"
+    ends = {}
+    for manner, count, right in MANNERS:
+        name = manner.__name__
+        ends[name] = {code: n for key, n in told["ends"].items() for m, code in [key.split(": ")] if m == name}
+        asked = HOSTS // len(BY_TURN) * count * each
+        extra = 1 + HOSTS // len(BY_TURN) if name == "good" else 0  # the first, and those after the storm
+        assert sum(ends[name].values()) == asked + extra, (name, ends[name])
+        assert set(ends[name]) == right, (name, ends[name])
+    assert told["seconds"] < seconds + 15, "the deadline of each is the deadline of all; the rest is this machine's"
+    before, _, after = told["open"]
+    assert after <= before, "descriptors are left open"
+    assert told["tasks"] == 0
+    return told
+
+
+@pytest.mark.req("NFR-WF-REL-02", "FR-WF-10a", "FR-WF-10e")
+@needs_proc
+async def test_two_thousand_fetches_at_once_are_all_answered_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    """With the 1,024 descriptors that most systems give a process: more are asked for at once than there are."""
+    told = await storm(tmp_path, each=10, seconds=8)
+    assert told["open"][1] < DESCRIPTORS / 2
+    swallowed = 100 * 40 * CAP  # what the bombs alone would take, were they let
+    assert told["grew"] < swallowed / 5, told

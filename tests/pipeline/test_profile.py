@@ -1,0 +1,156 @@
+"""Profiles: data that decides how a fetch behaves, and how they get on with the settings."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from spaniel.app.behaviour import http_for, limits_for, robots_for, ttl_days_for
+from spaniel.app.client import Spaniel
+from spaniel.app.keys import KEYS
+from spaniel.app.settings import Settings, from_data
+from spaniel.errors import Code, SpanielError
+from spaniel.net.http import HttpSettings
+from spaniel.pipeline.fetch import Limits
+from spaniel.pipeline.profile import LIMITS, Profile, load, shipped
+from tests.loopback import Everywhere, Page, Site, text
+from tests.pipeline.test_fetch import code_of, html, settings_for
+
+MINE = """
+name = "mine"
+version = "7"
+policy = "ingest"
+content = ["html"]
+[headers]
+user_agent = "Mine/2.0 (hello)"
+accept_language = "da"
+[limits]
+timeout_seconds = 3
+max_redirects = 0
+[cache]
+ttl_days = 1
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    file = tmp_path / "mine.toml"
+    file.write_text(MINE, encoding="utf-8")
+    return file
+
+
+def profile_of(tmp_path: Path, toml: str) -> Profile:
+    file = tmp_path / "some.toml"
+    file.write_text(toml, encoding="utf-8")
+    return load(file)
+
+
+@pytest.mark.req("FR-WF-10a", "FR-WF-10b", "FR-WF-10e", "FR-WF-07")
+def test_web_fetch_is_the_srd_and_says_the_same_as_the_settings() -> None:
+    profile, settings = load("web_fetch"), Settings()
+    assert "web_fetch" in shipped()
+    assert (profile.policy.name, profile.content, profile.cached) == ("exact", ("html", "text"), True)
+    assert limits_for(profile, settings) == Limits(20, 5, 600)
+    assert http_for(profile, settings) == HttpSettings() == settings.http
+    assert robots_for(profile, settings) == settings.robots
+    defaults = {key.path: key.default for key in KEYS}
+    assert {name: defaults[f"tools.webfetch.{name}"] for name in LIMITS} == profile.limits
+    assert profile.ttl_days == defaults["tools.webfetch.cache_ttl_days"]
+
+
+@pytest.mark.req("FR-WF-CFG-01")
+def test_the_settings_rule_over_web_fetch_and_a_profile_of_ones_own_over_the_settings(mine: Path) -> None:
+    settings = from_data(
+        {"tools": {"webfetch": {"timeout_seconds": 9, "default_max_chunk_tokens": 300, "cache_ttl_days": 2}}}, "test"
+    )
+    web_fetch, own = load(), load(mine)
+    assert limits_for(web_fetch, settings) == Limits(9, 5, 300)
+    assert ttl_days_for(web_fetch, settings) == 2
+    assert limits_for(own, settings) == Limits(3, 0, 300)  # what it leaves open is the settings'
+    assert ttl_days_for(own, settings) == 1
+    assert http_for(own, settings).headers() == {
+        **HttpSettings().headers(), "User-Agent": "Mine/2.0 (hello)", "Accept-Language": "da",
+    }  # fmt: skip
+    assert robots_for(own, settings).user_agent == "Mine/2.0 (hello)"
+
+
+@pytest.mark.req("D2-24", "FR-WF-10f", "FR-WF-10g")
+async def test_a_fetch_behaves_as_its_profile_says(tmp_path: Path, mine: Path) -> None:
+    pages: dict[str, Page] = {
+        "/robots.txt": text("User-agent: mine\nDisallow: /closed\n"),
+        "/page": html("<h1>Hello</h1><p>there</p>"),
+        "/plain": text("x"),
+        "/closed": html("<p>x</p>"),
+        "/there": (302, {"Location": "/page"}, b""),
+    }
+    async with Site(pages) as site:
+        settings = settings_for(site, tmp_path / "cache")
+        async with Spaniel(settings, Everywhere(), mine) as own, Spaniel(settings, Everywhere()) as web_fetch:
+            url = site.url("/page/?utm_source=x").removeprefix("http://")
+            assert await code_of(web_fetch, url) == "invalid_url"  # 'exact' repairs nothing; 'ingest' does
+            pages["/page/"] = pages["/page"]
+            first = await web_fetch.fetch(site.url("/page"))
+            other = await own.fetch(site.url("/page/?utm_source=x"))
+            assert other.final_url == site.url("/page")  # policy 'ingest'
+            assert (first.note, other.note) == (None, None)  # another profile has other keys
+            assert (await own.fetch(site.url("/page"))).note == "cache_hit"
+            assert (site.seen[-1]["user-agent"], site.seen[-1]["accept-language"]) == ("Mine/2.0 (hello)", "da")
+            assert await code_of(own, site.url("/plain")) == "unsupported_content_type"
+            assert await code_of(own, site.url("/closed")) == "robots_disallowed"  # of its own user agent
+            assert await code_of(own, site.url("/there")) == "redirect_limit"
+            assert (await web_fetch.fetch(site.url("/plain"))).markdown == "x\n"
+            assert (await web_fetch.fetch(site.url("/closed"))).markdown == "x\n"
+            assert (await web_fetch.fetch(site.url("/there"))).final_url == site.url("/page")
+
+
+async def test_a_profile_without_a_cache_neither_reads_nor_writes_it(tmp_path: Path) -> None:
+    profile = profile_of(tmp_path, 'name = "fresh"\nversion = "1"\n[cache]\nenabled = false\n')
+    async with (
+        Site({"/a": text("x")}) as site,
+        Spaniel(settings_for(site, tmp_path / "c"), Everywhere(), profile) as spaniel,
+    ):
+        for times in (1, 2):
+            assert (await spaniel.fetch(site.url("/a"))).note is None
+            assert site.requests["/a"] == times
+    assert os.listdir(tmp_path / "c") == ["robots"]
+
+
+@pytest.mark.parametrize(
+    ("toml", "told"),
+    [
+        ('polcy = "exact"', "some.toml.polcy: unknown key; did you mean 'policy'?"),
+        ("[limits]\nmax_redirect = 3", "some.toml.limits.max_redirect: unknown key; did you mean 'max_redirects'?"),
+        ("[limits]\ntimeout_seconds = '3'", "some.toml.limits.timeout_seconds: must be a whole number"),
+        ("[headers]\nCookie = 'a=b'", "some.toml.headers.Cookie: unknown key; known: accept, accept_encoding"),
+        ("[cache]\nttl_day = 3", "some.toml.cache.ttl_day: unknown key; did you mean 'ttl_days'?"),
+        ('content = ["htm"]', "some.toml.content: nothing reads 'htm'; did you mean 'html'?"),
+        ('policy = "exakt"', "policy: no policy 'exakt'; did you mean 'exact'?"),
+        ("[", "not TOML"),
+        ('name = "x"', "not TOML"),  # twice the same key
+    ],
+)
+def test_a_wrong_profile_is_refused_with_the_nearest_name(tmp_path: Path, toml: str, told: str) -> None:
+    with pytest.raises(SpanielError) as caught:
+        profile_of(tmp_path, f'name = "some"\nversion = "1"\n{toml}\n')
+    assert caught.value.code is Code.BAD_ARGS
+    assert told in caught.value.message
+
+
+def test_a_profile_is_found_or_the_nearest_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SpanielError, match="no profile 'web_fetsch'; did you mean 'web_fetch'"):
+        load("web_fetsch")
+    with pytest.raises(SpanielError, match="cannot be read"):
+        load(tmp_path / "none.toml")
+    with pytest.raises(SpanielError, match="'web_fetch' is a shipped profile; choose another name"):
+        profile_of(tmp_path, 'name = "web_fetch"\nversion = "2"\n')
+    with pytest.raises(SpanielError, match="must be letters, digits"):
+        profile_of(tmp_path, 'name = "a@b"\nversion = "2"\n')
+    with pytest.raises(SpanielError, match=r"limits\.timeout_seconds: 301 is not between 1 and 300"):
+        limits_for(profile_of(tmp_path, 'name = "a"\nversion = "2"\n[limits]\ntimeout_seconds = 301\n'), Settings())
+
+
+def test_a_policy_file_stands_beside_its_profile(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text('name = "own"\nversion = "1"\n[[apply]]\nrule = "parse"\n', encoding="utf-8")
+    assert profile_of(tmp_path, 'name = "a"\nversion = "1"\npolicy = "own.toml"\n').policy.name == "own"

@@ -1,0 +1,195 @@
+"""Every code of the SRD's registry, produced by a real path; and after each of them the same client serves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from spaniel.app.client import Spaniel
+from spaniel.app.settings import from_data
+from spaniel.cache.upkeep import Upkeep
+from spaniel.errors import TABLE, Code, SpanielError
+from spaniel.net.addresses import Address
+from spaniel.net.deadline import Deadline
+from spaniel.net.http import HttpSettings
+from spaniel.pipeline.request import read_request
+from spaniel.pipeline.trace import Trace, TraceStep
+from spaniel.url import parse
+from tests.loopback import Everywhere, Page, Reply, Site, redirect, rooms_for, text
+from tests.net.servers import Wire, serve, site
+from tests.pipeline.test_fetch import ARTICLE, html
+
+WAITING = {Code.BROWSER_UNAVAILABLE, Code.BROWSER_CRASHED}  # for the browser; this set only ever shrinks
+
+ROBOTS = text("User-agent: *\nDisallow: /closed\n")
+
+
+class Nobody(Everywhere):
+    """`nobody.example` has no address; everybody else is here."""
+
+    async def resolve(self, host: str) -> list[Address]:
+        return [] if host == "nobody.example" else await super().resolve(host)
+
+
+async def _never() -> Reply:
+    await asyncio.sleep(60)
+    return text("")
+
+
+PAGES: dict[str, Page] = {
+    "/robots.txt": ROBOTS,
+    "/good": html(ARTICLE),
+    "/closed": text("x"),
+    "/loop": redirect("/loop"),
+    "/never": _never,
+    "/large": text("x" * 9001),
+    "/pdf": (200, {"Content-Type": "application/pdf"}, b"%PDF-1.7"),
+    "/gone": text("", 410),
+    "/broken": text("", 503),
+    "/inside": redirect("http://169.254.169.254/latest/meta-data/"),
+}
+
+
+async def _reset(wire: Wire) -> None:
+    request = await wire.request()
+    if request and request.target == "/robots.txt":
+        await wire.send(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n")
+        await wire.request()
+    wire.reset()
+
+
+class World:
+    """A client, a site that behaves in many ways, and two that are out of order."""
+
+    def __init__(self, spaniel: Spaniel, site: Site, resetting: str, unwell: str, folder: Path) -> None:
+        self.spaniel, self.site = spaniel, site
+        self.resetting, self.unwell, self.folder = resetting, unwell, folder
+
+    def fetching(self, path: str) -> Awaitable[object]:
+        return self.spaniel.fetch(self.site.url(path) if path.startswith("/") else path)
+
+
+@asynccontextmanager
+async def the_world(folder: Path) -> AsyncIterator[World]:
+    async with (
+        Site(PAGES) as pages,
+        serve(_reset) as resetting,
+        serve(site({"/robots.txt": (503, [], b"")})) as unwell,
+    ):
+        ports = [pages.port, resetting.port, unwell.port]
+        security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": ports}
+        data = {
+            "cache_dir": str(folder / "cache"),
+            "security": security,
+            "timeout_seconds": 1,
+            "max_download_bytes": 9000,
+        }
+        async with Spaniel(from_data({"tools": {"webfetch": data}}, "test"), Nobody()) as spaniel:
+            names = (resetting.url("/", "reset.example"), unwell.url("/", "unwell.example"))
+            yield World(spaniel, pages, *names, folder)
+
+
+async def _bad_args(_: World) -> None:
+    read_request({"url": "https://a.example/", "max_chunk_tokens": 3})
+
+
+def _settable(limit: int) -> bool:
+    try:
+        sys.setrecursionlimit(limit)
+    except RecursionError:  # so deep we are already
+        return False
+    return True
+
+
+async def _too_deep(world: World) -> None:
+    """A page that needs more stack than there is when it comes to be read."""
+    limit = sys.getrecursionlimit()
+
+    def watch(step: TraceStep) -> None:
+        if step.name == "content_type":
+            least = next(number for number in range(20, limit) if _settable(number))
+            sys.setrecursionlimit(least + 4)
+
+    try:
+        await world.spaniel.fetch(world.site.url("/good"), no_cache=True, trace=Trace(watch))
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+async def _cache_read_failed(world: World) -> None:
+    """During a fetch it is a miss (D2-22); `spaniel cache` says so."""
+    (world.folder / "file").write_bytes(b"")
+    with Upkeep(str(world.folder / "file")) as upkeep:
+        upkeep.stats()
+
+
+async def _internal(world: World) -> None:
+    """A mistake of ours, caught by the door: another host's target."""
+    async with rooms_for(world.site, http=HttpSettings()) as rooms:
+        deadline = Deadline(5)
+        target = await rooms.guard.vet(parse(world.site.url("/", "one.example")), deadline)
+        await rooms.http.get(parse(world.site.url("/", "two.example")), target, deadline)
+
+
+PATHS: dict[Code, Callable[[World], Awaitable[object]]] = {
+    Code.BAD_ARGS: _bad_args,
+    Code.INVALID_URL: lambda w: w.fetching("http://a..b/"),
+    Code.INVALID_SCHEME: lambda w: w.fetching("ftp://a.example/"),
+    Code.INVALID_HOST: lambda w: w.fetching("http://0x7f000001/"),
+    Code.PORT_BLOCKED: lambda w: w.fetching("http://a.example:22/"),
+    Code.SSRF_BLOCKED: lambda w: w.fetching("/inside"),
+    Code.DNS_FAILED: lambda w: w.fetching(w.site.url("/", "nobody.example")),
+    Code.ROBOTS_DISALLOWED: lambda w: w.fetching("/closed"),
+    Code.ROBOTS_UNAVAILABLE: lambda w: w.fetching(w.unwell),
+    Code.REDIRECT_LIMIT: lambda w: w.fetching("/loop"),
+    Code.TIMEOUT: lambda w: w.fetching("/never"),
+    Code.NETWORK: lambda w: w.fetching(w.resetting),
+    Code.RESPONSE_TOO_LARGE: lambda w: w.fetching("/large"),
+    Code.UNSUPPORTED_CONTENT_TYPE: lambda w: w.fetching("/pdf"),
+    Code.HTTP_4XX: lambda w: w.fetching("/gone"),
+    Code.HTTP_5XX: lambda w: w.fetching("/broken"),
+    Code.EXTRACTION_FAILED: _too_deep,
+    Code.CACHE_READ_FAILED: _cache_read_failed,
+    Code.INTERNAL: _internal,
+}
+
+
+@pytest.mark.req("T-WF-ERR-02", "FR-WF-18", "FR-WF-18a")
+def test_no_code_of_the_registry_is_forgotten() -> None:
+    assert set(PATHS) | WAITING == set(Code)
+    assert not set(PATHS) & WAITING
+
+
+@pytest.mark.req("T-WF-ERR-02", "FR-WF-18", "FR-WF-18a", "FR-WF-18b", "NFR-WF-REL-02")
+@pytest.mark.parametrize("code", PATHS, ids=str)
+async def test_a_code_comes_from_a_real_path_and_the_next_fetch_works(code: Code, tmp_path: Path) -> None:
+    async with the_world(tmp_path) as world:
+        with pytest.raises(SpanielError) as caught:
+            await PATHS[code](world)
+        envelope = json.loads(caught.value.as_json())
+        assert envelope["code"] == str(code), envelope
+        assert envelope["retryable"] is TABLE[code].retryable
+        assert envelope["message"]
+        assert set(TABLE[code].details) <= set(envelope["details"])
+        answer = await world.spaniel.fetch(world.site.url("/good"))
+        assert answer.markdown.startswith("# The Otter")
+
+
+@pytest.mark.req("NFR-WF-REL-02", "NFR-WF-REL-03", "FR-WF-19")
+async def test_all_of_them_at_once_and_again_leave_the_client_serving(tmp_path: Path) -> None:
+    apart = {Code.EXTRACTION_FAILED}  # it takes the stack away from everybody
+    codes = [code for code in PATHS if code not in apart] * 3
+    async with the_world(tmp_path) as world:
+        good = [world.fetching("/good") for _ in range(5)]
+        ends = await asyncio.gather(*(PATHS[code](world) for code in codes), *good, return_exceptions=True)
+        for code, end in zip(codes, ends, strict=False):
+            assert isinstance(end, SpanielError), end
+            assert end.code is code
+        assert not any(isinstance(end, BaseException) for end in ends[len(codes) :])
+        assert (await world.spaniel.fetch(world.site.url("/good"))).note == "cache_hit"
