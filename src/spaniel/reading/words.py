@@ -58,18 +58,29 @@ def _judge_list(names: str) -> tuple[int, float, int]:
 @lru_cache(maxsize=50_000)
 def _judge_name(name: str) -> tuple[int, float, int]:
     """A single name, as a sum and a count: sites share names more than they share lists of names."""
-    bits, weights = table(), learnt.NAMES
-    parts = parts_of(name)
-    found, known = 0, [weights[part] for part in parts if part in weights]
-    for part in parts:
-        found |= bits.get(part, 0) or _affix(part, bits)
-    return found, sum(known), len(known)
+    found, total, known = UNKNOWN
+    for part in PART.findall(name):
+        groups, weight = _judge_part(part)
+        found |= groups
+        if weight:
+            total += weight
+            known += 1
+    return found, total, known
+
+
+@lru_cache(maxsize=50_000)
+def _judge_part(part: str) -> tuple[int, float]:
+    """And parts of names more than names."""
+    low = part.lower()
+    bits = table()
+    return bits.get(low, 0) or _affix(low, bits), learnt.NAMES.get(low, 0.0)
 
 
 def forget_names() -> None:
     """For training: the weights have changed."""
     _judge_list.cache_clear()
     _judge_name.cache_clear()
+    _judge_part.cache_clear()
 
 
 def parts_of(names: str) -> list[str]:
