@@ -101,7 +101,7 @@ async def test_what_the_browser_brought_is_found_by_a_fetch_over_http_and_http_c
         assert (fresh.markdown, fresh.rendering_method) == ("thin\n", "http")
 
 
-@pytest.mark.req("D2-25", "FR-WF-10a", "FR-WF-19", "NFR-WF-PERF-01", "NFR-WF-REL-03")
+@pytest.mark.req("D2-25", "FR-WF-10a", "FR-WF-19", "NFR-WF-REL-03")
 async def test_over_http_the_deadline_is_the_whole_and_nothing_partial_is_returned_or_kept(tmp_path: Path) -> None:
     """`network_idle_ms` belongs to the browser: over HTTP nothing is added to `timeout_seconds`."""
 

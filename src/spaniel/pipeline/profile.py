@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.kinds import READERS
 from spaniel.url.policy import load as load_policy
-from spaniel.url.tables import Table, complaint, nearest
+from spaniel.url.tables import Table, complaint, nearest, read_toml
 
 if TYPE_CHECKING:
     from spaniel.url import Policy
@@ -51,16 +51,7 @@ def shipped() -> list[str]:
 
 
 def _read(path: str) -> Profile:
-    import tomllib
-
-    try:
-        with open(path, encoding="utf-8") as file:
-            data = tomllib.loads(file.read())
-    except tomllib.TOMLDecodeError as error:
-        raise complaint(f"profile {path}", f"not TOML: {error}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise complaint(f"profile {path}", f"cannot be read: {error}") from None
-    return from_data(data, os.path.basename(path), os.path.dirname(path))
+    return from_data(read_toml(path, "profile"), os.path.basename(path), os.path.dirname(path))
 
 
 def from_data(data: object, place: str, folder: str = "") -> Profile:

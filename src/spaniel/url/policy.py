@@ -16,7 +16,7 @@ from spaniel.url.draft import Draft, WatchedDraft, Web
 from spaniel.url.plain import recognize
 from spaniel.url.rules.rule import idle
 from spaniel.url.rules.table import RULES
-from spaniel.url.tables import Table, complaint, nearest
+from spaniel.url.tables import Table, complaint, nearest, read_toml
 from spaniel.url.value import LONGEST, Url
 
 if TYPE_CHECKING:
@@ -192,16 +192,7 @@ def _from_file(path: str, _changed: int) -> Policy:
 
 
 def _read(path: str) -> Policy:
-    import tomllib
-
-    try:
-        with open(path, encoding="utf-8") as file:
-            data = tomllib.loads(file.read())
-    except tomllib.TOMLDecodeError as error:
-        raise complaint(f"policy {path}", f"not TOML: {error}") from None
-    except (OSError, UnicodeDecodeError, RecursionError) as error:
-        raise complaint(f"policy {path}", f"cannot be read: {error}") from None
-    return Policy(data, os.path.basename(path))
+    return Policy(read_toml(path, "policy"), os.path.basename(path))
 
 
 def canonicalize(url: str | bytes, policy: str | os.PathLike[str] | Policy = "exact") -> Canonical:

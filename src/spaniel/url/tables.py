@@ -23,6 +23,19 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"did you mean '{close[0]}'?" if close else f"known: {', '.join(names)}"
 
 
+def read_toml(path: str, what: str) -> dict[str, object]:
+    """What a TOML file holds; `what` it should be is part of the complaint."""
+    import tomllib
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            return tomllib.loads(file.read())
+    except tomllib.TOMLDecodeError as error:
+        raise complaint(f"{what} {path}", f"not TOML: {error}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise complaint(f"{what} {path}", f"cannot be read: {error}") from None
+
+
 class Table:
     """A table whose keys are taken one by one; `close` refuses what nobody took."""
 
