@@ -45,7 +45,7 @@ class BrowserSettings(NamedTuple):
 class Gate(Protocol):
     """Asked before each document of the page itself, the first and every one that it moves on to."""
 
-    async def __call__(self, url: Url, target: Target) -> str | None:
+    async def __call__(self, url: Url, target: Target, /) -> str | None:
         """Raises a refusal; else the note that the answer should carry, if any."""
 
 
@@ -53,6 +53,7 @@ class Wanted(NamedTuple):
     """One rendering, as it is asked for."""
 
     url: Url
+    target: Target  # of the URL, judged already: its host is not looked up again
     gate: Gate
     timeout_seconds: float = 20
     max_redirects: int = 5

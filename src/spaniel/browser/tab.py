@@ -74,6 +74,7 @@ class Tab:
         """The page, rendered. Raises `SpanielError`."""
         blocked = self._settings.blocked()
         self._walls.set(blocked - PICTURED if wanted.picture else blocked, wanted.max_redirects)
+        self._exit.know(wanted.target)
         self._documents.begin(wanted)
         work = asyncio.create_task(self._work(wanted))
         stopped = self._documents.stopped
@@ -217,7 +218,7 @@ class Tab:
 
     def _is_own(self, params: Params) -> bool:
         """Whether a request is for a document of the page itself."""
-        return params["resourceType"] == "Document" and params["frameId"] == self._frame
+        return bool(params["resourceType"] == "Document" and params["frameId"] == self._frame)
 
     def _break(self, why: str) -> None:
         if not self._broken.done():

@@ -13,6 +13,7 @@ from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from typing import TextIO
 
     from spaniel.app.client import Spaniel
@@ -31,6 +32,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("urls", nargs="+", metavar="URL", help="URLs; '-' reads them from standard input, one a line")
     p.add_argument("--max-chunk-tokens", type=int, metavar="N", help="the largest chunk, 128 to 2048 (the settings')")
     p.add_argument("--no-cache", action="store_true", help="fetch afresh even if a copy is cached")
+    p.add_argument("--browser", action="store_true", help="render the page in headless Chromium, scripts and all")
+    p.add_argument("--screenshot", metavar="F", help="write a picture of the page (PNG); renders it, as --browser does")
     p.add_argument("--format", choices=("markdown", "json", "chunks"), default="markdown", help="(markdown)")
     p.add_argument("--explain", action="store_true", help="draw each step, its outcome and its time, on standard error")
     p.add_argument("-o", "--output", metavar="F", help="write to a file instead")
@@ -53,6 +56,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
+    if args.screenshot and (len(args.urls) > 1 or args.urls == ["-"]):
+        raise SpanielError(Code.BAD_ARGS, field="--screenshot", reason="is for one URL at a time")
     from spaniel.app.client import Spaniel
     from spaniel.app.settings import load
 
@@ -69,11 +74,13 @@ async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
 
 async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spaniel, out: TextIO) -> int:
     """Fetch and print one page; its exit code."""
+    from spaniel.pipeline.request import Request
     from spaniel.pipeline.trace import Trace
 
     trace = Trace()
     try:
-        answer = await spaniel.fetch(url, args.max_chunk_tokens, no_cache=args.no_cache, trace=trace)
+        request = Request(url, args.max_chunk_tokens, args.no_cache, args.browser)
+        answer = await spaniel.answer(request, trace, _keeper(args.screenshot))
     except SpanielError as error:
         out.flush()
         report(error, place)
@@ -85,6 +92,21 @@ async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spa
             _draw(trace)
     _print(answer, args.format, out)
     return 0
+
+
+def _keeper(path: str | None) -> Callable[[bytes], None] | None:
+    """What writes a picture to its file."""
+    if path is None:
+        return None
+
+    def keep(picture: bytes) -> None:
+        try:
+            with open(path, "wb") as file:
+                file.write(picture)
+        except OSError as error:
+            raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be written: {error.strerror}") from None
+
+    return keep
 
 
 def _print(answer: Answer, form: str, out: TextIO) -> None:

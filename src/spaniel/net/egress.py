@@ -11,7 +11,7 @@ import hmac
 import logging
 from base64 import b64encode
 from secrets import token_hex
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
@@ -48,7 +48,7 @@ class Exit:
         self._guard = guard
         self._proxies = proxies
         self._most_bytes = most_bytes
-        self._targets: dict[tuple[str, int], asyncio.Task[Target]] = {}
+        self._targets: dict[tuple[str, int], asyncio.Future[Target]] = {}
         self._serving: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
         self.secret = token_hex(16)
@@ -69,23 +69,28 @@ class Exit:
         """Shut the port, and every connection with it."""
         if self._server is not None:
             self._server.close()
-        tasks = [*self._serving, *self._targets.values()]
+        tasks: list[asyncio.Future[Any]] = [*self._serving, *self._targets.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def passed(self, url: Url) -> bool:
         """Whether this host and port have been judged already, and passed."""
-        task = self._targets.get((url.host, url.effective_port))
-        return task is not None and task.done() and not task.cancelled() and task.exception() is None
+        judged = self._targets.get((url.host, url.effective_port))
+        return judged is not None and judged.done() and not judged.cancelled() and judged.exception() is None
+
+    def know(self, target: Target) -> None:
+        """Take over a verdict that a guard has given before."""
+        judged = self._targets[target.host, target.port] = asyncio.get_running_loop().create_future()
+        judged.set_result(target)
 
     async def vet(self, url: Url) -> Target:
         """The target of a URL, judged when its host is first met; a refusal stays one."""
         key = url.host, url.effective_port
-        task = self._targets.get(key)
-        if task is None:
-            task = self._targets[key] = asyncio.create_task(self._guard.vet(url, Deadline(DIAL_SECONDS)))
-        return await asyncio.shield(task)
+        judged = self._targets.get(key)
+        if judged is None:
+            judged = self._targets[key] = asyncio.create_task(self._guard.vet(url, Deadline(DIAL_SECONDS)))
+        return await asyncio.shield(judged)
 
     def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(self._serve(Ends(reader, writer)))

@@ -7,9 +7,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.cache import key_for
+from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.answer import CACHE_HIT, Answer
 from spaniel.pipeline.kept import Kept, bounds, cut, from_cache
+from spaniel.pipeline.rendering import PASSING, Browser, fallback_note, first_method, is_bare, render
 from spaniel.pipeline.request import Request, checked
 from spaniel.pipeline.retrieve import Door, Retrieved, retrieve
 from spaniel.pipeline.trace import Trace
@@ -52,6 +54,7 @@ class Kit(NamedTuple):
     flights: Flights[Fresh]
     cache: PageCache | None = None
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    browser: Browser = Browser()
 
 
 async def fetch(request: Request, kit: Kit, trace: Trace | None = None) -> Answer:
@@ -63,12 +66,15 @@ async def fetch(request: Request, kit: Kit, trace: Trace | None = None) -> Answe
         canonical = kit.policy.apply(request.url)
         url = parse(canonical.url)
         kit.door.guard.check_form(url)
+    method = first_method(request, url, kit.browser)
     with trace.step("check_cache") as outcome:
-        found = None if request.no_cache else _look_up(canonical, kit)
+        found = None if request.no_cache else _look_up(canonical, method, kit)
         outcome.text = "bypassed" if request.no_cache else "hit" if found else "miss"
     hit = found is not None
     if found is None:
-        found = await kit.flights.join(canonical.url, lambda: _fetch_afresh(url, canonical, kit, trace))
+        found = await kit.flights.join(
+            (canonical.url, method, kit.browser.picture), lambda: _fetch_afresh(url, canonical, method, kit, trace)
+        )
     with trace.step("chunk"):
         chunks = cut(found.kept, request.max_chunk_tokens or kit.limits.chunk_tokens)
     return Answer(
@@ -87,27 +93,36 @@ async def fetch(request: Request, kit: Kit, trace: Trace | None = None) -> Answe
     )
 
 
-async def _fetch_afresh(url: Url, canonical: Canonical, kit: Kit, trace: Trace) -> Fresh:
+async def _fetch_afresh(url: Url, canonical: Canonical, method: str, kit: Kit, trace: Trace) -> Fresh:
+    """Appendix B.3: the browser where it is asked for; else HTTP, and the browser where that brought too little."""
     deadline = Deadline(kit.limits.timeout_seconds)
-    retrieved = await retrieve(url, kit.door, deadline, kit.limits.max_redirects, trace)  # guard, robots, fetch
+    if method == "browser":
+        retrieved = await render(url, kit.door, kit.browser, deadline, kit.limits.max_redirects, trace)
+    else:
+        retrieved = await retrieve(url, kit.door, deadline, kit.limits.max_redirects, trace)  # guard, robots, fetch
     fetched_at = kit.now()
     with trace.step("content_type"):
         kind_of(retrieved.page.headers.get("content-type"), retrieved.page.body)
     with trace.step("extract"):
         document = await _understand(retrieved)
+    if method == "http" and is_bare(retrieved.page, document, kit.browser):
+        try:
+            return await _fetch_afresh(url, canonical, "browser", kit, trace)
+        except SpanielError as error:
+            retrieved = retrieved.noted(fallback_note(error))
     kept = _keep(document, retrieved, kit.limits.chunk_tokens)
     with trace.step("write_cache") as outcome:
-        note = await _write_cache(canonical, kept, fetched_at, kit)
+        note = await _write_cache(canonical, method, kept, fetched_at, kit)
         outcome.text = note or "ok"
-    return Fresh(kept if note is None else _with_note(kept, note), fetched_at)
+    return Fresh(kept if note is None else _with_note(kept, note), fetched_at, method)
 
 
-def _look_up(canonical: Canonical, kit: Kit) -> Fresh | None:
-    """The copy in the cache: the one that HTTP brought, else the one that the browser did (D2-03)."""
-    for method in ("http", "browser"):
-        entry = kit.cache.get(key_for(canonical.url, method)) if kit.cache else None
+def _look_up(canonical: Canonical, method: str, kit: Kit) -> Fresh | None:
+    """The copy in the cache; where HTTP goes first, the one that HTTP brought, else the browser's (D2-03)."""
+    for tried in ("http", "browser") if method == "http" else ("browser",):
+        entry = kit.cache.get(key_for(canonical.url, tried)) if kit.cache else None
         if entry is not None:
-            return Fresh(from_cache(entry.content), entry.fetched_at, method)
+            return Fresh(from_cache(entry.content), entry.fetched_at, tried)
     return None
 
 
@@ -131,10 +146,10 @@ def _keep(document: Document, retrieved: Retrieved, chunk_tokens: int) -> Kept:
     )
 
 
-async def _write_cache(canonical: Canonical, kept: Kept, fetched_at: datetime, kit: Kit) -> str | None:
-    if kit.cache is None:
+async def _write_cache(canonical: Canonical, method: str, kept: Kept, fetched_at: datetime, kit: Kit) -> str | None:
+    if kit.cache is None or not PASSING.isdisjoint(kept.notes):
         return None
-    return await asyncio.to_thread(kit.cache.put, key_for(canonical.url, "http"), kept, fetched_at)
+    return await asyncio.to_thread(kit.cache.put, key_for(canonical.url, method), kept, fetched_at)
 
 
 def _with_note(kept: Kept, note: str) -> Kept:
