@@ -30,6 +30,8 @@ class Documents:
         self._wanted: Wanted | None = None
         self._url: Url | None = None  # of the document that is shown, or on its way
         self._shown = False  # whether a document of the page has taken the place of the blank one
+        self._stayed = False  # whether it was kept from going elsewhere
+        self._before: tuple[Url, int, str] | None = None  # what is shown while another is on its way
         self._ready = asyncio.Event()
         self.stopped: asyncio.Future[Rendered] = asyncio.get_running_loop().create_future()
         self.moves = 0  # documents asked for
@@ -68,11 +70,14 @@ class Documents:
             note = await wanted.gate(url, await self._exit.vet(url))
         except SpanielError as error:
             self._walls.refuse(session, params)
-            if not self._shown:
+            if self._shown:
+                self._stayed = True
+            else:
                 self.stop(error)
             return
         before, self._url = self._url, url
         if before is not None:
+            self._before = (before, self.status, self.content_type) if self._shown else None
             self.chain.append(before.href)
             self._note(HTTPS_DOWNGRADE if before.scheme == "https" and url.scheme == "http" else None)
         self._note(note)
@@ -88,13 +93,18 @@ class Documents:
         if "responseErrorReason" in params or redirect or self._url is None:
             self._walls.pass_on(session, params)
             return
-        self.status = status
-        self.content_type = _kind(headers)
-        if has_body(status) and self.content_type.partition(";")[0].strip().lower() in ("", *READERS):
+        kind = _kind(headers)
+        if has_body(status) and kind.partition(";")[0].strip().lower() in ("", *READERS):
+            self.status, self.content_type = status, kind
             self._walls.pass_on(session, params)
+            return
+        self._walls.refuse(session, params)
+        if self._before is not None and has_body(status):  # a file: the page offers it and stays where it is
+            self._url, self.status, self.content_type = self._before
+            self.chain.pop()
+            self._stayed = True
         else:
-            self._walls.refuse(session, params)
-            self.stop(Rendered(self._url, status, self.content_type, b"", tuple(self.chain), tuple(self.notes)))
+            self.stop(Rendered(self._url, status, kind, b"", tuple(self.chain), tuple(self.notes)))
 
     def navigated(self, frame: Params) -> None:
         """A document has taken the frame: one of the web's, or the fetch ends here."""
@@ -113,7 +123,14 @@ class Documents:
         self.stop(SpanielError(Code.NETWORK, error=self._exit.failures.get(host, reason)))
 
     def parsed(self) -> None:
+        """DOMContentLoaded."""
         if self._shown:
+            self._ready.set()
+
+    def ended(self) -> None:
+        """Nothing more is being loaded. A script that leaves stops the parser, even where it was kept from leaving."""
+        if self._stayed:
+            self._stayed = False
             self._ready.set()
 
     def stop(self, outcome: Rendered | SpanielError) -> None:

@@ -58,7 +58,8 @@ class Quiet:
         try:
             async with asyncio.timeout(most_ms / 1000):
                 for _ in range(most_ms // QUIET_MS):  # virtual time is limited too: a page that polls is not hurried on
-                    if await self._window(session) and await self._workers_rest():
+                    began = _now()
+                    if await self._window(session) and await self._workers_rest(began):
                         return True
         except TimeoutError:
             pass
@@ -80,13 +81,13 @@ class Quiet:
         await self._stirred.wait()
         return requests == self._walls.requests and moves == self._documents.moves
 
-    async def _workers_rest(self) -> bool:
-        requests = self._walls.requests
+    async def _workers_rest(self, since: float) -> bool:
+        """Whether the workers did nothing meanwhile; if they did, the page is given time for what they say."""
         while any(self._loading.values()) or (  # noqa: ASYNC110  it is time that is waited for
             self._loading and _now() - self._last < QUIET_MS / 1000
         ):
             await asyncio.sleep(0.02)
-        return requests == self._walls.requests
+        return self._last <= since
 
 
 def _now() -> float:

@@ -39,8 +39,9 @@
   const judge = (element) => {
     if (NEVER.has(element.tagName)) return "";
     const text = own(element);
-    if (!element.checkVisibility()) {  // what a reader may unfold is not hidden
-      return element.closest("details:not([open])") && getComputedStyle(element).display !== "none" ? "" : "gone";
+    if (!element.checkVisibility()) {  // "contents" has no box, its children have; what a reader may unfold is not hidden
+      const display = getComputedStyle(element).display;
+      return display === "contents" || display !== "none" && element.closest("details:not([open])") ? "" : "gone";
     }
     if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) {
       seen.staged += text;
@@ -95,14 +96,15 @@
   };
   // A host shows its shadow tree; what stands inside the host shows where a slot takes it.
   const inline = (host, twin) => {
-    const inside = work(host.shadowRoot);
+    const inside = inert.createElement("div");
+    inside.append(work(host.shadowRoot));
     for (const slot of inside.querySelectorAll("slot")) {
       const name = slot.getAttribute("name") || "";
       const taken = [...twin.childNodes].filter((node) =>
         (node.nodeType === 1 ? node.getAttribute("slot") || "" : "") === name);
       if (taken.length) slot.replaceChildren(...taken);
     }
-    twin.replaceChildren(inside);
+    twin.replaceChildren(...inside.childNodes);
   };
 
   const copy = work(root);

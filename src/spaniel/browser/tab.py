@@ -197,6 +197,8 @@ class Tab:
             self._documents.navigated(params["frame"])
         elif method == "Page.domContentEventFired":
             self._documents.parsed()
+        elif method == "Page.frameStoppedLoading" and params["frameId"] == self._frame:
+            self._documents.ended()
         elif method == "Emulation.virtualTimeBudgetExpired":
             self._quiet.expired()
         elif method == "Page.javascriptDialogOpening":
