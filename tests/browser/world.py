@@ -77,7 +77,7 @@ async def open_web(
 ) -> AsyncIterator[Web]:
     resolver = StaticResolver(names or {})
     guard = OneHole(resolver, ports, public)
-    settings = BrowserSettings(chromium_path=chromium_path(), **browser)  # type: ignore[arg-type]
+    settings = BrowserSettings(**{"chromium_path": chromium_path(), **browser})  # type: ignore[arg-type]
     renderer = Renderer(guard, settings)
     try:
         yield Web(guard, renderer, resolver)
@@ -129,7 +129,7 @@ class Victim(asyncio.DatagramProtocol):
 
 
 def alive(parent: int | None = None) -> list[int]:
-    """The Chromium processes of this test process (or of another), those that are only waiting to be reaped left out."""
+    """The Chromium processes of this process (or of another), but for those that only wait to be reaped."""
     found = []
     marker = f"spaniel-chromium-{parent or os.getpid()}-".encode()
     for folder in Path("/proc").iterdir():

@@ -20,6 +20,7 @@ QUIET = (
     "--no-default-browser-check",
     "--no-pings",
     "--no-service-autorun",
+    "--no-startup-window",
     "--mute-audio",
     "--hide-scrollbars",
     "--disable-background-networking",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.browser")
 
 AT_ONCE = 8
+OPEN_SECONDS = 10.0
 PAGES = 400  # after which a Chromium is replaced
 
 
@@ -86,9 +87,14 @@ class Renderer:
             raise SpanielError(Code.BROWSER_CRASHED, error=str(error)) from None
 
     async def _open(self) -> Place:
+        """A tab in a running Chromium; a Chromium that cannot even open one is ended, and `CdpError` is raised."""
         chrome = await self._running()
-        tab = await chrome.open_tab(Exit(self._guard, self._proxies))
-        return Place(chrome, tab)
+        try:
+            async with asyncio.timeout(OPEN_SECONDS):
+                return Place(chrome, await chrome.open_tab(Exit(self._guard, self._proxies)))
+        except TimeoutError:
+            await self._end(chrome)
+            raise CdpError(f"no new page within {OPEN_SECONDS:g} s") from None
 
     async def _running(self) -> Chrome:
         """The Chromium in use, or a new one where it has gone or is old."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spaniel.net.egress import Exit
     from spaniel.url.value import Url
 
-DISPOSE_SECONDS = 0.8  # a stuck renderer goes in 10 ms; what takes longer is a stuck browser
+DISPOSE_SECONDS = 5.0  # a stuck page goes in 10 ms, nobody waits for it; what takes this long is a stuck browser
 GRACE = 2.0  # seconds for reading the page after all waiting (D2-25)
 MOST_ELEMENTS = 150_000
 SOME_TEXT = 200  # characters; less than that is no page that fades in
