@@ -27,7 +27,7 @@ from tests.loopback import Page, Reply, Site
 
 ONLY_FULL = "preconnect"  # which the headless shell does not even try
 IN_EVERY = [name for name in VECTORS if name != ONLY_FULL]
-IN_FULL = [ONLY_FULL, "websocket", "webrtc stun", "webtransport", "service worker", "speculation prefetch", "location"]
+IN_FULL = [ONLY_FULL, "websocket", "webrtc stun", "webtransport", "location"]
 CONTROL_SECONDS = 15.0
 
 
@@ -86,7 +86,7 @@ async def without_walls(path: str, cases: dict[str, Case], at_once: int) -> None
 
 
 async def with_walls(path: str, cases: dict[str, Case], at_once: int) -> dict[str, str]:
-    """Each page as Spaniel renders it; the victims' ports are allowed, so that only their address speaks against them."""
+    """Each page as Spaniel renders it; victims' ports are allowed, so that only their address speaks against them."""
     ports = [port for case in cases.values() for port in (case.site.port, case.victim.port)]
     pages: dict[str, str] = {}
     turns = asyncio.Semaphore(at_once)

@@ -10,6 +10,7 @@ WALLS = (
     f"--force-webrtc-ip-handling-policy={UDP}",  # what the headless shell obeys
     f"--webrtc-ip-handling-policy={UDP}",  # what full Chromium obeys
     "--disable-quic",
+    "--block-new-web-contents",  # window.open comes to nothing
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",  # it has no names to look up
 )
 

@@ -75,8 +75,10 @@ class Renderer:
 
     async def _take(self) -> Place:
         spare, self._spare = self._spare, None
-        if spare is not None and spare.chrome.alive:
-            return spare
+        if spare is not None:
+            if spare.chrome.alive and not spare.tab.broken:
+                return spare
+            self._begin(self._leave(spare))
         try:
             return await self._open()
         except CdpError:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from spaniel.url.value import Url
 
 DISPOSE_SECONDS = 5.0  # a stuck page goes in 10 ms, nobody waits for it; what takes this long is a stuck browser
+CRASH_SECONDS = 0.2  # by which the news of a crash follows on the failure that it caused
 GRACE = 2.0  # seconds for reading the page after all waiting (D2-25)
 MOST_ELEMENTS = 150_000
 SOME_TEXT = 200  # characters; less than that is no page that fades in
@@ -47,6 +48,10 @@ class Tab:
         self._frame = ""
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.context = ""
+
+    @property
+    def broken(self) -> bool:
+        return self._broken.done()
 
     async def prepare(self) -> None:
         """All that can be done before the URL is known."""
@@ -80,10 +85,10 @@ class Tab:
         stopped = self._documents.stopped
         try:
             await asyncio.wait((work, stopped, self._broken), return_when=asyncio.FIRST_COMPLETED)
-            if stopped.done():
-                return stopped.result()
             if self._broken.done():
                 raise SpanielError(Code.BROWSER_CRASHED, error=self._broken.result())
+            if stopped.done():
+                return stopped.result()
             return work.result()
         except CdpError as error:
             raise SpanielError(Code.BROWSER_CRASHED, error=str(error)) from None
@@ -98,6 +103,7 @@ class Tab:
         async with Deadline(wanted.timeout_seconds).guarding("load"):
             done = await session.call("Page.navigate", url=wanted.url.href)
             if error := done.get("errorText"):
+                await asyncio.wait([self._broken], timeout=CRASH_SECONDS)
                 self._documents.failed(error)
             await self._documents.ready()
         idle_ms = self._settings.network_idle_ms

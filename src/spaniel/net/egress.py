@@ -110,9 +110,10 @@ class Exit:
         """One request that knows the secret; those that do not are asked for it."""
         while True:
             head = await read_request(client.reader)
+            length = head.body_length
             if hmac.compare_digest(head.fields.get(b"proxy-authorization", b""), self._expected):
                 break
-            await client.reader.readexactly(min(head.body_length, self._most_bytes))
+            await client.reader.readexactly(min(length, self._most_bytes))
             client.writer.write(ASKED)
         connect = head.method == "CONNECT"
         url = parse(f"https://{head.target}/" if connect else head.target)
