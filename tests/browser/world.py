@@ -128,21 +128,31 @@ class Victim(asyncio.DatagramProtocol):
             writer.close()
 
 
+_sessions: dict[int, set[int]] = {}  # that Chromiums have been seen to have, by whose they were
+
+
 def alive(parent: int | None = None) -> list[int]:
-    """The Chromium processes of this process (or of another), but for those that only wait to be reaped."""
-    found = []
-    marker = f"spaniel-chromium-{parent or os.getpid()}-".encode()
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit():
+    """The Chromium processes of this process (or of another), but for those that only wait to be reaped.
+
+    A Chromium's folder is named on its command line; its children are known by their session, which it leads.
+    """
+    owner = parent or os.getpid()
+    marker = f"spaniel-chromium-{owner}-".encode()
+    sessions = _sessions.setdefault(owner, set())
+    running: dict[int, int] = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
             continue
         try:
-            state = (folder / "stat").read_bytes().rpartition(b")")[2].split()[0]
-            command = (folder / "cmdline").read_bytes()
+            fields = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()
+            command = Path(f"/proc/{name}/cmdline").read_bytes()
         except OSError:
             continue
-        if state != b"Z" and marker in command:
-            found.append(int(folder.name))
-    return found
+        if fields[0] != b"Z":
+            running[int(name)] = int(fields[3])
+            if marker in command:
+                sessions.add(int(fields[3]))
+    return [pid for pid, session in running.items() if session in sessions]
 
 
 async def all_gone(parent: int | None = None, seconds: float = 5.0) -> bool:

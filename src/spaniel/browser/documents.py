@@ -109,8 +109,8 @@ class Documents:
     def navigated(self, frame: Params) -> None:
         """A document has taken the frame: one of the web's, or the fetch ends here."""
         if frame.get("unreachableUrl"):
-            host = self._url.host if self._url else ""
-            self.stop(SpanielError(Code.NETWORK, error=self._exit.failures.get(host, "the page cannot be reached")))
+            if self._shown:  # of the first, Chromium tells the reason besides
+                self.failed("where the page went cannot be reached")
             return
         scheme = frame["url"].partition(":")[0]
         if scheme not in ("http", "https"):
@@ -118,7 +118,7 @@ class Documents:
         self._shown = True
 
     def failed(self, reason: str) -> None:
-        """The first navigation came to nothing."""
+        """A navigation came to nothing."""
         host = self._url.host if self._url else ""
         self.stop(SpanielError(Code.NETWORK, error=self._exit.failures.get(host, reason)))
 
