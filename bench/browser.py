@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench.harness import title, wanted
-from spaniel.browser.cdp import Wire
 from spaniel.browser.find import find_path
 from spaniel.browser.launch import launch
 from spaniel.browser.pool import Renderer
@@ -28,25 +27,29 @@ from spaniel.net.guard import Guard, Security, Target
 from spaniel.url import Url, parse
 
 if TYPE_CHECKING:
+    from spaniel.browser.cdp import Wire
     from spaniel.net.addresses import Address
 
-PAGES = 12  # for each contender in a round
+PAGES = 20  # for each contender in a round
 ROUNDS = 3
 CONCURRENCIES = (1, 4, 8)
 WORDS = "The otter swims in the river and eats fish. "
-APP = f"""
+APP = """
 const got = await fetch('/api'); const items = await got.json();
 document.getElementById('root').innerHTML = '<main><h1>Otters</h1>' + items.map((i) =>
-  `<section class=card><h2>${{i.title}}</h2><p>${{i.text}}</p></section>`).join('') + '</main>';
+  `<section class=card><h2>${i.title}</h2><p>${i.text}</p></section>`).join('') + '</main>';
 """
 API = "[" + ",".join(f'{{"title": "Otter {n}", "text": "{WORDS * 5}"}}' for n in range(60)) + "]"
+SHELL = (
+    "<!doctype html><title>App</title><link rel=stylesheet href=/s.css><div id=root></div><img src=/i.png>"
+    "<script type=module src=/app.js></script>"
+)
 FILES = {
-    "/": ("text/html", "<!doctype html><title>App</title><link rel=stylesheet href=/s.css><div id=root></div>"
-          "<img src=/i.png><script type=module src=/app.js></script>"),
+    "/": ("text/html", SHELL),
     "/app.js": ("text/javascript", APP),
     "/s.css": ("text/css", ".card { padding: 1em; display: flex } .hidden { display: none }"),
     "/api": ("application/json", API),
-}  # fmt: skip
+}
 
 Page = Callable[[str], Awaitable[str]]
 
@@ -172,7 +175,9 @@ async def _crawl4ai(path: str) -> AsyncIterator[dict[str, Page]]:
         port = free.getsockname()[1]
     home = tempfile.mkdtemp(prefix="bench-crawl4ai-")
     command = [path, "--headless", "--no-sandbox", f"--user-data-dir={home}", f"--remote-debugging-port={port}"]
-    chromium = subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True)
+    chromium = subprocess.Popen(  # noqa: ASYNC220
+        command, stderr=subprocess.DEVNULL, start_new_session=True
+    )
     try:
         await asyncio.sleep(2)
         browser = BrowserConfig(cdp_url=f"http://127.0.0.1:{port}", verbose=False, create_isolated_context=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.browser import pool
-from spaniel.browser.launch import PREFIX, sweep
+from spaniel.browser.launch import MOST_MEMORY, PREFIX, sweep
 from spaniel.errors import SpanielError
 from tests.browser.world import SITE, WORDS, Web, alive, all_gone, html, open_web
 from tests.loopback import Page, Reply, Site, text
@@ -45,7 +45,7 @@ TROUBLE = {
     ),
     "buffers without end": (
         "<h1>Bad</h1><script>const a = []; while (1) a.push(new Uint8Array(1e8).fill(1))</script>",
-        ("timeout", "browser_crashed"),
+        ("timeout", "browser_crashed", "fine"),  # a script that is told that there is no more may end by itself
     ),
     "frames in frames": ("<h1>Bad</h1><iframe src='/?'></iframe><iframe src='/?2'></iframe>", ("fine", "partial")),
     "worker forks": (
@@ -224,6 +224,15 @@ async def test_a_cancelled_render_is_cleaned_up() -> None:
             await task
         assert b"Good" in (await web.render(f"{base}/good")).body
     assert await all_gone()
+
+
+async def test_no_process_of_it_may_hold_more_than_its_share_of_memory() -> None:
+    async with Site({"/": GOOD}, SITE) as site, open_web(site.port) as web:
+        await web.render(f"http://{SITE}:{site.port}/")
+        limits = [Path(f"/proc/{pid}/limits").read_text(encoding="ascii") for pid in alive()]  # noqa: ASYNC240
+    assert limits
+    shares = [text.partition("Max data size")[2].split()[0] for text in limits]
+    assert set(shares) == {str(MOST_MEMORY)}
 
 
 @pytest.mark.req("FR-WF-11")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PREFIX = "spaniel-chromium-"
 SECONDS = 20.0  # to start: a cold disk is slow
+MOST_MEMORY = 2 << 30  # bytes that one of its processes may hold; a page at rest has 0.6 of it, most of them untouched
 PATIENCE = 1.0  # to end by itself
 KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "FONTCONFIG_PATH", "FONTCONFIG_FILE", "LD_LIBRARY_PATH")
 
@@ -74,10 +75,13 @@ class Process:
         environment = {name: os.environ[name] for name in KEPT if name in os.environ}
         environment |= dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), self._home)
 
-        def set_pipes() -> None:  # Chromium reads from 3 and writes to 4; neither may be in the other's way
+        import resource  # not everywhere, and Chromium is not either
+
+        def prepare() -> None:  # Chromium reads from 3 and writes to 4; neither may be in the other's way
             high = os.dup(write), os.dup(read)
             os.dup2(high[1], 3)
             os.dup2(high[0], 4)
+            resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
 
         with open(f"{self._home}/said", "wb") as said:
             return subprocess.Popen(  # noqa: S603
@@ -88,7 +92,7 @@ class Process:
                 env=environment,
                 cwd=self._home,
                 pass_fds=(3, 4, read, write),
-                preexec_fn=set_pipes,  # noqa: PLW1509
+                preexec_fn=prepare,  # noqa: PLW1509
                 start_new_session=True,
                 **self.way.popen(),
             )
@@ -121,6 +125,8 @@ class Process:
 
 async def launch(path: str, user_agent: str = "", flags: Sequence[str] = FLAGS, known: Way | None = None) -> Process:
     """Start Chromium in the first way that works; `known` is one that has worked before."""
+    if os.name == "nt":
+        raise unavailable(path, "it cannot be driven on Windows yet")
     await asyncio.to_thread(sweep)
     tried = [known] if known else ways()
     for way in tried:

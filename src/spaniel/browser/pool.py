@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.browser.cdp import CdpError
@@ -26,6 +27,7 @@ log = logging.getLogger("spaniel.browser")
 
 AT_ONCE = 8
 OPEN_SECONDS = 10.0
+CORES = os.cpu_count() or 1
 PAGES = 400  # after which a Chromium is replaced
 
 
@@ -49,18 +51,24 @@ class Renderer:
         self._chrome: Chrome | None = None
         self._way: Way | None = None  # how Chromium could be run before
         self._spare: Place | None = None
+        self._filling = False
+        self._active = 0
         self._work: set[asyncio.Task[None]] = set()
         self._closed = False
 
     async def render(self, wanted: Wanted) -> Rendered:
         """Raises `browser_unavailable`, `browser_crashed`, and whatever a fetch may."""
         async with self._turns:
-            place = await self._take()
-            self._begin(self._refill())
+            self._active += 1
             try:
-                return await place.tab.load(wanted)
+                place = await self._take()
+                self._begin(self._refill())
+                try:
+                    return await place.tab.load(wanted)
+                finally:
+                    self._begin(self._leave(place))
             finally:
-                self._begin(self._leave(place))
+                self._active -= 1
 
     async def close(self) -> None:
         self._closed = True
@@ -117,14 +125,17 @@ class Renderer:
             return chrome
 
     async def _refill(self) -> None:
-        """Prepare the next page's tab while this page is loading."""
-        if not self._wants_spare():
+        """Prepare the next page's tab while this page is loading, if there is a core to spare for it."""
+        if not self._wants_spare() or self._filling or self._active > CORES:
             return
+        self._filling = True
         try:
             place = await self._open()
         except (CdpError, SpanielError) as error:
             log.debug("no tab could be prepared: %s", error)
             return
+        finally:
+            self._filling = False
         if self._wants_spare():
             self._spare = place
         else:
