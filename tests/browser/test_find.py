@@ -44,7 +44,7 @@ def _user_of(pid: int) -> int:
 
 # All that it needs is imported before it gives root up: this Python may lie where nobody else can read it.
 CHILD = """
-import asyncio, concurrent.futures.thread, encodings.idna, json, os, shutil, sys, tempfile
+import asyncio, concurrent.futures.thread, encodings.idna, json, os, resource, shutil, sys, tempfile
 from spaniel.browser.tab import script
 from tests.browser.world import SITE, alive, html, open_web
 from tests.loopback import Site

@@ -209,6 +209,23 @@ async def test_many_at_once_wait_for_their_turn() -> None:
         assert all(b"Good" in page.body for page in found)
 
 
+@pytest.mark.req("FR-WF-10a", "D2-25")
+async def test_waiting_for_a_turn_is_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def slow() -> Reply:
+        await asyncio.sleep(30)
+        return text("")
+
+    monkeypatch.setattr(pool, "AT_ONCE", 1)
+    async with Site({"/": slow, "/good": GOOD}, SITE) as site, open_web(site.port) as web:
+        base = f"http://{SITE}:{site.port}"
+        await web.render(f"{base}/good")
+        began = asyncio.get_running_loop().time()
+        outcomes = await asyncio.gather(*(outcome(web, f"{base}/") for _ in range(3)))
+        assert outcomes == ["timeout"] * 3
+        assert asyncio.get_running_loop().time() - began < SECONDS + LATE
+        assert b"Good" in (await web.render(f"{base}/good")).body
+
+
 async def test_a_cancelled_render_is_cleaned_up() -> None:
     async def slow() -> Reply:
         await asyncio.sleep(30)

@@ -69,6 +69,12 @@ async def test_a_request_goes_through_as_its_own_and_nothing_of_the_proxy_with_i
         assert not [name for name, _ in request.fields if name.startswith("proxy")]
 
 
+async def test_a_path_of_any_length_is_passed_on_as_it_came() -> None:
+    path = "/a\\b?" + "q" * 20_000
+    async with serve(site({path: (200, [], b"long")}), PUBLIC) as server, exit_for(server.port) as (way_out, _):
+        assert (await ask(way_out, f"GET http://site.test:{server.port}{path} HTTP/1.1")).endswith(b"long")
+
+
 @pytest.mark.req("FR-WF-11b")
 @pytest.mark.parametrize("secret", ["", "wrong"])
 async def test_whoever_does_not_know_the_secret_is_not_served(secret: str) -> None:

@@ -49,7 +49,8 @@ class Chrome:
             self._tabs[tab.context] = tab
             await tab.prepare()
         except BaseException:
-            self._tabs.pop(tab.context, None)
+            if self._tabs.pop(tab.context, None) is not None:
+                self.process.wire.post("Target.disposeBrowserContext", {"browserContextId": tab.context})
             await way_out.close()
             raise
         return tab

@@ -13,6 +13,7 @@ from spaniel.browser.find import Way, find_path
 from spaniel.browser.launch import launch
 from spaniel.browser.rendered import BrowserSettings, Rendered
 from spaniel.errors import Code, SpanielError
+from spaniel.net.deadline import Deadline
 from spaniel.net.egress import Exit
 
 if TYPE_CHECKING:
@@ -58,17 +59,21 @@ class Renderer:
 
     async def render(self, wanted: Wanted) -> Rendered:
         """Raises `browser_unavailable`, `browser_crashed`, and whatever a fetch may."""
-        async with self._turns:
-            self._active += 1
-            try:
+        deadline = Deadline(wanted.timeout_seconds)  # waiting for a turn and starting Chromium are part of it
+        async with deadline.guarding("browser"):
+            await self._turns.acquire()
+        self._active += 1
+        try:
+            async with deadline.guarding("browser"):
                 place = await self._take()
-                self._begin(self._refill())
-                try:
-                    return await place.tab.load(wanted)
-                finally:
-                    self._begin(self._leave(place))
+            self._begin(self._refill())
+            try:
+                return await place.tab.load(wanted._replace(timeout_seconds=max(0.0, deadline.left())))
             finally:
-                self._active -= 1
+                self._begin(self._leave(place))
+        finally:
+            self._active -= 1
+            self._turns.release()
 
     async def close(self) -> None:
         self._closed = True

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from spaniel.url.value import Url
 
 _ORIGIN = re.compile(r"https?://[^/?#\\]+", re.IGNORECASE)
+MOST_REQUESTS = 5_000  # of one page
 ALL = [{"urlPattern": "*", "requestStage": "Request"}]
 PAGE = [*ALL, {"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}]
 
@@ -56,7 +57,8 @@ class Walls:
             self.pass_on(session, params)
             return
         origin = self._origin(params["request"]["url"])
-        if origin is None or params["resourceType"].lower() in self._blocked or self._too_many_hops(params):
+        blocked = params["resourceType"].lower() in self._blocked or self.requests >= MOST_REQUESTS
+        if origin is None or blocked or self._too_many_hops(params):
             self.refuse(session, params)
         elif self._exit.passed(origin):
             self.requests += 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
+import re
 from base64 import b64encode
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol
@@ -32,6 +33,7 @@ MOST_CONNECTIONS = 128  # at once; Chromium itself stops at 32 for one proxy, We
 DIAL_SECONDS = 10.0
 ASKED = b'HTTP/1.1 407 Who are you\r\nProxy-Authenticate: Basic realm="spaniel"\r\nContent-Length: 0\r\n\r\n'
 TUNNEL = b"HTTP/1.1 200 Connected\r\n\r\n"
+_PLAIN = re.compile(r"(http://[^/?#\\]+)([^#]*)")
 FAILURES = (OSError, MalformedError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 
 
@@ -116,13 +118,11 @@ class Exit:
             await client.reader.readexactly(min(length, self._most_bytes))
             client.writer.write(ASKED)
         connect = head.method == "CONNECT"
-        url = parse(f"https://{head.target}/" if connect else head.target)
-        if not connect and url.scheme != "http":
-            raise MalformedError("a request for https outside a tunnel")
+        url, path = _asked_for(head)
         target = await self.vet(url)
         try:
             async with asyncio.timeout(DIAL_SECONDS):
-                server, asked = await self._dial(url, target, head)
+                server, asked = await self._dial(url, path, target, head)
         except FAILURES as error:
             self.failures[url.host] = str(error) or "no answer"
             raise
@@ -131,13 +131,13 @@ class Exit:
         finally:
             server.writer.close()
 
-    async def _dial(self, url: Url, target: Target, head: Head) -> tuple[Ends, bytes]:
+    async def _dial(self, url: Url, path: str, target: Target, head: Head) -> tuple[Ends, bytes]:
         """A connection to the target or, for its judged address, to the system's proxy; and what to ask for there."""
         authority = url.host if url.port is None else f"{url.host}:{url.port}"
         proxy = self._proxies.choose(url) if self._proxies else None
         if proxy is None:
-            return await dial(target), head.rewritten(url.target, authority)
-        where = f"http://{literal(target)}:{target.port}{url.target}"
+            return await dial(target), head.rewritten(path, authority)
+        where = f"http://{literal(target)}:{target.port}{path}"
         ends = await dial_proxy(proxy, target, tunnel=head.method == "CONNECT")
         return ends, head.rewritten(where, authority, credentials(proxy))
 
@@ -175,6 +175,16 @@ class Exit:
                 raise MalformedError(f"more than {self._most_bytes} bytes for one page")
             sink.write(piece)
             await sink.drain()
+
+
+def _asked_for(head: Head) -> tuple[Url, str]:
+    """The host to be judged, as strictly as any; and the path as it came, which is between the page and its server."""
+    if head.method == "CONNECT":
+        return parse(f"https://{head.target}/"), ""
+    found = _PLAIN.fullmatch(head.target)
+    if found is None:
+        raise MalformedError("no http URL where a proxy wants one")
+    return parse(f"{found[1]}/"), found[2] if found[2].startswith("/") else f"/{found[2]}"
 
 
 async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
