@@ -271,6 +271,13 @@ async def test_an_answer_that_is_no_page_has_the_code_that_http_would_give(
         assert not any("authorization" in seen for seen in site.seen)
 
 
+@pytest.mark.req("D2-27")
+async def test_an_error_tells_what_the_server_told(tmp_path: Path) -> None:
+    async with spaniel_at({"/": html("slow down", 429, Retry_After="7")}, tmp_path) as (spaniel, site):
+        error = await refusal(spaniel, site.url("/"))
+    assert error.details == {"status": 429, "status_text": "Status", "retry_after": "7"}
+
+
 async def test_plain_text_stays_text(tmp_path: Path) -> None:
     async with spaniel_at({"/": text("a <b> c\n")}, tmp_path) as (spaniel, site):
         answer = await spaniel.fetch(site.url("/"), force_browser=True)

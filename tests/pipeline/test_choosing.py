@@ -10,7 +10,7 @@ import pytest
 
 from spaniel.app.client import Spaniel
 from spaniel.browser.find import NAMES, find_path
-from spaniel.browser.rendered import PARTIAL, BrowserSettings, Rendered, Wanted
+from spaniel.browser.rendered import PARTIAL, BrowserSettings, DocumentHead, Rendered, Wanted
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.rendering import SIGNS, domains
 from spaniel.pipeline.request import Request
@@ -103,7 +103,7 @@ async def test_a_partial_page_is_told_and_never_kept_where_a_whole_one_is(tmp_pa
         assert spaniel._kit
         url = site.url("/")
         for notes, kept in (((PARTIAL,), None), ((), "cache_hit")):
-            page = Rendered(None, 200, "text/html", b"<h1>x</h1>", (), notes)  # type: ignore[arg-type]
+            page = Rendered(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), notes)  # type: ignore[arg-type]
             spaniel._kit = spaniel._kit._replace(browser=spaniel._kit.browser._replace(renderer=Failing(page)))
             assert (await spaniel.fetch(url, force_browser=True)).note == (PARTIAL if notes else None)
             if kept:
@@ -195,7 +195,7 @@ async def test_a_request_for_a_picture_is_a_request_for_the_browser_past_the_cac
     taken: list[bytes] = []
     async with Site({}) as site, opened(site, tmp_path) as spaniel:
         assert spaniel._kit
-        page = Rendered(None, 200, "text/html", b"<h1>x</h1>", (), (), b"PNG")  # type: ignore[arg-type]
+        page = Rendered(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), (), b"PNG")  # type: ignore[arg-type]
         camera = Failing(page)
         spaniel._kit = spaniel._kit._replace(browser=spaniel._kit.browser._replace(renderer=camera))
         for _ in range(2):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from spaniel.browser.rendered import Rendered
+from spaniel.browser.rendered import DocumentHead, Rendered
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import REDIRECTS, has_body
 from spaniel.reading.kinds import READERS
@@ -31,14 +31,13 @@ class Documents:
         self._url: Url | None = None  # of the document that is shown, or on its way
         self._shown = False  # whether a document of the page has taken the place of the blank one
         self._stayed = False  # whether it was kept from going elsewhere
-        self._before: tuple[Url, int, str] | None = None  # what is shown while another is on its way
+        self._before: tuple[Url, DocumentHead] | None = None  # what is shown while another is on its way
         self._ready = asyncio.Event()
         self.stopped: asyncio.Future[Rendered] = asyncio.get_running_loop().create_future()
         self.moves = 0  # documents asked for
         self.chain: list[str] = []
         self.notes: list[str] = []
-        self.status = 0
-        self.content_type = ""
+        self.head = DocumentHead()
 
     def begin(self, wanted: Wanted) -> None:
         self._wanted = wanted
@@ -77,7 +76,7 @@ class Documents:
             return
         before, self._url = self._url, url
         if before is not None:
-            self._before = (before, self.status, self.content_type) if self._shown else None
+            self._before = (before, self.head) if self._shown else None
             self.chain.append(before.href)
             self._note(HTTPS_DOWNGRADE if before.scheme == "https" and url.scheme == "http" else None)
         self._note(note)
@@ -88,23 +87,24 @@ class Documents:
     def answered(self, session: Session, params: Params) -> None:
         """The head of a document has come: an error or a file is not worth rendering."""
         status = params.get("responseStatusCode", 0)
-        headers = {field["name"].lower(): field["value"] for field in params.get("responseHeaders", ())}
+        headers = {field["name"].lower(): str(field["value"]) for field in params.get("responseHeaders", ())}
         redirect = status in REDIRECTS and "location" in headers
         if "responseErrorReason" in params or redirect or self._url is None:
             self._walls.pass_on(session, params)
             return
         kind = _kind(headers)
+        head = DocumentHead(status, params.get("responseStatusText", ""), headers)
         if has_body(status) and kind.partition(";")[0].strip().lower() in ("", *READERS):
-            self.status, self.content_type = status, kind
+            self.head = head
             self._walls.pass_on(session, params)
             return
         self._walls.refuse(session, params)
         if self._before is not None and has_body(status):  # a file: the page offers it and stays where it is
-            self._url, self.status, self.content_type = self._before
+            self._url, self.head = self._before
             self.chain.pop()
             self._stayed = True
         else:
-            self.stop(Rendered(self._url, status, kind, b"", tuple(self.chain), tuple(self.notes)))
+            self.stop(Rendered(self._url, head, kind, b"", tuple(self.chain), tuple(self.notes)))
 
     def navigated(self, frame: Params) -> None:
         """A document has taken the frame: one of the web's, or the fetch ends here."""

@@ -32,6 +32,10 @@ CORES = os.cpu_count() or 1
 PAGES = 400  # after which a Chromium is replaced
 
 
+class UnusedError(Exception):
+    """Chromium went before the page had asked for anything: nothing is lost by another try."""
+
+
 class Place(NamedTuple):
     """A tab that nobody has used yet, and the Chromium that it is in."""
 
@@ -64,16 +68,28 @@ class Renderer:
             await self._turns.acquire()
         self._active += 1
         try:
-            async with deadline.guarding("browser"):
-                place = await self._take()
-            self._begin(self._refill())
             try:
-                return await place.tab.load(wanted._replace(timeout_seconds=max(0.0, deadline.left())))
-            finally:
-                self._begin(self._leave(place))
+                return await self._load(wanted, deadline)
+            except UnusedError:
+                return await self._load(wanted, deadline)
+        except UnusedError as error:
+            raise SpanielError(Code.BROWSER_CRASHED, error="it crashes at every start") from error
         finally:
             self._active -= 1
             self._turns.release()
+
+    async def _load(self, wanted: Wanted, deadline: Deadline) -> Rendered:
+        async with deadline.guarding("browser"):
+            place = await self._take()
+        self._begin(self._refill())
+        try:
+            return await place.tab.load(wanted._replace(timeout_seconds=max(0.0, deadline.left())))
+        except SpanielError as error:
+            if error.code is Code.BROWSER_CRASHED and not place.tab.has_asked:
+                raise UnusedError from error
+            raise
+        finally:
+            self._begin(self._leave(place))
 
     async def close(self) -> None:
         self._closed = True

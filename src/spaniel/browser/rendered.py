@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from spaniel.errors import Code, SpanielError
 from spaniel.url.tables import nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from spaniel.net.guard import Target
     from spaniel.url.value import Url
 
@@ -60,11 +63,19 @@ class Wanted(NamedTuple):
     picture: bool = False
 
 
+class DocumentHead(NamedTuple):
+    """How the server answered for the document that is shown."""
+
+    status: int = 0
+    reason: str = ""
+    headers: Mapping[str, str] = MappingProxyType({})  # names in lower case
+
+
 class Rendered(NamedTuple):
     """A page as Chromium shows it."""
 
     url: Url
-    status: int
+    head: DocumentHead
     content_type: str
     body: bytes  # in UTF-8
     chain: tuple[str, ...]  # the URLs before the final one

@@ -53,6 +53,11 @@ class Tab:
     def broken(self) -> bool:
         return self._broken.done()
 
+    @property
+    def has_asked(self) -> bool:
+        """Whether anything was asked of the web."""
+        return self._documents.moves > 0
+
     async def prepare(self) -> None:
         """All that can be done before the URL is known."""
         session = await self._create()
@@ -122,7 +127,7 @@ class Tab:
             notes.append(TRUNCATED)
         return Rendered(
             self._final(found["url"]),
-            self._documents.status,
+            self._documents.head,
             f"{found['type']}; charset=utf-8",
             body,
             tuple(self._documents.chain),

@@ -112,8 +112,9 @@ async def _fetch_afresh(url: Url, canonical: Canonical, method: str, kit: Kit, t
             retrieved = retrieved.noted(fallback_note(error))
     kept = _keep(document, retrieved, kit.limits.chunk_tokens)
     with trace.step("write_cache") as outcome:
-        note = await _write_cache(canonical, method, kept, fetched_at, kit)
-        outcome.text = note or "ok"
+        passing = not PASSING.isdisjoint(kept.notes)
+        note = None if passing else await _write_cache(canonical, method, kept, fetched_at, kit)
+        outcome.text = "not kept" if passing else note or "ok"
     return Fresh(kept if note is None else _with_note(kept, note), fetched_at, method)
 
 
@@ -147,7 +148,7 @@ def _keep(document: Document, retrieved: Retrieved, chunk_tokens: int) -> Kept:
 
 
 async def _write_cache(canonical: Canonical, method: str, kept: Kept, fetched_at: datetime, kit: Kit) -> str | None:
-    if kit.cache is None or not PASSING.isdisjoint(kept.notes):
+    if kit.cache is None:
         return None
     return await asyncio.to_thread(kit.cache.put, key_for(canonical.url, method), kept, fetched_at)
 

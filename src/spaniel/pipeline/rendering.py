@@ -112,10 +112,11 @@ async def _render(wanted: Wanted, browser: Browser, trail: Trail) -> Retrieved:
         raise SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path="", error="it is switched off in the settings")
     with trail.trace.step("fetch") as outcome:
         page = await browser.renderer.render(wanted)
-        outcome.text = str(page.status)
+        outcome.text = str(page.head.status)
     trail.url = page.url
     trail.chain = list(page.chain)
     if browser.picture is not None and page.picture is not None:
         browser.picture(page.picture)
-    headers = {"content-type": page.content_type} if page.content_type else {}
-    return Retrieved(successful(Page(page.url, page.status, "", headers, page.body)), page.chain, page.notes)
+    headers = {**page.head.headers, "content-type": page.content_type}
+    answered = Page(page.url, page.head.status, page.head.reason, headers, page.body)
+    return Retrieved(successful(answered), page.chain, page.notes)
