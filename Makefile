@@ -21,7 +21,7 @@ run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, the demo
 	@if [ -n "$(URL)" ]; then $(BIN)/spaniel fetch "$(URL)"; else $(BIN)/spaniel demo; fi
 
 test: $(VENV)/.dev $(VENV)/.inspector  ## Run all tests (ARGS="-k name" to choose)
-	$(BIN)/python -m pytest $(ARGS)
+	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python -m pytest $(ARGS)
 
 torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
 	$(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)

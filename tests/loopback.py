@@ -40,6 +40,10 @@ class Site:
     def url(self, path: str = "/", host: str = "site.example") -> str:
         return f"http://{host}:{self.port}{path}"
 
+    def reply(self, path: str) -> Reply | None:
+        """For sites that answer by more than a table."""
+        return None
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while line := await reader.readline():
@@ -50,7 +54,7 @@ class Site:
                     headers[name.strip().lower()] = value.strip()
                 self.requests[path] += 1
                 self.seen.append(headers)
-                page = self.pages.get(path.partition("?")[0], (404, {}, b""))
+                page = self.reply(path) or self.pages.get(path.partition("?")[0], (404, {}, b""))
                 status, fields, body = await page() if callable(page) else page
                 head = f"HTTP/1.1 {status} Status\r\nContent-Length: {len(body)}\r\n"
                 head += "".join(f"{name}: {value}\r\n" for name, value in fields.items())

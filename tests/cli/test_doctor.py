@@ -6,6 +6,8 @@ import json
 import os
 import pty
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,15 +15,22 @@ import pytest
 
 from tests.cli.test_canon import SPANIEL, spaniel
 
+UNBOXED = """#!/bin/sh
+case "$*" in
+    --version | *--no-sandbox*) echo Chromium 120.0.1 ;;
+    *) echo No usable sandbox >&2; exit 1 ;;
+esac
+"""
+
 
 class Machine(NamedTuple):
     """What the doctor is led to see."""
 
     folder: Path
+    programs: Path  # where anybody may go: root has Chromium run by nobody
 
     def chromium(self, says: str, name: str = "chromium", code: int = 0) -> Path:
-        script = self.folder / "bin" / name
-        script.parent.mkdir(exist_ok=True)
+        script = self.programs / name
         script.write_text(f"#!/bin/sh\necho '{says}'\nexit {code}\n", encoding="utf-8")
         script.chmod(0o755)
         return script
@@ -32,7 +41,7 @@ class Machine(NamedTuple):
         return str(file)
 
     def findings(self, *args: str, host: str = "localhost") -> tuple[int, dict[str, dict[str, object]]]:
-        path, caches = str(self.folder / "bin"), str(self.folder / "caches")
+        path, caches = str(self.programs), str(self.folder / "caches")
         command = ("doctor", "--json", "--host", host, *args)
         done = spaniel(*command, cwd=self.folder, PATH=path, XDG_CACHE_HOME=caches)
         assert done.stderr == ""
@@ -40,10 +49,12 @@ class Machine(NamedTuple):
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    made = Machine(tmp_path)
-    made.chromium("Chromium 120.0.6099.5 built on Debian")
-    return made
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    with tempfile.TemporaryDirectory(prefix="spaniel-doctor-") as programs:
+        os.chmod(programs, 0o755)  # noqa: S103
+        made = Machine(tmp_path, Path(programs))
+        made.chromium("Chromium 120.0.6099.5 built on Debian")
+        yield made
 
 
 def test_all_is_well(machine: Machine) -> None:
@@ -52,7 +63,8 @@ def test_all_is_well(machine: Machine) -> None:
     assert all(row["well"] and not row["cure"] for row in found.values()), found
     assert code == 0
     assert str(machine.folder / "caches" / "spaniel") in str(found["cache"]["found"])
-    assert str(found["chromium"]["found"]).startswith("120.0.6099.5 at ")
+    assert str(found["chromium"]["found"]).startswith("Chromium 120.0.6099.5 built on Debian at ")
+    assert str(found["chromium"]["found"]).endswith(", in its sandbox")
     assert found["dns"]["found"] == "localhost is at 127.0.0.1" or "::1" in str(found["dns"]["found"])
     assert str(found["guard"]["found"]).startswith("refused 10 of 10")
 
@@ -60,19 +72,26 @@ def test_all_is_well(machine: Machine) -> None:
 @pytest.mark.req("FR-WF-11", "FR-WF-11a")
 def test_chromium_is_found_where_it_should_be_and_judged(machine: Machine) -> None:
     shell = machine.chromium("HeadlessShell 130.0.1.2", "chromium-headless-shell")
-    assert machine.findings()[1]["chromium"]["found"] == f"130.0.1.2 at {shell}"
+    assert machine.findings()[1]["chromium"]["found"] == f"HeadlessShell 130.0.1.2 at {shell}, in its sandbox"
     for script, told in (
-        (machine.chromium("Chromium 99.0.1", "old"), "100 or newer is needed"),
+        (machine.chromium("Chromium 99.0.1", "old"), "older than 100"),
         (machine.chromium("hello", "other"), "hello"),
-        (machine.chromium("Chromium 120.0.1", "broken", 3), "does not run"),
-        (machine.folder / "nowhere", "does not run: No such file"),
+        (machine.chromium("Chromium 120.0.1", "broken", 3), "without a word"),
+        (machine.folder / "nowhere", "there is no such program"),
     ):
         named = machine.settings(f'[tools.webfetch.browser]\nchromium_path = "{script}"\n')
         code, found = machine.findings("--config", named)
         assert (code, found["chromium"]["well"]) == (7, False)
         assert told in str(found["chromium"]["found"])
         assert "chromium_path" in str(found["chromium"]["cure"])
-    for script in (machine.folder / "bin").iterdir():
+    unboxed = machine.chromium("Chromium 120.0.1", "unboxed")
+    unboxed.write_text(UNBOXED, encoding="utf-8")
+    named = machine.settings(f'[tools.webfetch.browser]\nchromium_path = "{unboxed}"\n')
+    code, found = machine.findings("--config", named)
+    assert (code, found["chromium"]["well"]) == (7, False)
+    assert "No usable sandbox" in str(found["chromium"]["found"])
+    assert "user namespaces" in str(found["chromium"]["cure"])
+    for script in machine.programs.iterdir():
         script.unlink()
     assert "is on the PATH" in str(machine.findings()[1]["chromium"]["found"])
     off = machine.settings("[tools.webfetch.browser]\nenabled = false\n")
@@ -105,7 +124,7 @@ def test_colours_are_for_terminals_and_can_be_declined(machine: Machine, no_colo
     ours, theirs = pty.openpty()
     env = {
         **os.environ,
-        "PATH": str(machine.folder / "bin"),
+        "PATH": str(machine.programs),
         "XDG_CACHE_HOME": str(machine.folder),
         "NO_COLOR": no_color,
     }

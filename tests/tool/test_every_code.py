@@ -56,8 +56,8 @@ ELSEWHERE = {
     Code.ROBOTS_UNAVAILABLE,  # below: another robots.txt
     Code.EXTRACTION_FAILED,  # below: a reader that breaks
     Code.CACHE_READ_FAILED,  # from `spaniel cache` alone (D2-22): tests/cache
-    Code.BROWSER_UNAVAILABLE,  # the browser's
-    Code.BROWSER_CRASHED,
+    Code.BROWSER_UNAVAILABLE,  # tests/pipeline/test_registry.py
+    Code.BROWSER_CRASHED,  # tests/browser/test_trouble.py
 }
 
 

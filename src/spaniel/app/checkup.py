@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from ipaddress import ip_address
@@ -13,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.client import cache_dir
 from spaniel.app.settings import Settings, load
+from spaniel.browser.find import locate
 from spaniel.cache.upkeep import Upkeep
 from spaniel.errors import Code, SpanielError
 from spaniel.net.addresses import TOGGLES
@@ -27,8 +25,6 @@ if TYPE_CHECKING:
     from spaniel.net.addresses import Address
 
 OLDEST_PYTHON = (3, 11)
-OLDEST_CHROMIUM = 100  # FR-WF-11
-CHROMIUMS = ("chromium-headless-shell", "chromium", "google-chrome")  # by preference
 SECONDS = 10.0
 
 
@@ -87,24 +83,19 @@ def _cache(settings: Settings) -> Finding:
 
 
 def chromium(settings: Settings) -> Finding:
-    """The browser that would be used, and its version."""
+    """The browser that would be used, tried: its version, and whether its sandbox works here."""
     if not settings["tools.webfetch.browser.enabled"]:
         return Finding("chromium", True, "not wanted (tools.webfetch.browser.enabled = false)")
-    named = str(settings["tools.webfetch.browser.chromium_path"])
-    path = named or next(filter(None, map(shutil.which, CHROMIUMS)), None)
-    cure = "Install chromium-headless-shell or chromium, or set chromium_path or enabled of tools.webfetch.browser."
-    if path is None:
-        return Finding("chromium", False, f"none of {', '.join(CHROMIUMS)} is on the PATH", cure)
     try:
-        told = subprocess.run(  # noqa: S603  the user's own program
-            [path, "--version"], capture_output=True, text=True, timeout=SECONDS, check=True, errors="replace"
-        ).stdout
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        return Finding("chromium", False, f"{path} does not run: {getattr(error, 'strerror', None) or error}", cure)
-    version = re.search(r"(\d+)\.[\d.]+", told)
-    if version is None or int(version[1]) < OLDEST_CHROMIUM:
-        return Finding("chromium", False, f"{path}: {told.strip()[:80]}; {OLDEST_CHROMIUM} or newer is needed", cure)
-    return Finding("chromium", True, f"{version[0]} at {path}")
+        found = locate(str(settings["tools.webfetch.browser.chromium_path"]))
+    except SpanielError as error:
+        cure = "Install chromium-headless-shell or chromium, or set chromium_path or enabled of tools.webfetch.browser."
+        return Finding("chromium", False, error.message, cure)
+    told = f"{found.version} at {found.path}"
+    if found.sandbox:
+        return Finding("chromium", True, f"{told}, in its sandbox")
+    cure = "It works, with one wall less: allow user namespaces, or run Spaniel as a user who may use them."
+    return Finding("chromium", False, f"{told}, without its sandbox: {found.reason}", cure)
 
 
 async def _dns(host: str) -> Finding:

@@ -13,15 +13,21 @@ from spaniel.app.paths import default_cache_dir
 from spaniel.app.proxies import system_proxies
 from spaniel.app.rooms import open_rooms
 from spaniel.app.settings import Settings, load
+from spaniel.browser.pool import Renderer
 from spaniel.cache import CacheSettings, PageCache
 from spaniel.pipeline.fetch import Fresh, Kit, fetch
 from spaniel.pipeline.flights import Flights
 from spaniel.pipeline.profile import DEFAULT, Profile
 from spaniel.pipeline.profile import load as load_profile
+from spaniel.pipeline.rendering import Browser, domains
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.threads import Threads
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spaniel.net.guard import Guard
+    from spaniel.net.proxy import Proxies
     from spaniel.net.resolver import Resolver
     from spaniel.pipeline.answer import Answer
     from spaniel.pipeline.trace import Trace
@@ -53,8 +59,24 @@ class Spaniel:
         )
         flights: Flights[Fresh] = Flights()
         ttl = timedelta(days=ttl_days_for(profile, settings))
-        self._kit = Kit(rooms.door, profile, limits, flights, self._open.enter_context(Threads()), cache, ttl)
+        threads = self._open.enter_context(Threads())
+        browser = self._browser(rooms.guard, proxies)
+        self._kit = Kit(rooms.door, profile, limits, flights, threads, cache, ttl, browser=browser)
         return self
+
+    def _browser(self, guard: Guard, proxies: Proxies | None) -> Browser:
+        """Chromium itself is started when a page first needs it."""
+        settings = self._settings
+        renderer = None
+        if settings["tools.webfetch.browser.enabled"]:
+            renderer = Renderer(guard, settings.browser, proxies)
+            self._open.push_async_callback(renderer.close)
+        return Browser(
+            renderer,
+            domains(settings["tools.webfetch.rendering.js_heavy_domains"]),  # type: ignore[arg-type]
+            bool(settings["tools.webfetch.rendering.spa_fallback_enabled"]),
+            settings.number("tools.webfetch.rendering.min_extracted_chars"),
+        )
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
@@ -64,16 +86,35 @@ class Spaniel:
         await self._open.aclose()
 
     async def fetch(
-        self, url: str, max_chunk_tokens: int | None = None, *, no_cache: bool = False, trace: Trace | None = None
+        self,
+        url: str,
+        max_chunk_tokens: int | None = None,
+        *,
+        no_cache: bool = False,
+        force_browser: bool = False,
+        trace: Trace | None = None,
     ) -> Answer:
         """The page behind a URL, or a `SpanielError` that says why not."""
-        return await self.answer(Request(url, max_chunk_tokens, no_cache), trace)
+        return await self.answer(Request(url, max_chunk_tokens, no_cache, force_browser), trace)
 
-    async def answer(self, request: Request, trace: Trace | None = None, max_bytes: int | None = None) -> Answer:
-        """The same for a `Request`; with `max_bytes`, `Answer.as_dict()` fits into them (FR-WF-03a)."""
-        if self._kit is None:
+    async def answer(
+        self,
+        request: Request,
+        trace: Trace | None = None,
+        max_bytes: int | None = None,
+        picture: Callable[[bytes], None] | None = None,
+    ) -> Answer:
+        """The same for a `Request`; with `max_bytes`, `Answer.as_dict()` fits into them (FR-WF-03a).
+
+        `picture` gets the page as a PNG, for which it is rendered afresh.
+        """
+        kit = self._kit
+        if kit is None:
             raise RuntimeError("this Spaniel is not open: use it as 'async with Spaniel() as spaniel'")
-        return await fetch(request, self._kit, trace, max_bytes)
+        if picture is not None:
+            request = request._replace(no_cache=True, force_browser=True)
+            kit = kit._replace(browser=kit.browser._replace(picture=picture))
+        return await fetch(request, kit, trace, max_bytes)
 
 
 def cache_dir(settings: Settings) -> str:
@@ -89,12 +130,16 @@ def cache_settings(settings: Settings) -> CacheSettings:
     )
 
 
-async def afetch(url: str, max_chunk_tokens: int | None = None, *, no_cache: bool = False) -> Answer:
+async def afetch(
+    url: str, max_chunk_tokens: int | None = None, *, no_cache: bool = False, force_browser: bool = False
+) -> Answer:
     """Fetch one page; for many, open a `Spaniel`."""
     async with Spaniel() as spaniel:
-        return await spaniel.fetch(url, max_chunk_tokens, no_cache=no_cache)
+        return await spaniel.fetch(url, max_chunk_tokens, no_cache=no_cache, force_browser=force_browser)
 
 
-def fetch_now(url: str, max_chunk_tokens: int | None = None, *, no_cache: bool = False) -> Answer:
+def fetch_now(
+    url: str, max_chunk_tokens: int | None = None, *, no_cache: bool = False, force_browser: bool = False
+) -> Answer:
     """Fetch one page and wait for it: `spaniel.fetch`."""
-    return asyncio.run(afetch(url, max_chunk_tokens, no_cache=no_cache))
+    return asyncio.run(afetch(url, max_chunk_tokens, no_cache=no_cache, force_browser=force_browser))

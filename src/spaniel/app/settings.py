@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from spaniel.app.keys import KEYS, Key, Value, toml
+from spaniel.browser.rendered import BrowserSettings
 from spaniel.errors import Code, SpanielError
 from spaniel.url.tables import nearest
 
@@ -76,6 +77,12 @@ class Settings:
             max_download_bytes=self.number("tools.webfetch.max_download_bytes"),
             ca_file=str(self["spaniel.net.ca_file"]),
         )
+
+    @property
+    def browser(self) -> BrowserSettings:
+        own = self._table("tools.webfetch.browser")
+        own.pop("enabled")
+        return BrowserSettings(**own, user_agent=str(self["tools.webfetch.user_agent"]))  # type: ignore[arg-type]
 
     @property
     def robots(self) -> RobotsSettings:

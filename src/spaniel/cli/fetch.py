@@ -14,6 +14,7 @@ from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
     from typing import TextIO
 
     from spaniel.app.client import Spaniel
@@ -33,6 +34,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--profile", default="web_fetch", metavar="P", help="how to fetch, by name or file (web_fetch)")
     p.add_argument("--max-chunk-tokens", type=int, metavar="N", help="the largest chunk, 128 to 2048 (the settings')")
     p.add_argument("--no-cache", action="store_true", help="fetch afresh even if a copy is cached")
+    p.add_argument("--browser", action="store_true", help="render the page in headless Chromium, scripts and all")
+    p.add_argument("--screenshot", metavar="F", help="write a picture of the page (PNG); renders it, as --browser does")
     p.add_argument("--format", choices=("markdown", "json", "chunks"), default="markdown", help="(markdown)")
     p.add_argument("--max-bytes", type=int, metavar="N", help="the most bytes of --format json: chunks are cut to fit")
     p.add_argument("--explain", action="store_true", help="draw each step, its outcome and its time, on standard error")
@@ -56,6 +59,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
+    if args.screenshot and (len(args.urls) > 1 or args.urls == ["-"]):
+        raise SpanielError(Code.BAD_ARGS, field="--screenshot", reason="is for one URL at a time")
     leave_garbage()
     with certificates_unread():
         from spaniel.app.client import Spaniel
@@ -80,7 +85,8 @@ async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spa
 
     trace = Trace()
     try:
-        answer = await spaniel.answer(Request(url, args.max_chunk_tokens, args.no_cache), trace, args.max_bytes)
+        request = Request(url, args.max_chunk_tokens, args.no_cache, args.browser)
+        answer = await spaniel.answer(request, trace, args.max_bytes, _keeper(args.screenshot))
     except SpanielError as error:
         out.flush()
         report(error, place)
@@ -92,6 +98,21 @@ async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spa
             _draw(trace)
     _print(answer, args.format, out)
     return 0
+
+
+def _keeper(path: str | None) -> Callable[[bytes], None] | None:
+    """What writes a picture to its file."""
+    if path is None:
+        return None
+
+    def keep(picture: bytes) -> None:
+        try:
+            with open(path, "wb") as file:
+                file.write(picture)
+        except OSError as error:
+            raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be written: {error.strerror}") from None
+
+    return keep
 
 
 def _print(answer: Answer, form: str, out: TextIO) -> None:

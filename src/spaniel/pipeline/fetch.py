@@ -11,6 +11,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.answer import CACHE_HIT, Answer
 from spaniel.pipeline.kept import Kept, bounds, cut, from_cache
+from spaniel.pipeline.rendering import PASSING, Browser, fallback_note, first_method, is_bare, render
 from spaniel.pipeline.request import Request, checked
 from spaniel.pipeline.retrieve import Door, Retrieved, retrieve
 from spaniel.pipeline.trace import Trace
@@ -58,6 +59,7 @@ class Kit(NamedTuple):
     cache: PageCache | None = None
     ttl: timedelta | None = None  # None: the cache's own
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    browser: Browser = Browser()
 
 
 async def fetch(request: Request, kit: Kit, trace: Trace | None = None, max_bytes: int | None = None) -> Answer:
@@ -68,12 +70,15 @@ async def fetch(request: Request, kit: Kit, trace: Trace | None = None, max_byte
     with trace.step("normalize"):
         url = parse(canonical.url)
         kit.door.guard.check_form(url)
+    method = first_method(request, url, kit.browser)
     with trace.step("check_cache") as outcome:
-        found = None if request.no_cache else _look_up(canonical, kit)
+        found = None if request.no_cache else _look_up(canonical, method, kit)
         outcome.text = "bypassed" if request.no_cache else "hit" if found else "miss"
     hit = found is not None
     if found is None:
-        found = await kit.flights.join(canonical.url, lambda: _fetch_afresh(url, canonical, kit, trace))
+        found = await kit.flights.join(
+            (canonical.url, method, kit.browser.picture), lambda: _fetch_afresh(url, canonical, method, kit, trace)
+        )
     with trace.step("chunk"):
         chunks = cut(found.kept, request.max_chunk_tokens or kit.limits.chunk_tokens)
     answer = Answer(
@@ -99,27 +104,37 @@ async def fetch(request: Request, kit: Kit, trace: Trace | None = None, max_byte
     return answer._replace(fitted=fitted)
 
 
-async def _fetch_afresh(url: Url, canonical: Canonical, kit: Kit, trace: Trace) -> Fresh:
+async def _fetch_afresh(url: Url, canonical: Canonical, method: str, kit: Kit, trace: Trace) -> Fresh:
+    """Appendix B.3: the browser where it is asked for; else HTTP, and the browser where that brought too little."""
     deadline = Deadline(kit.limits.timeout_seconds)
-    retrieved = await retrieve(url, kit.door, deadline, kit.limits.max_redirects, trace)  # guard, robots, fetch
+    if method == "browser":
+        retrieved = await render(url, kit.door, kit.browser, deadline, kit.limits.max_redirects, trace)
+    else:
+        retrieved = await retrieve(url, kit.door, deadline, kit.limits.max_redirects, trace)  # guard, robots, fetch
     fetched_at = kit.now()
     with trace.step("content_type"):
         _require_kind(retrieved.page, kit.profile)
     with trace.step("extract"):
         document = await _understand(retrieved, kit)
-        kept = _keep(document, retrieved, kit.limits.chunk_tokens)
+    if method == "http" and is_bare(retrieved.page, document, kit.browser):
+        try:
+            return await _fetch_afresh(url, canonical, "browser", kit, trace)
+        except SpanielError as error:
+            retrieved = retrieved.noted(fallback_note(error))
+    kept = _keep(document, retrieved, kit.limits.chunk_tokens)
     with trace.step("write_cache") as outcome:
-        note = await _write_cache(canonical, kept, fetched_at, kit)
-        outcome.text = note or ("ok" if kit.cache else "no cache")
-    return Fresh(kept if note is None else _with_note(kept, note), fetched_at)
+        passing = not PASSING.isdisjoint(kept.notes)
+        note = None if passing else await _write_cache(canonical, method, kept, fetched_at, kit)
+        outcome.text = "not kept" if passing else note or ("ok" if kit.cache else "no cache")
+    return Fresh(kept if note is None else _with_note(kept, note), fetched_at, method)
 
 
-def _look_up(canonical: Canonical, kit: Kit) -> Fresh | None:
-    """The copy in the cache: the one that HTTP brought, else the one that the browser did (D2-03)."""
-    for method in ("http", "browser"):
-        entry = kit.cache.get(_key(canonical, method, kit)) if kit.cache else None
+def _look_up(canonical: Canonical, method: str, kit: Kit) -> Fresh | None:
+    """The copy in the cache; where HTTP goes first, the one that HTTP brought, else the browser's (D2-03)."""
+    for tried in ("http", "browser") if method == "http" else ("browser",):
+        entry = kit.cache.get(_key(canonical, tried, kit)) if kit.cache else None
         if entry is not None and (kept := from_cache(entry.content)):
-            return Fresh(kept, entry.fetched_at, method)
+            return Fresh(kept, entry.fetched_at, tried)
     return None
 
 
@@ -150,10 +165,10 @@ def _keep(document: Document, retrieved: Retrieved, chunk_tokens: int) -> Kept:
     )
 
 
-async def _write_cache(canonical: Canonical, kept: Kept, fetched_at: datetime, kit: Kit) -> str | None:
+async def _write_cache(canonical: Canonical, method: str, kept: Kept, fetched_at: datetime, kit: Kit) -> str | None:
     if kit.cache is None:
         return None
-    return await kit.threads.write(kit.cache.put, _key(canonical, "http", kit), kept, fetched_at, kit.ttl)
+    return await kit.threads.write(kit.cache.put, _key(canonical, method, kit), kept, fetched_at, kit.ttl)
 
 
 def _key(canonical: Canonical, method: str, kit: Kit) -> Key:

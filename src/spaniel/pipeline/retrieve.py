@@ -53,12 +53,15 @@ class Retrieved(NamedTuple):
     chain: tuple[str, ...]  # the URLs before the final one
     notes: tuple[str, ...]
 
+    def noted(self, note: str) -> Retrieved:
+        return self._replace(notes=(*self.notes, note))
+
 
 async def retrieve(
     url: Url, door: Door, deadline: Deadline, max_redirects: int = 5, trace: Trace | None = None
 ) -> Retrieved:
     """Fetch a page, following redirects by hand; one record in the log says how it ended."""
-    trail = _Trail(url, trace or Trace())
+    trail = Trail(url, trace)
     try:
         async with deadline.guarding("start"):
             found = await _follow(url, door, deadline, max_redirects, trail)
@@ -69,7 +72,7 @@ async def retrieve(
     return found
 
 
-async def _follow(url: Url, door: Door, deadline: Deadline, max_redirects: int, trail: _Trail) -> Retrieved:
+async def _follow(url: Url, door: Door, deadline: Deadline, max_redirects: int, trail: Trail) -> Retrieved:
     notes: list[str] = []
     for _ in range(max_redirects + 1):
         with trail.trace.step("guard"):
@@ -80,7 +83,7 @@ async def _follow(url: Url, door: Door, deadline: Deadline, max_redirects: int, 
             page = await door.http.get(url, target, deadline)
             outcome.text = str(page.status)
         if page.location is None:
-            return Retrieved(_successful(page), tuple(trail.chain), tuple(notes))
+            return Retrieved(successful(page), tuple(trail.chain), tuple(notes))
         trail.chain.append(url.href)
         following = parse(page.location, base=url)._replace(fragment=None)
         _add(notes, HTTPS_DOWNGRADE if url.scheme == "https" and following.scheme == "http" else None)
@@ -93,7 +96,7 @@ def _add(notes: list[str], note: str | None) -> None:
         notes.append(note)
 
 
-def _successful(page: Page) -> Page:
+def successful(page: Page) -> Page:
     """A status that has no code of its own is `network` (D2-27)."""
     if page.ok:
         return page
@@ -105,12 +108,13 @@ def _successful(page: Page) -> Page:
     raise SpanielError(Code.NETWORK, **details, error=f"status {page.status} brings no page")
 
 
-class _Trail:
+class Trail:
     """Where a fetch has been, for its record in the log (FR-WF-19c): no query, no credentials."""
 
-    def __init__(self, url: Url, trace: Trace) -> None:
+    def __init__(self, url: Url, trace: Trace | None, rendering_method: str = "http") -> None:
         self.start = self.url = url
-        self.trace = trace
+        self.trace = trace or Trace()
+        self.rendering_method = rendering_method
         self.chain: list[str] = []
 
     def record(self, event: str, deadline: Deadline, error: SpanielError | None = None) -> None:
@@ -121,7 +125,7 @@ class _Trail:
             "url": self.start.redacted,
             "final_url": self.url.redacted,
             "redirects": len(self.chain),
-            "rendering_method": "http",
+            "rendering_method": self.rendering_method,
             "cache_hit": False,
             "ms": round((deadline.seconds - deadline.left()) * 1000),
         }

@@ -1,0 +1,194 @@
+"""Renders pages: one warm Chromium, a fresh context for every page, and another Chromium when one has had its day."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.browser.cdp import CdpError
+from spaniel.browser.chrome import Chrome
+from spaniel.browser.find import Way, find_path
+from spaniel.browser.launch import launch
+from spaniel.browser.rendered import BrowserSettings, Rendered
+from spaniel.errors import Code, SpanielError
+from spaniel.net.deadline import Deadline
+from spaniel.net.egress import Exit
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from spaniel.browser.rendered import Wanted
+    from spaniel.browser.tab import Tab
+    from spaniel.net.egress import Vets
+    from spaniel.net.proxy import Proxies
+
+log = logging.getLogger("spaniel.browser")
+
+AT_ONCE = 8
+OPEN_SECONDS = 10.0
+CORES = os.cpu_count() or 1
+PAGES = 400  # after which a Chromium is replaced
+
+
+class UnusedError(Exception):
+    """Chromium went before the page had asked for anything: nothing is lost by another try."""
+
+
+class Place(NamedTuple):
+    """A tab that nobody has used yet, and the Chromium that it is in."""
+
+    chrome: Chrome
+    tab: Tab
+
+
+class Renderer:
+    """Renders pages for many tasks at once. Chromium starts when the first page is asked for; close it at the end."""
+
+    def __init__(self, guard: Vets, settings: BrowserSettings | None = None, proxies: Proxies | None = None) -> None:
+        self._guard = guard
+        self._settings = settings or BrowserSettings()
+        self._settings.blocked()  # a mistake in the settings is told at once
+        self._proxies = proxies
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._starting = asyncio.Lock()
+        self._chrome: Chrome | None = None
+        self._way: Way | None = None  # how Chromium could be run before
+        self._spare: Place | None = None
+        self._filling = False
+        self._active = 0
+        self._work: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    async def render(self, wanted: Wanted) -> Rendered:
+        """Raises `browser_unavailable`, `browser_crashed`, and whatever a fetch may."""
+        deadline = Deadline(wanted.timeout_seconds)  # waiting for a turn and starting Chromium are part of it
+        async with deadline.guarding("browser"):
+            await self._turns.acquire()
+        self._active += 1
+        try:
+            try:
+                return await self._load(wanted, deadline)
+            except UnusedError:
+                return await self._load(wanted, deadline)
+        except UnusedError as error:
+            raise SpanielError(Code.BROWSER_CRASHED, error="it crashes at every start") from error
+        finally:
+            self._active -= 1
+            self._turns.release()
+
+    async def _load(self, wanted: Wanted, deadline: Deadline) -> Rendered:
+        async with deadline.guarding("browser"):
+            place = await self._take()
+        self._begin(self._refill())
+        try:
+            return await place.tab.load(wanted._replace(timeout_seconds=max(0.0, deadline.left())))
+        except SpanielError as error:
+            if error.code is Code.BROWSER_CRASHED and not place.tab.has_asked:
+                raise UnusedError from error
+            raise
+        finally:
+            self._begin(self._leave(place))
+
+    async def close(self) -> None:
+        self._closed = True
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            self._begin(self._leave(spare))
+        while self._work:
+            await asyncio.gather(*self._work, return_exceptions=True)
+        chrome, self._chrome = self._chrome, None
+        if chrome is not None:
+            await chrome.process.close()
+
+    async def _take(self) -> Place:
+        spare, self._spare = self._spare, None
+        if spare is not None:
+            if spare.chrome.alive and not spare.tab.broken:
+                return spare
+            self._begin(self._leave(spare))
+        try:
+            return await self._open()
+        except CdpError:
+            pass  # Chromium has gone since it was last used: once more, with a new one
+        try:
+            return await self._open()
+        except CdpError as error:
+            raise SpanielError(Code.BROWSER_CRASHED, error=str(error)) from None
+
+    async def _open(self) -> Place:
+        """A tab in a running Chromium; a Chromium that cannot even open one is ended, and `CdpError` is raised."""
+        chrome = await self._running()
+        try:
+            async with asyncio.timeout(OPEN_SECONDS):
+                return Place(chrome, await chrome.open_tab(Exit(self._guard, self._proxies)))
+        except TimeoutError:
+            await self._end(chrome)
+            raise CdpError(f"no new page within {OPEN_SECONDS:g} s") from None
+
+    async def _running(self) -> Chrome:
+        """The Chromium in use, or a new one where it has gone or is old."""
+        async with self._starting:
+            old = self._chrome
+            if old is not None and old.alive and old.opened < PAGES:
+                return old
+            self._chrome = None
+            if old is not None:
+                self._begin(self._retire(old))
+            path = find_path(self._settings.chromium_path)
+            process = await launch(path, self._settings.user_agent, known=self._way)
+            if not process.way.sandbox and self._way is None:
+                log.warning("Chromium runs without its sandbox: the system does not allow it")
+            self._way = process.way
+            chrome = self._chrome = Chrome(process, self._settings)
+            await chrome.start()
+            return chrome
+
+    async def _refill(self) -> None:
+        """Prepare the next page's tab while this page is loading, if there is a core to spare for it."""
+        if not self._wants_spare() or self._filling or self._active > CORES:
+            return
+        self._filling = True
+        try:
+            place = await self._open()
+        except (CdpError, SpanielError) as error:
+            log.debug("no tab could be prepared: %s", error)
+            return
+        finally:
+            self._filling = False
+        if self._wants_spare():
+            self._spare = place
+        else:
+            await self._leave(place)
+
+    def _wants_spare(self) -> bool:
+        return self._spare is None and not self._closed
+
+    async def _leave(self, place: Place) -> None:
+        """Throw a used tab away; a Chromium that does not let go of it goes too."""
+        try:
+            await place.chrome.close_tab(place.tab)
+        except (CdpError, TimeoutError):
+            await self._end(place.chrome)
+        else:
+            if place.chrome is not self._chrome:
+                await self._retire(place.chrome)
+
+    async def _retire(self, chrome: Chrome) -> None:
+        """Close a Chromium that is no longer in use, once its last page is done."""
+        if self._spare is not None and self._spare.chrome is chrome:
+            spare, self._spare = self._spare, None
+            await self._leave(spare)
+        if not chrome.alive or not chrome.busy:
+            await chrome.process.close()
+
+    async def _end(self, chrome: Chrome) -> None:
+        if self._chrome is chrome:
+            self._chrome = None
+        await chrome.process.kill()
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)

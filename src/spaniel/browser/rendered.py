@@ -1,0 +1,83 @@
+"""What goes into a rendering and what comes out."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from spaniel.errors import Code, SpanielError
+from spaniel.url.tables import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spaniel.net.guard import Target
+    from spaniel.url.value import Url
+
+PARTIAL = "browser_timeout_dom_partial"
+TRUNCATED = "browser_dom_truncated"
+
+# The protocol's names for what a request is for; a document is what was asked for, and is not among them.
+RESOURCES = (
+    "stylesheet", "image", "media", "font", "script", "texttrack", "xhr", "fetch", "prefetch", "eventsource",
+    "websocket", "manifest", "signedexchange", "ping", "cspviolationreport", "preflight", "fedcm", "other",
+)  # fmt: skip
+
+
+class BrowserSettings(NamedTuple):
+    """The SRD's `[tools.webfetch.browser]`, and what it shares with HTTP."""
+
+    chromium_path: str = ""
+    network_idle_ms: int = 20_000
+    max_rendered_dom_bytes: int = 5_242_880
+    block_resources: tuple[str, ...] = ("image", "font", "media")
+    user_agent: str = "forge-webfetch/1.0"
+
+    def blocked(self) -> frozenset[str]:
+        """The names in small letters; one that the protocol does not have is a mistake in the settings."""
+        for name in self.block_resources:
+            if name.lower() not in RESOURCES:
+                raise SpanielError(
+                    Code.BAD_ARGS,
+                    field="tools.webfetch.browser.block_resources",
+                    reason=f"there is no resource type '{name}'; {nearest(name.lower(), RESOURCES)}",
+                )
+        return frozenset(name.lower() for name in self.block_resources)
+
+
+class Gate(Protocol):
+    """Asked before each document of the page itself, the first and every one that it moves on to."""
+
+    async def __call__(self, url: Url, target: Target, /) -> str | None:
+        """Raises a refusal; else the note that the answer should carry, if any."""
+
+
+class Wanted(NamedTuple):
+    """One rendering, as it is asked for."""
+
+    url: Url
+    target: Target  # of the URL, judged already: its host is not looked up again
+    gate: Gate
+    timeout_seconds: float = 20
+    max_redirects: int = 5
+    picture: bool = False
+
+
+class DocumentHead(NamedTuple):
+    """How the server answered for the document that is shown."""
+
+    status: int = 0
+    reason: str = ""
+    headers: Mapping[str, str] = MappingProxyType({})  # names in lower case
+
+
+class Rendered(NamedTuple):
+    """A page as Chromium shows it."""
+
+    url: Url
+    head: DocumentHead
+    content_type: str
+    body: bytes  # in UTF-8
+    chain: tuple[str, ...]  # the URLs before the final one
+    notes: tuple[str, ...]
+    picture: bytes | None = None

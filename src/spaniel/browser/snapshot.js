@@ -1,0 +1,125 @@
+// The page as it is seen: a copy without what its styles hide, with open shadow roots in place.
+// It runs in a world of its own, so that nothing a page redefines is met here, and changes nothing in the page.
+((limits) => {
+  const root = document.documentElement;
+  const answer = { url: location.href, type: document.contentType, html: "", cut: false };
+  const whole = (text) => (text.toWellFormed ? text.toWellFormed() : text).slice(0, limits.bytes);
+  if (!root) return answer;
+  if (document.contentType === "text/plain") {
+    const text = document.body ? document.body.textContent : "";
+    return { ...answer, html: whole(text), cut: text.length > limits.bytes };
+  }
+  const inert = document.implementation.createHTMLDocument("");
+  const seen = { gone: 0, staged: 0, visible: 0 };
+  const NEVER = new Set(["SCRIPT", "STYLE", "TEMPLATE", "NOSCRIPT", "HEAD", "TITLE", "META", "LINK", "BASE", "OPTION"]);
+
+  const own = (element) => {
+    let size = 0;
+    for (let node = element.firstChild; node; node = node.nextSibling) {
+      if (node.nodeType === 3) size += node.data.trim().length;
+    }
+    return size;
+  };
+  // What is there and yet not to be seen: too small, outside the page, without colour.
+  const vanishes = (element, style) => {
+    if (parseFloat(style.fontSize) < 1) return true;
+    if (style.webkitTextFillColor === "rgba(0, 0, 0, 0)" && style.backgroundClip !== "text") return true;
+    if (style.display === "contents") return false;
+    const box = element.getBoundingClientRect();
+    if (box.right + scrollX <= 0 || box.bottom + scrollY <= 0) return box.width > 0 || style.overflow !== "visible";
+    if (parseFloat(style.textIndent) < -900) return true;
+    if (style.position !== "absolute" && style.position !== "fixed") {
+      return style.overflow === "hidden" && (box.width < 2 || box.height < 2);
+    }
+    return (box.width < 2 || box.height < 2) && style.overflow !== "visible"
+      || /^rect\((0px|1px), (0px|1px), (0px|1px), (0px|1px)\)$/.test(style.clip)
+      || /^inset\((50|100)%/.test(style.clipPath);
+  };
+  // "gone" has no box at all; "staged" has one that cannot be seen, as has a page that fades in.
+  const judge = (element) => {
+    if (NEVER.has(element.tagName)) return "";
+    const text = own(element);
+    if (!element.checkVisibility()) {  // "contents" has no box, its children have; what a reader may unfold is not hidden
+      const display = getComputedStyle(element).display;
+      return display === "contents" || display !== "none" && element.closest("details:not([open])") ? "" : "gone";
+    }
+    if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) {
+      seen.staged += text;
+      return getComputedStyle(element).visibility === "visible" ? "staged" : "unseen";
+    }
+    if (text) {
+      if (vanishes(element, getComputedStyle(element))) {
+        seen.staged += text;
+        return "staged";
+      }
+      seen.visible += text;
+    }
+    return "";
+  };
+
+  const copyOf = (source) => {
+    let elements = [...source.querySelectorAll("*")];
+    let copy;
+    if (source === root && elements.length > limits.elements) {
+      answer.cut = true;
+      const range = document.createRange();
+      range.setStart(root, 0);
+      range.setEndBefore(elements[limits.elements]);
+      copy = inert.importNode(root, false);
+      copy.append(inert.importNode(range.cloneContents(), true));
+      elements = elements.slice(0, limits.elements);
+    } else if (source.nodeType === 11) {
+      copy = inert.createDocumentFragment();
+      for (const child of source.childNodes) copy.append(inert.importNode(child, true));
+    } else {
+      copy = inert.importNode(source, true);
+    }
+    return { copy, elements, twins: [...copy.querySelectorAll("*")] };
+  };
+
+  const hidden = { gone: [], staged: [], unseen: [] };
+  const work = (source) => {
+    const { copy, elements, twins } = copyOf(source);
+    let skip = null;
+    for (let at = 0; at < elements.length; at++) {
+      const element = elements[at];
+      if (skip) {
+        if (skip.contains(element)) continue;
+        skip = null;
+      }
+      const verdict = judge(element);
+      if (verdict) hidden[verdict].push(twins[at]);
+      if (verdict === "gone") skip = element;
+      else if (element.shadowRoot) inline(element, twins[at]);
+    }
+    return copy;
+  };
+  // A host shows its shadow tree; what stands inside the host shows where a slot takes it.
+  const inline = (host, twin) => {
+    const inside = inert.createElement("div");
+    inside.append(work(host.shadowRoot));
+    for (const slot of inside.querySelectorAll("slot")) {
+      const name = slot.getAttribute("name") || "";
+      const taken = [...twin.childNodes].filter((node) =>
+        (node.nodeType === 1 ? node.getAttribute("slot") || "" : "") === name);
+      if (taken.length) slot.replaceChildren(...taken);
+    }
+    twin.replaceChildren(...inside.childNodes);
+  };
+
+  const copy = work(root);
+  for (const element of hidden.gone) element.remove();
+  for (const element of copy.querySelectorAll(
+    'style,noscript,script:not([type="application/ld+json" i]):not([type^="math/" i])')) element.remove();
+  // A page whose text is nearly all staged fades in; with no rival it is the content (D2-08).
+  if (seen.staged <= limits.some || seen.staged < 4 * seen.visible) {
+    for (const element of hidden.staged) element.remove();
+    for (const element of hidden.unseen) {
+      for (const node of [...element.childNodes]) if (node.nodeType === 3) node.remove();
+    }
+  }
+  const html = "<!DOCTYPE html>" + copy.outerHTML;
+  answer.cut = answer.cut || html.length > limits.bytes;
+  answer.html = whole(html);
+  return answer;
+})

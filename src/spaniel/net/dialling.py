@@ -1,0 +1,67 @@
+"""Bare connections to a `Target`, for the egress proxy: straight, or by way of the system's proxy (D2-20)."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from typing import TYPE_CHECKING, NamedTuple
+
+from yarl import URL
+
+from spaniel.net.heads import MalformedError
+
+if TYPE_CHECKING:
+    from spaniel.net.guard import Target
+    from spaniel.net.proxy import Proxy
+
+PIECE = 1 << 16
+EACH_SECONDS = 4.0  # for one address, so that a dead one does not use up the time of the others
+
+
+class Ends(NamedTuple):
+    """The two ends of a connection."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+
+async def dial(target: Target) -> Ends:
+    """A connection to one of a target's addresses, and to nothing else."""
+    failure: Exception = OSError("no address")
+    for address in target.addresses:
+        try:
+            async with asyncio.timeout(EACH_SECONDS):
+                return Ends(*await asyncio.open_connection(str(address), target.port, limit=PIECE))
+        except (OSError, TimeoutError) as error:
+            failure = error
+    raise failure
+
+
+async def dial_proxy(proxy: Proxy, target: Target, *, tunnel: bool) -> Ends:
+    """A connection to the system's proxy; with `tunnel`, through it to a judged address."""
+    where = URL(proxy.url)
+    ends = Ends(*await asyncio.open_connection(where.host, where.port, limit=PIECE))
+    if not tunnel:
+        return ends
+    authority = f"{literal(target)}:{target.port}"
+    ends.writer.write(f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n{credentials(proxy)}\r\n".encode())
+    status = (await ends.reader.readuntil(b"\r\n\r\n")).partition(b" ")[2][:3]
+    if not status.startswith(b"2"):
+        ends.writer.close()
+        raise MalformedError(f"the system's proxy answered {status.decode('latin-1')}")
+    return ends
+
+
+def literal(target: Target) -> str:
+    """A judged address, as it stands in a URL."""
+    address = min(target.addresses, key=lambda ip: ip.version)
+    return f"[{address}]" if address.version == 6 else str(address)
+
+
+def credentials(proxy: Proxy) -> str:
+    """The header line that the system's proxy wants, if its URL has a user."""
+    where = URL(proxy.url)
+    if not where.user:
+        return ""
+    pair = f"{where.user}:{where.password or ''}"
+    return f"Proxy-Authorization: Basic {b64encode(pair.encode()).decode()}\r\n"

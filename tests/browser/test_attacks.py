@@ -1,0 +1,223 @@
+"""Every way a page has tried to reach the inside, with a victim that listens by TCP and UDP.
+
+Each has its control: the same page in a Chromium without walls does reach the victim. And the first wall is tried
+alone: the proxy must hold where interception, which does not see everything, is taken away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Iterable
+from contextlib import AsyncExitStack
+from typing import NamedTuple
+
+import pytest
+
+from spaniel.browser.cdp import Params, Session
+from spaniel.browser.documents import Documents
+from spaniel.browser.flags import QUIET, STEADY
+from spaniel.browser.launch import launch
+from spaniel.browser.walls import Walls
+from spaniel.errors import SpanielError
+from spaniel.url import parse
+from tests.browser.vectors import VECTORS
+from tests.browser.world import SITE, WORDS, Victim, chromium_path, html, open_web, script
+from tests.loopback import Page, Reply, Site
+
+ONLY_FULL = "preconnect"  # which the headless shell does not even try
+IN_EVERY = [name for name in VECTORS if name != ONLY_FULL]
+IN_FULL = [ONLY_FULL, "websocket", "webrtc stun", "webtransport", "location"]
+CONTROL_SECONDS = 15.0
+
+
+class Redirecting(Site):
+    """A site that sends whoever asks for `/to?URL` to URL."""
+
+    def reply(self, path: str) -> Reply | None:
+        return (302, {"Location": path.removeprefix("/to?")}, b"") if path.startswith("/to?") else None
+
+
+class Case(NamedTuple):
+    site: Site
+    victim: Victim
+
+    @property
+    def url(self) -> str:
+        return f"http://{SITE}:{self.site.port}/"
+
+
+async def open_case(name: str, stack: AsyncExitStack) -> Case:
+    victim = await stack.enter_async_context(Victim())
+    words = {"v": f"http://127.0.0.66:{victim.port}", "h": f"127.0.0.66:{victim.port}"}
+    vector = VECTORS[name]
+    headers = {key: value.format(**words) for key, value in vector.headers.items()}
+    page = f"<title>T</title><h1>Page</h1><p>{WORDS}</p>{vector.body.format(**words)}"
+    pages: dict[str, Page] = {"/": (200, {"Content-Type": "text/html", **headers}, f"<!doctype html>{page}".encode())}
+    pages |= {path: script(text.format(**words)) for path, text in vector.more.items()}
+    site = await stack.enter_async_context(Redirecting(pages, SITE))
+    return Case(site, victim)
+
+
+class Outcome(NamedTuple):
+    control: int
+    walled: int
+    proxied: int  # hits with the first wall alone
+    page: str
+
+
+async def without_walls(path: str, cases: dict[str, Case], at_once: int) -> None:
+    """Each page in a plain Chromium, until its victim is met."""
+    process = await launch(path, flags=(*QUIET, *STEADY, "--disable-popup-blocking"))
+    turns = asyncio.Semaphore(at_once)
+
+    async def visit(case: Case) -> None:
+        async with turns:
+            target = (await process.wire.call("Target.createTarget", url=case.url))["targetId"]
+            end = asyncio.get_running_loop().time() + CONTROL_SECONDS
+            while not case.victim.hits and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+            await process.wire.call("Target.closeTarget", targetId=target)
+
+    try:
+        await asyncio.gather(*map(visit, cases.values()))
+    finally:
+        await process.close()
+
+
+async def with_walls(path: str, cases: dict[str, Case], at_once: int) -> dict[str, str]:
+    """Each page as Spaniel renders it; victims' ports are allowed, so that only their address speaks against them."""
+    ports = [port for case in cases.values() for port in (case.site.port, case.victim.port)]
+    pages: dict[str, str] = {}
+    turns = asyncio.Semaphore(at_once)
+    async with open_web(*ports, chromium_path=path, block_resources=(), network_idle_ms=3_000) as web:
+
+        async def visit(name: str, case: Case) -> None:
+            async with turns:
+                try:
+                    pages[name] = (await web.render(case.url, 30)).body.decode()
+                except SpanielError as error:
+                    pages[name] = str(error.code)
+
+        await asyncio.gather(*(visit(name, case) for name, case in cases.items()))
+        await asyncio.sleep(0.5)  # for whatever is late
+    return pages
+
+
+async def everything(path: str, names: Iterable[str], at_once: int) -> dict[str, Outcome]:
+    async with AsyncExitStack() as stack:
+        control, walled, proxied = [{name: await open_case(name, stack) for name in names} for _ in range(3)]
+        await without_walls(path, control, at_once)
+        pages = await with_walls(path, walled, at_once)
+        with pytest.MonkeyPatch.context() as patch:
+            take_second_wall_away(patch)
+            await with_walls(path, proxied, at_once)
+        return {
+            name: Outcome(control[name].victim.hits, walled[name].victim.hits, proxied[name].victim.hits, pages[name])
+            for name in names
+        }
+
+
+def take_second_wall_away(patch: pytest.MonkeyPatch) -> None:
+    def asked(self: Documents, session: Session, params: Params) -> None:
+        self._url = parse(params["request"]["url"])
+        self._walls.pass_on(session, params)
+
+    patch.setattr(Walls, "judge", Walls.pass_on)
+    patch.setattr(Documents, "asked", asked)
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, Outcome]:
+    return asyncio.run(everything(chromium_path(), IN_EVERY, 6))
+
+
+@pytest.fixture(scope="module")
+def outcomes_in_full() -> dict[str, Outcome]:
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("there is no full Chromium beside the one under test")
+    return asyncio.run(everything(path, IN_FULL, 2))
+
+
+@pytest.mark.req("FR-WF-11b", "NFR-WF-SEC-04")
+@pytest.mark.parametrize("name", IN_EVERY)
+def test_the_victim_is_met_without_walls_and_never_behind_them(outcomes: dict[str, Outcome], name: str) -> None:
+    check(outcomes[name])
+
+
+@pytest.mark.req("FR-WF-11b", "NFR-WF-SEC-04")
+@pytest.mark.parametrize("name", IN_FULL)
+def test_nor_in_a_chromium_that_is_more_than_a_shell(outcomes_in_full: dict[str, Outcome], name: str) -> None:
+    check(outcomes_in_full[name])
+
+
+def check(found: Outcome) -> None:
+    assert found.control > 0, "the attack reaches nobody even without walls, and proves nothing"
+    assert found.walled == 0
+    assert found.proxied == 0
+    assert "<h1>Page</h1>" in found.page, "the page is still returned"
+    assert "VICTIM" not in found.page
+
+
+@pytest.mark.req("FR-WF-11b", "T-WF-INFRA-04", "IT-WF-BR-03", "IT-WF-BR-04")
+@pytest.mark.parametrize("host", ["127.0.0.66", "localhost", "10.0.0.1", "inside.test", "[::1]"])
+async def test_what_is_inside_never_comes_into_the_page(host: str) -> None:
+    ways = """
+    const show = (what) => document.body.insertAdjacentHTML('beforeend', `<p>got ${what}</p>`);
+    fetch('URL').then((r) => r.text()).then(show, () => show('no fetch'));
+    const x = new XMLHttpRequest(); x.onload = () => show(x.responseText); x.onerror = () => show('no xhr');
+    x.open('GET', 'URL'); x.send();
+    """
+    async with Victim() as victim, Site({}, SITE) as site:
+        page = ways.replace("URL", f"http://{host}:{victim.port}/")
+        site.pages["/"] = html(f"<h1>Page</h1><script>{page}</script>")
+        names = {"localhost": "127.0.0.1", "inside.test": "127.0.0.66"}
+        async with open_web(site.port, victim.port, names=names) as web:
+            body = (await web.render(f"http://{SITE}:{site.port}/")).body.decode()
+        assert "VICTIM" not in body
+        assert "got no fetch" in body
+        assert "got no xhr" in body
+        assert victim.hits == 0
+
+
+@pytest.mark.req("FR-WF-11b", "FR-WF-06")
+async def test_a_name_that_moves_inside_is_dialled_where_it_was_judged() -> None:
+    """DNS rebinding: the name is public when it is judged, and the victim's ever after."""
+    async with Victim() as victim, Site({}, SITE) as site:
+        site.pages["/"] = html(
+            "<h1>Page</h1><script>const again = () => fetch('/again?' + Math.random()).then((r) => r.text());"
+            "again().then(again).then(again).then((t) => document.body.append(t))</script>"
+        )
+        site.pages["/again"] = (200, {"Content-Type": "text/plain"}, b"still the site")
+        async with open_web(site.port, names={"moving.test": SITE}) as web:
+            resolver = web.resolver
+            first = resolver.resolve
+
+            async def moving(host: str) -> object:
+                found = await first(host)
+                resolver.names["moving.test"] = "127.0.0.66"
+                return found
+
+            resolver.resolve = moving  # type: ignore[method-assign, assignment]
+            body = (await web.render(f"http://moving.test:{site.port}/")).body.decode()
+            assert "still the site" in body
+            assert resolver.asked == ["moving.test"]
+            with pytest.raises(SpanielError) as caught:  # the control: asked again, the name is the victim's
+                await web.render(f"http://moving.test:{site.port}/")
+        assert str(caught.value.code) == "ssrf_blocked"
+        assert victim.hits == 0
+
+
+@pytest.mark.req("FR-WF-11b")
+async def test_another_port_is_no_way_round() -> None:
+    async with Site({}, SITE) as other, Site({}, SITE) as site:
+        site.pages["/"] = html(
+            f"<h1>Page</h1><img src='http://{SITE}:{other.port}/a'><script>fetch('http://{SITE}:{other.port}/b')</script>"
+        )
+        async with open_web(site.port, block_resources=()) as web:
+            await web.render(f"http://{SITE}:{site.port}/")
+        assert not other.requests
+        async with open_web(site.port, other.port, block_resources=()) as web:
+            await web.render(f"http://{SITE}:{site.port}/")
+        assert other.requests.keys() == {"/a", "/b"}

@@ -1,0 +1,230 @@
+"""The browser's way out, asked by hand: who may use it, where it leads, and where it does not."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from spaniel.errors import SpanielError
+from spaniel.net.deadline import Deadline
+from spaniel.net.egress import USER, Exit
+from spaniel.net.proxy import Proxies
+from spaniel.url import parse
+from spaniel.url.hostlists import HostList
+from tests.net.house import OneHole
+from tests.net.servers import StaticResolver, Wire, answer, answering, proxying, serve, silence, site
+
+PUBLIC = "127.0.0.2"
+INSIDE = "127.0.0.66"
+
+
+@asynccontextmanager
+async def exit_for(
+    *ports: int, names: dict[str, str | list[str]] | None = None, proxies: Proxies | None = None, most: int = 1 << 20
+) -> AsyncIterator[tuple[Exit, StaticResolver]]:
+    resolver = StaticResolver(names or {"site.test": PUBLIC, "inside.test": INSIDE})
+    way_out = Exit(OneHole(resolver, ports, (PUBLIC,)), proxies, most)
+    await way_out.open()
+    try:
+        yield way_out, resolver
+    finally:
+        await way_out.close()
+
+
+async def ask(way_out: Exit, head: str, body: bytes = b"", secret: str | None = None) -> bytes:
+    """Send a request as Chromium would; what comes back, to its announced end or the connection's."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", way_out.port)
+    token = b64encode(f"{USER}:{way_out.secret if secret is None else secret}".encode()).decode()
+    writer.write(f"{head}\r\nProxy-Authorization: Basic {token}\r\n\r\n".encode() + body)
+    try:
+        async with asyncio.timeout(3):
+            head_back = await reader.readuntil(b"\r\n\r\n")
+            length = head_back.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+            return head_back + (await reader.readexactly(int(length)) if length else await reader.read())
+    except (ConnectionError, asyncio.IncompleteReadError):
+        return b""
+    finally:
+        writer.close()
+
+
+@pytest.mark.req("FR-WF-11b")
+async def test_a_request_goes_through_as_its_own_and_nothing_of_the_proxy_with_it() -> None:
+    async with serve(site({"/a?b": (200, ["X-Kept: yes", "Proxy-Authenticate: Basic"], b"page")}), PUBLIC) as server:
+        async with exit_for(server.port) as (way_out, _):
+            more = "Host: wrong\r\nProxy-Connection: keep-alive\r\nX-A: 1"
+            got = await ask(way_out, f"GET http://site.test:{server.port}/a?b HTTP/1.1\r\n{more}")
+        assert got.startswith(b"HTTP/1.1 200")
+        assert got.endswith(b"\r\n\r\npage")
+        assert b"X-Kept: yes" in got
+        assert b"Connection: close" in got
+        assert b"Proxy-Authenticate" not in got
+        (request,) = server.heard
+        assert request.line == "GET /a?b HTTP/1.1"
+        assert request.header("host") == f"site.test:{server.port}"
+        assert request.header("x-a") == "1"
+        assert not [name for name, _ in request.fields if name.startswith("proxy")]
+
+
+async def test_a_path_of_any_length_is_passed_on_as_it_came() -> None:
+    path = "/a\\b?" + "q" * 20_000
+    async with serve(site({path: (200, [], b"long")}), PUBLIC) as server, exit_for(server.port) as (way_out, _):
+        assert (await ask(way_out, f"GET http://site.test:{server.port}{path} HTTP/1.1")).endswith(b"long")
+
+
+@pytest.mark.req("FR-WF-11b")
+@pytest.mark.parametrize("secret", ["", "wrong"])
+async def test_whoever_does_not_know_the_secret_is_not_served(secret: str) -> None:
+    async with serve(silence, PUBLIC) as server, exit_for(server.port) as (way_out, resolver):
+        for line in (f"GET http://site.test:{server.port}/ HTTP/1.1", f"CONNECT site.test:{server.port} HTTP/1.1"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", way_out.port)
+            token = b64encode(f"{USER}:{secret}".encode()).decode()
+            writer.write(f"{line}\r\nProxy-Authorization: Basic {token}\r\n\r\n".encode())
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 407 ")
+            writer.close()
+        assert server.connections == 0
+        assert resolver.asked == []
+
+
+@pytest.mark.req("FR-WF-11b", "FR-WF-05")
+async def test_addresses_ports_and_forms_are_judged_as_everywhere() -> None:
+    async with serve(silence, INSIDE) as victim, serve(silence, PUBLIC) as shut, exit_for(victim.port) as (way_out, _):
+        for host in ("inside.test", INSIDE, "127.0.0.1", "[::1]", "0x7f000042", "2130706433", "localhost."):
+            for head in (f"GET http://{host}:{victim.port}/ HTTP/1.1", f"CONNECT {host}:{victim.port} HTTP/1.1"):
+                assert await ask(way_out, head) == b"", head
+        for head in (f"GET http://{PUBLIC}:{shut.port}/ HTTP/1.1", f"CONNECT {PUBLIC}:{shut.port} HTTP/1.1"):
+            assert await ask(way_out, head) == b""
+        assert (victim.connections, shut.connections) == (0, 0)
+
+
+async def test_the_same_requests_reach_the_same_server_where_the_guard_lets_them() -> None:
+    """The control for the two tests before."""
+    async with serve(answering(answer(200, b"x")), PUBLIC) as server, exit_for(server.port) as (way_out, _):
+        assert (await ask(way_out, f"GET http://{PUBLIC}:{server.port}/ HTTP/1.1")).endswith(b"x")
+
+
+@pytest.mark.req("FR-WF-06", "FR-WF-11b")
+async def test_a_host_is_looked_up_once_and_mixed_answers_are_refused_whole() -> None:
+    async with serve(site({"/": (200, [], b"x")}), PUBLIC) as server:
+        names: dict[str, str | list[str]] = {"site.test": PUBLIC, "mixed.test": [PUBLIC, INSIDE]}
+        async with exit_for(server.port, names=names) as (way_out, resolver):
+            for _ in range(3):
+                assert await ask(way_out, f"GET http://site.test:{server.port}/ HTTP/1.1")
+                resolver.names["site.test"] = INSIDE
+            assert resolver.asked == ["site.test"]
+            assert await ask(way_out, f"GET http://mixed.test:{server.port}/ HTTP/1.1") == b""
+            with pytest.raises(SpanielError):
+                await way_out.vet(parse(f"http://mixed.test:{server.port}/"))
+
+
+async def test_a_verdict_that_was_given_before_is_taken_over() -> None:
+    async with serve(site({"/": (200, [], b"x")}), PUBLIC) as server, exit_for(server.port) as (way_out, resolver):
+        url = parse(f"http://site.test:{server.port}/")
+        way_out.know(await way_out._guard.vet(url, Deadline(1)))
+        assert await ask(way_out, f"GET {url.href} HTTP/1.1")
+        assert resolver.asked == ["site.test"]
+
+
+async def echo(wire: Wire) -> None:
+    while data := await wire.reader.read(1 << 16):
+        await wire.send(data.upper())
+
+
+async def tunnel(way_out: Exit, authority: str) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", way_out.port)
+    token = b64encode(f"{USER}:{way_out.secret}".encode()).decode()
+    writer.write(f"CONNECT {authority} HTTP/1.1\r\nProxy-Authorization: Basic {token}\r\n\r\n".encode())
+    assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 200 Connected\r\n\r\n"
+    writer.write(b"hello")
+    got = await reader.readexactly(5)
+    writer.close()
+    return got
+
+
+async def test_a_tunnel_carries_both_ways() -> None:
+    async with serve(echo, PUBLIC) as server, exit_for(server.port) as (way_out, _):
+        assert await tunnel(way_out, f"site.test:{server.port}") == b"HELLO"
+        assert await server.all_closed()
+
+
+async def test_a_page_may_bring_in_only_so_much() -> None:
+    async def flood(wire: Wire) -> None:
+        await wire.request()
+        await wire.send(b"HTTP/1.1 200 OK\r\n\r\n")
+        await wire.pour(b"x" * 65536)
+
+    async with serve(flood, PUBLIC) as server, exit_for(server.port, most=500_000) as (way_out, _):
+        got = await ask(way_out, f"GET http://site.test:{server.port}/ HTTP/1.1")
+        assert 300_000 < len(got) < 700_000
+        assert way_out.bytes_in <= 700_000
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [b"not http\r\n\r\n", b"HTTP/1.1 407 x\r\nProxy-Authenticate: Basic\r\n\r\n", b"HTTP/1.1 200", b"",
+     b"HTTP/1.1 100 x\r\n\r\n" * 20, b"HTTP/1.1 200 OK\r\nX: " + b"y" * 200_000 + b"\r\n\r\n"],
+)  # fmt: skip
+async def test_a_server_that_does_not_speak_http_or_takes_itself_for_a_proxy_is_not_passed_on(reply: bytes) -> None:
+    async with serve(answering(reply), PUBLIC) as server, exit_for(server.port) as (way_out, _):
+        assert await ask(way_out, f"GET http://site.test:{server.port}/ HTTP/1.1") == b""
+
+
+async def test_a_body_is_carried_to_its_length_and_no_second_request_after_it() -> None:
+    async def reads(wire: Wire) -> None:
+        await wire.request()
+        body = await wire.reader.readexactly(4)
+        rest = await asyncio.wait_for(wire.reader.read(100), 0.3) if not wire.reader.at_eof() else b""
+        await wire.send(answer(200, body + rest))
+
+    async def patient(wire: Wire) -> None:
+        try:
+            await reads(wire)
+        except TimeoutError:
+            await wire.send(answer(200, b"only the body"))
+
+    async with serve(patient, PUBLIC) as server, exit_for(server.port) as (way_out, _):
+        head = f"POST http://site.test:{server.port}/ HTTP/1.1\r\nContent-Length: 4"
+        assert (await ask(way_out, head, b"bodyGET http://site.test/ HTTP/1.1\r\n\r\n")).endswith(b"only the body")
+        chunked = f"POST http://site.test:{server.port}/ HTTP/1.1\r\nTransfer-Encoding: chunked"
+        assert await ask(way_out, chunked, b"0\r\n\r\n") == b""
+    assert len(server.heard) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GET / HTTP/1.1",
+        "GET ftp://site.test/ HTTP/1.1",
+        "GET https://site.test/ HTTP/1.1",
+        "CONNECT site.test HTTP/1.1",
+        "CONNECT a:b@site.test:80 HTTP/1.1",
+        "nonsense",
+    ],
+)
+async def test_what_is_no_request_for_a_proxy_gets_nothing(line: str) -> None:
+    async with exit_for(80) as (way_out, _):
+        assert await ask(way_out, line) == b""
+
+
+@pytest.mark.req("D2-20", "FR-WF-10d")
+async def test_with_the_systems_proxy_the_judged_address_is_asked_for() -> None:
+    async with serve(proxying, "127.0.0.1") as proxy, serve(site({"/": (200, [], b"x")}), PUBLIC) as server:
+        proxies = Proxies({"http": proxy.url(), "https": proxy.url()}, HostList(()))
+        async with exit_for(server.port, proxies=proxies) as (way_out, _):
+            assert (await ask(way_out, f"GET http://site.test:{server.port}/ HTTP/1.1")).endswith(b"x")
+            assert proxy.heard[0].line == f"GET http://{PUBLIC}:{server.port}/ HTTP/1.1"
+            assert server.heard[0].header("host") == f"site.test:{server.port}"
+        async with serve(echo, PUBLIC) as other, exit_for(other.port, proxies=proxies) as (way_out, _):
+            assert await tunnel(way_out, f"site.test:{other.port}") == b"HELLO"
+            assert proxy.heard[-1].line == f"CONNECT {PUBLIC}:{other.port} HTTP/1.1"
+
+
+async def test_a_dead_server_is_remembered_by_what_was_wrong() -> None:
+    async with serve(silence, PUBLIC) as server:
+        port = server.port
+    async with exit_for(port) as (way_out, _):
+        assert await ask(way_out, f"GET http://site.test:{port}/ HTTP/1.1") == b""
+        assert "refused" in way_out.failures["site.test"].lower() or "Connect" in way_out.failures["site.test"]

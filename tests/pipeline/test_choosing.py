@@ -1,0 +1,204 @@
+"""Which way a page is fetched, where no Chromium is needed to know: refusals, notes, signs, keys."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from spaniel.app.client import Spaniel
+from spaniel.browser.find import NAMES, find_path
+from spaniel.browser.rendered import PARTIAL, BrowserSettings, DocumentHead, Rendered, Wanted
+from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.rendering import SIGNS, domains
+from spaniel.pipeline.request import Request
+from tests.browser.world import html, settings_for
+from tests.loopback import Everywhere, Page, Site
+
+SHELL = html("<title>App</title><div id=root></div><script type=module src=/app.js></script>")
+MISSING: dict[str, object] = {"chromium_path": "/nowhere/chromium"}
+
+
+def opened(site: Site, cache: Path, browser: dict[str, object] | None = None, **webfetch: object) -> Spaniel:
+    return Spaniel(settings_for(site, cache, browser or MISSING, **webfetch), Everywhere())
+
+
+async def refusal(spaniel: Spaniel, url: str) -> SpanielError:
+    with pytest.raises(SpanielError) as caught:
+        await spaniel.fetch(url, force_browser=True)
+    return caught.value
+
+
+@pytest.mark.req("IT-WF-BR-02", "FR-WF-11a", "FR-WF-12a", "FR-WF-18")
+async def test_forced_without_chromium_is_browser_unavailable(tmp_path: Path) -> None:
+    async with Site({"/": SHELL}) as site, opened(site, tmp_path) as spaniel:
+        error = await refusal(spaniel, site.url("/"))
+        assert (str(error.code), error.retryable) == ("browser_unavailable", False)
+        assert error.details["chromium_path"] == "/nowhere/chromium"
+        assert site.requests["/"] == 0
+    async with Site({"/": SHELL}) as site, opened(site, tmp_path, {"enabled": False}) as spaniel:
+        assert "switched off" in (await refusal(spaniel, site.url("/"))).message
+
+
+@pytest.mark.req("FR-WF-12d", "FR-WF-12c", "D2-05")
+async def test_a_fallback_without_chromium_gives_the_http_result_with_its_note_and_is_not_kept(tmp_path: Path) -> None:
+    async with Site({"/": SHELL}) as site, opened(site, tmp_path) as spaniel:
+        for _ in range(2):
+            answer = await spaniel.fetch(site.url("/"))
+            assert (answer.rendering_method, answer.note) == ("http", "browser_unavailable_used_http")
+        assert site.requests["/"] == 2
+
+
+@pytest.mark.req("FR-WF-12e", "FR-WF-12c")
+@pytest.mark.parametrize(
+    ("page", "webfetch"),
+    [
+        (SHELL, {"rendering": {"spa_fallback_enabled": False}}),
+        (SHELL, {"rendering": {"min_extracted_chars": 0}}),
+        (SHELL, {"browser": {"enabled": False}}),
+        (html("<p>short, and no sign of a script that would make it longer</p>"), {}),
+        ((200, {"Content-Type": "text/plain"}, b'id="root"'), {}),
+        (html("<div id=root></div>", 203), {}),
+    ],
+)
+async def test_without_need_or_leave_there_is_no_fallback(
+    tmp_path: Path, page: Page, webfetch: dict[str, dict[str, object]]
+) -> None:
+    browser = {**MISSING, **webfetch.get("browser", {})}
+    rest = {name: table for name, table in webfetch.items() if name != "browser"}
+    async with Site({"/": page}) as site, opened(site, tmp_path, browser, **rest) as spaniel:
+        expected = None if page[2] != b'id="root"' else "browser_unavailable_used_http"  # type: ignore[index]
+        assert (await spaniel.fetch(site.url("/"))).note == expected
+
+
+class Failing:
+    """A browser in which everything goes wrong."""
+
+    def __init__(self, outcome: SpanielError | Rendered) -> None:
+        self._outcome = outcome
+        self.asked: list[Wanted] = []
+
+    async def render(self, wanted: Wanted) -> Rendered:
+        self.asked.append(wanted)
+        if isinstance(self._outcome, SpanielError):
+            raise self._outcome
+        return self._outcome._replace(url=wanted.url)
+
+
+async def test_a_fallback_that_fails_gives_the_http_result_too(tmp_path: Path) -> None:
+    async with Site({"/": SHELL}) as site, opened(site, tmp_path) as spaniel:
+        assert spaniel._kit
+        failing = Failing(SpanielError(Code.BROWSER_CRASHED, error="x"))
+        spaniel._kit = spaniel._kit._replace(browser=spaniel._kit.browser._replace(renderer=failing))
+        answer = await spaniel.fetch(site.url("/"))
+        assert (answer.rendering_method, answer.note) == ("http", "browser_failed_used_http")
+        assert str((await refusal(spaniel, site.url("/"))).code) == "browser_crashed"
+
+
+@pytest.mark.req("FR-WF-11f", "FR-WF-19")
+async def test_a_partial_page_is_told_and_never_kept_where_a_whole_one_is(tmp_path: Path) -> None:
+    async with Site({}) as site, opened(site, tmp_path) as spaniel:
+        assert spaniel._kit
+        url = site.url("/")
+        for notes, kept in (((PARTIAL,), None), ((), "cache_hit")):
+            page = Rendered(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), notes)  # type: ignore[arg-type]
+            spaniel._kit = spaniel._kit._replace(browser=spaniel._kit.browser._replace(renderer=Failing(page)))
+            assert (await spaniel.fetch(url, force_browser=True)).note == (PARTIAL if notes else None)
+            if kept:
+                assert (await spaniel.fetch(url, force_browser=True)).note == kept
+
+
+@pytest.mark.req("FR-WF-08", "FR-WF-05")
+async def test_guard_and_robots_are_asked_before_the_browser_is(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/robots.txt": (200, {"Content-Type": "text/plain"}, b"User-agent: *\nDisallow: /no")}
+    async with Site(pages) as site, opened(site, tmp_path) as spaniel:
+        assert str((await refusal(spaniel, site.url("/no"))).code) == "robots_disallowed"
+        assert str((await refusal(spaniel, "http://10.0.0.1/")).code) == "ssrf_blocked"
+        assert str((await refusal(spaniel, "http://site.example:22/")).code) == "port_blocked"
+
+
+@pytest.mark.req("FR-WF-12c")
+@pytest.mark.parametrize(
+    "page",
+    [
+        '<script type="module" src="/a.js">', "<SCRIPT SRC=a TYPE=module>", "<script crossorigin type='module'>",
+        '<div id="__next">', "<div id='app'>", "<div id=root>", '<main class=x id = "root" data-y>',
+        "<script>window.__NUXT__={}</script>", "<script>window.__INITIAL_STATE__ = 1</script>",
+    ],
+)  # fmt: skip
+def test_the_signs_of_a_page_that_scripts_make(page: str) -> None:
+    assert SIGNS.search(page.encode())
+
+
+@pytest.mark.parametrize("page", ['<div id="apple">', "<div id=rooted>", "<script type=modules>", "<p>window.NUXT"])
+def test_what_only_looks_like_a_sign(page: str) -> None:
+    assert not SIGNS.search(page.encode())
+
+
+@pytest.mark.req("FR-WF-12b")
+def test_a_js_heavy_domain_means_all_below_it() -> None:
+    listed = domains(["example.com", "Bücher.example"])
+    assert "example.com" in listed
+    assert "www.example.com" in listed
+    assert "xn--bcher-kva.example" in listed
+    assert "badexample.com" not in listed
+
+
+@pytest.mark.req("FR-WF-11g", "FR-WF-CFG-01")
+def test_a_resource_type_that_does_not_exist_is_a_mistake_in_the_settings() -> None:
+    assert BrowserSettings(block_resources=("Image", "XHR")).blocked() == {"image", "xhr"}
+    with pytest.raises(SpanielError) as caught:
+        BrowserSettings(block_resources=("images",)).blocked()
+    assert "did you mean 'image'?" in caught.value.message
+
+
+@pytest.mark.req("FR-WF-11")
+async def test_an_old_or_broken_chromium_is_unavailable_and_says_why(tmp_path: Path) -> None:
+    reply = '{"id":1,"result":{"product":"Chrome/99.0.1"}}'
+    speaks = f"import os\nos.read(3, 999)\nos.write(4, b'{reply}\\0')\nos.read(3, 9)"
+    programs = {
+        "old": (f"#!/usr/bin/env python3\n{speaks}\n", "version 99.0 is older than 100"),
+        "broken": ("#!/bin/sh\necho 'error while loading shared libraries: libnss3.so' >&2\nexit 127\n", "libnss3.so"),
+        "silent": ("#!/bin/sh\nexit 0\n", "ended without a word"),
+        "no program": ("not a program", ""),
+    }
+    for name, (text, told) in programs.items():
+        program = Path("/tmp") / f"spaniel-fake-{os.getpid()}-{name.replace(' ', '-')}"  # noqa: S108  nobody must be able to run it
+        program.write_text(text, encoding="utf-8")
+        program.chmod(stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
+        try:
+            async with (
+                Site({"/": SHELL}) as site,
+                opened(site, tmp_path, {"chromium_path": str(program)}) as spaniel,
+            ):
+                error = await refusal(spaniel, site.url("/"))
+        finally:
+            program.unlink()
+        assert (str(error.code), told in error.message) == ("browser_unavailable", True), error.message
+
+
+def test_the_shell_is_preferred_and_a_path_without_any_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SpanielError) as caught:
+        find_path()
+    assert "on the PATH" in caught.value.message
+    for name in ("chromium", NAMES[0]):
+        program = tmp_path / name
+        program.write_text("#!/bin/sh\n", encoding="utf-8")
+        program.chmod(0o755)
+        assert find_path() == str(program)
+
+
+async def test_a_request_for_a_picture_is_a_request_for_the_browser_past_the_cache(tmp_path: Path) -> None:
+    taken: list[bytes] = []
+    async with Site({}) as site, opened(site, tmp_path) as spaniel:
+        assert spaniel._kit
+        page = Rendered(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), (), b"PNG")  # type: ignore[arg-type]
+        camera = Failing(page)
+        spaniel._kit = spaniel._kit._replace(browser=spaniel._kit.browser._replace(renderer=camera))
+        for _ in range(2):
+            await spaniel.answer(Request(site.url("/")), picture=taken.append)
+        assert taken == [b"PNG", b"PNG"]
+        assert all(wanted.picture for wanted in camera.asked)
