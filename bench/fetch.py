@@ -107,7 +107,7 @@ def start(name: str, port: int, count: int, folder: str, stack: ExitStack) -> su
     own.mkdir()
     worker = stack.enter_context(
         subprocess.Popen(
-            [python, str(WORKERS), name, str(port), str(own), str(count)],
+            [python, "-P", str(WORKERS), name, str(port), str(own), str(count)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=(own / "log").open("w", encoding="utf-8"),

@@ -37,7 +37,8 @@ async def spaniel() -> AsyncIterator[Get]:
             return here
 
     security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [int(sys.argv[2])]}
-    settings = from_data({"tools": {"webfetch": {"cache_dir": f"{FOLDER}/cache", "security": security}}}, "bench")
+    data = {"cache_dir": f"{FOLDER}/cache", "security": security, "browser": {"enabled": False}}  # as the others: HTTP
+    settings = from_data({"tools": {"webfetch": data}}, "bench")
     async with Spaniel(settings, Here()) as client:
 
         async def get(url: str) -> str:
