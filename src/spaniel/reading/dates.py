@@ -18,11 +18,10 @@ DAY_FIRST = re.compile(r"(?<!\d)(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])\." + YE
 MONTH_DAY = re.compile(r"\b([A-Za-zäéûç]{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? " + YEAR)
 DAY_MONTH = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th|\.)? (?:de )?([A-Za-zäéûç]{3,10})\.?,? (?:de )?" + YEAR)
 IN_URL = re.compile(r"/" + YEAR + r"/(0?[1-9]|1[0-2])/(0?[1-9]|[12]\d|3[01])(?:/|$|-)")
-DATED = (
-    "[itemprop=datePublished],time[pubdate]", "article time[datetime],main time[datetime]", "time",
-    "[class*=publish],[class*=posted],[class*=date]:not(body),[class*=byline]", "[class*=meta]:not(body)",
-)  # fmt: skip
-ALL_DATED = ",".join(DATED)
+DATED = (  # by elements made for it, then by names
+    ("[itemprop=datePublished],time[pubdate]", "article time[datetime],main time[datetime]", "time"),
+    ("[class*=publish],[class*=posted],[class*=date]:not(body),[class*=byline]", "[class*=meta]:not(body)"),
+)
 SOME = 200  # elements looked at in all
 EACH, LONGEST = 4, 200  # elements looked at for a selector, characters of each
 TOP = 20_000  # characters of the page in which a date is looked for at last
@@ -50,18 +49,20 @@ def _day(year: str, month: int, day: int) -> str | None:
 
 def shown_day(doc: Document, url: str | None) -> str | None:
     """A date that the page shows where dates stand, else one in its address."""
-    found = doc.select(ALL_DATED)[:SOME]
-    for where in DATED:
-        for element in [e for e in found if e.matches(where)][:EACH] if found else ():
-            told = (
-                element.attr("datetime")
-                or element.attr("content")
-                or " ".join(element.text[: 2 * LONGEST].split())[:LONGEST]
-            )
-            if day := day_of(told):
-                return day
+    for wheres in DATED:
+        found = doc.select(",".join(wheres))[:SOME]
+        for where in wheres if found else ():
+            for element in [e for e in found if e.matches(where)][:EACH]:
+                if day := day_of(_told_by(element)):
+                    return day
     match = IN_URL.search(url or "")
     return _day(match[1], int(match[2]), int(match[3])) if match else None
+
+
+def _told_by(element: Element) -> str:
+    return (
+        element.attr("datetime") or element.attr("content") or " ".join(element.text[: 2 * LONGEST].split())[:LONGEST]
+    )
 
 
 def day_in_text(root: Element) -> str | None:

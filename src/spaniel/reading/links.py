@@ -27,7 +27,7 @@ def set_links(doc: Document, root: Element, url: str | None) -> int:
     _drop_permalinks(root)
     _wake_images(root)
     _move_into_headings(root)
-    base = doc.base_url(url or "")
+    base = base_of(doc, url)
     if base.startswith(("http://", "https://")):
         root.resolve_links(base)
     for titled in root.select("a[title],img[title]"):
@@ -38,6 +38,11 @@ def set_links(doc: Document, root: Element, url: str | None) -> int:
             image.decompose()
     _drop_empty(root)
     return harmful
+
+
+def base_of(doc: Document, url: str | None) -> str:
+    """What relative addresses are relative to: the page's, unless it has a `<base>`, which few have."""
+    return (url or "") if doc.select_one("base[href]") is None else doc.base_url(url or "")
 
 
 def scheme_of(target: str) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.dates import day_of, shown_day
 from spaniel.reading.document import Metadata
 from spaniel.reading.hygiene import one_line
 from spaniel.reading.lexicon import lexicon
-from spaniel.reading.links import scheme_of
+from spaniel.reading.links import base_of, scheme_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,8 +26,9 @@ SIGNED = (
     "[itemprop=author] [itemprop=name]", "[itemprop=author]", "[rel=author]", "a.author", ".author-name", ".byline a",
     ".byline", ".author",
 )  # fmt: skip
-ALL_SIGNED = ",".join(SIGNED)
-SOME = 100  # elements that may name an author
+ANY_SIGNED = (
+    "[itemprop=author],[rel=author],.author,.author-name,.byline"  # one of them is in each of SIGNED, or around it
+)
 ABOUT_THE_SITE = frozenset({"organization", "website", "webpage", "breadcrumblist", "person", "imageobject"})
 MOST = 400  # objects of linked data that are looked at
 
@@ -124,7 +126,7 @@ def _linked_data(doc: Document) -> Iterator[dict[str, object]]:
 def _metadata(
     title: str | None, doc: Document, meta: dict[str, str], objects: list[dict[str, object]], url: str | None
 ) -> Metadata:
-    base = doc.base_url(url or "")
+    base = base_of(doc, url)
     link = doc.select_one("link[rel~=canonical i][href]")
     canonical = (link.attr("href") if link is not None else None) or meta.get("og:url")
     return Metadata(
@@ -193,11 +195,9 @@ def _names(value: object) -> list[str]:
 def _author(doc: Document, meta: dict[str, str], objects: list[dict[str, object]]) -> str | None:
     told = [name for thing in objects for name in _names(thing.get("author"))]
     told += [meta[name] for name in AUTHOR if name in meta]
-    signed = doc.select(ALL_SIGNED)[:SOME] if not told else []
-    for where in SIGNED if signed else ():
-        if found := next((e for e in signed if e.matches(where)), None):
-            told = [found.attr("content") or found.text]
-            break
+    if not told and doc.select_one(ANY_SIGNED) is not None:
+        signed = filter(None, map(doc.select_one, SIGNED))
+        told = [found.attr("content") or found.text for found in islice(signed, 1)]
     names: dict[str, str] = {}
     for raw in told[:8]:
         if name := _person(raw):
