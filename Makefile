@@ -15,10 +15,13 @@ unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 .PHONY: help run test torture check lint types layers docs bench lock clean
 
 help:  ## List the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  \033[1m%-8s\033[0m %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' Makefile
 
+URL ?=
+override URL := $(value URL)
+export URL  # by the environment: a URL has signs that mean something to a shell
 run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, the demo
-	@if [ -n "$(URL)" ]; then $(BIN)/spaniel fetch "$(URL)"; else $(BIN)/spaniel demo; fi
+	@if [ -n "$$URL" ]; then $(BIN)/spaniel fetch "$$URL"; else $(BIN)/spaniel demo; fi
 
 test: $(VENV)/.dev $(VENV)/.inspector  ## Run all tests (ARGS="-k name" to choose)
 	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python -m pytest $(ARGS)

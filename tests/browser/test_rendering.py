@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from spaniel import Spaniel
 from spaniel.errors import SpanielError
+from spaniel.pipeline.profile import from_data
 from spaniel.pipeline.trace import Trace
-from tests.browser.world import WORDS, html, open_web, script, spaniel_at
-from tests.loopback import Page, Reply, Site, redirect, text
+from tests.browser.world import WORDS, html, open_web, script, settings_for, spaniel_at
+from tests.loopback import Everywhere, Page, Reply, Site, redirect, text
 
 SHELL = "<title>App</title><div id=root></div><script type=module src=/app.js></script>"
 APP = """
@@ -369,3 +371,54 @@ async def test_a_picture_is_taken_behind_the_same_walls(tmp_path: Path) -> None:
         assert "/image" in site.requests  # what a picture is poor without is loaded for it
     assert taken[0].startswith(b"\x89PNG")
     assert answer.rendering_method == "browser"
+
+
+@pytest.mark.req("FR-WF-03b", "FR-WF-08")
+@pytest.mark.parametrize("bait", ["/out", "/file"])
+async def test_a_page_cannot_sign_with_an_address_that_it_never_left_for(bait: str, tmp_path: Path) -> None:
+    """A navigation that comes to nothing, behind a redirect of another site's, leaves the page where it was."""
+    go = "onload = () => { if (HOST.includes('evil')) location = `http://bank.example:${PORT}BAIT` }"
+    go = go.replace("HOST", "location.host").replace("PORT", "location.port").replace("BAIT", bait)
+    pages: dict[str, Page] = {
+        "/robots.txt": text("User-agent: *\nDisallow: /closed\n"),
+        "/": html(f"<main><h1>Evil</h1><p>{WORDS}</p></main><script>{go}</script>"),
+        "/out": redirect("/closed"),
+        "/file": redirect("/pdf"),
+        "/pdf": (200, {"Content-Type": "application/pdf"}, b"%PDF-1.7"),
+    }
+    async with spaniel_at(pages, tmp_path) as (spaniel, site):
+        url = site.url("/", "evil.example")
+        answer = await spaniel.fetch(url, force_browser=True)
+        assert site.requests[bait] == 1  # it did try
+        assert (answer.final_url, "Evil" in answer.markdown) == (url, True)
+        assert (await spaniel.fetch(url, force_browser=True)).final_url == url
+
+
+@pytest.mark.req("FR-WF-09", "NFR-WF-SEC-04")
+async def test_a_service_worker_does_not_get_round_robots(tmp_path: Path) -> None:
+    page = f"""<main><h1>Open</h1><p>{WORDS}</p></main><script>
+    navigator.serviceWorker.register('/sw.js').then(() => navigator.serviceWorker.ready).then(() => fetch('/ready'));
+    navigator.serviceWorker.oncontrollerchange = () => {{ location = '/private' }};
+    </script>"""
+    worker = """onactivate = event => event.waitUntil(clients.claim());
+    onfetch = event => event.respondWith(fetch(event.request));"""
+    pages: dict[str, Page] = {
+        "/robots.txt": text("User-agent: *\nDisallow: /private\n"),
+        "/": html(page),
+        "/sw.js": script(worker),
+        "/ready": text(""),
+        "/private": html("<h1>Private</h1>"),
+    }
+    async with spaniel_at(pages, tmp_path) as (spaniel, site):
+        answer = await spaniel.fetch(site.url("/", "localhost"), force_browser=True)
+        assert "Open" in answer.markdown
+        assert site.requests["/private"] == 0
+
+
+@pytest.mark.req("FR-WF-09")
+async def test_a_profiles_agent_is_who_goes_and_who_is_asked_for(tmp_path: Path) -> None:
+    profile = from_data({"name": "mine", "version": "1", "headers": {"user_agent": "otterbot/2"}}, "mine")
+    async with Site(SPA) as site:
+        async with Spaniel(settings_for(site, tmp_path), Everywhere(), profile) as spaniel:
+            await spaniel.fetch(site.url("/"), force_browser=True)
+        assert {seen["user-agent"] for seen in site.seen} == {"otterbot/2"}

@@ -16,7 +16,7 @@ import pytest
 from spaniel.browser import pool
 from spaniel.browser.launch import MOST_MEMORY, PREFIX, sweep
 from spaniel.errors import SpanielError
-from tests.browser.world import SITE, WORDS, Web, alive, all_gone, html, open_web
+from tests.browser.world import SITE, WORDS, Web, alive, all_gone, html, open_web, spaniel_at
 from tests.loopback import Page, Reply, Site, text
 
 GOOD = html(f"<h1>Good</h1><p>{WORDS}</p>")
@@ -278,3 +278,21 @@ def _listening_sockets() -> set[str]:
     tables = (Path(f"/proc/net/{name}").read_text(encoding="ascii") for name in ("tcp", "tcp6"))
     rows = [line.split() for table in tables for line in table.splitlines()[1:]]
     return {f"socket:[{row[9]}]" for row in rows if row[3] == "0A"}
+
+
+@pytest.mark.req("NFR-WF-REL-02", "T-WF-INFRA-04")
+@pytest.mark.parametrize("moment", [0.0, 0.03, 0.1])
+async def test_a_client_that_is_closed_while_chromium_starts_leaves_none_behind(moment: float, tmp_path: Path) -> None:
+    before = set(alive())
+    async with spaniel_at({"/": GOOD}, tmp_path) as (spaniel, site):
+        fetching = asyncio.create_task(spaniel.fetch(site.url("/"), force_browser=True))
+        await asyncio.sleep(moment)
+        await spaniel.close()
+        with pytest.raises((SpanielError, RuntimeError)) as caught:
+            await fetching
+        assert isinstance(caught.value, SpanielError) or "not open" in str(caught.value)
+    for _ in range(40):
+        if set(alive()) <= before:
+            break
+        await asyncio.sleep(0.1)
+    assert set(alive()) <= before

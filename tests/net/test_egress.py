@@ -228,3 +228,48 @@ async def test_a_dead_server_is_remembered_by_what_was_wrong() -> None:
     async with exit_for(port) as (way_out, _):
         assert await ask(way_out, f"GET http://site.test:{port}/ HTTP/1.1") == b""
         assert "refused" in way_out.failures["site.test"].lower() or "Connect" in way_out.failures["site.test"]
+
+
+async def test_a_server_that_keeps_its_connection_does_not_keep_ours() -> None:
+    async def stubborn(wire: Wire) -> None:
+        await wire.request()
+        await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        await asyncio.sleep(30)  # whatever was said of closing
+
+    async with serve(stubborn, PUBLIC) as server, exit_for(server.port) as (way_out, _):
+        for _ in range(5):
+            assert (await ask(way_out, f"GET http://site.test:{server.port}/ HTTP/1.1")).endswith(b"hi")
+        async with asyncio.timeout(3):
+            while way_out._serving:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+
+
+async def test_what_a_stranger_sends_is_thrown_away_as_it_comes() -> None:
+    async with exit_for(80) as (way_out, _):
+        reader, writer = await asyncio.open_connection("127.0.0.1", way_out.port)
+        size = 20_000_000
+        writer.write(f"POST http://site.test/ HTTP/1.1\r\nContent-Length: {size}\r\n\r\n".encode())
+        for _ in range(size // 100_000):
+            writer.write(b"x" * 100_000)
+            await writer.drain()
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 407")
+        writer.close()
+
+
+async def test_one_page_cannot_ask_for_any_number_of_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spaniel.net.egress.MOST_HOSTS", 3)
+    names: dict[str, str | list[str]] = {f"h{number}.test": INSIDE for number in range(6)}
+    async with exit_for(80, names=names) as (way_out, resolver):
+        for number in range(6):
+            with pytest.raises(SpanielError):
+                await way_out.vet(parse(f"http://h{number}.test/"))
+        assert len(resolver.asked) == 3
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1 0407 x\r\n", b"HTTP/1.1 200 OK\r\nA: b\nProxy-Authenticate: Basic\r\n"])
+async def test_a_head_that_others_might_read_otherwise_is_refused(head: bytes) -> None:
+    async with (
+        serve(answering(head + b"Content-Length: 0\r\n\r\n"), PUBLIC) as server,
+        exit_for(server.port) as (way_out, _),
+    ):
+        assert await ask(way_out, f"GET http://site.test:{server.port}/ HTTP/1.1") == b""

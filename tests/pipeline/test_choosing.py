@@ -12,8 +12,9 @@ from spaniel.app.client import Spaniel
 from spaniel.browser.find import NAMES, find_path
 from spaniel.browser.rendered import PARTIAL, BrowserSettings, DocumentHead, Rendered, Wanted
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.rendering import SIGNS, domains
+from spaniel.pipeline.rendering import SIGNS
 from spaniel.pipeline.request import Request
+from spaniel.url.hostlists import domains
 from tests.browser.world import html, settings_for
 from tests.loopback import Everywhere, Page, Site
 

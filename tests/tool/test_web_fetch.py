@@ -15,6 +15,7 @@ from spaniel.app.settings import Settings, from_data
 from spaniel.pipeline.trace import TraceStep
 from spaniel.tool import ToolCtx, ToolError, ToolExecutor, ToolRegistry, WebFetchTool, for_anthropic, for_openai
 from spaniel.tool.web_fetch import OUTPUT_SCHEMA, ToolSettings, registry_for
+from spaniel.url.hostlists import domains
 from tests.loopback import Site, text
 from tests.tool.kit import LONG, Names, settings_for, tool_at
 
@@ -90,7 +91,7 @@ def test_it_leaves_the_machine_and_needs_approval_unless_told_otherwise() -> Non
     ],
 )
 def test_the_summary_has_scheme_host_path_and_method_and_no_more(args: dict[str, object], summary: str) -> None:
-    assert unused(js_heavy_domains=("Heavy.example",)).approval_summary(args) == summary
+    assert unused(js_heavy=domains(["*.Heavy.example", "bücherwurm.example"])).approval_summary(args) == summary
 
 
 @pytest.mark.req("NFR-WF-OP-03", "FR-WF-18")

@@ -8,7 +8,7 @@ import tempfile
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.app.client import cache_dir
+from spaniel.app.paths import cache_dir
 from spaniel.app.settings import Settings, load
 from spaniel.browser.find import locate
 from spaniel.cache.upkeep import Upkeep

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from spaniel.app.behaviour import http_for, limits_for, robots_for, ttl_days_for
-from spaniel.app.paths import default_cache_dir
+from spaniel.app.paths import cache_dir
 from spaniel.app.proxies import system_proxies
 from spaniel.app.rooms import open_rooms
 from spaniel.app.settings import Settings, load
@@ -19,9 +19,10 @@ from spaniel.pipeline.fetch import Fresh, Kit, fetch
 from spaniel.pipeline.flights import Flights
 from spaniel.pipeline.profile import DEFAULT, Profile
 from spaniel.pipeline.profile import load as load_profile
-from spaniel.pipeline.rendering import Browser, domains
+from spaniel.pipeline.rendering import Browser
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.threads import Threads
+from spaniel.url.hostlists import domains
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,19 +58,20 @@ class Spaniel:
         rooms = await self._open.enter_async_context(
             open_rooms(settings.security, http, robots, self._resolver, proxies, cache_dir(settings))
         )
-        flights: Flights[Fresh] = Flights()
         ttl = timedelta(days=ttl_days_for(profile, settings))
         threads = self._open.enter_context(Threads())
-        browser = self._browser(rooms.guard, proxies)
+        browser = self._browser(rooms.guard, http.user_agent, proxies)
+        flights: Flights[Fresh] = Flights()
+        self._open.push_async_callback(flights.close)  # before the rooms that it works in
         self._kit = Kit(rooms.door, profile, limits, flights, threads, cache, ttl, browser=browser)
         return self
 
-    def _browser(self, guard: Guard, proxies: Proxies | None) -> Browser:
+    def _browser(self, guard: Guard, user_agent: str, proxies: Proxies | None) -> Browser:
         """Chromium itself is started when a page first needs it."""
         settings = self._settings
         renderer = None
         if settings["tools.webfetch.browser.enabled"]:
-            renderer = Renderer(guard, settings.browser, proxies)
+            renderer = Renderer(guard, settings.browser._replace(user_agent=user_agent), proxies)
             self._open.push_async_callback(renderer.close)
         return Browser(
             renderer,
@@ -117,10 +119,6 @@ class Spaniel:
         return await fetch(request, kit, trace, max_bytes)
 
 
-def cache_dir(settings: Settings) -> str:
-    return str(settings["tools.webfetch.cache_dir"]) or default_cache_dir()
-
-
 def cache_settings(settings: Settings) -> CacheSettings:
     return CacheSettings(
         cache_dir(settings),
@@ -142,4 +140,10 @@ def fetch_now(
     url: str, max_chunk_tokens: int | None = None, *, no_cache: bool = False, force_browser: bool = False
 ) -> Answer:
     """Fetch one page and wait for it: `spaniel.fetch`."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass  # as it should be: nobody waits in an event loop here
+    else:
+        raise RuntimeError("an event loop is running here: write 'await spaniel.afetch(url)'")
     return asyncio.run(afetch(url, max_chunk_tokens, no_cache=no_cache, force_browser=force_browser))

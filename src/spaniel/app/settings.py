@@ -6,14 +6,13 @@ import logging
 import os
 import re
 import tempfile
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from spaniel.app.keys import KEYS, Key, Value, toml
 from spaniel.browser.rendered import BrowserSettings
 from spaniel.errors import Code, SpanielError
-from spaniel.url.tables import nearest
+from spaniel.url.tables import nearest, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,13 +117,7 @@ def user_file(environ: Mapping[str, str]) -> Path:
 
 
 def _read(path: Path, environ: Mapping[str, str]) -> Settings:
-    try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise _wrong(str(path), f"not TOML: {error}") from None
-    except (OSError, UnicodeDecodeError, RecursionError) as error:
-        raise _wrong(str(path), f"cannot be read: {error}") from None
-    return from_data(data, str(path), environ)
+    return from_data(read_toml(str(path), "settings"), str(path), environ)
 
 
 def from_data(data: Mapping[str, object], source: str, environ: Mapping[str, str] | None = None) -> Settings:
@@ -191,7 +184,7 @@ def _listed(key: Key, items: list[object], place: str) -> Value:
 
 
 def _expanded(text: str, place: str, environ: Mapping[str, str]) -> str:
-    """`${NAME}` and `$NAME` from the environment (FR-WF-CFG-03); TEMP is always there (D2-21)."""
+    """`${NAME}` and `$NAME` from the environment (FR-WF-CFG-03), `~`; TEMP is always there (D2-21)."""
 
     def value(found: re.Match[str]) -> str:
         name = found[1] or found[2]
@@ -201,7 +194,7 @@ def _expanded(text: str, place: str, environ: Mapping[str, str]) -> str:
             return tempfile.gettempdir()
         raise _wrong(place, f"the variable {name} is not set")
 
-    return re.sub(r"\$(?:\{(\w+)\}|(\w+))", value, text)
+    return os.path.expanduser(re.sub(r"\$(?:\{(\w+)\}|(\w+))", value, text))
 
 
 def _wrong(place: str, reason: str) -> SpanielError:

@@ -29,22 +29,20 @@ class Documents:
         self._exit = way_out
         self._wanted: Wanted | None = None
         self._url: Url | None = None  # of the document that is shown, or on its way
+        self.url: Url | None = None  # of the document that is shown, as the browser tells it
+        self.chain: tuple[str, ...] = ()  # and how it was come to
         self._shown = False  # whether a document of the page has taken the place of the blank one
         self._stayed = False  # whether it was kept from going elsewhere
         self._before: tuple[Url, DocumentHead] | None = None  # what is shown while another is on its way
         self._ready = asyncio.Event()
         self.stopped: asyncio.Future[Rendered] = asyncio.get_running_loop().create_future()
         self.moves = 0  # documents asked for
-        self.chain: list[str] = []
+        self._chain: list[str] = []
         self.notes: list[str] = []
         self.head = DocumentHead()
 
     def begin(self, wanted: Wanted) -> None:
         self._wanted = wanted
-
-    @property
-    def url(self) -> Url | None:
-        return self._url
 
     async def ready(self) -> None:
         """Until DOMContentLoaded of whichever document is the last."""
@@ -77,7 +75,7 @@ class Documents:
         before, self._url = self._url, url
         if before is not None:
             self._before = (before, self.head) if self._shown else None
-            self.chain.append(before.href)
+            self._chain.append(before.href)
             self._note(HTTPS_DOWNGRADE if before.scheme == "https" and url.scheme == "http" else None)
         self._note(note)
         self._ready.clear()
@@ -101,10 +99,10 @@ class Documents:
         self._walls.refuse(session, params)
         if self._before is not None and has_body(status):  # a file: the page offers it and stays where it is
             self._url, self.head = self._before
-            self.chain.pop()
+            self._chain = list(self.chain)
             self._stayed = True
         else:
-            self.stop(Rendered(self._url, head, kind, b"", tuple(self.chain), tuple(self.notes)))
+            self.stop(Rendered(self._url, head, kind, b"", tuple(self._chain), tuple(self.notes)))
 
     def navigated(self, frame: Params) -> None:
         """A document has taken the frame: one of the web's, or the fetch ends here."""
@@ -115,7 +113,14 @@ class Documents:
         scheme = frame["url"].partition(":")[0]
         if scheme not in ("http", "https"):
             self.stop(SpanielError(Code.INVALID_SCHEME, scheme=scheme))
+            return
+        try:
+            self.url = parse(frame["url"])._replace(fragment=None)
+        except SpanielError as error:
+            self.stop(error)
+            return
         self._shown = True
+        self.chain = tuple(self._chain)
 
     def failed(self, reason: str) -> None:
         """A navigation came to nothing."""

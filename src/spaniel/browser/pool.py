@@ -98,7 +98,8 @@ class Renderer:
             self._begin(self._leave(spare))
         while self._work:
             await asyncio.gather(*self._work, return_exceptions=True)
-        chrome, self._chrome = self._chrome, None
+        async with self._starting:  # one that is being started is waited for
+            chrome, self._chrome = self._chrome, None
         if chrome is not None:
             await chrome.process.close()
 
@@ -130,6 +131,7 @@ class Renderer:
     async def _running(self) -> Chrome:
         """The Chromium in use, or a new one where it has gone or is old."""
         async with self._starting:
+            self._require_open()
             old = self._chrome
             if old is not None and old.alive and old.opened < PAGES:
                 return old
@@ -141,9 +143,17 @@ class Renderer:
             if not process.way.sandbox and self._way is None:
                 log.warning("Chromium runs without its sandbox: the system does not allow it")
             self._way = process.way
+            if self._closed:
+                await process.kill()
+            self._require_open()
             chrome = self._chrome = Chrome(process, self._settings)
             await chrome.start()
             return chrome
+
+    def _require_open(self) -> None:
+        if self._closed:
+            path = self._settings.chromium_path
+            raise SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path=path, error="the client is closed")
 
     async def _refill(self) -> None:
         """Prepare the next page's tab while this page is loading, if there is a core to spare for it."""

@@ -66,6 +66,8 @@ class Tab:
         await asyncio.gather(
             session.call("Page.enable"),
             session.call("Inspector.enable"),
+            session.call("Network.enable"),
+            session.call("Network.setBypassServiceWorker", bypass=True),  # what it answers would not have been judged
             session.call("Fetch.enable", patterns=PAGE, handleAuthRequests=True),
             session.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True),
             session.call("Runtime.runIfWaitingForDebugger"),
@@ -130,7 +132,7 @@ class Tab:
             self._documents.head,
             f"{found['type']}; charset=utf-8",
             body,
-            tuple(self._documents.chain),
+            self._documents.chain,
             tuple(notes),
             await self._shoot(session) if picture else None,
         )
@@ -194,11 +196,7 @@ class Tab:
         session = self._session
         if session is None:
             return
-        if (
-            method == "Fetch.requestPaused"
-            and params["resourceType"] == "Document"
-            and params["frameId"] == self._frame
-        ):
+        if method == "Fetch.requestPaused" and self._is_own(params):
             if "responseStatusCode" in params or "responseErrorReason" in params:
                 self._documents.answered(session, params)
             else:

@@ -37,6 +37,7 @@ class Walls:
         self._hops: dict[str, int] = {}  # redirects before a request, for those that have any
         self._tasks: set[asyncio.Task[None]] = set()
         self.requests = 0  # let through so far
+        self._asked = 0
 
     def set(self, blocked: frozenset[str], max_redirects: int) -> None:
         self._blocked, self._max_redirects = blocked, max_redirects
@@ -56,8 +57,9 @@ class Walls:
         if "responseStatusCode" in params or "responseErrorReason" in params:
             self.pass_on(session, params)
             return
-        origin = self._origin(params["request"]["url"])
-        blocked = params["resourceType"].lower() in self._blocked or self.requests >= MOST_REQUESTS
+        self._asked += 1
+        origin = self._origin(params["request"]["url"]) if self._asked <= MOST_REQUESTS else None
+        blocked = params["resourceType"].lower() in self._blocked
         if origin is None or blocked or self._too_many_hops(params):
             self.refuse(session, params)
         elif self._exit.passed(origin):

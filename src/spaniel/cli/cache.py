@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from spaniel.errors import SpanielError, shown
+from spaniel.cli.options import add_config_option
+from spaniel.errors import Code, SpanielError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +31,8 @@ def parser() -> argparse.ArgumentParser:
     commands = p.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (what, _) in COMMANDS.items():
         sub = commands.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".")
-        sub.add_argument("--dir", metavar="D", help="the cache folder (the user's own)")
+        sub.add_argument("--dir", metavar="D", help="the cache folder (the settings')")
+        add_config_option(sub)
         sub.add_argument("--json", action="store_true", help="JSON")
         if name == "show":
             sub.add_argument("url", metavar="URL")
@@ -51,14 +54,27 @@ def duration(text: str) -> float:
 
 
 def main(args: argparse.Namespace) -> int:
-    from spaniel.app.paths import default_cache_dir
+    from spaniel.app.paths import cache_dir
+    from spaniel.app.settings import load
     from spaniel.cache.upkeep import Upkeep
 
-    if reconfigure := getattr(sys.stdout, "reconfigure", None):
-        reconfigure(encoding="utf-8", errors="backslashreplace")
-    folder = args.dir or default_cache_dir()
+    if args.dir and not looks_like_a_cache(args.dir):
+        raise SpanielError(Code.CACHE_READ_FAILED, path=args.dir, error="there is no page cache in that folder")
+    folder = args.dir or cache_dir(load(args.config))
     with Upkeep(folder, create=not args.dir) as upkeep:  # the user's own may not have been used yet; that is no error
         return COMMANDS[args.command][1](upkeep, args)
+
+
+def looks_like_a_cache(folder: str) -> bool:
+    """Whether a folder has an index or a shard; nothing is written into one that has neither."""
+    try:
+        return any(name == "index.sqlite3" or (len(name) == 2 and is_hex(name)) for name in os.listdir(folder))
+    except OSError as error:
+        raise SpanielError(Code.CACHE_READ_FAILED, path=folder, error=error.strerror or str(error)) from None
+
+
+def is_hex(text: str) -> bool:
+    return set(text) <= set("0123456789abcdef")
 
 
 def stats(upkeep: Upkeep, args: argparse.Namespace) -> int:

@@ -54,8 +54,6 @@ def main(args: argparse.Namespace) -> int:
         if sys.stdin is None or sys.stdin.isatty():
             raise SpanielError(Code.BAD_ARGS, field="URL", reason="give URLs, or '-' to read them from standard input")
         args.urls = ["-"]
-    if reconfigure := getattr(sys.stdout, "reconfigure", None):
-        reconfigure(encoding="utf-8", errors="backslashreplace")  # of a lone surrogate: the escape is JSON's too
     if args.diff:
         from spaniel.cli.canon_diff import show_differences
 

@@ -27,7 +27,5 @@ def main(args: argparse.Namespace) -> int:
     from spaniel.reading import extract
 
     document = extract(read_bytes(args.file), url=args.url, content_type=args.content_type)
-    if reconfigure := getattr(sys.stdout, "reconfigure", None):
-        reconfigure(encoding="utf-8")
     sys.stdout.write(json.dumps(document.as_dict(), ensure_ascii=False) + "\n" if args.json else document.markdown)
     return 0

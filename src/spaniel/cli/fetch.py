@@ -6,11 +6,12 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
+from spaniel.cli.files import replacing
 from spaniel.cli.lines import inputs
 from spaniel.cli.main import report
 from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
 from spaniel.cli.quick_start import certificates_unread, collect_again, leave_garbage
-from spaniel.errors import Code, SpanielError
+from spaniel.errors import Code, SpanielError, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -47,15 +48,12 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: argparse.Namespace) -> int:
     configure_logs(args)
+    if args.max_bytes is not None and args.format != "json":
+        raise SpanielError(Code.BAD_ARGS, field="--max-bytes", reason="is for --format json")
     if not args.output:
-        if reconfigure := getattr(sys.stdout, "reconfigure", None):
-            reconfigure(encoding="utf-8")
         return asyncio.run(_fetch_all(args, sys.stdout))
-    try:
-        with open(args.output, "w", encoding="utf-8") as file:
-            return asyncio.run(_fetch_all(args, file))
-    except OSError as error:
-        raise SpanielError(Code.BAD_ARGS, field=args.output, reason=f"cannot be written: {error.strerror}") from None
+    with replacing(args.output) as file:
+        return asyncio.run(_fetch_all(args, file))
 
 
 async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
@@ -68,7 +66,8 @@ async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
 
     failed: list[int] = []
     async with Spaniel(load(args.config), profile=args.profile) as spaniel:
-        for place, url in inputs(args.urls):
+        for line, url in inputs(args.urls):
+            place = line or (f"{shown(url)}: " if len(args.urls) > 1 else "")
             code = await fetch_one(url, place, args, spaniel, out)
             collect_again()
             if code:

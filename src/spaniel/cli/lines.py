@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,11 +27,9 @@ def inputs(arguments: Iterable[str]) -> Iterator[tuple[str, str]]:
     """What to work on, each with its place for messages: the arguments, and standard input where one of them is `-`."""
     for argument in arguments:
         if argument == "-":
-            if sys.stdin is None:  # started with it closed
-                from spaniel.errors import Code, SpanielError
+            from spaniel.cli.files import standard_input
 
-                raise SpanielError(Code.BAD_ARGS, field="-", reason="there is no standard input to read")
-            for number, text in numbered_lines(sys.stdin.buffer):
+            for number, text in numbered_lines(standard_input()):
                 yield f"line {number}: ", text
         else:
             yield "", argument

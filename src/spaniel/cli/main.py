@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from errno import ENOSPC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def run(argv: Sequence[str] | None = None) -> NoReturn:
     """The entry point: ends the process, never with a traceback."""
     argv = sys.argv[1:] if argv is None else argv
     try:
+        _prepare_output()
         code = main(argv)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -93,10 +95,23 @@ def report(error: SpanielError, where: str = "") -> None:
 def _explain_failure(error: Exception) -> int:
     from spaniel.errors import Code, SpanielError
 
+    if isinstance(error, OSError) and error.filename is None and error.errno == ENOSPC:
+        error = SpanielError(Code.BAD_ARGS, field="standard output", reason=f"cannot be written: {error.strerror}")
+        _close_quietly()
     if not isinstance(error, SpanielError):
         error = SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}")
     report(error)
     return error.row.exit
+
+
+def _prepare_output() -> None:
+    """Text goes out as UTF-8, whatever the terminal's or the pipe's habit; a lone surrogate as its escape."""
+    if sys.stdout is None:  # closed by whoever started us
+        from spaniel.errors import Code, SpanielError
+
+        raise SpanielError(Code.BAD_ARGS, field="standard output", reason="is closed")
+    if reconfigure := getattr(sys.stdout, "reconfigure", None):
+        reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _close_quietly() -> None:

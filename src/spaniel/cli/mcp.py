@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from spaniel.cli.files import standard_input
 from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def main(args: argparse.Namespace) -> int:
     from spaniel.mcp.stdio import serve
 
     configure_logs(args)
-    if sys.stdin.isatty():
+    if standard_input().isatty():
         sys.stderr.write("spaniel mcp speaks to a host, which starts it as README.md says. Ctrl-C ends it.\n")
     serve(load(args.config))
     return 0

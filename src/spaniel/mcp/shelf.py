@@ -61,7 +61,8 @@ class ChunkShelf:
         if cut in self._pages:
             self._pages.move_to_end(cut)
             return
-        size = sum(OVERHEAD + len(chunk.text.encode()) for chunk in answer.chunks)
+        size = sum(OVERHEAD + len(chunk.text.encode()) + len(chunk.heading) for chunk in answer.chunks)
+        size += 4 * len(answer.title or "")  # bytes that a character may take
         if size > self._room:
             return
         while self._held + size > self._room:

@@ -14,13 +14,15 @@ from base64 import b64encode
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol
 
-from spaniel.errors import SpanielError
+from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.dialling import PIECE, Ends, credentials, dial, dial_proxy, literal
 from spaniel.net.heads import Head, MalformedError, read_request, read_response
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from spaniel.net.guard import Target
     from spaniel.net.proxy import Proxies
     from spaniel.url.value import Url
@@ -29,6 +31,8 @@ log = logging.getLogger("spaniel.net")
 
 USER = "spaniel"
 MOST_BYTES = 64 << 20  # that one context may bring in, all its requests together
+MOST_HOSTS = 256  # that one context may ask for
+AUTHENTICATION_SECONDS = 10.0
 MOST_CONNECTIONS = 128  # at once; Chromium itself stops at 32 for one proxy, WebSockets aside
 DIAL_SECONDS = 10.0
 ASKED = b'HTTP/1.1 407 Who are you\r\nProxy-Authenticate: Basic realm="spaniel"\r\nContent-Length: 0\r\n\r\n'
@@ -91,6 +95,8 @@ class Exit:
         key = url.host, url.effective_port
         judged = self._targets.get(key)
         if judged is None:
+            if len(self._targets) >= MOST_HOSTS:
+                raise SpanielError(Code.DNS_FAILED, host=url.host, error="too many hosts for one page")
             judged = self._targets[key] = asyncio.create_task(self._guard.vet(url, Deadline(DIAL_SECONDS)))
         return await asyncio.shield(judged)
 
@@ -109,14 +115,8 @@ class Exit:
             client.writer.close()
 
     async def _converse(self, client: Ends) -> None:
-        """One request that knows the secret; those that do not are asked for it."""
-        while True:
-            head = await read_request(client.reader)
-            length = head.body_length
-            if hmac.compare_digest(head.fields.get(b"proxy-authorization", b""), self._expected):
-                break
-            await client.reader.readexactly(min(length, self._most_bytes))
-            client.writer.write(ASKED)
+        async with asyncio.timeout(AUTHENTICATION_SECONDS):
+            head = await self._admitted(client)
         connect = head.method == "CONNECT"
         url, path = _asked_for(head)
         target = await self.vet(url)
@@ -131,6 +131,17 @@ class Exit:
         finally:
             server.writer.close()
 
+    async def _admitted(self, client: Ends) -> Head:
+        """One request that knows the secret; those that do not are asked for it, and what they send is thrown away."""
+        while True:
+            head = await read_request(client.reader)
+            left = head.body_length
+            if hmac.compare_digest(head.fields.get(b"proxy-authorization", b""), self._expected):
+                return head
+            while left and (piece := await client.reader.read(min(left, PIECE))):
+                left -= len(piece)
+            client.writer.write(ASKED)
+
     async def _dial(self, url: Url, path: str, target: Target, head: Head) -> tuple[Ends, bytes]:
         """A connection to the target or, for its judged address, to the system's proxy; and what to ask for there."""
         authority = url.host if url.port is None else f"{url.host}:{url.port}"
@@ -143,16 +154,7 @@ class Exit:
 
     async def _tunnel(self, client: Ends, server: Ends) -> None:
         client.writer.write(TUNNEL)
-        ways = [
-            asyncio.create_task(_copy(client.reader, server.writer)),
-            asyncio.create_task(self._bring(server.reader, client.writer)),
-        ]
-        try:
-            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for way in ways:
-                way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
+        await _first_of(_copy(client.reader, server.writer), self._bring(server.reader, client.writer))
 
     async def _forward(self, client: Ends, server: Ends, head: Head, asked: bytes) -> None:
         server.writer.write(asked)
@@ -165,7 +167,7 @@ class Exit:
             server.writer.write(piece)
             await server.writer.drain()
         client.writer.write(await read_response(server.reader))
-        await self._bring(server.reader, client.writer)
+        await _first_of(self._bring(server.reader, client.writer), _gone(client.reader))
 
     async def _bring(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         """Copy what comes in, until it ends or is too much for one page."""
@@ -185,6 +187,23 @@ def _asked_for(head: Head) -> tuple[Url, str]:
     if found is None:
         raise MalformedError("no http URL where a proxy wants one")
     return parse(f"{found[1]}/"), found[2] if found[2].startswith("/") else f"/{found[2]}"
+
+
+async def _first_of(*ways: Coroutine[Any, Any, None]) -> None:
+    """Until one of them ends; the others end with it."""
+    tasks = [asyncio.create_task(way) for way in ways]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _gone(client: asyncio.StreamReader) -> None:
+    """Until whoever asked has left; what it says meanwhile is for nobody, for there is one request to a connection."""
+    while await client.read(PIECE):
+        pass
 
 
 async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:

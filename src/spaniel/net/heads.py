@@ -50,7 +50,7 @@ async def read_response(reader: asyncio.StreamReader) -> bytes:
     for _ in range(MOST_INTERIM):
         first, lines = await _read(reader)
         version, _, status = first.partition(b" ")
-        if not version.startswith(b"HTTP/1.") or not status[:3].isdigit():
+        if not version.startswith(b"HTTP/1.") or not status[:3].isdigit() or status[3:4] not in (b"", b" "):
             raise MalformedError("no status line")
         if status.startswith(b"407"):
             raise MalformedError("a server that takes itself for a proxy")
@@ -62,6 +62,8 @@ async def read_response(reader: asyncio.StreamReader) -> bytes:
 
 async def _read(reader: asyncio.StreamReader) -> tuple[bytes, list[bytes]]:
     first, *lines = (await reader.readuntil(b"\r\n\r\n"))[:-4].split(b"\r\n")
+    if any(b"\n" in line or b"\r" in line for line in (first, *lines)):
+        raise MalformedError("a line end inside a line")  # others might read two lines there
     return first, lines
 
 

@@ -104,9 +104,11 @@ async def fetch(request: Request, kit: Kit, trace: Trace | None = None, max_byte
     return answer._replace(fitted=fitted)
 
 
-async def _fetch_afresh(url: Url, canonical: Canonical, method: str, kit: Kit, trace: Trace) -> Fresh:
+async def _fetch_afresh(
+    url: Url, canonical: Canonical, method: str, kit: Kit, trace: Trace, deadline: Deadline | None = None
+) -> Fresh:
     """Appendix B.3: the browser where it is asked for; else HTTP, and the browser where that brought too little."""
-    deadline = Deadline(kit.limits.timeout_seconds)
+    deadline = deadline or Deadline(kit.limits.timeout_seconds)  # one for both (D2-25)
     if method == "browser":
         retrieved = await render(url, kit.door, kit.browser, deadline, kit.limits.max_redirects, trace)
     else:
@@ -118,7 +120,7 @@ async def _fetch_afresh(url: Url, canonical: Canonical, method: str, kit: Kit, t
         document = await _understand(retrieved, kit)
     if method == "http" and is_bare(retrieved.page, document, kit.browser):
         try:
-            return await _fetch_afresh(url, canonical, "browser", kit, trace)
+            return await _fetch_afresh(url, canonical, "browser", kit, trace, deadline)
         except SpanielError as error:
             retrieved = retrieved.noted(fallback_note(error))
     kept = _keep(document, retrieved, kit.limits.chunk_tokens)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
+
+from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
@@ -30,17 +33,37 @@ class Flights(Generic[T]):
         flight = self._under_way.get(key)
         if flight is None:
             flight = self._under_way[key] = _Flight(asyncio.ensure_future(_run(start)))
-            flight.task.add_done_callback(lambda _: self._under_way.pop(key, None))
+            flight.task.add_done_callback(partial(self._forget, key, flight))
         flight.waiting += 1
         try:
             return await asyncio.shield(flight.task)
         except asyncio.CancelledError:
             if flight.waiting == 1 and not flight.task.done():
+                self._forget(key, flight)  # whoever comes now must not join what is ending
                 flight.task.cancel()
                 await asyncio.wait([flight.task])  # so that its connections are closed when this returns
+            if flight.task.cancelled() and not _is_cancelled():
+                raise SpanielError(Code.NETWORK, error="the client was closed meanwhile") from None
             raise
         finally:
             flight.waiting -= 1
+
+    def _forget(self, key: Hashable, flight: _Flight[T], _task: object = None) -> None:
+        if self._under_way.get(key) is flight:
+            del self._under_way[key]
+
+    async def close(self) -> None:
+        """End what is under way: nobody will be there to take it."""
+        tasks = [flight.task for flight in self._under_way.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _is_cancelled() -> bool:
+    """Whether it is this task that is to end."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def _run(start: Callable[[], Awaitable[T]]) -> T:

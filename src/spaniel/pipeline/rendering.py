@@ -12,7 +12,7 @@ from spaniel.pipeline.retrieve import Retrieved, Trail, successful
 from spaniel.url.hostlists import HostList
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from spaniel.browser.rendered import Rendered
     from spaniel.net.deadline import Deadline
@@ -50,11 +50,6 @@ class Browser(NamedTuple):
     spa_fallback: bool = True
     least_chars: int = 400
     picture: Callable[[bytes], None] | None = None  # who wants a picture of the page (PNG)
-
-
-def domains(names: Iterable[str]) -> HostList:
-    """A domain means itself and all below it."""
-    return HostList(pattern for name in names for pattern in (name, f"*.{name}"))
 
 
 def first_method(request: Request, url: Url, browser: Browser) -> str:

@@ -8,6 +8,7 @@ from turbohtml import Element, Text
 
 # Cc but newline and tab; U+FEFF; surrogates cannot come from a decoder.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+LONGEST_LINE = 2000  # characters
 CONTROL_BYTES = bytes({*range(32), 127} - {9, 10})
 # A terminal's command goes whole, not only its first character; the writer may have put a backslash before the bracket.
 TERMINAL = re.compile("(?:\x1b\\\\?\\[|\x9b)[0-9;:?]*[@-~]|\x1b\\\\?\\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\\\{0,2})?")
@@ -102,10 +103,10 @@ def _selector_needed(before: str, _after: str) -> bool:
 
 
 def one_line(text: str | None) -> str | None:
-    """A title or a name: scrubbed, on one line, or nothing."""
+    """A title or a name: scrubbed, on one line, no longer than any has a need to be; or nothing."""
     if not text:
         return None
-    return scrub(" ".join(text.split()))[0].strip() or None
+    return scrub(" ".join(text[: 4 * LONGEST_LINE].split())[:LONGEST_LINE])[0].strip() or None
 
 
 TYPE_CHECKING = False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.dates import day_of, shown_day
 from spaniel.reading.document import Metadata
-from spaniel.reading.hygiene import one_line
+from spaniel.reading.hygiene import LONGEST_LINE, one_line
 from spaniel.reading.lexicon import lexicon
 from spaniel.reading.links import base_of, scheme_of
 
@@ -228,7 +228,7 @@ def _published(doc: Document, meta: dict[str, str], objects: list[dict[str, obje
 
 
 def _absolute(target: str | None, base: str) -> str | None:
-    target = one_line(target)
+    target = one_line(target) if len(target or "") <= LONGEST_LINE else None  # one that is cut leads elsewhere
     if target is None:
         return None
     import ada_url

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.pipeline.request import SCHEMA, Request, read_request
 from spaniel.pipeline.trace import Trace
 from spaniel.tool.framework import Mode, ToolCtx, ToolError, ToolRegistry, not_in_mode
+from spaniel.url.hostlists import HostList, domains
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class ToolSettings(NamedTuple):
     mode: Mode = "enabled"
     enabled: bool = False
     allow_auto_execution: bool = False
-    js_heavy_domains: tuple[str, ...] = ()
+    js_heavy: HostList = HostList(())  # whose pages are rendered without trying HTTP first (FR-WF-12b)
 
     @classmethod
     def of(cls, settings: Settings, *, opted_in: bool = False) -> ToolSettings:
@@ -81,7 +82,7 @@ class ToolSettings(NamedTuple):
             cast("Mode", settings["tools.mode"]),
             bool(settings["tools.webfetch.enabled"]) or (opted_in and unsaid),
             bool(settings["tools.webfetch.allow_auto_execution"]),
-            cast("tuple[str, ...]", settings["tools.webfetch.rendering.js_heavy_domains"]),
+            domains(cast("tuple[str, ...]", settings["tools.webfetch.rendering.js_heavy_domains"])),
         )
 
 
@@ -124,8 +125,8 @@ class WebFetchTool:
 
     async def fetch(self, args: Mapping[str, object], ctx: ToolCtx) -> Fetched:
         """What `execute` does, for hosts that want more than its text."""
-        ctx.allow_truncation = False  # a cut by the host would break the JSON
         try:
+            ctx.allow_truncation = False  # a cut by the host would break the JSON
             return await self._fetch(args, ctx)
         except SpanielError as error:
             raise ToolError(NAME, error) from error
@@ -155,13 +156,8 @@ class WebFetchTool:
 
     def _summary(self, request: Request) -> str:
         url = parse(request.url)
-        method: Literal["http", "browser"] = "browser" if request.force_browser or self._js_heavy(url.host) else "http"
+        method = "browser" if request.force_browser or url.host in self._settings.js_heavy else "http"
         return f"{NAME} {shown(url.redacted)} ({method})"
-
-    def _js_heavy(self, host: str) -> bool:
-        """Whether pages of this host are rendered without trying HTTP first (FR-WF-12b)."""
-        domains = (domain.lower() for domain in self._settings.js_heavy_domains)
-        return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
 def _request(args: object) -> Request:

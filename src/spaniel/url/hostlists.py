@@ -35,3 +35,9 @@ class HostList:
 
     def __bool__(self) -> bool:
         return bool(self._exact or self._suffixes)
+
+
+def domains(names: Iterable[str]) -> HostList:
+    """A domain means itself and all below it, also where it is written `.example.com` or `*.example.com`."""
+    bare = (name.strip().removeprefix("*").removeprefix(".") for name in names)
+    return HostList(pattern for name in bare if name for pattern in (name, f"*.{name}"))

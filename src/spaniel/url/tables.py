@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+LARGEST = 1 << 20  # bytes of a file that people write
 
 
 def complaint(place: str, reason: str) -> SpanielError:
@@ -27,13 +30,23 @@ def read_toml(path: str, what: str) -> dict[str, object]:
     """What a TOML file holds; `what` it should be is part of the complaint."""
     import tomllib
 
+    place = f"{what} {path}"
     try:
-        with open(path, encoding="utf-8") as file:
-            return tomllib.loads(file.read())
+        if not os.path.isdir(path) and os.path.exists(path) and not os.path.isfile(path):
+            raise complaint(place, "is no ordinary file")  # it might never end
+        with open(path, "rb") as file:
+            raw = file.read(LARGEST + 1)
+        if len(raw) > LARGEST:
+            raise complaint(place, f"has more than {LARGEST:,} bytes")
+        return tomllib.loads(raw.decode())
     except tomllib.TOMLDecodeError as error:
-        raise complaint(f"{what} {path}", f"not TOML: {error}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise complaint(f"{what} {path}", f"cannot be read: {error}") from None
+        raise complaint(place, f"not TOML: {error}") from None
+    except UnicodeDecodeError as error:
+        raise complaint(place, f"not UTF-8 text (byte {error.start})") from None
+    except OSError as error:
+        raise complaint(place, f"cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise complaint(place, f"cannot be read: {error}") from None
 
 
 class Table:

@@ -1,0 +1,106 @@
+"""Where input comes from and where output goes, in all the ways in which a shell may set them up."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import spaniel as package
+from tests.cli.test_canon import SPANIEL, spaniel
+from tests.cli.test_fetch import Place, place
+
+__all__ = ["place"]
+
+
+def shell(command: str, **env: str) -> subprocess.CompletedProcess[bytes]:
+    line = command.replace("spaniel ", f"{' '.join(SPANIEL)} ", 1)
+    return subprocess.run(["/bin/bash", "-c", line], capture_output=True, timeout=60, env=env or None, check=False)
+
+
+def test_a_file_is_replaced_only_by_what_was_fetched(place: Place, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.md"
+    kept.write_text("mine", encoding="utf-8")
+    fetch = ("fetch", "-q", "--config", place.config, "-o", str(kept))
+    for wrong in (f"{place.url}/missing", "nonsense"):
+        assert spaniel(*fetch, wrong).returncode != 0
+        assert kept.read_text(encoding="utf-8") == "mine"
+    assert spaniel(*fetch, f"{place.url}/page").returncode == 0
+    assert kept.read_text(encoding="utf-8").startswith("# Hello")
+    assert [path.name for path in tmp_path.iterdir() if "tmp" in path.name] == []
+    assert spaniel(*fetch[:-1], str(tmp_path / "none" / "x.md"), f"{place.url}/page").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("spaniel canon https://a.example/ > /dev/full", "No space left"),
+        ("spaniel config show > /dev/full", "No space left"),
+        ("spaniel canon https://a.example/ >&-", "standard output"),
+        ("spaniel extract - <&-", "no standard input"),
+        ("spaniel chunk - <&-", "no standard input"),
+        ("spaniel mcp <&-", "no standard input"),
+        ("spaniel config show --config /dev/zero", "no ordinary file"),
+        ("spaniel config show --config /dev", "Is a directory"),
+    ],
+)
+def test_a_stream_that_is_not_there_is_said(command: str, told: str) -> None:
+    done = shell(command)
+    assert done.returncode == 2, done
+    assert told in done.stderr.decode()
+    assert b"internal" not in done.stderr
+
+
+def test_output_is_utf_8_whatever_the_locale() -> None:
+    done = subprocess.run(
+        [*SPANIEL, "chunk", "-"],
+        input="# é ☃\n".encode(),
+        capture_output=True,
+        timeout=60,
+        env={"PYTHONIOENCODING": "cp1252", "PATH": ""},
+        check=False,
+    )
+    assert (done.returncode, "é ☃" in done.stdout.decode("utf-8")) == (0, True)
+
+
+def test_the_cache_that_is_looked_at_is_the_one_that_is_used(place: Place, tmp_path: Path) -> None:
+    assert spaniel("fetch", "-q", "--config", place.config, f"{place.url}/page").returncode == 0
+    assert "1 entries" in spaniel("cache", "stats", "--config", place.config).stdout
+    other = tmp_path / "other"
+    other.mkdir()
+    done = spaniel("cache", "verify", "--dir", str(other))
+    assert (done.returncode, list(other.iterdir())) == (7, [])
+    assert "no page cache" in done.stderr
+
+
+def test_of_several_urls_the_one_that_failed_is_named(place: Place) -> None:
+    done = spaniel("fetch", "-q", "--config", place.config, f"{place.url}/page", f"{place.url}/gone")
+    assert done.returncode == 1
+    assert f"{place.url}/gone: http_4xx" in done.stderr
+
+
+def test_a_budget_is_for_json(place: Place) -> None:
+    done = spaniel("fetch", "--config", place.config, "--max-bytes", "400", f"{place.url}/page")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--format json" in done.stderr
+
+
+async def test_fetch_in_a_running_loop_says_what_to_write_instead() -> None:
+    with pytest.raises(RuntimeError, match=r"await spaniel\.afetch"):
+        package.fetch("https://a.example/")
+
+
+def test_make_run_hands_its_url_to_nobody_but_spaniel(tmp_path: Path) -> None:
+    makefile = Path(__file__).parents[2] / "Makefile"
+    trap = tmp_path / "trap"
+    told = subprocess.run(
+        ["make", "-f", str(makefile), "-n", "run", f"URL=x`touch {trap}`$(shell touch {trap})"],
+        capture_output=True,
+        timeout=60,
+        cwd=makefile.parent,
+        check=False,
+    )
+    assert told.returncode == 0
+    assert b"touch" not in told.stdout.replace(b"touch .venv", b"")
+    assert not trap.exists()

@@ -1,0 +1,46 @@
+"""One flight for all who want the same thing at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import pytest
+
+from spaniel.errors import SpanielError
+from spaniel.pipeline.flights import Flights
+
+
+@pytest.mark.req("NFR-WF-REL-02")
+async def test_whoever_comes_while_a_cancelled_flight_ends_has_one_of_their_own() -> None:
+    flights: Flights[str] = Flights()
+    begun = 0
+
+    async def work() -> str:
+        nonlocal begun
+        begun += 1
+        try:
+            await asyncio.sleep(0.05)
+        finally:
+            await asyncio.sleep(0.05)  # as connections are closed
+        return "here"
+
+    first = asyncio.create_task(flights.join("key", work))
+    await asyncio.sleep(0.01)
+    first.cancel()
+    await asyncio.sleep(0)
+    assert await flights.join("key", work) == "here"
+    assert begun == 2
+    with contextlib.suppress(asyncio.CancelledError):
+        await first
+    assert first.cancelled()
+
+
+async def test_closing_ends_what_is_under_way_with_an_error_that_says_so() -> None:
+    flights: Flights[None] = Flights()
+    waiting = [asyncio.create_task(flights.join("key", lambda: asyncio.sleep(30))) for _ in range(3)]
+    await asyncio.sleep(0.01)
+    await flights.close()
+    for told in await asyncio.gather(*waiting, return_exceptions=True):
+        assert isinstance(told, SpanielError)
+        assert "closed" in told.message
