@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from spaniel.chunking import chunk
-from spaniel.mcp.shelf import OVERHEAD, ChunkShelf, uri_of
+from spaniel.mcp.shelf import OVERHEAD, ChunkShelf, size_of, uri_of
 from spaniel.pipeline.answer import Answer
 from tests.tool.kit import LONG
 
@@ -39,7 +39,7 @@ def test_the_same_page_twice_takes_its_room_once_and_two_sizes_stand_beside_each
 
 def test_the_oldest_page_makes_room_and_what_was_fetched_again_stays() -> None:
     pages = [answer(LONG.replace("Part", f"Page {n}, part"), f"https://a.example/{n}") for n in range(4)]
-    size = sum(OVERHEAD + len(one.text.encode()) for one in pages[0].chunks)
+    size = size_of(pages[0])
     shelf = ChunkShelf(3 * size + 100)
     for page in pages[:3]:
         shelf.put(page)
@@ -48,6 +48,12 @@ def test_the_oldest_page_makes_room_and_what_was_fetched_again_stays() -> None:
     held = [bool(shelf.get(uri_of(page.chunks[0]))) for page in pages]
     assert held == [True, False, True, True]
     assert len(shelf) == 36
+
+
+def test_a_title_takes_room_too() -> None:
+    shelf = ChunkShelf(100_000)
+    shelf.put(answer("text")._replace(title="x" * 50_000))
+    assert len(shelf) == 0
 
 
 def test_a_shelf_is_never_over_its_bytes_whatever_comes() -> None:

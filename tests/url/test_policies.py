@@ -84,7 +84,7 @@ def test_a_file_that_is_not_there_or_not_text_is_refused(tmp_path: Path) -> None
             load(f"{path}/")
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b"\xff\xfe")
-    with pytest.raises(SpanielError, match="cannot be read"):
+    with pytest.raises(SpanielError, match="not UTF-8 text"):
         load(binary)
 
 

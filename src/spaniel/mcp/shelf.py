@@ -22,6 +22,12 @@ def uri_of(chunk: Chunk) -> str:
     return SCHEME + chunk.id
 
 
+def size_of(answer: Answer) -> int:
+    """The bytes that a page takes on the shelf."""
+    told = 4 * len(answer.title or "")  # bytes that a character may take
+    return told + sum(OVERHEAD + len(chunk.text.encode()) + 4 * len(chunk.heading) for chunk in answer.chunks)
+
+
 class Standing(NamedTuple):
     """One chunk on the shelf, and the page that it came from."""
 
@@ -61,8 +67,7 @@ class ChunkShelf:
         if cut in self._pages:
             self._pages.move_to_end(cut)
             return
-        size = sum(OVERHEAD + len(chunk.text.encode()) + len(chunk.heading) for chunk in answer.chunks)
-        size += 4 * len(answer.title or "")  # bytes that a character may take
+        size = size_of(answer)
         if size > self._room:
             return
         while self._held + size > self._room:
