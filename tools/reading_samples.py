@@ -59,15 +59,7 @@ class Sample:
         head = read_head(tree, url)
         body = tree.select_one("body")
         clean(body)
-        self.facts = paging.Facts(
-            url,
-            head.title or "",
-            head.open_graph,
-            head.types,
-            head.generator,
-            len(body.select("time")),
-            len(body.select("img")),
-        )
+        self.facts = paging.facts_of(head, body, url)
         self.out = segment(body)
         if group == "docs":
             self.labels = self._marked()

@@ -15,7 +15,7 @@ from spaniel.reading.document import Document, Hygiene
 from spaniel.reading.markdown import Written, to_markdown
 from spaniel.reading.math import set_math
 from spaniel.reading.metadata import Told, read_head
-from spaniel.reading.page import Facts
+from spaniel.reading.page import facts_of
 
 if TYPE_CHECKING:
     from turbohtml import Document as Tree
@@ -28,15 +28,7 @@ def read_html(body: bytes | str, url: str | None, charset: str | None) -> Docume
     root = _body(tree)
     set_math(tree)
     hidden = clean(root)
-    facts = Facts(
-        url or "",
-        head.title or "",
-        head.open_graph,
-        head.types,
-        head.generator,
-        len(root.select("time")),
-        len(root.select("img")),
-    )
+    facts = facts_of(head, root, url or "")
     metadata = head.metadata
     if metadata.published is None:
         metadata = replace(metadata, published=day_in_text(root))

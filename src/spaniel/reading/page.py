@@ -10,7 +10,10 @@ from spaniel.reading.shapes import GOOD, LEVEL
 from spaniel.reading.words import bit
 
 if TYPE_CHECKING:
+    from turbohtml import Element
+
     from spaniel.reading.blocks import Outline
+    from spaniel.reading.metadata import Head
     from spaniel.reading.shapes import Shape
     from spaniel.reading.surroundings import Heritage, Sums
 
@@ -56,6 +59,18 @@ class Facts(NamedTuple):
     generator: str
     times: int
     images: int
+
+
+def facts_of(head: Head, body: Element, url: str) -> Facts:
+    return Facts(
+        url=url,
+        title=head.title or "",
+        open_graph=head.open_graph,
+        linked_data=head.types,
+        generator=head.generator,
+        times=len(body.select("time")),
+        images=len(body.select("img")),
+    )
 
 
 def page_numbers(out: Outline, shapes: list[Shape], sums: Sums, heritage: Heritage, facts: Facts) -> tuple[float, ...]:
