@@ -55,17 +55,19 @@ lock: $(VENV)/.dev  ## Pin the dependencies again (hashes, no addresses)
 	    pyproject.toml requirements/build.in $${set#*:} -o requirements/$${set%%:*}.txt; done
 
 clean:  ## Remove everything that was set up
+	rm -f src/spaniel/reading/native.*.so
 	rm -rf $(VENV) $(BENCH_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 
-# A stamp stands for an environment that holds exactly its requirements file.
-$(VENV)/.run: requirements/run.txt pyproject.toml
+# A stamp stands for an environment that holds exactly its requirements file, and what is compiled.
+BUILT := pyproject.toml hatch_build.py src/spaniel/reading/native.pyx src/spaniel/reading/trees.py
+$(VENV)/.run: requirements/run.txt $(BUILT)
 	$(call environment,$(VENV),run)
 
-$(VENV)/.dev: requirements/dev.txt pyproject.toml
+$(VENV)/.dev: requirements/dev.txt $(BUILT)
 	$(call environment,$(VENV),dev)
 	@touch $(VENV)/.run
 
-$(BENCH_VENV)/.bench: requirements/bench.txt pyproject.toml
+$(BENCH_VENV)/.bench: requirements/bench.txt $(BUILT)
 	$(call environment,$(BENCH_VENV),bench)
 
 # The MCP Inspector, a second client for tests/mcp. Without npm its tests are skipped, which CI takes for a failure.

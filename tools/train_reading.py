@@ -1,4 +1,4 @@
-"""Make `src/spaniel/reading/learnt.py`: learn from labelled pages which blocks are content.
+"""Make `src/spaniel/reading/learnt.py` and `trees.py`: learn from labelled pages which blocks are content.
 
 Usage, with lightgbm, numpy and the project installed:
   python tools/train_reading.py CORPORA [--docs DIR …] [--check]
@@ -33,10 +33,11 @@ import lightgbm
 import numpy
 
 from reading_samples import FOLDS, WORD, Sample, load
-from spaniel.reading import content, extract, features, model, shapes, surroundings, words
+from spaniel import reading
+from spaniel.reading import content, extract, features, judge, model, shapes, surroundings, words
 from spaniel.reading import page as paging
 
-LEARNT = Path(__file__).resolve().parent.parent / "src/spaniel/reading/learnt.py"
+READING = Path(__file__).resolve().parent.parent / "src/spaniel/reading"
 SILENT = 0.25  # a word of so little weight tells nothing
 CHUNK = 24  # trees in one function: longer ones need longer instructions and run slower
 BLOCK = {
@@ -100,15 +101,21 @@ def learn_words(samples: list[Sample]) -> dict[str, dict[str, float]]:
 def install(made: dict) -> None:
     """Let the room use what was just made in place of its own `learnt`."""
     space: dict = {}
-    exec(source_of(made), space)
-    model.learnt = words.learnt = types.SimpleNamespace(**space)
+    exec(words_source(made) + trees_source(made), space)
+    reading.trees = words.learnt = types.SimpleNamespace(**space)
     words.forget_names()
 
 
-def source_of(made: dict) -> str:
-    """The module: tables of words, then functions of some trees each."""
-    lines = ['"""Made by tools/train_reading.py: weights of words and trees. Not written by hand."""', ""]
+def words_source(made: dict) -> str:
+    """The module `learnt`: tables of words."""
+    lines = ['"""Made by tools/train_reading.py: weights of words. Not written by hand."""', ""]
     lines += [f"{name.upper()} = {json.dumps(made[name], ensure_ascii=True)}" for name in ("names", "texts")]
+    return "\n".join(lines) + "\n"
+
+
+def trees_source(made: dict) -> str:
+    """The module `trees`: functions of some trees each."""
+    lines = ['"""Made by tools/train_reading.py: trees as Python expressions. Not written by hand."""', ""]
     kinds = []
     for place, trees in enumerate(made.get("kind", [])):
         names, text = functions(f"kind_{place}", list(paging.PAGE), trees)
@@ -271,6 +278,7 @@ def main() -> int:
     ap.add_argument("--dump", type=Path, help="with --check: where to put the judged blocks (pickle)")
     args = ap.parse_args()
     started = time.time()
+    content.judge = judge.judge  # the compiled one has its trees built in
     install({"names": {}, "texts": {}})
     samples = load(args.corpora, args.docs)
     print(
@@ -279,7 +287,9 @@ def main() -> int:
     if args.check:
         check(samples, args.corpora, args.dump)
         return 0
-    LEARNT.write_text(source_of(learn(samples)), "utf-8")
+    made = learn(samples)
+    (READING / "learnt.py").write_text(words_source(made), "utf-8")
+    (READING / "trees.py").write_text(trees_source(made), "utf-8")
     return 0
 
 

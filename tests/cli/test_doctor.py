@@ -59,7 +59,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 def test_all_is_well(machine: Machine) -> None:
     code, found = machine.findings()
-    assert list(found) == ["python", "settings", "cache", "chromium", "dns", "guard"]
+    assert list(found) == ["python", "reading", "settings", "cache", "chromium", "dns", "guard"]
     assert all(row["well"] and not row["cure"] for row in found.values()), found
     assert code == 0
     assert str(machine.folder / "caches" / "spaniel") in str(found["cache"]["found"])

@@ -11,6 +11,7 @@ from spaniel.reading import extract
 GOLDEN = Path(__file__).parent / "golden"
 PAGES = sorted(page.stem for page in GOLDEN.glob("*.html"))
 URL = "https://example.org/dir/page.html"
+pytestmark = pytest.mark.usefixtures("either_judge")
 
 
 @pytest.mark.req(

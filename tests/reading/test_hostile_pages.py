@@ -12,6 +12,7 @@ from spaniel.reading import extract, read
 
 URL = "https://example.org/"
 VISIBLE = "<p>The visible text of the page.</p>"
+pytestmark = pytest.mark.usefixtures("either_judge")
 
 
 TYPE_CHECKING = False

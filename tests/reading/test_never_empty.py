@@ -6,6 +6,7 @@ import pytest
 
 from spaniel.reading import extract
 
+pytestmark = pytest.mark.usefixtures("either_judge")
 WORDS = [f"{a}{b}" for a in ("alba", "beryl", "cedar", "delta", "ember") for b in range(60)]
 PAGES = {
     "a cloud of links": "<div>" + " ".join(f"<a href=/{w}>{w}</a>" for w in WORDS) + "</div>",

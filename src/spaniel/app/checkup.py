@@ -42,6 +42,7 @@ async def examine(config: str | None = None, host: str = "example.com") -> list[
     settings, about_settings = _settings(config)
     return [
         _python(),
+        _reading(),
         about_settings,
         _cache(settings),
         await asyncio.to_thread(chromium, settings),
@@ -54,6 +55,14 @@ def _python() -> Finding:
     found = f"{sys.version.split()[0]} at {sys.executable}"
     well = sys.version_info >= OLDEST_PYTHON
     return Finding("python", well, found, "" if well else "Install Python 3.11 or newer.")
+
+
+def _reading() -> Finding:
+    """Whether pages are judged by the compiled judge; the one in Python decides the same and is no fault."""
+    from spaniel.reading.content import is_compiled
+
+    found = "compiled" if is_compiled() else "in Python: install Spaniel beside a C compiler for more speed"
+    return Finding("reading", True, found)
 
 
 def _settings(config: str | None) -> tuple[Settings, Finding]:

@@ -117,7 +117,8 @@ def segment(body: Element) -> Outline:
         if type(node) is Text:
             data = node.data
             if data.isspace():
-                run.parts.append(" ")
+                if run.nodes:
+                    run.parts.append(" ")
                 continue
             place, linked = homes.get(node.parent) or _find_home(node.parent, homes, out)
             if place != run.place:
@@ -126,11 +127,11 @@ def segment(body: Element) -> Outline:
             run.parts.append(data)
             if linked:
                 run.link_chars += len(data)
-        elif type(node) is Element:
+        elif run.nodes and type(node) is Element:
             tag = node.tag
             if tag == "br":
                 run.parts.append(" ")
-            elif tag not in INLINE and run.nodes:
+            elif tag not in INLINE:
                 run = _next(out, run, -1)
     _next(out, run, -1)
     out.finish()

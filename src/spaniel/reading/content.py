@@ -5,21 +5,21 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from spaniel.reading.blocks import segment
-from spaniel.reading.features import rows
-from spaniel.reading.model import guess_kind, judge_blocks
-from spaniel.reading.page import Facts, page_numbers
-from spaniel.reading.shapes import Shape, shape
-from spaniel.reading.surroundings import Heritage, Sums
-from spaniel.reading.words import bit, tones
+from spaniel.reading.judge import FEW_WORDS
+from spaniel.reading.words import bit
+
+try:
+    from spaniel.reading.native import judge
+except ImportError:  # not built here
+    from spaniel.reading.judge import judge
 
 if TYPE_CHECKING:
     from turbohtml import Element
 
     from spaniel.reading.blocks import Outline
+    from spaniel.reading.page import Facts
 
 KINDS = ("article", "documentation", "forum", "service", "product", "collection", "listing")
-FEW_WORDS = 120  # a page so small is not judged: all but plain boilerplate is kept
 NOTHING = 0.17  # below it the likeliest block of the page is surely none: a shell whose content scripts would fetch,
 # or a page of a kind that was never seen
 LIKE_AN_ARTICLE = 0.5
@@ -32,26 +32,23 @@ GAP = 20  # words of dropped text that part two stretches of kept text
 LOW, HIGH = 0.3, 0.6  # the threshold that promises the best F1 is kept between these
 
 
+def is_compiled() -> bool:
+    """Whether the judge at work is the compiled one."""
+    return judge.__module__.endswith(".native")
+
+
 def keep_content(body: Element, facts: Facts) -> str:
     """Take from the tree what is not content; answer the kind of page."""
-    out = segment(body)
-    title = frozenset(facts.title.lower().split())
-    known = tones()
-    shapes = [shape(block, out.tag[block.container], title, known) for block in out.blocks]
-    sums = Sums(shapes)
-    if sums.words[-1] < FEW_WORDS:
-        _prune(out, _plain_rules(out, [s[0] for s in shapes]))
+    out, words, odds, kinds = judge(body, facts)
+    if not odds:
+        _prune(out, _plain_rules(out, words))
         return "page"
-    heritage = Heritage(out)
-    kinds = guess_kind(page_numbers(out, shapes, sums, heritage, facts))
-    odds = judge_blocks(rows(out, shapes, sums, heritage, tuple(kinds)))
-    _prune(out, decide(out, shapes, odds, kinds))
+    _prune(out, decide(out, words, odds, kinds))
     return KINDS[kinds.index(max(kinds))]
 
 
-def decide(out: Outline, shapes: list[Shape], odds: list[float], kinds: list[float]) -> list[bool]:
+def decide(out: Outline, words: list[float], odds: list[float], kinds: list[float]) -> list[bool]:
     """Keep what is likelier than the threshold with the best expected F1; on articles be stricter."""
-    words = [s[0] for s in shapes]
     best = max(odds)
     if best < NOTHING:
         keep = _plain_rules(out, words)  # nobody knows what it is: if it is much, more is kept rather than less

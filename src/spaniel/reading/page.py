@@ -78,9 +78,6 @@ def page_numbers(out: Outline, shapes: list[Shape], sums: Sums, heritage: Herita
     words = sums.words[-1] or 1
     levels = [s[LEVEL] for s in shapes if s[LEVEL]]
     prices = sum(1 for block in out.blocks if len(block.text) < 40 and PRICE.search(block.text))
-    types = [SIGNS["linked_data"][t] for name in facts.linked_data if (t := name.lower()) in SIGNS["linked_data"]]
-    makers = [SIGNS["generator"][w] for w in WORD.findall(facts.generator[:80].lower()) if w in SIGNS["generator"]]
-    graph = SIGNS["open_graph"].get(facts.open_graph, 6) if facts.open_graph else 0
     return (
         words,
         len(shapes),
@@ -94,12 +91,21 @@ def page_numbers(out: Outline, shapes: list[Shape], sums: Sums, heritage: Herita
         facts.images,
         prices,
         *_shares(out, sums, heritage),
-        graph,
+        *head_numbers(facts),
+        _twins(out) / (len(shapes) or 1),
+    )
+
+
+def head_numbers(facts: Facts) -> tuple[float, ...]:
+    """What the address and the head tell, in the order of PAGE: from "open graph" to "title"."""
+    types = [SIGNS["linked_data"][t] for name in facts.linked_data if (t := name.lower()) in SIGNS["linked_data"]]
+    makers = [SIGNS["generator"][w] for w in WORD.findall(facts.generator[:80].lower()) if w in SIGNS["generator"]]
+    return (
+        SIGNS["open_graph"].get(facts.open_graph, 6) if facts.open_graph else 0,
         min(types, default=0),
         *url_numbers(facts.url),
         makers[0] if makers else 0,
         facts.title.count(" ") + 1,
-        _twins(out) / (len(shapes) or 1),
     )
 
 

@@ -60,7 +60,7 @@ def _judge_name(name: str) -> tuple[int, float, int]:
     """A single name, as a sum and a count: sites share names more than they share lists of names."""
     found, total, known = UNKNOWN
     for part in PART.findall(name):
-        groups, weight = _judge_part(part)
+        groups, weight = judge_part(part)
         found |= groups
         if weight:
             total += weight
@@ -69,7 +69,7 @@ def _judge_name(name: str) -> tuple[int, float, int]:
 
 
 @lru_cache(maxsize=50_000)
-def _judge_part(part: str) -> tuple[int, float]:
+def judge_part(part: str) -> tuple[int, float]:
     """And parts of names more than names."""
     low = part.lower()
     bits = table()
@@ -80,7 +80,7 @@ def forget_names() -> None:
     """For training: the weights have changed."""
     _judge_list.cache_clear()
     _judge_name.cache_clear()
-    _judge_part.cache_clear()
+    judge_part.cache_clear()
 
 
 def parts_of(names: str) -> list[str]:

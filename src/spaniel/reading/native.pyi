@@ -1,0 +1,6 @@
+from turbohtml import Element
+
+from spaniel.reading.judge import Judged
+from spaniel.reading.page import Facts
+
+def judge(body: Element, facts: Facts) -> Judged: ...
