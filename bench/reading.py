@@ -23,7 +23,8 @@ Read = Callable[[bytes, str], str]
 def _spaniel() -> Read:
     import spaniel
 
-    return lambda html, url: spaniel.extract(html, url=url).markdown
+    read = spaniel.extract  # loads its parts, as the imports of the others do
+    return lambda html, url: read(html, url=url).markdown
 
 
 def _trafilatura() -> Read:

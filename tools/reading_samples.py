@@ -58,7 +58,7 @@ class Sample:
         tree = parse(html, positions=False)
         head = read_head(tree, url)
         body = tree.select_one("body")
-        clean(body)
+        clean(tree, body)
         self.facts = paging.facts_of(head, body, url)
         self.out = segment(body)
         if group == "docs":

@@ -37,7 +37,7 @@ def agree(html: bytes | str, url: str = URL) -> int:
     body = tree.select_one("body")
     assert body is not None
     head = read_head(tree, url)
-    clean(body)
+    clean(tree, body)
     facts = facts_of(head, body, url)
     ours, theirs = python.judge(body, facts), native.judge(body, facts)
     for name in LISTS:

@@ -9,7 +9,7 @@ from spaniel.reading.lexicon import lexicon
 from spaniel.reading.words import parts_of
 
 if TYPE_CHECKING:
-    from turbohtml import Element
+    from turbohtml import Document, Element
 
 SOME_WORDS = 30
 MANY = 500
@@ -22,59 +22,87 @@ VANISHING = {
     "-webkit-text-fill-color": {"transparent"},
 }
 OFF_SCREEN = -900
+OPENING = "h1,h2,h3,h4,h5,dt,summary"
 CONTROLS = ("aria-controls", "data-target", "data-bs-target", "href")
 
 
-class Selectors(NamedTuple):
-    always: str
-    landmarks: str
+class Rules(NamedTuple):
+    """Of `data/selectors.toml`."""
+
+    never_tags: list[str]
+    never_roles: frozenset[str]
+    landmark_tags: list[str]
+    landmark_roles: frozenset[str]
     hidden: str
     opened: str
     revealed: frozenset[str]
 
 
 @cache
-def selectors() -> Selectors:
+def rules() -> Rules:
     data = lexicon("selectors")
-    return Selectors(
-        ",".join(data["drop"]["always"]),
-        ",".join(data["drop"]["landmarks"]),
+    return Rules(
+        data["never"]["tags"].split(),
+        frozenset(data["never"]["roles"].split()),
+        data["landmarks"]["tags"].split(),
+        frozenset(data["landmarks"]["roles"].split()),
         ",".join(data["hidden"]["where"]),
         ",".join(data["hidden"]["opened"]),
         frozenset(data["words"]["revealed"].split()),
     )
 
 
-def clean(body: Element) -> int:
+def clean(doc: Document, body: Element) -> int:
     """Take away what is no content; answer how many hidden elements went."""
-    rules = selectors()
-    for button in body.select("h1 button,h2 button,h3 button,h4 button,h5 button,dt button,summary button"):
-        button.unwrap()  # a question that opens its answer
-    body.remove(rules.always)
-    gone = _drop_hidden(body, rules)
-    _drop_unless_content(body, body.select(rules.landmarks))
+    rule = rules()
+    # A tag is found by turbohtml's index until the tree is changed: all these cost less than one walk over the page.
+    never = [element for tag in rule.never_tags for element in doc.select(tag)]
+    landmarks = [element for tag in rule.landmark_tags for element in doc.select(tag)]
+    noscripts = doc.select("noscript")
+    for element in body.select("[role]"):
+        role = element.attr("role")
+        if role in rule.never_roles:
+            never.append(element)
+        elif role in rule.landmark_roles:
+            landmarks.append(element)
+    for element in never:
+        _drop(element)
+    gone = _drop_hidden(body, noscripts)
+    _drop_unless_content(body, list(dict.fromkeys(_inside(body, landmarks))))
     return gone
 
 
-def _drop_hidden(body: Element, rules: Selectors) -> int:
+def _inside(body: Element, elements: list[Element]) -> list[Element]:
+    """Those that are still on the page, and not in its head."""
+    return [element for element in elements if element.closest(body.tag) is not None]
+
+
+def _drop(element: Element) -> None:
+    tag = element.tag
+    if tag == "button" and element.closest(OPENING) is not None:
+        element.unwrap()  # a question that opens its answer
+    elif (tag != "dialog" or element.attr("open") is None) and (tag != "title" or element.closest("head") is None):
+        element.decompose()
+
+
+def _drop_hidden(body: Element, noscripts: list[Element]) -> int:
     """By sort, so that a page which stages all its text in one way is not taken for hidden (D2-08)."""
-    found: dict[str, list[Element]] = {"attribute": [], "aria": [], "noscript": [], "style": []}
-    for element in body.select(rules.hidden):
+    by_attribute: list[Element] = []
+    by_aria: list[Element] = []
+    by_style: list[Element] = []
+    for element in body.select(rules().hidden):
         if element.tag == "noscript":
-            found["noscript"].append(element)
-        elif element.attr("hidden") is not None:
-            found["attribute"].append(element)
+            continue
+        if element.attr("hidden") is not None:
+            by_attribute.append(element)
         elif element.attr("aria-hidden") == "true":
-            found["aria"].append(element)
+            by_aria.append(element)
         elif hides(element.attr("style") or ""):
-            found["style"].append(element)
-    if not any(found.values()):
-        return 0
-    opened = _opened(body, rules)
-    gone = 0
-    for elements in found.values():
-        gone += _drop_unless_content(body, [e for e in elements if not _is_revealed(e, opened, rules)])
-    return gone
+            by_style.append(element)
+    sorts = (by_attribute, by_aria, _inside(body, noscripts), by_style)
+    named = any(element.attr("id") for elements in sorts for element in elements)
+    opened = _opened(body) if named else set()
+    return sum(_drop_unless_content(body, [e for e in elements if not _is_revealed(e, opened)]) for elements in sorts)
 
 
 @lru_cache(maxsize=4096)
@@ -105,24 +133,24 @@ def _number(value: str) -> float | None:
         return None
 
 
-def _opened(body: Element, rules: Selectors) -> set[str]:
+def _opened(body: Element) -> set[str]:
     """The ids that a control on the page opens."""
     return {
         value.lstrip("#")
-        for control in body.select(rules.opened)
+        for control in body.select(rules().opened)
         for name in CONTROLS
         if (value := control.attr(name)) and (name == "aria-controls" or value.startswith("#"))
     }
 
 
-def _is_revealed(element: Element, opened: set[str], rules: Selectors) -> bool:
+def _is_revealed(element: Element, opened: set[str]) -> bool:
     ident = element.attr("id")
     if ident and (ident in opened or ident.startswith(STREAMED)):
         return True
     if element.attr("role") == "tabpanel":
         return True
     names = element.attr("class")
-    return names is not None and not rules.revealed.isdisjoint(parts_of(names))
+    return names is not None and not rules().revealed.isdisjoint(parts_of(names))
 
 
 def _drop_unless_content(body: Element, elements: list[Element]) -> int:

@@ -83,6 +83,8 @@ def threshold(odds: list[float], words: list[float], recall: float) -> float:
 def _doubt(out: Outline, words: list[float], odds: list[float]) -> list[float]:
     """On an article's page comments are not the article, nor is an article inside an article."""
     comment = bit("comment")
+    if out.tag.count("article") < 2 and not any(mask & comment for mask in out.mask):
+        return odds
     under: list[tuple[bool, int]] = []
     for i, up in enumerate(out.parent):
         above = under[up] if up >= 0 else (False, 0)

@@ -27,7 +27,7 @@ def read_html(body: bytes | str, url: str | None, charset: str | None) -> Docume
     head = read_head(tree, url)
     root = _body(tree)
     set_math(tree)
-    hidden = clean(root)
+    hidden = clean(tree, root)
     facts = facts_of(head, root, url or "")
     metadata = head.metadata
     if metadata.published is None:
@@ -45,7 +45,7 @@ def _from_linked_data(told: Told, url: str | None) -> Written:
     text = told.text if "</" in told.text else f"<p>{escape(told.text)}</p>".replace("\n\n", "</p><p>")
     tree = parse_page(f"<h1>{escape(told.name or '')}</h1>{text}", None)
     root = _body(tree)
-    clean(root)
+    clean(tree, root)
     return to_markdown(tree, root, url)
 
 

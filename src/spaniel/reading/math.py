@@ -26,15 +26,16 @@ def set_math(doc: Document) -> None:
         if isinstance(previous, Element) and "MathJax" in (previous.attr("class") or ""):
             previous.decompose()
         _replace(script, script.text, display="display" in (script.attr("type") or ""))
-    for annotation in doc.select("annotation[encoding='application/x-tex']"):
+    formulas = doc.select("math")  # found by turbohtml's index, as is every plain tag: most pages have none
+    for annotation in doc.select("annotation[encoding='application/x-tex']") if formulas else ():
         formula = annotation.closest("math")
         if formula is not None:
             outer = formula.closest(WRAPPERS) or formula
             display = formula.attr("display") == "block" or outer.closest(".katex-display") is not None
             _replace(outer.closest(".katex-display") or outer, annotation.text, display=display)
-    for formula in doc.select("math[alttext]"):
+    for formula in doc.select("math[alttext]") if formulas else ():
         _replace(formula, formula.attr("alttext") or "", display=formula.attr("display") == "block")
-    for box in doc.select("span.math,div.math"):
+    for box in (*doc.select("span.math"), *doc.select("div.math")):
         text = box.text.strip()
         if text.startswith(("\\(", "\\[", "$")):
             _replace(box, text, display=box.tag == "div")

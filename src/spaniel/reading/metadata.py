@@ -12,6 +12,7 @@ from spaniel.reading.document import Metadata
 from spaniel.reading.hygiene import LONGEST_LINE, one_line
 from spaniel.reading.lexicon import lexicon
 from spaniel.reading.links import base_of, scheme_of
+from spaniel.url.plain import recognize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -231,6 +232,10 @@ def _absolute(target: str | None, base: str) -> str | None:
     target = one_line(target) if len(target or "") <= LONGEST_LINE else None  # one that is cut leads elsewhere
     if target is None:
         return None
+    if (parts := recognize(target)) is not None:  # most are: the parser takes longer to load than a page to read
+        scheme, host, port, path, query, fragment = parts
+        rest = ("" if query is None else f"?{query}") + ("" if fragment is None else f"#{fragment}")
+        return f"{scheme}://{host}{port}{path}{rest}"
     import ada_url
 
     try:

@@ -1,0 +1,23 @@
+"""A page that is at hand, read."""
+
+from __future__ import annotations
+
+from spaniel.errors import Code, SpanielError
+from spaniel.reading import html as _loaded  # noqa: F401 - so that the first page takes no longer than the second
+from spaniel.reading import read, read_as
+from spaniel.reading.kinds import Kind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from spaniel.reading.document import Document
+
+
+def extract(html: bytes | str, url: str | None = None, content_type: str | None = None) -> Document:
+    """Read a page that is at hand. Without a content type it is taken for HTML."""
+    if not isinstance(html, (bytes, str)):
+        raise SpanielError(Code.BAD_ARGS, field="html", reason=f"must be bytes or text, not {type(html).__name__}")
+    if url is not None and not isinstance(url, str):
+        raise SpanielError(Code.BAD_ARGS, field="url", reason=f"must be text, not {type(url).__name__}")
+    if isinstance(html, bytes) and content_type is not None:
+        return read(html, content_type, url)
+    return read_as(Kind("html", None), html, url)
