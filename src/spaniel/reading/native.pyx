@@ -37,7 +37,7 @@ cdef enum:  # of the page's table of containers
 cdef enum:  # of running sums
     SUM_WORDS, SUM_LINKED, SUM_GOOD
 
-cdef object TEXT = Text, ELEMENT = Element
+cdef object TEXT = Text, ELEMENT = Element, ATTRIBUTE = Element.attr
 cdef frozenset INSIDE_LINES = INLINE, ITEM_TAGS = ITEMS, LIST_TAGS = LISTS, ENDING_SIGNS = ENDS, LEADING_ON = LEADS_ON
 cdef Py_ssize_t SHORT_ITEM = SHORT, FULL_BLOCK = FULL, HEAD = BEGINNING, LONGEST_NAMES = LONGEST, FAR_AWAY = FAR
 cdef dict LEVELS = HEADINGS, RANKS = TAGS, LAND_BITS = LANDMARKS, TONES = learnt.TEXTS
@@ -72,8 +72,8 @@ cdef class Outline:
         self.place, self.link_chars, self.nodes, self.parts = place, 0, [], []
 
     cdef Py_ssize_t open(self, element, str tag, Py_ssize_t parent) except -1:
-        cdef str names = element.attr("class") or ""
-        cdef object ident = element.attr("id")
+        cdef str names = ATTRIBUTE(element, "class") or ""
+        cdef object ident = ATTRIBUTE(element, "id")
         cdef tuple judged = judge_list(names) if names else (0, 0.0, 0)
         cdef tuple kin = (parent, tag, names)
         cdef double total = judged[1]
@@ -328,6 +328,14 @@ cdef bint is_title(int kind, void *data, Py_ssize_t begin, Py_ssize_t end):
     return cased
 
 
+cdef bint has_digit(str text):
+    cdef Py_UCS4 sign
+    for sign in text:
+        if sign.isdecimal():
+            return True
+    return False
+
+
 cdef class Sheet:
     """Everything about one page as numbers: rows of blocks, containers, running sums."""
 
@@ -393,7 +401,7 @@ cdef class Sheet:
             good += self.v[i, GOOD] > 0
             heads += self.v[i, LEVEL] > 0
             firsts += self.v[i, LEVEL] == 1
-            if self.v[i, CHARS] < 40 and PRICE.search(block.text) is not None:
+            if self.v[i, CHARS] < 40 and has_digit(block.text) and PRICE.search(block.text) is not None:
                 prices += 1
         page[0], page[1] = words, self.blocks
         page[2], page[3] = self.sums[self.blocks, SUM_LINKED] / words, self.sums[self.blocks, SUM_GOOD] / words
