@@ -250,11 +250,8 @@ cdef tuple judge_name(str name, Py_ssize_t size):
         elif i - begin <= 1:
             while i < size and u"a" <= PyUnicode_READ(kind, data, i) <= u"z":
                 i += 1
-        if i == begin:
-            while i < size and PyUnicode_READ(kind, data, i).isdecimal():
-                i += 1
-        if i == begin:
-            i += 1
+        if i - begin <= 1:  # no letter, or one: none has a meaning
+            i = max(i, begin + 1)
             continue
         part = name[begin:i]
         found = known_parts.get(part)

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from spaniel.reading import learnt
 from spaniel.reading.lexicon import lexicon
 
-PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 LONGEST = 400  # characters of an element's names that are looked at
 UNKNOWN = (0, 0.0, 0)
 SHORTEST_AFFIX = 5  # below that `ad` would be found in `thread` and `nav` in `naval`
@@ -84,7 +84,7 @@ def forget_names() -> None:
 
 
 def parts_of(names: str) -> list[str]:
-    """`topNav main-sidebar2` -> top, nav, main, sidebar, 2. Hostile names are cut: words stand at the beginning."""
+    """`topNav main-sidebar2` -> top, nav, main, sidebar. Hostile names are cut: words stand at the beginning."""
     return [part.lower() for part in PART.findall(names[:LONGEST])]
 
 
