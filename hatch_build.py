@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import sys
+import sysconfig
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,12 @@ class NativeHook(BuildHookInterface):
     PLUGIN_NAME = "custom"
 
     def initialize(self, _version: str, build_data: dict[str, Any]) -> None:
-        if self.target_name != "wheel" or os.environ.get("SPANIEL_BUILD") == "pure":
+        built = Path(self.root, READING, f"native{sysconfig.get_config_var('EXT_SUFFIX')}")
+        built.unlink(missing_ok=True)  # an old one would hide what the source says now
+        if os.environ.get("SPANIEL_BUILD") == "pure":
             return
         try:
-            built = build(Path(self.root))
+            build(Path(self.root))
         except Exception as error:  # whatever a foreign compiler does: what it would have built can be done without
             print(f"spaniel: reading was not compiled ({error}); it runs in Python, more slowly", file=sys.stderr)
             return
@@ -32,7 +35,7 @@ class NativeHook(BuildHookInterface):
         build_data["artifacts"].append(str(built.relative_to(self.root)))
 
 
-def build(root: Path) -> Path:
+def build(root: Path) -> None:
     """Compile beside the source, where an editable install finds it."""
     from Cython.Build import cythonize
     from setuptools import Distribution, Extension
@@ -47,7 +50,6 @@ def build(root: Path) -> Path:
         command.build_temp, command.build_lib = scratch, str(root / "src")
         command.ensure_finalized()
         command.run()
-        return Path(command.get_ext_fullpath("spaniel.reading.native"))
 
 
 def trees_in_c(source: str) -> str:
