@@ -59,7 +59,7 @@ clean:  ## Remove everything that was set up
 	rm -rf $(VENV) $(BENCH_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 
 # A stamp stands for an environment that holds exactly its requirements file, and what is compiled.
-BUILT := pyproject.toml hatch_build.py src/spaniel/reading/native.pyx src/spaniel/reading/trees.py
+BUILT := pyproject.toml hatch_build.py $(wildcard src/spaniel/reading/native*.p[xy]*) src/spaniel/reading/trees.py
 $(VENV)/.run: requirements/run.txt $(BUILT)
 	$(call environment,$(VENV),run)
 

@@ -1,0 +1,250 @@
+# The numbers of a page and of its blocks: shapes.py, surroundings.py, features.py, page.py and model.py for the compiler.
+
+cdef int shape(Block block, str tag, frozenset title, double[:, ::1] v, Py_ssize_t row) except -1:
+    """As shapes.shape."""
+    cdef str text = block.text, low
+    cdef Py_ssize_t chars = len(text), spaces = 0, capital = 0, words = 0, known = 0, begin = 0, end = min(chars, HEAD), i
+    cdef double total = 0.0, tone, linked = <double>block.link_chars / chars if block.link_chars < chars else 1.0
+    cdef Py_UCS4 sign, last = text[chars - 1]
+    cdef int level = LEVELS.get(tag, 0)
+    cdef int kind = PyUnicode_KIND(text)
+    cdef void *data = PyUnicode_DATA(text)
+    cdef set named = set()
+    for sign in text:
+        spaces += sign == u" "
+    for i in range(end + 1):
+        if i == end or PyUnicode_READ(kind, data, i) == u" ":
+            capital += is_title(kind, data, begin, i)
+            begin = i + 1
+            words += 1
+    low, begin = text[:end].lower(), 0
+    kind, data, end = PyUnicode_KIND(low), PyUnicode_DATA(low), len(low)
+    for i in range(end + 1):
+        if i == end or PyUnicode_READ(kind, data, i) == u" ":
+            word = low[begin:i]
+            begin = i + 1
+            if word in title:
+                named.add(word)
+            tone = TONES.get(word, 0.0)
+            if tone:
+                total += tone
+                known += 1
+    v[row, WORDS], v[row, CHARS], v[row, LINKED], v[row, LEVEL] = spaces + 1, chars, linked, level
+    v[row, ENDING] = 3 if last in ENDING_SIGNS else 2 if last == u":" else 1 if last in LEADING_ON else 0
+    v[row, GOOD] = linked < 0.4 and (spaces + 1 >= 15 * block.items or chars > 120 * block.items) and not level
+    v[row, CAPS] = <double>capital / words
+    v[row, TONE] = total / known if known else 0.0
+    v[row, TITLE] = <double>len(named) / words if spaces < 39 else 0.0
+    return 0
+
+
+cdef bint is_title(int kind, void *data, Py_ssize_t begin, Py_ssize_t end):
+    """As str.istitle of a part of a text."""
+    cdef bint cased = False, inside = False
+    cdef Py_UCS4 sign
+    cdef Py_ssize_t i
+    for i in range(begin, end):
+        sign = PyUnicode_READ(kind, data, i)
+        if sign.isupper() or sign.istitle():
+            if inside:
+                return False
+            cased = inside = True
+        elif sign.islower():
+            if not inside:
+                return False
+            cased = inside = True
+        else:
+            inside = False
+    return cased
+
+
+cdef bint has_digit(str text):
+    cdef Py_UCS4 sign
+    for sign in text:
+        if sign.isdecimal():
+            return True
+    return False
+
+
+cdef class Sheet:
+    """Everything about one page as numbers: rows of blocks, containers, running sums."""
+
+    cdef Outline out
+    cdef Py_ssize_t blocks, containers, trunk
+    cdef double[:, ::1] v, sums, weights  # weights: own, lowest above, faded sum
+    cdef long long[:, ::1] box
+
+    def __cinit__(self, Outline out, str title):
+        cdef Py_ssize_t i
+        cdef Block block
+        cdef frozenset words = frozenset(title.lower().split())
+        self.out, self.blocks, self.containers = out, len(out.blocks), len(out.parent)
+        self.v = matrix(shape=(self.blocks or 1, KINDS + KIND_COUNT), itemsize=sizeof(double), format="d")
+        self.sums = matrix(shape=(self.blocks + 1, 3), itemsize=sizeof(double), format="d")
+        self.sums[0, :] = 0
+        for i in range(self.blocks):
+            block = out.blocks[i]
+            shape(block, out.tag[block.container], words, self.v, i)
+            self.sums[i + 1, SUM_WORDS] = self.sums[i, SUM_WORDS] + self.v[i, WORDS]
+            self.sums[i + 1, SUM_LINKED] = self.sums[i, SUM_LINKED] + self.v[i, WORDS] * self.v[i, LINKED]
+            self.sums[i + 1, SUM_GOOD] = self.sums[i, SUM_GOOD] + self.v[i, WORDS] * self.v[i, GOOD]
+
+    cdef double sum_of(self, int what, Py_ssize_t container):
+        return self.sums[self.box[container, LAST], what] - self.sums[self.box[container, FIRST], what]
+
+    cdef int inherit(self) except -1:
+        """As surroundings.Heritage and trunk_of."""
+        cdef Outline out = self.out
+        cdef Py_ssize_t i, up
+        cdef double share, most = 0.6 * self.sums[self.blocks, SUM_GOOD]
+        self.box = matrix(shape=(self.containers, 6), itemsize=sizeof(long long), format="q")
+        self.weights = matrix(shape=(self.containers, 3), itemsize=sizeof(double), format="d")
+        for i in range(self.containers):
+            up = self.box[i, UP] = out.parent[i]
+            self.box[i, FIRST], self.box[i, LAST], self.box[i, OWN_MASK] = out.first[i], out.last[i], out.mask[i]
+            self.weights[i, 0] = out.weight[i]
+            if not i:
+                self.box[0, ALL_MASKS] = self.box[0, LANDS] = 0
+                self.weights[0, 1] = self.weights[0, 2] = 0
+                continue
+            self.box[i, ALL_MASKS] = self.box[up, ALL_MASKS] | self.box[i, OWN_MASK]
+            self.box[i, LANDS] = self.box[up, LANDS] | <long long>LAND_BITS.get(out.tag[i], 0)
+            self.weights[i, 1] = min(self.weights[up, 1], self.weights[i, 0])
+            self.weights[i, 2] = 0.75 * self.weights[up, 2] + self.weights[i, 0]
+            if up == self.trunk:
+                share = self.sum_of(SUM_GOOD, i)
+                if 0 < share >= most:
+                    self.trunk = i
+        return 0
+
+    cdef list guess_kinds(self, facts):
+        """As page.page_numbers and model.guess_kind."""
+        cdef double page[64]
+        cdef double words = self.sums[self.blocks, SUM_WORDS] or 1
+        cdef Py_ssize_t i, at = 7, heads = 0, firsts = 0, good = 0, prices = 0, twins = 0
+        cdef Block block
+        cdef long long one
+        cdef double under
+        cdef dict tags = {}
+        for i in range(self.blocks):
+            block = self.out.blocks[i]
+            good += self.v[i, GOOD] > 0
+            heads += self.v[i, LEVEL] > 0
+            firsts += self.v[i, LEVEL] == 1
+            if self.v[i, CHARS] < 40 and has_digit(block.text) and PRICE.search(block.text) is not None:
+                prices += 1
+        page[0], page[1] = words, self.blocks
+        page[2], page[3] = self.sums[self.blocks, SUM_LINKED] / words, self.sums[self.blocks, SUM_GOOD] / words
+        page[4], page[5], page[6] = good, heads, firsts
+        for tag in self.out.tag:
+            tags[tag] = tags.get(tag, 0) + 1
+        for number in (*[tags.get(tag, 0) for tag in COUNTED], facts.times, facts.images, prices):
+            page[at] = number
+            at += 1
+        for group in GROUPS:
+            one, under = bit(group), 0
+            for i in range(self.blocks):
+                block = self.out.blocks[i]
+                if self.box[block.container, ALL_MASKS] & one:
+                    under += self.v[i, WORDS]
+            page[at] = under / words
+            at += 1
+        for number in head_numbers(facts):
+            page[at] = number
+            at += 1
+        for i in range(self.containers):
+            count = self.out.twins[self.out.kin[i]]
+            if count > 2:
+                twins = max(twins, <Py_ssize_t>count * (self.box[i, LAST] - self.box[i, FIRST]))
+        page[at] = <double>twins / (self.blocks or 1)
+        scores = [kind_score(i, page) for i in range(KIND_COUNT)]
+        most = max(scores)
+        powers = [exp(score - most) for score in scores]
+        whole = sum(powers)
+        return [power / whole for power in powers]
+
+    cdef int surround(self, list kinds) except -1:
+        """The rest of features.rows."""
+        cdef Py_ssize_t i, k, n = self.blocks, first = -1
+        cdef double whole = self.sums[n, SUM_WORDS] or 1, paragraphs = self.sums[n, SUM_GOOD] or 1
+        cdef Block block
+        cdef dict times = {}
+        for i in range(n):
+            block = self.out.blocks[i]
+            times[block.text] = times.get(block.text, 0) + 1
+            if first < 0 and self.v[i, LEVEL] == 1:
+                first = i
+        for i in range(n):
+            block = self.out.blocks[i]
+            self.place(i, block.container, paragraphs)
+            self.v[i, NEAR_WORDS] = self.sums[min(n, i + 4), SUM_WORDS] - self.sums[max(0, i - 3), SUM_WORDS]
+            self.v[i, NEAR_GOOD] = self.sums[min(n, i + 4), SUM_GOOD] - self.sums[max(0, i - 3), SUM_GOOD]
+            self.v[i, BEFORE] = self.sums[i, SUM_WORDS] / whole
+            self.v[i, AFTER] = 1 - self.sums[i + 1, SUM_GOOD] / paragraphs
+            self.v[i, SAME] = times[block.text]
+            self.v[i, SINCE_FIRST] = FAR_AWAY if first < 0 else min(FAR_AWAY, i - first)
+            for k in range(KIND_COUNT):
+                self.v[i, KINDS + k] = kinds[k]
+        self.part()
+        return 0
+
+    cdef int place(self, Py_ssize_t i, Py_ssize_t home, double paragraphs) except -1:
+        cdef Py_ssize_t up = self.box[home, UP] if home else 0
+        cdef double size = self.sum_of(SUM_WORDS, home)
+        cdef double above = self.sum_of(SUM_WORDS, up), told = self.sum_of(SUM_GOOD, up)
+        cdef Py_ssize_t begin = self.box[self.trunk, FIRST], end = self.box[self.trunk, LAST]
+        self.v[i, TAG] = RANKS.get(self.out.tag[home], UNRANKED)
+        self.v[i, EVERY], self.v[i, MARKS] = self.box[home, ALL_MASKS], self.box[home, LANDS]
+        self.v[i, LOW], self.v[i, TOTAL] = self.weights[home, 1], self.weights[home, 2]
+        self.v[i, UP_WEIGHT] = self.weights[up, 0]
+        self.v[i, HOME_GOOD] = self.sum_of(SUM_GOOD, home) / size
+        self.v[i, HOME_LINKED] = self.sum_of(SUM_LINKED, home) / size
+        self.v[i, TWINS] = self.out.twins[self.out.kin[home]]
+        self.v[i, UP_WORDS], self.v[i, UP_GOOD], self.v[i, UP_SHARE] = above, told / above, told / paragraphs
+        self.v[i, TRUNK] = begin <= self.box[home, FIRST] < end
+        return 0
+
+    cdef int part(self) except -1:
+        """As surroundings.sections."""
+        cdef Py_ssize_t i, begin = 0, head = -1, stop
+        cdef double linked
+        for stop in range(self.blocks + 1):
+            if stop < self.blocks and not self.v[stop, LEVEL]:
+                continue
+            if stop > begin:
+                linked = (self.sums[stop, SUM_LINKED] - self.sums[begin, SUM_LINKED]) / (
+                    self.sums[stop, SUM_WORDS] - self.sums[begin, SUM_WORDS]
+                )
+                mask = self.names_near(head)
+                for i in range(begin, stop):
+                    self.v[i, SINCE_HEAD] = i - head if head >= 0 else FAR_AWAY
+                    self.v[i, HEAD_MASK] = mask
+                    self.v[i, HEAD_LEVEL] = self.v[head, LEVEL] if head >= 0 else 0
+                    self.v[i, SECTION_LINKED] = linked
+            begin = head = stop
+        return 0
+
+    cdef long long names_near(self, Py_ssize_t head) except -1:
+        cdef Py_ssize_t home, up
+        if head < 0:
+            return 0
+        home = (<Block>self.out.blocks[head]).container
+        up = self.box[home, UP]
+        if up <= 0:
+            return self.box[home, OWN_MASK]
+        return self.box[home, OWN_MASK] | self.box[up, OWN_MASK] | self.box[self.box[up, UP], OWN_MASK]
+
+    cdef list odds(self):
+        """As model.judge_blocks."""
+        cdef Py_ssize_t i
+        cdef int chunk
+        cdef double total
+        cdef list found = []
+        for i in range(self.blocks):
+            total = 0.0
+            for chunk in range(BLOCK_CHUNKS):
+                total += block_odds(chunk, &self.v[i, 0])
+                if not -CLEAR_SUM < total < CLEAR_SUM:
+                    break
+            found.append(1 / (1 + exp(-total)))
+        return found
