@@ -1,5 +1,11 @@
 # The page cut into blocks, and the names of its containers: blocks.py and words.py for the compiler.
 
+cdef struct Tally:  # of the parts of names
+    long long mask
+    double total
+    Py_ssize_t known
+
+
 cdef class Block:
     """As blocks.Block."""
 
@@ -29,19 +35,18 @@ cdef class Outline:
     cdef Py_ssize_t open(self, element, str tag, Py_ssize_t parent) except -1:
         cdef str names = ATTRIBUTE(element, "class") or ""
         cdef object ident = ATTRIBUTE(element, "id")
-        cdef tuple judged = judge_list(names) if names else (0, 0.0, 0)
         cdef tuple kin = (parent, tag, names)
-        cdef double total = judged[1]
-        cdef Py_ssize_t known = judged[2]
-        mask = judged[0]
+        cdef Tally tally
+        tally.mask, tally.total, tally.known = 0, 0.0, 0
+        if names:
+            judge_list(names, &tally)
         if ident:
-            judged = judge_name(ident, min(len(<str>ident), LONGEST_NAMES))
-            mask, total, known = mask | judged[0], total + <double>judged[1], known + <Py_ssize_t>judged[2]
+            judge_name(ident, min(len(<str>ident), LONGEST_NAMES), &tally)
         self.tag.append(tag)
         self.elements.append(element)
         self.parent.append(parent)
-        self.mask.append(mask)
-        self.weight.append(total / known if known else 0.0)
+        self.mask.append(tally.mask)
+        self.weight.append(tally.total / tally.known if tally.known else 0.0)
         self.kin.append(kin)
         self.twins[kin] = self.twins.get(kin, 0) + 1
         self.first.append(len(self.blocks))
@@ -172,30 +177,29 @@ cdef str one_spaced(str text):
     return text[begin:end]
 
 
-cdef tuple judge_list(str names):
-    cdef Py_ssize_t known = 0
-    cdef double total = 0.0
-    cdef tuple one
+cdef int judge_list(str names, Tally *tally) except -1:
+    """Add what an element's class names say; sites repeat their lists, so the answers are kept, but not without end."""
+    cdef Tally own
     found = known_lists.get(names)
-    if found is not None:
-        return found
-    mask = 0
-    for name in names[:LONGEST_NAMES].split():
-        one = judge_name(name, len(<str>name))
-        mask, total, known = mask | one[0], total + <double>one[1], known + <Py_ssize_t>one[2]
-    if len(known_lists) >= 20_000:
-        known_lists.clear()
-    known_lists[names] = one = (mask, total, known)
-    return one
+    if found is None:
+        own.mask, own.total, own.known = 0, 0.0, 0
+        for name in names[:LONGEST_NAMES].split():
+            judge_name(name, len(<str>name), &own)
+        if len(known_lists) >= 20_000:
+            known_lists.clear()
+        found = known_lists[names] = (own.mask, own.total, own.known)
+    tally.mask |= <long long>(<tuple>found)[0]
+    tally.total += <double>(<tuple>found)[1]
+    tally.known += <Py_ssize_t>(<tuple>found)[2]
+    return 0
 
 
-cdef tuple judge_name(str name, Py_ssize_t size):
-    """The parts of one name as words.PART cuts them, judged."""
-    cdef Py_ssize_t i = 0, begin, known = 0
+cdef int judge_name(str name, Py_ssize_t size, Tally *tally) except -1:
+    """Add what the parts of one name say; words.PART cuts them alike."""
+    cdef Py_ssize_t i = 0, begin
     cdef int kind = PyUnicode_KIND(name)
     cdef void *data = PyUnicode_DATA(name)
-    cdef double total = 0.0, weight
-    mask = 0
+    cdef double weight, total = 0.0
     while i < size:
         begin = i
         while i < size and u"A" <= PyUnicode_READ(kind, data, i) <= u"Z":
@@ -214,9 +218,10 @@ cdef tuple judge_name(str name, Py_ssize_t size):
             if len(known_parts) >= 50_000:
                 known_parts.clear()
             found = known_parts[part] = judge_part(part)
-        mask |= (<tuple>found)[0]
+        tally.mask |= <long long>(<tuple>found)[0]
         weight = (<tuple>found)[1]
         if weight:
             total += weight
-            known += 1
-    return mask, total, known
+            tally.known += 1
+    tally.total += total
+    return 0

@@ -9,7 +9,7 @@ cdef int shape(Block block, str tag, frozenset title, double[:, ::1] v, Py_ssize
     cdef int level = LEVELS.get(tag, 0)
     cdef int kind = PyUnicode_KIND(text)
     cdef void *data = PyUnicode_DATA(text)
-    cdef set named = set()
+    cdef set named = None
     for sign in text:
         spaces += sign == u" "
     for i in range(end + 1):
@@ -24,6 +24,8 @@ cdef int shape(Block block, str tag, frozenset title, double[:, ::1] v, Py_ssize
             word = low[begin:i]
             begin = i + 1
             if word in title:
+                if named is None:
+                    named = set()
                 named.add(word)
             tone = TONES.get(word, 0.0)
             if tone:
@@ -34,7 +36,7 @@ cdef int shape(Block block, str tag, frozenset title, double[:, ::1] v, Py_ssize
     v[row, GOOD] = linked < 0.4 and (spaces + 1 >= 15 * block.items or chars > 120 * block.items) and not level
     v[row, CAPS] = <double>capital / words
     v[row, TONE] = total / known if known else 0.0
-    v[row, TITLE] = <double>len(named) / words if spaces < 39 else 0.0
+    v[row, TITLE] = <double>len(named) / words if named is not None and spaces < 39 else 0.0
     return 0
 
 
