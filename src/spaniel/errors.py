@@ -81,7 +81,7 @@ TABLE: dict[Code, Refusal] = {
         "robots.txt of {origin} cannot be read: {error}", "Try again later, or set tools.webfetch.robots.fail_open."),
     Code.REDIRECT_LIMIT: Refusal(
         "Max redirects exceeded", False, 5, 502, ("count", "max"),
-        "Stopped after {count} redirects (at most {max})", "Fetch the final address itself, or raise max_redirects."),
+        "More than {max} redirects: stopped at the next", "Fetch the final address itself, or raise max_redirects."),
     Code.TIMEOUT: Refusal(
         "Request timeout", True, 4, 504, ("timeout_ms", "phase"),
         "No complete answer within {timeout_ms} ms (during {phase})", "Try again, or raise timeout_seconds."),

@@ -189,7 +189,9 @@ def test_every_value_knows_where_it_came_from() -> None:
 
 
 def test_config_show_and_init_from_the_command_line(tmp_path: Path) -> None:
+    printed = spaniel("config", "init", "-", cwd=tmp_path)
     made = spaniel("config", "init", cwd=tmp_path)
+    assert printed.stdout == (tmp_path / "spaniel.toml").read_text(encoding="utf-8")
     assert (made.returncode, made.stdout) == (0, "wrote spaniel.toml\n")
     again = spaniel("config", "init", cwd=tmp_path)
     assert again.returncode == 2

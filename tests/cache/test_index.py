@@ -228,6 +228,12 @@ def test_verify_names_each_problem_and_repairs_only_when_told(filled: Path, tmp_
     assert indexed(filled) == COUNT - 3
 
 
+def test_a_damaged_file_of_another_size_is_one_problem(filled: Path) -> None:
+    path = file_of(filled, numbered(1))
+    path.write_bytes(path.read_bytes()[:-9])
+    assert [(problem.kind, problem.path) for problem in problems(filled)] == [("damaged", str(path))]
+
+
 def test_a_file_that_cannot_be_read_still_counts_and_can_be_evicted(filled: Path) -> None:
     path = file_of(filled, numbered(0))
     path.write_bytes(b"not an entry at all")

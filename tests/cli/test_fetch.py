@@ -89,6 +89,7 @@ def test_an_error_says_code_and_cure_and_json_readers_get_the_object(place: Plac
     assert "http_4xx" in done.stderr
     error = json.loads(done.stdout)
     assert (error["code"], error["retryable"], error["details"]["status"]) == ("http_4xx", False, 404)
+    assert error["url"] == f"{place.url}/gone"
     blocked = spaniel("fetch", "http://169.254.169.254/latest/meta-data/")
     assert (blocked.returncode, blocked.stdout) == (3, "")
     assert "ssrf_blocked" in blocked.stderr
@@ -145,7 +146,7 @@ def test_certificates_are_read_again_after_a_quick_start() -> None:
 
 
 def test_many_urls_go_on_past_a_failure_and_a_file_takes_the_output(place: Place, tmp_path: Path) -> None:
-    urls = f"{place.url}/page\n{place.url}/gone\n{place.url}/page\n".encode()
+    urls = f"{place.url}/page\n{place.url}/gone\n  # {place.url}/page is there twice\n{place.url}/page\n".encode()
     out = tmp_path / "out.md"
     done = spaniel("fetch", "-q", "--config", place.config, "-o", str(out), "-", stdin=urls)
     assert done.returncode == 1

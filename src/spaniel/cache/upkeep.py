@@ -140,9 +140,12 @@ class Upkeep:
                     self._index.discard()
                     self._settle()
             for shard in SHARDS:
-                yield from self._verify_files(shard, repair)
+                told = set()
+                for problem in self._verify_files(shard, repair):
+                    told.add(problem.path)
+                    yield problem
                 if sound or repair:
-                    yield from self._verify_rows(shard, repair)
+                    yield from (row for row in self._verify_rows(shard, repair) if row.path not in told)
             if sound or repair:
                 yield from self._verify_totals(repair)
 

@@ -19,7 +19,9 @@ def parser() -> argparse.ArgumentParser:
     show.add_argument("--json", action="store_true", help="a JSON object a line")
     add_config_option(show)
     init = commands.add_parser("init", help="write a file with every key, commented out")
-    init.add_argument("path", nargs="?", default="spaniel.toml", metavar="FILE", help="where to (./spaniel.toml)")
+    init.add_argument(
+        "path", nargs="?", default="spaniel.toml", metavar="FILE", help="where to (./spaniel.toml); '-' prints it"
+    )
     init.add_argument("--force", action="store_true", help="write over a file that is there")
     return p
 
@@ -47,6 +49,9 @@ def _show(args: argparse.Namespace) -> int:
 def _init(args: argparse.Namespace) -> int:
     from spaniel.app.keys import sample
 
+    if args.path == "-":
+        print(sample(), end="")
+        return 0
     try:
         with open(args.path, "w" if args.force else "x", encoding="utf-8") as file:
             file.write(sample())

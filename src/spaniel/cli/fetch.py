@@ -31,7 +31,12 @@ def parser() -> argparse.ArgumentParser:
         "Fetch pages and print them as Markdown, as the tool's JSON, or as chunks (a JSON object a line).",
         "Exit code: 0 all fetched; 1 some were not; for a single URL, the code of its error (docs/errors.md).",
     )
-    p.add_argument("urls", nargs="+", metavar="URL", help="URLs; '-' reads them from standard input, one a line")
+    p.add_argument(
+        "urls",
+        nargs="+",
+        metavar="URL",
+        help="URLs; '-' reads them from standard input, one a line ('#' begins a comment)",
+    )
     p.add_argument("--profile", default="web_fetch", metavar="P", help="how to fetch, by name or file (web_fetch)")
     p.add_argument("--max-chunk-tokens", type=int, metavar="N", help="the largest chunk, 128 to 2048 (the settings')")
     p.add_argument("--no-cache", action="store_true", help="fetch afresh even if a copy is cached")
@@ -79,6 +84,8 @@ async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
 
 async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spaniel, out: TextIO) -> int:
     """Fetch and print one page; its exit code."""
+    import json
+
     from spaniel.pipeline.request import Request
     from spaniel.pipeline.trace import Trace
 
@@ -90,7 +97,7 @@ async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spa
         out.flush()
         report(error, place)
         if args.format == "json":
-            out.write(error.as_json() + "\n")
+            out.write(json.dumps({"url": url, **error.as_dict()}, ensure_ascii=False) + "\n")
         return error.row.exit
     finally:
         if args.explain:

@@ -11,7 +11,7 @@ LONGEST = 1 << 16  # longer lines are cut here and read to their end; no URL is 
 
 
 def numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
-    """Each line with its number, empty ones left out. Bytes that are not UTF-8 come as surrogates."""
+    """Each line with its number, but empty ones and comments (`#`). Bytes that are not UTF-8 come as surrogates."""
     number = 0
     while line := stream.readline(LONGEST):
         number += 1
@@ -19,7 +19,7 @@ def numbered_lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
         while len(rest) == LONGEST and not rest.endswith(b"\n"):
             rest = stream.readline(LONGEST)
         text = line.decode("utf-8", "surrogateescape").strip()
-        if text:
+        if text and not text.startswith("#"):
             yield number, text
 
 

@@ -95,7 +95,7 @@ def _misshapen(text: str) -> SpanielError:
     """Why a text is not of the shape scheme://host:port/path; its scheme counts first."""
     scheme = _SCHEME.match(text)
     if not scheme:
-        return _invalid(text, "it does not begin with http:// or https://")
+        return _invalid(text, "it does not begin with http:// or https://, as in https://example.com/")
     if scheme[0].lower() not in ("http:", "https:"):
         return SpanielError(Code.INVALID_SCHEME, scheme=scheme[0][:-1])
     if not text.startswith("//", scheme.end()) or text[scheme.end() + 2 : scheme.end() + 3] in ("/", "\\"):
