@@ -33,15 +33,15 @@ import lightgbm
 import numpy
 
 from reading_samples import FOLDS, WORD, Sample, load
+from reading_words import learn_words
 from spaniel import reading
 from spaniel.reading import content, extract, features, judge, model, shapes, surroundings, words
 from spaniel.reading import page as paging
 
 READING = Path(__file__).resolve().parent.parent / "src/spaniel/reading"
-SILENT = 0.25  # a word of so little weight tells nothing
 CHUNK = 24  # trees in one function: longer ones need longer instructions and run slower
 BLOCK = {
-    "objective": "binary", "num_leaves": 24, "learning_rate": 0.12, "min_data_in_leaf": 40, "feature_fraction": 0.4, "extra_trees": True,
+    "objective": "binary", "num_leaves": 24, "learning_rate": 0.06, "min_data_in_leaf": 40, "feature_fraction": 0.4, "extra_trees": True,
     "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 5, "max_bin": 63, "verbose": -1, "seed": 1, "deterministic": True,
     "force_col_wise": True, "num_threads": 1,
 }  # fmt: skip
@@ -53,49 +53,10 @@ KIND = BLOCK | {
     "feature_fraction": 0.5,
     "extra_trees": False,
 }
-ROUNDS = {"block": 96, "kind": 60}
-
-
-def learn_words(samples: list[Sample]) -> dict[str, dict[str, float]]:
-    """Log odds of content for words of class names (by the words under them) and of texts (by blocks), a page one vote."""
-    votes: dict[str, dict[str, list[float]]] = {
-        "names": defaultdict(lambda: [0.0, 0.0]),
-        "texts": defaultdict(lambda: [0.0, 0.0]),
-    }
-    sites: dict[str, dict[str, set[str]]] = {"names": defaultdict(set), "texts": defaultdict(set)}
-    for s in samples:
-        shares: dict[str, dict[str, list[float]]] = {
-            "names": defaultdict(lambda: [0.0, 0.0]),
-            "texts": defaultdict(lambda: [0.0, 0.0]),
-        }
-        good, whole = [0.0], [0.0]
-        for label, size in zip(s.labels, s.sizes):
-            good.append(good[-1] + label * size)
-            whole.append(whole[-1] + size)
-        for names, a, b in zip(s.names, s.out.first, s.out.last):
-            if any(names) and b > a and whole[b] > whole[a]:
-                for part in {p for p in words.parts_of(" ".join(names)) if len(p) > 1 and not p.isdigit()}:
-                    shares["names"][part][0] += good[b] - good[a]
-                    shares["names"][part][1] += whole[b] - whole[a]
-        for block, label, size in zip(s.out.blocks, s.labels, s.sizes):
-            for word in {w.lower() for w in block.text[:90].split(" ")} if size else ():
-                shares["texts"][word][0] += label
-                shares["texts"][word][1] += 1
-        for sort, table in shares.items():
-            for word, (part, all_) in table.items():
-                votes[sort][word][0] += part / all_
-                votes[sort][word][1] += 1 - part / all_
-                sites[sort][word].add(s.site)
-    least = {"names": 6, "texts": 8}
-    learnt: dict[str, dict[str, float]] = {}
-    for sort, table in votes.items():
-        odds = {
-            w: round(math.log((a + 2) / (b + 2)), 2)
-            for w, (a, b) in sorted(table.items())
-            if len(sites[sort][w]) >= least[sort]
-        }
-        learnt[sort] = {word: weight for word, weight in odds.items() if abs(weight) > SILENT}
-    return learnt
+ROUNDS = {"block": 200, "kind": 60}
+WEIGHTS = {"articles": 2.0, "mixed": 1.0, "docs": 0.4}
+WHOLE = ("article", "documentation", "forum")  # kinds of which the truth should have all that looks like content
+CONTRADICTED, TRUST = 0.3, 0.4  # a share of a page
 
 
 def install(made: dict) -> None:
@@ -179,13 +140,30 @@ def fit_kinds(samples: list[Sample]) -> lightgbm.Booster:
     return lightgbm.train(KIND, lightgbm.Dataset(numpy.array([s.page for s in samples]), target), ROUNDS["kind"])
 
 
+def shares(s: Sample) -> numpy.ndarray:
+    """What each block counts of its page."""
+    size = numpy.array(s.sizes, dtype=float) ** 0.6
+    return size / (size.sum() or 1)
+
+
+def weigh_pages(samples: list[Sample]) -> None:
+    """Some truths end in the middle of a page: those that what was learnt from other sites contradicts count less."""
+    for s in samples:
+        s.trust = 1.0
+    doubted = []
+    for fold in {s.fold for s in samples}:
+        booster = fit_blocks([s for s in samples if s.fold != fold])
+        for s in samples:
+            if s.fold == fold and s.kind in WHOLE and s.out.blocks:
+                wrong = numpy.abs(booster.predict(s.matrix) - (numpy.array(s.labels) > 0.5))
+                doubted += [s] if (wrong * shares(s)).sum() > CONTRADICTED else []
+    for s in doubted:
+        s.trust = TRUST
+
+
 def fit_blocks(samples: list[Sample]) -> lightgbm.Booster:
     samples = [s for s in samples if s.out.blocks]
-    weights = []
-    for s in samples:
-        size = numpy.array(s.sizes, dtype=float) ** 0.7
-        weights.append(size / (size.sum() or 1) * (0.4 if s.group == "docs" else 1.0))
-    weight = numpy.concatenate(weights)
+    weight = numpy.concatenate([shares(s) * WEIGHTS[s.group] * s.trust for s in samples])
     target = numpy.concatenate([numpy.array(s.labels) > 0.5 for s in samples]).astype(int)
     matrix = numpy.vstack([s.matrix for s in samples])
     return lightgbm.train(BLOCK, lightgbm.Dataset(matrix, target, weight=weight / weight.mean()), ROUNDS["block"])
@@ -209,7 +187,7 @@ def trees_of(booster: lightgbm.Booster, columns: list[str], whole: set[str]) -> 
 
 
 def whole_columns(s: Sample) -> set[str]:
-    row = features.rows(s.out, s.shapes, s.sums, s.heritage, (0.5,) * len(content.KINDS))[0]
+    row = features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, (0.5,) * len(content.KINDS))[0]
     return {name for name, value in zip(ROW, row, strict=True) if isinstance(value, int)} | {
         c for c in COLUMNS if "&" in c
     }
@@ -227,10 +205,11 @@ def learn(samples: list[Sample]) -> dict:
         held = [s for s in samples if s.fold == fold]
         for s, guess in zip(held, booster.predict(numpy.array([s.page for s in held])), strict=True):
             s.matrix = (
-                expand(features.rows(s.out, s.shapes, s.sums, s.heritage, tuple(map(float, guess))))
+                expand(features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, tuple(map(float, guess))))
                 if s.out.blocks
                 else None
             )
+    weigh_pages(samples)
     made = learn_words(samples)
     kinds = trees_of(fit_kinds(samples), list(paging.PAGE), set())
     made["kind"] = [kinds[place :: len(content.KINDS)] for place in range(len(content.KINDS))]
@@ -242,7 +221,7 @@ def judged(s: Sample) -> dict:
     """What the installed model says about every block, for looking into decisions."""
     describe(s)
     kinds = model.guess_kind(s.page)
-    odds = model.judge_blocks(features.rows(s.out, s.shapes, s.sums, s.heritage, tuple(kinds)))
+    odds = model.judge_blocks(features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, tuple(kinds)))
     return {"sample": s, "odds": odds, "kinds": kinds}
 
 
@@ -276,7 +255,9 @@ def main() -> int:
     ap.add_argument("--docs", type=Path, nargs="*", default=[])
     ap.add_argument("--check", action="store_true")
     ap.add_argument("--dump", type=Path, help="with --check: where to put the judged blocks (pickle)")
+    ap.add_argument("--seed", type=int, default=1, help="with --check: to see how far two trainings differ")
     args = ap.parse_args()
+    BLOCK["seed"] = KIND["seed"] = args.seed
     started = time.time()
     content.judge = judge.judge  # the compiled one has its trees built in
     install({"names": {}, "texts": {}})

@@ -27,9 +27,10 @@ LIKE_DOCUMENTATION = 0.5
 MOST, HARDLY = 0.9, 0.12
 STRICT = 0.5
 REMARK, INNER = 0.2, 0.3  # what is left of the odds of a comment, and of an article inside an article
+LIKELY = 0.6  # of the odds of the page's likeliest block
 SOME_WORDS = 80  # there must be something else to be the article
 GAP = 20  # words of dropped text that part two stretches of kept text
-LOW, HIGH = 0.3, 0.6  # the threshold that promises the best F1 is kept between these
+LOW, HIGH = 0.15, 0.6  # the threshold that promises the best F1 is kept between these
 
 
 def is_compiled() -> bool:
@@ -89,12 +90,13 @@ def _doubt(out: Outline, words: list[float], odds: list[float]) -> list[float]:
     for i, up in enumerate(out.parent):
         above = under[up] if up >= 0 else (False, 0)
         under.append((above[0] or (i > 0 and bool(out.mask[i] & comment)), above[1] + (out.tag[i] == "article")))
-    likely = [(w, *under[b.container]) for b, w, p in zip(out.blocks, words, odds, strict=True) if p > 0.5]
+    least = LIKELY * max(odds)
+    likely = [(w, *under[b.container]) for b, w, p in zip(out.blocks, words, odds, strict=True) if p > least]
     whole = sum(w for w, _, _ in likely)
     told = sum(w for w, remark, _ in likely if not remark)
     outer = sum(w for w, _, depth in likely if depth < 2)
     remark = REMARK if told >= max(SOME_WORDS, 0.15 * whole) else 1.0
-    inner = INNER if outer >= SOME_WORDS else 1.0
+    inner = INNER if outer >= max(SOME_WORDS, 0.2 * whole) else 1.0
     factors = [(remark if said else 1.0) * (inner if depth > 1 else 1.0) for said, depth in under]
     return [p * factors[b.container] for b, p in zip(out.blocks, odds, strict=True)]
 

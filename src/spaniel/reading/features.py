@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from spaniel.reading.shapes import LEVEL, SHAPE
+from spaniel.reading.shapes import ENDS_LIKE, GOOD, LEVEL, LINKED, SHAPE, TONE, WORDS
 from spaniel.reading.surroundings import TAGS, UNRANKED, Heritage, Sums, sections, trunk_of
 
 if TYPE_CHECKING:
     from spaniel.reading.blocks import Outline
+    from spaniel.reading.page import Facts
     from spaniel.reading.shapes import Shape
 
 TREE = (
@@ -29,19 +30,34 @@ FLOW = (
     "since.h1", "since.head",  # blocks
     "head.mask", "head.level", "section.linked",
 )  # fmt: skip
-NAMES = (*(f"s.{name}" for name in SHAPE), *TREE, *FLOW)
+BESIDE = tuple(f"{side}.{name}" for side in ("before", "next") for name in ("linked", "ends", "level", "tone"))
+LIKE = (
+    "like.good", "like.linked", "like.words",  # of all blocks of its make: share of the page's paragraphs, links, mean
+)  # fmt: skip
+SAID = (
+    "said",  # 3 if the page's linked data has it, 2 if its description has, 1 if neither, 0 if there is neither
+    "said.chars",  # of the linked data
+)
+NAMES = (*(f"s.{name}" for name in SHAPE), *TREE, *FLOW, *BESIDE, *LIKE, *SAID)
 SETS = ("every", "marks", "head.mask")  # columns that are sets of bits
 FAR = 99
+NOBODY = (-1.0, -1, -1, -1.0)
+START, TOO_SHORT = 40, 15  # characters of a block that are looked for; so few may stand anywhere
 
 Row = tuple[float, ...]
 
 
-def rows(out: Outline, shapes: list[Shape], sums: Sums, heritage: Heritage, kinds: tuple[float, ...]) -> list[Row]:
+def rows(
+    out: Outline, shapes: list[Shape], sums: Sums, heritage: Heritage, facts: Facts, kinds: tuple[float, ...]
+) -> list[Row]:
     """One row for each block, in the order of NAMES, then the likelihood of each kind of page."""
     homes = [block.container for block in out.blocks]
     tree = _tree_columns(out, set(homes), sums, heritage)
-    flow = _flow_columns(out, shapes, sums)
-    return [own + tree[home] + after + kinds for own, home, after in zip(shapes, homes, flow, strict=True)]
+    rest = (_flow_columns(out, shapes, sums), _beside(shapes), _like(out, shapes), _said(out, facts))
+    return [
+        own + tree[home] + flow + beside + like + said + kinds
+        for own, home, flow, beside, like, said in zip(shapes, homes, *rest, strict=True)
+    ]
 
 
 def _tree_columns(out: Outline, homes: set[int], sums: Sums, heritage: Heritage) -> dict[int, Row]:
@@ -83,3 +99,39 @@ def _flow_columns(out: Outline, shapes: list[Shape], sums: Sums) -> list[Row]:
             mask, level, linked,
         ))  # fmt: skip
     return columns
+
+
+def _beside(shapes: list[Shape]) -> list[Row]:
+    """The shapes of the blocks before and after each."""
+    some = [NOBODY, *((s[LINKED], s[ENDS_LIKE], s[LEVEL], s[TONE]) for s in shapes), NOBODY]
+    return [before + after for before, after in zip(some, some[2:], strict=False)]
+
+
+def _like(out: Outline, shapes: list[Shape]) -> list[Row]:
+    """A page gives its paragraphs the same tags and names, and its teasers others: what holds for all holds for one."""
+    kin, parent = out.kin, out.parent
+    makes = [(kin[b.container][1:], kin[parent[b.container] if b.container else 0][1:]) for b in out.blocks]
+    tally: dict[object, list[float]] = {}
+    for make, s in zip(makes, shapes, strict=True):
+        count = tally.setdefault(make, [0.0, 0.0, 0.0, 0.0])
+        words = s[WORDS]
+        count[0] += words
+        count[1] += words * s[LINKED]
+        count[2] += words * s[GOOD]
+        count[3] += 1
+    paragraphs = sum(good for _, _, good, _ in tally.values()) or 1
+    found = {make: (good / paragraphs, linked / words, words / n) for make, (words, linked, good, n) in tally.items()}
+    return [found[make] for make in makes]
+
+
+def _said(out: Outline, facts: Facts) -> list[Row]:
+    """Whether the head has the beginning of a block."""
+    told, description = facts.told, facts.description
+    if not told and not description:
+        return [(0, 0)] * len(out.blocks)
+    found: list[Row] = []
+    for block in out.blocks:
+        start = block.text[:START]
+        known = 0 if len(start) < TOO_SHORT else 2 if start in told else 1 if start in description else 0
+        found.append((1 + known, len(told)))
+    return found

@@ -39,4 +39,4 @@ def judge(body: Element, facts: Facts) -> Judged:
         return Judged(out, words, [], [])
     heritage = Heritage(out)
     kinds = guess_kind(page_numbers(out, shapes, sums, heritage, facts))
-    return Judged(out, words, judge_blocks(rows(out, shapes, sums, heritage, tuple(kinds))), kinds)
+    return Judged(out, words, judge_blocks(rows(out, shapes, sums, heritage, facts, tuple(kinds))), kinds)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import exp
 
-CLEAR = 2.0  # a sum so far from zero is not changed by the trees that follow
+CLEAR = 4.0  # a sum so far from zero is not changed by the trees that follow
 
 
 def judge_blocks(rows: list[tuple[float, ...]]) -> list[float]:

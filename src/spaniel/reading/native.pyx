@@ -13,7 +13,7 @@ from turbohtml import Element, Text
 
 from spaniel.reading import learnt
 from spaniel.reading.blocks import FULL, INLINE, ITEMS, LISTS, SHORT
-from spaniel.reading.features import FAR
+from spaniel.reading.features import FAR, START, TOO_SHORT
 from spaniel.reading.judge import FEW_WORDS, Judged
 from spaniel.reading.model import CLEAR
 from spaniel.reading.page import COUNTED, GROUPS, PRICE, head_numbers
@@ -30,6 +30,8 @@ cdef enum:  # the columns of a row, in the order of features.NAMES, then the kin
     WORDS, CHARS, LINKED, ENDING, LEVEL, GOOD, CAPS, TONE, TITLE,
     TAG, EVERY, MARKS, LOW, TOTAL, UP_WEIGHT, HOME_GOOD, HOME_LINKED, TWINS, UP_WORDS, UP_GOOD, UP_SHARE, TRUNK,
     NEAR_WORDS, NEAR_GOOD, BEFORE, AFTER, SAME, SINCE_FIRST, SINCE_HEAD, HEAD_MASK, HEAD_LEVEL, SECTION_LINKED,
+    BEFORE_LINKED, BEFORE_ENDING, BEFORE_LEVEL, BEFORE_TONE, NEXT_LINKED, NEXT_ENDING, NEXT_LEVEL, NEXT_TONE,
+    LIKE_GOOD, LIKE_LINKED, LIKE_WORDS, SAID, SAID_CHARS,
     KINDS
 
 cdef enum:  # of the page's table of containers
@@ -41,6 +43,7 @@ cdef enum:  # of running sums
 cdef object TEXT = Text, ELEMENT = Element, ATTRIBUTE = Element.attr
 cdef frozenset INSIDE_LINES = INLINE, ITEM_TAGS = ITEMS, LIST_TAGS = LISTS, ENDING_SIGNS = ENDS, LEADING_ON = LEADS_ON
 cdef Py_ssize_t SHORT_ITEM = SHORT, FULL_BLOCK = FULL, HEAD = BEGINNING, LONGEST_NAMES = LONGEST, FAR_AWAY = FAR
+cdef Py_ssize_t START_OF_BLOCK = START, SHORTEST_START = TOO_SHORT
 cdef dict LEVELS = HEADINGS, RANKS = TAGS, LAND_BITS = LANDMARKS, TONES = learnt.TEXTS
 cdef dict known_parts = {}, known_lists = {}
 cdef double CLEAR_SUM = CLEAR
@@ -60,4 +63,5 @@ def judge(body, facts):
     sheet.inherit()
     kinds = sheet.guess_kinds(facts)
     sheet.surround(kinds)
+    sheet.compare(facts.told, facts.description)
     return Judged(out, words, sheet.odds(), kinds)

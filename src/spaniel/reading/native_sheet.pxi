@@ -236,6 +236,54 @@ cdef class Sheet:
             return self.box[home, OWN_MASK]
         return self.box[home, OWN_MASK] | self.box[up, OWN_MASK] | self.box[self.box[up, UP], OWN_MASK]
 
+    cdef int compare(self, str told, str description) except -1:
+        """As features._beside, _like and _said."""
+        cdef Py_ssize_t i, n = self.blocks
+        cdef double paragraphs = self.sums[n, SUM_GOOD] or 1
+        cdef Block block
+        cdef str start
+        cdef list makes = self.makes()
+        cdef double[:, ::1] tally = matrix(shape=(n or 1, 4), itemsize=sizeof(double), format="d")
+        cdef double[::1] like
+        tally[:, :] = 0
+        for i in range(n):
+            like = tally[<Py_ssize_t>makes[i]]
+            like[0] += self.v[i, WORDS]
+            like[1] += self.v[i, WORDS] * self.v[i, LINKED]
+            like[2] += self.v[i, WORDS] * self.v[i, GOOD]
+            like[3] += 1
+        for i in range(n):
+            block, like = self.out.blocks[i], tally[<Py_ssize_t>makes[i]]
+            self.v[i, LIKE_GOOD], self.v[i, LIKE_LINKED] = like[2] / paragraphs, like[1] / like[0]
+            self.v[i, LIKE_WORDS] = like[0] / like[3]
+            self.look(i, i - 1, BEFORE_LINKED)
+            self.look(i, i + 1, NEXT_LINKED)
+            start = block.text[:START_OF_BLOCK]
+            self.v[i, SAID], self.v[i, SAID_CHARS] = 1 if told or description else 0, len(told)
+            if len(start) >= SHORTEST_START:
+                self.v[i, SAID] += 2 if start in told else 1 if start in description else 0
+        return 0
+
+    cdef int look(self, Py_ssize_t i, Py_ssize_t other, int column) except -1:
+        if other < 0 or other == self.blocks:
+            self.v[i, column : column + 4] = -1
+            return 0
+        self.v[i, column], self.v[i, column + 1] = self.v[other, LINKED], self.v[other, ENDING]
+        self.v[i, column + 2], self.v[i, column + 3] = self.v[other, LEVEL], self.v[other, TONE]
+        return 0
+
+    cdef list makes(self):
+        """For each block the number of its make: the tags and names of its container and of the one above."""
+        cdef dict known = {}
+        cdef list kin = self.out.kin, found = []
+        cdef Py_ssize_t home
+        cdef Block block
+        for block in self.out.blocks:
+            home = block.container
+            make = ((<tuple>kin[home])[1:], (<tuple>kin[self.box[home, UP] if home else 0])[1:])
+            found.append(known.setdefault(make, len(known)))
+        return found
+
     cdef list odds(self):
         """As model.judge_blocks."""
         cdef Py_ssize_t i

@@ -21,6 +21,7 @@ SIGNS = {name: numbered(lines, 1) for name, lines in lexicon("page").items()}
 GROUPS = ("forum", "comment", "product", "review", "card", "docs", "content", "service")
 WORD = re.compile(r"[a-z]+")
 PRICE = re.compile(r"[$€£¥₹]\s?\d|\d\s?(?:€|zł|kr\b|USD|EUR)")
+LONGEST_TOLD = 20_000  # characters of linked data that are compared with blocks
 COUNTED = ("article", "pre", "tr", "form", "main", "li")
 PAGE = (
     "words", "blocks", "linked", "good", "goodblocks", "heads", "h1", *COUNTED, "times", "images", "prices",
@@ -59,6 +60,8 @@ class Facts(NamedTuple):
     generator: str
     times: int
     images: int
+    description: str
+    told: str  # the text in linked data
 
 
 def facts_of(head: Head, body: Element, url: str) -> Facts:
@@ -70,6 +73,8 @@ def facts_of(head: Head, body: Element, url: str) -> Facts:
         generator=head.generator,
         times=len(body.select("time")),
         images=len(body.select("img")),
+        description=head.metadata.description or "",
+        told=" ".join(head.told.text[:LONGEST_TOLD].split()) if head.told is not None else "",
     )
 
 

@@ -24,7 +24,9 @@ SHAPE = (
     "tone",  # mean learnt weight of its words
     "title",  # share of its words that the page's title has
 )  # fmt: skip
-WORDS, LINKED, LEVEL, GOOD = (SHAPE.index(name) for name in ("words", "linked", "level", "good"))
+WORDS, LINKED, ENDS_LIKE, LEVEL, GOOD, TONE = (
+    SHAPE.index(name) for name in ("words", "linked", "ends", "level", "good", "tone")
+)
 
 
 def shape(block: Block, tag: str, title: frozenset[str], tones: dict[str, float]) -> Shape:
