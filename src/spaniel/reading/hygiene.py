@@ -9,7 +9,7 @@ from turbohtml import Element, Text
 # Cc but newline and tab; U+FEFF; surrogates cannot come from a decoder.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 LONGEST_LINE = 2000  # characters
-CONTROL_BYTES = bytes({*range(32), 127} - {9, 10})
+PLAIN = bytes({9, 10, *range(32, 127)})
 # A terminal's command goes whole, not only its first character; the writer may have put a backslash before the bracket.
 TERMINAL = re.compile("(?:\x1b\\\\?\\[|\x9b)[0-9;:?]*[@-~]|\x1b\\\\?\\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\\\{0,2})?")
 # Zero-width, bidi, invisible operators, soft hyphen, fillers, tags, variation selectors, music controls.
@@ -32,7 +32,7 @@ FOREIGN = re.compile(SUSPECT.pattern[:-1] + "\u00a0]")
 
 def scrub(text: str) -> tuple[str, int, int]:
     """The text without them, how many invisible, how many control characters."""
-    if _is_plain(text) or SUSPECT.search(text) is None:
+    if SUSPECT.search(_not_plain(text)) is None:
         return text, 0, 0
     text, commands = TERMINAL.subn("", text) if "\x1b" in text or "\x9b" in text else (text, 0)
     text, controls = CONTROL.subn("", text)
@@ -45,12 +45,9 @@ def scrub(text: str) -> tuple[str, int, int]:
     return shown, invisible + plain + bare, controls
 
 
-def _is_plain(text: str) -> bool:
-    """Whether it is ASCII without controls: several times quicker to tell than a search."""
-    if not text.isascii():
-        return False
-    raw = text.encode()
-    return len(raw.translate(None, CONTROL_BYTES)) == len(raw)
+def _not_plain(text: str) -> str:
+    """The text without printable ASCII, which is most of it: four times as quick as a search in all."""
+    return text.encode("utf-8", "surrogatepass").translate(None, PLAIN).decode("utf-8", "surrogatepass")
 
 
 def scrub_tree(root: Element) -> tuple[int, int]:
@@ -59,10 +56,10 @@ def scrub_tree(root: Element) -> tuple[int, int]:
     A no-break space is a space, but in code. Answers how many invisible and how many control characters went.
     """
     invisible = controls = 0
-    whole = root.text
-    if _is_plain(whole) or FOREIGN.search(whole) is None:
+    foreign = _not_plain(root.text)
+    if FOREIGN.search(foreign) is None:
         return invisible, controls
-    acts = CONTROL.search(whole) is not None
+    acts = CONTROL.search(foreign) is not None
     for node in root.descendants:
         if type(node) is Text and (acts or not node.data.isascii()) and FOREIGN.search(data := node.data):
             text, unseen, acting = scrub(data)
