@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
+from spaniel.cli.heading import under_title
 from spaniel.cli.quick_start import certificates_unread
 from tests.cli.test_canon import SPANIEL, spaniel
 from tests.net.servers import authority, serve, site, tls_for
@@ -80,6 +81,26 @@ def test_json_is_the_tools_answer_and_chunks_have_their_places(place: Place) -> 
     ).stdout.splitlines()
     assert len(lines) > 1
     assert {"url", "id", "heading_path", "start", "end", "token_count"} <= set(json.loads(lines[0]))
+
+
+@pytest.mark.parametrize(
+    ("markdown", "title", "shown"),
+    [
+        ("Some text.\n", "A *title* <b>", "# A \\*title\\* \\<b\\>\n\nSome text.\n"),
+        ("By one\n\n# Its own\n", "A title", "By one\n\n# Its own\n"),
+        ("Some text.\n", None, "Some text.\n"),
+        ("", "A title", ""),
+    ],
+)
+def test_a_text_without_a_heading_stands_under_its_title(markdown: str, title: str | None, shown: str) -> None:
+    assert under_title(markdown, title) == shown
+
+
+def test_a_headline_is_printed_though_it_is_not_part_of_the_text() -> None:
+    text = "<p>The council met on Monday to discuss the bridge, and most members spoke in favour of it.</p>" * 20
+    page = f"<title>Bridge debated - Daily</title><article><h1>Bridge debated</h1>{text}</article>"
+    done = spaniel("extract", "-", "--url", "https://daily.example/2024/bridge-debated", stdin=page.encode())
+    assert done.stdout.startswith("# Bridge debated\n\nThe council met")
 
 
 @pytest.mark.req("FR-WF-18")

@@ -27,6 +27,14 @@ def test_much_text_is_never_nothing(page: str) -> None:
     assert sum(word in document.markdown for word in WORDS) > len(WORDS) / 2
 
 
+@pytest.mark.req("FR-WF-13", "FR-WF-13e")
+@pytest.mark.parametrize("title", ["", "T", "The daily news"])
+def test_a_heading_that_the_title_does_not_have_is_never_lost(title: str) -> None:
+    text = "<p>The council met on Monday to discuss the bridge, and most members spoke in favour of it.</p>" * 20
+    page = f"<title>{title}</title><article><h1>Otters return to the river</h1>{text}</article>"
+    assert extract(page, url="https://daily.example/2024/otters").markdown.startswith("# Otters return to the river\n")
+
+
 SHELL = """<html><head><title>Shop</title><script type="application/ld+json">{data}</script></head>
 <body><div id=app></div><script>render()</script></body></html>"""
 

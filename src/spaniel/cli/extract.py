@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.cli.files import read_bytes
+from spaniel.cli.heading import under_title
 from spaniel.cli.options import new_parser
 
 if TYPE_CHECKING:
@@ -27,5 +28,8 @@ def main(args: argparse.Namespace) -> int:
     from spaniel.reading import extract
 
     document = extract(read_bytes(args.file), url=args.url, content_type=args.content_type)
-    sys.stdout.write(json.dumps(document.as_dict(), ensure_ascii=False) + "\n" if args.json else document.markdown)
+    if args.json:
+        sys.stdout.write(json.dumps(document.as_dict(), ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write(under_title(document.markdown, document.metadata.title or document.title))
     return 0

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.files import replacing
+from spaniel.cli.heading import under_title
 from spaniel.cli.lines import inputs
 from spaniel.cli.main import report
 from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
@@ -125,7 +126,7 @@ def _print(answer: Answer, form: str, out: TextIO) -> None:
     import json
 
     if form == "markdown":
-        out.write(answer.markdown)
+        out.write(under_title(answer.markdown, answer.metadata.get("title") or answer.title))
     elif form == "json":
         out.write(json.dumps(answer.as_dict(), ensure_ascii=False) + "\n")
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ REMARK, INNER = 0.2, 0.3  # what is left of the odds of a comment, and of an art
 LIKELY = 0.6  # of the odds of the page's likeliest block
 SOME_WORDS = 80  # there must be something else to be the article
 GAP = 20  # words of dropped text that part two stretches of kept text
+WORD = re.compile(r"\w+")
 LOW, HIGH = 0.15, 0.6  # the threshold that promises the best F1 is kept between these
 
 
@@ -44,7 +46,9 @@ def keep_content(body: Element, facts: Facts) -> str:
     if not odds:
         _prune(out, _plain_rules(out, words))
         return "page"
-    _prune(out, decide(out, words, odds, kinds))
+    keep = decide(out, words, odds, kinds)
+    _keep_heading(out, keep, facts.title if facts.titled else "")
+    _prune(out, keep)
     return KINDS[kinds.index(max(kinds))]
 
 
@@ -67,6 +71,17 @@ def decide(out: Outline, words: list[float], odds: list[float], kinds: list[floa
     elif kinds[1] > LIKE_DOCUMENTATION:
         _fill(out, words, odds, keep)
     return keep
+
+
+def _keep_heading(out: Outline, keep: list[bool], title: str) -> None:
+    """An article's headline is its title and no part of its text; what only the heading says must not be lost."""
+    if out.tag.count("h1") != 1:
+        return
+    heading = out.tag.index("h1")
+    place = out.first[heading]
+    if place < out.last[heading] and not keep[place] and True in keep[place:]:
+        words = set(WORD.findall(out.blocks[place].text.lower()))
+        keep[place] = len(words.intersection(WORD.findall(title.lower()))) < len(words) / 2
 
 
 def threshold(odds: list[float], words: list[float], recall: float) -> float:

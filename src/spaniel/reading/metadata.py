@@ -38,6 +38,7 @@ class Head(NamedTuple):
     """The head, read once."""
 
     title: str | None
+    titled: bool  # by a `<title>`, not by its first heading
     language: str | None
     metadata: Metadata
     types: list[str]
@@ -59,6 +60,7 @@ def read_head(doc: Document, url: str | None) -> Head:
     title = _title(doc)
     return Head(
         title=title,
+        titled=doc.select_one("title") is not None,
         language=_language(doc),
         metadata=_metadata(title, doc, meta, objects, url),
         types=[name for thing in objects for name in _names(thing.get("@type"))][:40],

@@ -55,6 +55,7 @@ class Facts(NamedTuple):
 
     url: str
     title: str
+    titled: bool
     open_graph: str
     linked_data: list[str]
     generator: str
@@ -68,6 +69,7 @@ def facts_of(head: Head, body: Element, url: str) -> Facts:
     return Facts(
         url=url,
         title=head.title or "",
+        titled=head.titled,
         open_graph=head.open_graph,
         linked_data=head.types,
         generator=head.generator,
