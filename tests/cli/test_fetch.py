@@ -87,6 +87,7 @@ def test_json_is_the_tools_answer_and_chunks_have_their_places(place: Place) -> 
     ("markdown", "title", "shown"),
     [
         ("Some text.\n", "A *title* <b>", "# A \\*title\\* \\<b\\>\n\nSome text.\n"),
+        ("Some text.\n", "Q & A, not &amp; so", "# Q & A, not \\&amp; so\n\nSome text.\n"),
         ("By one\n\n# Its own\n", "A title", "By one\n\n# Its own\n"),
         ("Some text.\n", None, "Some text.\n"),
         ("", "A title", ""),

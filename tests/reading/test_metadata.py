@@ -66,7 +66,7 @@ def test_metadata_from_linked_data() -> None:
         "@graph": [
             {
                 "@type": "NewsArticle",
-                "headline": "H",
+                "headline": "H &#038; I",
                 "author": [{"name": "A"}, "B"],
                 "datePublished": "2021-01-02T03:04",
                 "dateModified": "20210304",
@@ -74,7 +74,7 @@ def test_metadata_from_linked_data() -> None:
         ]
     }
     found = extract(page(f'<script type="application/ld+json">{json.dumps(data)}</script>'), url=URL).metadata
-    assert (found.title, found.author, found.published, found.modified) == ("H", "A, B", "2021-01-02", "2021-03-04")
+    assert (found.title, found.author, found.published, found.modified) == ("H & I", "A, B", "2021-01-02", "2021-03-04")
 
 
 @pytest.mark.req("FG-17")

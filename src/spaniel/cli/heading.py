@@ -6,7 +6,7 @@ import re
 
 HEADING = re.compile(r"^# ", re.MULTILINE)
 NEAR = 3000  # characters in which a page's own heading stands
-MEANINGFUL = re.compile(r"([\\`*_\[\]<>&])")
+MEANINGFUL = re.compile(r"([\\`*_\[\]<>]|&(?=#?\w+;))")
 
 
 def under_title(markdown: str, title: str | None) -> str:

@@ -151,7 +151,8 @@ def _headline(doc: Document, meta: dict[str, str], objects: list[dict[str, objec
         text = one_line(" ".join(heading.stripped_strings))
         if text and text.casefold() in whole:
             return text
-    told = one_line(_first(objects, "headline") or meta.get("og:title") or meta.get("twitter:title") or title)
+    told = _first(objects, "headline") or meta.get("og:title") or meta.get("twitter:title") or title
+    told = one_line(unescape(told or ""))  # plugins write entities where no HTML is read
     return _without_site(told, one_line(meta.get("og:site_name"))) if told else None
 
 
