@@ -11,9 +11,9 @@ import pytest
 from spaniel.reading import extract
 
 PAGES = Path(__file__).resolve().parents[3] / "shared/corpora/pages"
-pytestmark = pytest.mark.skipif(not PAGES.is_dir(), reason="the shared corpus is not here")
 
 
+@pytest.mark.skipif(not PAGES.is_dir(), reason="the shared corpus is not here")
 @pytest.mark.req("FR-WF-13", "FG-15", "FG-16")
 @pytest.mark.parametrize("name", ["articles", "mixed"])
 def test_pages_of_the_corpus_are_read(name: str) -> None:
