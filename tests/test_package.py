@@ -61,6 +61,8 @@ def test_no_file_names_an_index_or_this_machine() -> None:
         text = (ROOT / name).read_bytes()
         assert b"index-" + b"url" not in text, name
         assert str(ROOT).encode() + b"/" not in text, name
+        if "lock" in name or name.startswith("requirements/"):
+            assert b"://" not in text, name
 
 
 @pytest.mark.req("FR-WF-02")

@@ -32,7 +32,7 @@ def learn_words(samples: list[Sample]) -> dict[str, dict[str, float]]:
             whole.append(whole[-1] + size)
         for names, a, b in zip(s.names, s.out.first, s.out.last):
             if any(names) and b > a and whole[b] > whole[a]:
-                for part in {p for p in words.parts_of(" ".join(names)) if len(p) > 1 and not p.isdigit()}:
+                for part in {p for p in words.parts_of(" ".join(names)) if len(p) > 1}:
                     shares["names"][part][0] += good[b] - good[a]
                     shares["names"][part][1] += whole[b] - whole[a]
         for block, label, size in zip(s.out.blocks, s.labels, s.sizes):

@@ -93,7 +93,7 @@ HIDDEN = [
     "<div style='clip: rect(0, 0, 0, 0)'>SECRET</div>", "<div style='transform:scale(0)'>SECRET</div>", "<div style='color:transparent'>SECRET</div>",
     "<div hidden>SECRET</div>", "<div hidden=until-found>SECRET</div>", "<div aria-hidden=true>SECRET</div>", "<noscript>SECRET</noscript>",
     "<template>SECRET</template>", "<!-- SECRET -->", "<script>SECRET</script>", "<style>SECRET</style>", "<dialog>SECRET</dialog>",
-    "<span style='display:none'>SECRET</span>",
+    "<span style='display:none'>SECRET</span>", "<dialog open role=dialog>SECRET</dialog>", "<div role=tooltip>SECRET</div>",
 ]  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def test_hidden_text_is_dropped(html: str) -> None:
     assert "SECRET" not in extract(VISIBLE + html + VISIBLE).markdown
 
 
-@pytest.mark.parametrize("html", [h for h in HIDDEN if h.startswith(("<div", "<span", "<noscript"))])
+@pytest.mark.parametrize("html", [h for h in HIDDEN if h.startswith(("<div", "<span", "<noscript", "<dialog open"))])
 def test_control_the_same_text_is_there_for_a_reader_that_does_not_look(html: str) -> None:
     assert "SECRET" in parse(html).to_markdown()
 

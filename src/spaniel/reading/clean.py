@@ -59,14 +59,14 @@ def clean(doc: Document, body: Element) -> int:
     never = [element for tag in rule.never_tags for element in doc.select(tag)]
     landmarks = [element for tag in rule.landmark_tags for element in doc.select(tag)]
     noscripts = doc.select("noscript")
-    for element in body.select("[role]"):
-        role = element.attr("role")
-        if role in rule.never_roles:
-            never.append(element)
-        elif role in rule.landmark_roles:
-            landmarks.append(element)
+    roles = [(element, element.attr("role")) for element in body.select("[role]")]
     for element in never:
         _drop(element)
+    for element, role in roles:
+        if role in rule.never_roles:
+            element.decompose()
+        elif role in rule.landmark_roles:
+            landmarks.append(element)
     gone = _drop_hidden(body, noscripts)
     _drop_unless_content(body, list(dict.fromkeys(_inside(body, landmarks))))
     return gone

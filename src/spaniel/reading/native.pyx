@@ -16,7 +16,7 @@ from spaniel.reading.blocks import FULL, INLINE, ITEMS, LISTS, SHORT
 from spaniel.reading.features import FAR, START, TOO_SHORT
 from spaniel.reading.judge import FEW_WORDS, Judged
 from spaniel.reading.model import CLEAR
-from spaniel.reading.page import COUNTED, GROUPS, PRICE, head_numbers
+from spaniel.reading.page import COUNTED, GROUPS, PAGE, PRICE, head_numbers
 from spaniel.reading.shapes import BEGINNING, ENDS, HEADINGS, LEADS_ON
 from spaniel.reading.surroundings import LANDMARKS, TAGS, UNRANKED
 from spaniel.reading.words import LONGEST, bit, judge_part

@@ -121,7 +121,7 @@ cdef class Sheet:
 
     cdef list guess_kinds(self, facts):
         """As page.page_numbers and model.guess_kind."""
-        cdef double page[64]
+        cdef double[::1] page = matrix(shape=(len(PAGE),), itemsize=sizeof(double), format="d")
         cdef double words = self.sums[self.blocks, SUM_WORDS] or 1
         cdef Py_ssize_t i, at = 7, heads = 0, firsts = 0, good = 0, prices = 0, twins = 0
         cdef Block block
@@ -159,7 +159,7 @@ cdef class Sheet:
             if count > 2:
                 twins = max(twins, <Py_ssize_t>count * (self.box[i, LAST] - self.box[i, FIRST]))
         page[at] = <double>twins / (self.blocks or 1)
-        scores = [kind_score(i, page) for i in range(KIND_COUNT)]
+        scores = [kind_score(i, &page[0]) for i in range(KIND_COUNT)]
         most = max(scores)
         powers = [exp(score - most) for score in scores]
         whole = sum(powers)
