@@ -15,14 +15,14 @@ from typing import NamedTuple
 import pytest
 
 from spaniel.browser.cdp import Params, Session
-from spaniel.browser.documents import Documents
 from spaniel.browser.flags import QUIET, STEADY
+from spaniel.browser.interception import Interception
 from spaniel.browser.launch import launch
-from spaniel.browser.walls import Walls
+from spaniel.browser.navigation import Navigation
 from spaniel.errors import SpanielError
 from spaniel.url import parse
+from tests.browser.harness import SITE, WORDS, Victim, chromium_path, html, open_web, script
 from tests.browser.vectors import VECTORS
-from tests.browser.world import SITE, WORDS, Victim, chromium_path, html, open_web, script
 from tests.loopback import Page, Reply, Site
 
 ONLY_FULL = "preconnect"  # which the headless shell does not even try
@@ -119,12 +119,12 @@ async def everything(path: str, names: Iterable[str], at_once: int) -> dict[str,
 
 
 def take_second_wall_away(patch: pytest.MonkeyPatch) -> None:
-    def asked(self: Documents, session: Session, params: Params) -> None:
+    def asked(self: Navigation, session: Session, params: Params) -> None:
         self._url = parse(params["request"]["url"])
-        self._walls.pass_on(session, params)
+        self._interception.pass_on(session, params)
 
-    patch.setattr(Walls, "judge", Walls.pass_on)
-    patch.setattr(Documents, "asked", asked)
+    patch.setattr(Interception, "judge", Interception.pass_on)
+    patch.setattr(Navigation, "asked", asked)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.browser.world import chromium_path
+from tests.browser.harness import chromium_path
 from tests.cli.test_canon import spaniel
 
 PAGE = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.browser.find import locate
-from tests.browser.world import SITE, alive, chromium_path, html, open_web
+from tests.browser.harness import SITE, alive, chromium_path, html, open_web
 from tests.loopback import Site
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +46,7 @@ def _user_of(pid: int) -> int:
 CHILD = """
 import asyncio, concurrent.futures.thread, encodings.idna, json, os, resource, shutil, sys, tempfile
 from spaniel.browser.tab import script
-from tests.browser.world import SITE, alive, html, open_web
+from tests.browser.harness import SITE, alive, html, open_web
 from tests.loopback import Site
 script()
 os.setgroups([]); os.setgid(65534); os.setuid(65534)

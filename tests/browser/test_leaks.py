@@ -17,7 +17,7 @@ from spaniel.browser import pool
 from spaniel.browser.flags import FLAGS
 from spaniel.browser.launch import launch
 from spaniel.errors import SpanielError
-from tests.browser.world import SITE, html, open_web, script
+from tests.browser.harness import SITE, html, open_web, script
 from tests.loopback import Page, Site
 from tests.net.servers import Wire, answer, authority, serve, tls_for
 

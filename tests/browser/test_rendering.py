@@ -11,7 +11,7 @@ from spaniel import Spaniel
 from spaniel.errors import SpanielError
 from spaniel.pipeline.profile import from_data
 from spaniel.pipeline.trace import Trace
-from tests.browser.world import WORDS, html, open_web, script, settings_for, spaniel_at
+from tests.browser.harness import WORDS, html, open_web, script, settings_for, spaniel_at
 from tests.loopback import Everywhere, Page, Reply, Site, redirect, text
 
 SHELL = "<title>App</title><div id=root></div><script type=module src=/app.js></script>"

@@ -16,7 +16,7 @@ import pytest
 from spaniel.browser import pool
 from spaniel.browser.launch import MOST_MEMORY, PREFIX, sweep
 from spaniel.errors import SpanielError
-from tests.browser.world import SITE, WORDS, Web, alive, all_gone, html, open_web, spaniel_at
+from tests.browser.harness import SITE, WORDS, Web, alive, all_gone, html, open_web, spaniel_at
 from tests.loopback import Page, Reply, Site, text
 
 GOOD = html(f"<h1>Good</h1><p>{WORDS}</p>")
@@ -159,7 +159,7 @@ async def test_two_hundred_pages_leave_no_process_no_file_and_no_connection(monk
 
 KILLED = """
 import asyncio, sys
-from tests.browser.world import SITE, open_web
+from tests.browser.harness import SITE, open_web
 async def main():
     async with open_web(int(sys.argv[1])) as web:
         await web.render(f"http://{SITE}:{sys.argv[1]}/")

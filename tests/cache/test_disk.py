@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.cache.kit import PAGE, ROOT, content, problems, quick
+from tests.cache.harness import PAGE, ROOT, content, problems, quick
 
 UNSHARE = ["unshare", "--user", "--map-root-user", "--mount"]
 NOTE = "cache_write_failed"
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
+def scenario(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
     """Real file systems, in a mount namespace: no root is needed, and nothing of this machine is touched."""
     possible = shutil.which("unshare") and not subprocess.run([*UNSHARE, "true"], check=False).returncode
     if not possible:
@@ -29,7 +29,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, objec
             "-W",
             "ignore",
             "-m",
-            "tests.cache.disk_world",
+            "tests.cache.disk_scenario",
             str(tmp_path_factory.mktemp("disk")),
         ],
         cwd=ROOT,
@@ -45,8 +45,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, objec
 
 @pytest.mark.req("FR-WF-16h", "NFR-WF-REL-04", "NFR-WF-REL-01")
 @pytest.mark.parametrize("how", ["full", "no inodes"])
-def test_a_full_disk_costs_a_note_and_no_old_entry(world: dict[str, dict[str, object]], how: str) -> None:
-    assert world[how] == {
+def test_a_full_disk_costs_a_note_and_no_old_entry(scenario: dict[str, dict[str, object]], how: str) -> None:
+    assert scenario[how] == {
         "notes": [NOTE],
         "intact": 10,
         "temporaries": 0,
@@ -57,20 +57,20 @@ def test_a_full_disk_costs_a_note_and_no_old_entry(world: dict[str, dict[str, ob
 
 
 @pytest.mark.req("FR-WF-16h", "NFR-WF-REL-04")
-def test_a_read_only_disk_is_read_and_costs_a_note(world: dict[str, dict[str, object]]) -> None:
-    found = world["read-only"]
+def test_a_read_only_disk_is_read_and_costs_a_note(scenario: dict[str, dict[str, object]]) -> None:
+    found = scenario["read-only"]
     assert (found["note"], found["intact"]) == (NOTE, 10)
 
 
 @pytest.mark.req("D2-22")
-def test_the_command_says_that_a_read_only_cache_cannot_be_opened(world: dict[str, dict[str, object]]) -> None:
-    assert world["read-only"]["command"] == [7, True, False]
+def test_the_command_says_that_a_read_only_cache_cannot_be_opened(scenario: dict[str, dict[str, object]]) -> None:
+    assert scenario["read-only"]["command"] == [7, True, False]
 
 
 DESCRIPTORS = """
 import os, resource, sys
 from pathlib import Path
-from tests.cache.kit import *
+from tests.cache.harness import *
 folder, warm = Path(sys.argv[1]), sys.argv[2] == "warm"
 cache = quick(folder)
 if warm:

@@ -14,7 +14,7 @@ from spaniel.cache import Validators, key_for
 from spaniel.cache.entry import compose, decode, encode
 from spaniel.cache.upkeep import Upkeep
 from tests.cache.conftest import Clock
-from tests.cache.kit import PAGE, content, file_of, quick
+from tests.cache.harness import PAGE, content, file_of, quick
 
 THEN = datetime(2026, 1, 10, 12, tzinfo=UTC)
 JSON_VALUES = st.recursive(

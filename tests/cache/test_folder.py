@@ -12,7 +12,7 @@ from spaniel.cache import WRITE_FAILED, PageCache
 from spaniel.cache.folder import Folder
 from spaniel.cache.upkeep import Upkeep
 from spaniel.errors import SpanielError
-from tests.cache.kit import PAGE, content, file_of, numbered, quick
+from tests.cache.harness import PAGE, content, file_of, numbered, quick
 
 STRANGER = 12_345
 

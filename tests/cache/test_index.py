@@ -18,7 +18,7 @@ from spaniel.cache.entry import Validators, compose, encode
 from spaniel.cache.folder import create_file
 from spaniel.cache.upkeep import Upkeep
 from spaniel.errors import SpanielError
-from tests.cache.kit import PAGE, content, file_of, numbered, problems, quick, temporaries
+from tests.cache.harness import PAGE, content, file_of, numbered, problems, quick, temporaries
 
 COUNT = 40
 

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from spaniel.cache import WRITE_FAILED
 from spaniel.cache.upkeep import Upkeep
-from tests.cache.kit import PAGE, content, file_of, numbered, problems, quick
+from tests.cache.harness import PAGE, content, file_of, numbered, problems, quick
 from tests.cache.test_processes import run
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from spaniel.cache import key_for
 from spaniel.cache.folder import write_all
-from tests.cache.kit import PAGE, ROOT, content, numbered, problems, quick, temporaries
+from tests.cache.harness import PAGE, ROOT, content, numbered, problems, quick, temporaries
 
 
 def start(*job: object) -> subprocess.Popen[str]:
@@ -120,7 +120,7 @@ def test_the_temporary_file_of_a_living_writer_is_left_alone(folder: Path) -> No
 
 def test_a_forked_child_may_go_on_with_its_parents_cache(folder: Path) -> None:
     script = (
-        "import os, sys; from tests.cache.kit import *\n"
+        "import os, sys; from tests.cache.harness import *\n"
         "from pathlib import Path\n"
         "with quick(Path(sys.argv[1])) as cache:\n"
         "    cache.put(PAGE, 1)\n"

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from spaniel.cache import WRITE_FAILED, key_for
 from spaniel.cache.upkeep import Upkeep
 from tests.cache.conftest import Clock
-from tests.cache.kit import PAGE, content, file_of, numbered, problems, quick, temporaries
+from tests.cache.harness import PAGE, content, file_of, numbered, problems, quick, temporaries
 
 WEEK = 7 * 86_400
 

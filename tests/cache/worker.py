@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from spaniel.cache import CacheSettings, PageCache, key_for
-from tests.cache.kit import content, numbered, problems, temporaries
+from tests.cache.harness import content, numbered, problems, temporaries
 
 KEYS = 50
 MOST = 40  # entries: fewer than keys, so that eviction has its part

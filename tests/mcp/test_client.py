@@ -14,8 +14,8 @@ from mcp import Client, MCPError, types
 
 from spaniel.pipeline.request import SCHEMA
 from tests.loopback import Page, Reply, Site, redirect, text
-from tests.mcp.kit import LEGACY, MODERN, Dripping, at, client_of, configured, served
-from tests.tool.kit import LONG
+from tests.mcp.harness import LEGACY, MODERN, Dripping, at, client_of, configured, served
+from tests.tool.harness import LONG
 
 # A server that asks no name server, so that none outside is.
 NAMELESS = """

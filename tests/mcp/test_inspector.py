@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.loopback import Site, text
-from tests.mcp.kit import SPANIEL, at, configured
+from tests.mcp.harness import SPANIEL, at, configured
 
 INSPECTOR = Path(sys.prefix, "inspector", "node_modules", ".bin", "mcp-inspector")
 

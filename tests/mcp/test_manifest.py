@@ -11,7 +11,7 @@ from spaniel.app.keys import KEYS
 from spaniel.cli.main import COMMANDS
 from spaniel.pipeline.request import SCHEMA
 from spaniel.tool.web_fetch import OUTPUT_SCHEMA
-from tests.mcp.kit import raw
+from tests.mcp.harness import raw
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

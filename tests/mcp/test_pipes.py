@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.loopback import Site, text
-from tests.mcp.kit import ENVELOPE, SPANIEL, Dripping, at, configured, raw
+from tests.mcp.harness import ENVELOPE, SPANIEL, Dripping, at, configured, raw
 
 # A server whose every fetch also prints, from Python, from C's side, and from a child.
 NOISY = """

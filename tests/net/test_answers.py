@@ -7,7 +7,7 @@ import gzip
 
 import pytest
 
-from tests.net.house import open_house
+from tests.net.harness import open_harness
 from tests.net.servers import Behaviour, Wire, answer, answering, serve
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -73,8 +73,8 @@ MALFORMED: dict[str, bytes] = {
 @pytest.mark.req("FR-WF-10", "NFR-WF-REL-03", "FR-WF-19")
 @pytest.mark.parametrize("sent", MALFORMED.values(), ids=MALFORMED)
 async def test_a_malformed_answer_is_a_network_error(sent: bytes) -> None:
-    async with serve(answering(sent)) as server, open_house(server) as house:
-        await house.refuses(server.url(), "network")
+    async with serve(answering(sent)) as server, open_harness(server) as harness:
+        await harness.refuses(server.url(), "network")
         assert len(server.heard) == server.connections <= 2  # aiohttp asks again where there was no answer at all
         assert await server.all_closed()
 
@@ -107,18 +107,18 @@ HARMLESS: dict[str, bytes] = {
 @pytest.mark.parametrize("sent", HARMLESS.values(), ids=HARMLESS)
 async def test_an_unusual_but_whole_answer_is_read(sent: bytes) -> None:
     """The positive control: the refusals above are not refusals of everything."""
-    async with serve(answering(sent)) as server, open_house(server) as house:
-        assert (await house.fetch(server.url())).page.body == b"abc"
+    async with serve(answering(sent)) as server, open_harness(server) as harness:
+        assert (await harness.fetch(server.url())).page.body == b"abc"
         assert await server.all_closed()
-        await house.still_serves()
+        await harness.still_serves()
 
 
 @pytest.mark.req("D2-27")
 @pytest.mark.parametrize("status", [99, 101, 204, 205, 206, 226 + 74, 304, 305, 306, 399, 600, 999])
 async def test_a_status_without_a_code_of_its_own_is_network_with_the_status(status: int) -> None:
     sent = f"HTTP/1.1 {status:03} Odd\r\nConnection: upgrade\r\nUpgrade: x\r\nLocation: /x\r\n\r\n".encode()
-    async with serve(answering(sent)) as server, open_house(server) as house:
-        error = await house.refuses(server.url(), "network")
+    async with serve(answering(sent)) as server, open_harness(server) as harness:
+        error = await harness.refuses(server.url(), "network")
         assert error.details["status"] == status
         assert len(server.heard) == 1
 
@@ -126,8 +126,8 @@ async def test_a_status_without_a_code_of_its_own_is_network_with_the_status(sta
 @pytest.mark.req("D2-27", "FR-WF-07a")
 @pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
 async def test_a_redirect_without_location_is_network_with_the_status(status: int) -> None:
-    async with serve(answering(answer(status, b"where?"))) as server, open_house(server) as house:
-        assert (await house.refuses(server.url(), "network")).details["status"] == status
+    async with serve(answering(answer(status, b"where?"))) as server, open_harness(server) as harness:
+        assert (await harness.refuses(server.url(), "network")).details["status"] == status
 
 
 @pytest.mark.req("D2-27", "FR-WF-18")
@@ -135,23 +135,23 @@ async def test_a_redirect_without_location_is_network_with_the_status(status: in
     ("status", "code"), [(400, "http_4xx"), (404, "http_4xx"), (499, "http_4xx"), (500, "http_5xx"), (599, "http_5xx")]
 )
 async def test_a_refusing_status_has_its_code_and_nothing_of_the_body(status: int, code: str) -> None:
-    async with serve(answering(answer(status, b"a page of excuses"))) as server, open_house(server) as house:
-        error = await house.refuses(server.url(), code)
+    async with serve(answering(answer(status, b"a page of excuses"))) as server, open_harness(server) as harness:
+        error = await harness.refuses(server.url(), code)
         assert error.details == {"status": status, "status_text": "Status"}
 
 
 @pytest.mark.req("D2-27")
 @pytest.mark.parametrize(("status", "code"), [(429, "http_4xx"), (503, "http_5xx")])
 async def test_too_many_requests_tells_when_to_come_back(status: int, code: str) -> None:
-    async with serve(answering(answer(status, b"", "Retry-After: 120"))) as server, open_house(server) as house:
-        assert (await house.refuses(server.url(), code)).details["retry_after"] == "120"
+    async with serve(answering(answer(status, b"", "Retry-After: 120"))) as server, open_harness(server) as harness:
+        assert (await harness.refuses(server.url(), code)).details["retry_after"] == "120"
 
 
 @pytest.mark.req("NFR-WF-SEC-06", "D2-27")
 async def test_what_a_server_says_of_itself_cannot_write_on_the_terminal() -> None:
     said = "HTTP/1.1 404 \x1b]0;pwned\x07\x9b31m\u202e\r\nRetry-After: \x1b[2J\r\n\r\n".encode()
-    async with serve(answering(said)) as server, open_house(server) as house:
-        error = await house.refuses(server.url(), "http_4xx")
+    async with serve(answering(said)) as server, open_harness(server) as harness:
+        error = await harness.refuses(server.url(), "http_4xx")
         assert "pwned" in str(error.details["status_text"])
         assert str(error.details["status_text"]).isprintable()
         assert str(error.details["retry_after"]).isprintable()
@@ -165,8 +165,8 @@ async def test_an_announced_length_over_the_cap_is_refused_before_the_body(lengt
         await wire.send(OK + b"Content-Length: %d\r\n\r\n" % length)
         await wire.reader.read()  # never a byte of the body: only the header can have told
 
-    async with serve(behave) as server, open_house(server) as house:
-        error = await house.refuses(server.url(), "response_too_large")
+    async with serve(behave) as server, open_harness(server) as harness:
+        error = await harness.refuses(server.url(), "response_too_large")
         assert error.details == {"size": length, "max_bytes": 5 * 1024 * 1024}
         # aiohttp reads 2^64 - 1 as "no body" and keeps the connection, for this same server and pin only
         assert length == 2**64 - 1 or await server.all_closed()
@@ -207,8 +207,8 @@ ENDLESS: dict[str, tuple[Behaviour, tuple[str, ...]]] = {
 @pytest.mark.req("FR-WF-10e", "FR-WF-10a")
 @pytest.mark.parametrize(("behaviour", "codes"), ENDLESS.values(), ids=ENDLESS)
 async def test_an_answer_without_end_is_ended_here(behaviour: Behaviour, codes: tuple[str, ...]) -> None:
-    async with serve(behaviour) as server, open_house(server) as house:
-        error = await house.refuses(server.url(), codes, 1.0 if "timeout" in codes else 5.0)
+    async with serve(behaviour) as server, open_harness(server) as harness:
+        error = await harness.refuses(server.url(), codes, 1.0 if "timeout" in codes else 5.0)
         assert error.details.get("max_bytes", 5 * 1024 * 1024) == 5 * 1024 * 1024
         assert await server.all_closed()
 
@@ -227,5 +227,5 @@ async def test_a_connection_that_breaks_in_the_body_brings_nothing(head: bytes, 
         await asyncio.sleep(pause)
         wire.reset()
 
-    async with serve(behave) as server, open_house(server) as house:
-        await house.refuses(server.url(), "network")
+    async with serve(behave) as server, open_harness(server) as harness:
+        await harness.refuses(server.url(), "network")

@@ -15,7 +15,7 @@ from spaniel.net.egress import USER, Exit
 from spaniel.net.proxy import Proxies
 from spaniel.url import parse
 from spaniel.url.hostlists import HostList
-from tests.net.house import OneHole
+from tests.net.harness import OneHole
 from tests.net.servers import StaticResolver, Wire, answer, answering, proxying, serve, silence, site
 
 PUBLIC = "127.0.0.2"

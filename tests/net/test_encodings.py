@@ -20,7 +20,7 @@ from spaniel.errors import SpanielError
 from spaniel.net import encodings
 from spaniel.net.encodings import BAD_DATA, Chain
 from spaniel.net.http import HttpSettings
-from tests.net.house import open_house
+from tests.net.harness import open_harness
 from tests.net.servers import Wire, answer, answering, serve
 
 if sys.version_info >= (3, 14):
@@ -164,8 +164,8 @@ def test_no_bytes_whatever_raise_anything_but_bad_data(header: str, noise: bytes
 async def test_every_encoding_is_undone_over_the_wire(name: str) -> None:
     header, encode = ENCODERS[name]
     sent = answer(200, encode(b"hello" * 99), f"Content-Encoding: {header}")
-    async with serve(answering(sent)) as server, open_house(server) as house:
-        assert (await house.get(server.url())).body == b"hello" * 99
+    async with serve(answering(sent)) as server, open_harness(server) as harness:
+        assert (await harness.get(server.url())).body == b"hello" * 99
 
 
 @pytest.mark.req("NFR-WF-REL-03", "FR-WF-19")
@@ -173,8 +173,8 @@ async def test_every_encoding_is_undone_over_the_wire(name: str) -> None:
 async def test_an_encoded_body_cut_short_brings_nothing(name: str) -> None:
     header, encode = ENCODERS[name]
     sent = answer(200, encode(b"hello" * 99)[:-3], f"Content-Encoding: {header}")
-    async with serve(answering(sent)) as server, open_house(server) as house:
-        await house.refuses(server.url(), "network")
+    async with serve(answering(sent)) as server, open_harness(server) as harness:
+        await harness.refuses(server.url(), "network")
 
 
 @pytest.mark.req("FR-WF-10e")
@@ -190,9 +190,9 @@ async def test_a_bomb_ends_at_the_cap_however_small_it_was_sent(name: str) -> No
         sent = answer(200, bomb, "Content-Encoding: " + ", ".join([header] * layers))
         async with (
             serve(answering(sent)) as server,
-            open_house(server, http=HttpSettings(max_download_bytes=cap)) as house,
+            open_harness(server, http=HttpSettings(max_download_bytes=cap)) as harness,
         ):
-            error = await house.refuses(server.url(), "response_too_large")
+            error = await harness.refuses(server.url(), "response_too_large")
             assert cap < int(str(error.details["size"])) <= cap + (1 << 16)  # counted as it came, a step at a time
             assert await server.all_closed()
 
@@ -245,9 +245,9 @@ async def test_an_encoding_around_nothing_at_all_cannot_hold_up_the_loop(inner: 
             await asyncio.sleep(0.01)
             late = max(late, time.monotonic() - began)
 
-    async with serve(answering(sent)) as server, open_house(server) as house:
+    async with serve(answering(sent)) as server, open_harness(server) as harness:
         watching = asyncio.create_task(watch())
-        await house.refuses(server.url(), ("response_too_large", "timeout"), 1.0)
+        await harness.refuses(server.url(), ("response_too_large", "timeout"), 1.0)
         watching.cancel()
         assert late < 1.0, f"the loop stood still for {late:.2f} s"
 
@@ -264,5 +264,5 @@ async def test_a_body_that_comes_byte_by_byte_is_put_together() -> None:
             await asyncio.sleep(0)
         await wire.send(b"0\r\n\r\n")
 
-    async with serve(behave) as server, open_house(server) as house:
-        assert (await house.get(server.url())).body == body
+    async with serve(behave) as server, open_harness(server) as harness:
+        assert (await harness.get(server.url())).body == body

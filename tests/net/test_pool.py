@@ -15,7 +15,7 @@ from spaniel.net import pool
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
 from spaniel.url import parse
-from tests.net.house import House, open_house
+from tests.net.harness import Harness, open_harness
 from tests.net.servers import Behaviour, Wire, answer, answering, serve, silence, site
 
 PAGES = site({"/": (200, [], b"page"), "/gone": (404, [], b""), "/on": (302, ["Location: /"], b"")})
@@ -25,16 +25,16 @@ def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-async def target_of(house: House, url: str) -> Target:
-    return await house.rooms.guard.vet(parse(url), Deadline(2))
+async def target_of(harness: Harness, url: str) -> Target:
+    return await harness.rooms.guard.vet(parse(url), Deadline(2))
 
 
 @pytest.mark.req("FR-WF-06a")
 async def test_a_connection_is_used_again_for_the_same_host_and_pin() -> None:
     """The positive control of the tests that follow."""
-    async with serve(PAGES) as server, open_house(server, names={"a.test": "127.0.0.1"}) as house:
+    async with serve(PAGES) as server, open_harness(server, names={"a.test": "127.0.0.1"}) as harness:
         for path in ("/", "/", "/gone", "/on", "/"):
-            await house.get(server.url(path, "a.test"))
+            await harness.get(server.url(path, "a.test"))
         assert (server.connections, len(server.heard)) == (1, 5)
 
 
@@ -42,10 +42,10 @@ async def test_a_connection_is_used_again_for_the_same_host_and_pin() -> None:
 async def test_two_names_on_one_address_never_share_a_connection() -> None:
     async with (
         serve(PAGES) as server,
-        open_house(server, names={"a.test": "127.0.0.1", "b.test": "127.0.0.1"}) as house,
+        open_harness(server, names={"a.test": "127.0.0.1", "b.test": "127.0.0.1"}) as harness,
     ):
         for host in ("a.test", "b.test", "127.0.0.1", "a.test", "b.test"):
-            await house.get(server.url("/", host))
+            await harness.get(server.url("/", host))
         assert server.connections == 3
         assert [request.header("host") for request in server.heard] == [
             f"{host}:{server.port}" for host in ("a.test", "b.test", "127.0.0.1", "a.test", "b.test")
@@ -58,23 +58,23 @@ async def test_a_name_with_a_new_pin_never_meets_an_old_connection() -> None:
     async with (
         serve(PAGES, "127.0.0.1") as old,
         serve(PAGES, "127.0.0.2", port=old.port) as new,
-        open_house(old, names={"a.test": "127.0.0.1"}) as house,
+        open_harness(old, names={"a.test": "127.0.0.1"}) as harness,
     ):
-        await house.get(old.url("/", "a.test"))
-        house.resolver.names["a.test"] = "127.0.0.2"
-        await house.get(old.url("/", "a.test"))
-        house.resolver.names["a.test"] = ["127.0.0.2", "127.0.0.1"]
-        await house.get(old.url("/", "a.test"))
-        assert house.resolver.asked == ["a.test"] * 3
+        await harness.get(old.url("/", "a.test"))
+        harness.resolver.names["a.test"] = "127.0.0.2"
+        await harness.get(old.url("/", "a.test"))
+        harness.resolver.names["a.test"] = ["127.0.0.2", "127.0.0.1"]
+        await harness.get(old.url("/", "a.test"))
+        assert harness.resolver.asked == ["a.test"] * 3
         assert (old.connections, new.connections) == (1, 2)
 
 
 @pytest.mark.req("FR-WF-06a")
 async def test_an_order_of_answers_is_no_new_pin() -> None:
-    async with serve(PAGES, "127.0.0.1") as server, open_house(server) as house:
+    async with serve(PAGES, "127.0.0.1") as server, open_harness(server) as harness:
         for addresses in (["127.0.0.1", "127.0.0.2"], ["127.0.0.2", "127.0.0.1"]):
-            house.resolver.names["a.test"] = addresses
-            await house.get(server.url("/", "a.test"))
+            harness.resolver.names["a.test"] = addresses
+            await harness.get(server.url("/", "a.test"))
         assert server.connections == 1
 
 
@@ -105,20 +105,20 @@ def unasked(extra: bytes, said: asyncio.Event, *, together: bool) -> Behaviour:
 async def test_what_came_unasked_on_a_kept_connection_is_not_the_next_answer(extra: bytes, together: bool) -> None:
     """A server, or whoever can make it say one answer too many, would choose what the next URL brings."""
     said = asyncio.Event()
-    async with serve(unasked(extra, said, together=together)) as server, open_house(server) as house:
+    async with serve(unasked(extra, said, together=together)) as server, open_harness(server) as harness:
         got = []
         for _ in range(3):
             said.clear()
-            got.append((await house.get(server.url())).body)
+            got.append((await harness.get(server.url())).body)
             await said.wait()
             await asyncio.sleep(0.1)  # for it to arrive
         assert got == [b"from connection 1", b"from connection 2", b"from connection 2"]
 
 
 async def test_a_kept_connection_that_the_server_has_closed_is_replaced() -> None:
-    async with serve(answering(answer(200, b"page"))) as server, open_house(server) as house:
+    async with serve(answering(answer(200, b"page"))) as server, open_harness(server) as harness:
         for _ in range(3):
-            assert (await house.get(server.url())).body == b"page"
+            assert (await harness.get(server.url())).body == b"page"
             assert await server.all_closed()
         assert server.connections == 3
 
@@ -131,26 +131,26 @@ async def test_a_fetch_that_is_cancelled_closes_its_connection() -> None:
         await silence(wire)
 
     for behaviour in (silence, first_bytes):
-        async with serve(behaviour) as server, open_house(server) as house:
-            fetch = asyncio.create_task(house.get(server.url()))
+        async with serve(behaviour) as server, open_harness(server) as harness:
+            fetch = asyncio.create_task(harness.get(server.url()))
             assert await server.sees(lambda: server.open == 1)
             fetch.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await fetch
             assert await server.all_closed()
-            await house.still_serves()
+            await harness.still_serves()
 
 
 @pytest.mark.req("FR-WF-10a")
 async def test_a_fetch_that_is_cancelled_in_the_handshake_closes_its_connection() -> None:
-    async with serve(silence) as server, open_house(server) as house:
-        fetch = asyncio.create_task(house.get(server.url().replace("http:", "https:")))
+    async with serve(silence) as server, open_harness(server) as harness:
+        fetch = asyncio.create_task(harness.get(server.url().replace("http:", "https:")))
         assert await server.sees(lambda: server.open == 1)
         fetch.cancel()
         with pytest.raises(asyncio.CancelledError):
             await fetch
         assert await server.all_closed()
-        await house.still_serves()
+        await harness.still_serves()
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors are counted in /proc")
@@ -159,16 +159,16 @@ async def test_more_targets_than_pools_leave_no_descriptor_behind(monkeypatch: p
     names = {f"host{i}.test": "127.0.0.1" for i in range(40)}
     async with serve(PAGES) as server:
         before = descriptors()
-        async with open_house(server, names=names) as house:
+        async with open_harness(server, names=names) as harness:
             for host in names:
-                assert (await house.get(server.url("/", host))).body == b"page"
+                assert (await harness.get(server.url("/", host))).body == b"page"
             assert server.connections == 40
             assert await server.sees(lambda: server.open <= 4)
-            await house.get(server.url("/", "host39.test"))
+            await harness.get(server.url("/", "host39.test"))
             assert server.connections == 40  # the youngest is still there
-            await house.get(server.url("/", "host0.test"))
+            await harness.get(server.url("/", "host0.test"))
             assert server.connections == 41  # the oldest is not
-            await house.still_serves()
+            await harness.still_serves()
         assert await server.all_closed()
         assert descriptors() <= before
 
@@ -183,10 +183,10 @@ async def test_a_busy_pool_is_never_evicted_not_even_a_new_one(monkeypatch: pyte
             await wire.send(answer(200, b"page"))
 
     names = {f"host{i}.test": "127.0.0.1" for i in range(12)}
-    async with serve(slow) as server, open_house(server, names=names) as house:
-        pages = await asyncio.gather(*(house.get(server.url("/", host)) for host in names))
+    async with serve(slow) as server, open_harness(server, names=names) as harness:
+        pages = await asyncio.gather(*(harness.get(server.url("/", host)) for host in names))
         assert [page.body for page in pages] == [b"page"] * 12
-        await house.still_serves()
+        await harness.still_serves()
         assert await server.sees(lambda: server.open <= 2)
 
 
@@ -196,8 +196,8 @@ async def test_proof_cannot_be_made_by_hand() -> None:
         Target("a.test", 80, [ip_address("127.0.0.1")])
     with pytest.raises(TypeError, match="Guard"):
         Target("a.test", 80, [ip_address("127.0.0.1")], object())
-    async with open_house(names={"a.test": "127.0.0.1"}, ports=(80,)) as house:
-        real = await target_of(house, "http://a.test/")
+    async with open_harness(names={"a.test": "127.0.0.1"}, ports=(80,)) as harness:
+        real = await target_of(harness, "http://a.test/")
         with pytest.raises((TypeError, AttributeError)):
             copy.copy(real)
         with pytest.raises((TypeError, AttributeError)):
@@ -207,10 +207,10 @@ async def test_proof_cannot_be_made_by_hand() -> None:
 @pytest.mark.req("FR-WF-06a", "NFR-WF-SEC-01")
 @pytest.mark.parametrize("other", ["http://b.test:{}/", "http://a.test:1/", "http://127.0.0.1:{}/"])
 async def test_proof_of_one_place_opens_no_other(other: str) -> None:
-    async with serve(PAGES) as server, open_house(server, names={"a.test": "127.0.0.1"}) as house:
-        target = await target_of(house, server.url("/", "a.test"))
+    async with serve(PAGES) as server, open_harness(server, names={"a.test": "127.0.0.1"}) as harness:
+        target = await target_of(harness, server.url("/", "a.test"))
         with pytest.raises(SpanielError) as refused:
-            await house.rooms.http.get(parse(other.format(server.port)), target, Deadline(1))
+            await harness.rooms.http.get(parse(other.format(server.port)), target, Deadline(1))
         assert str(refused.value.code) == "internal"
         assert server.connections == 0
 
@@ -220,26 +220,26 @@ async def test_proof_of_one_place_opens_no_other(other: str) -> None:
 async def test_the_socket_refuses_an_address_that_was_not_judged(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Should anything between the guard and the socket go wrong, the last look is at what is really dialled."""
     names = {"a.test": "127.0.0.1"}
-    async with serve(PAGES, "127.0.0.2") as victim, open_house(victim, names=names) as house:
+    async with serve(PAGES, "127.0.0.2") as victim, open_harness(victim, names=names) as harness:
 
         async def astray(self: object, *_: object, **__: object) -> list[dict[str, object]]:
             return [{"hostname": host, "host": "127.0.0.2", "port": victim.port, "family": 2, "proto": 0, "flags": 0}]
 
         monkeypatch.setattr("aiohttp.TCPConnector._resolve_host", astray)
         with pytest.raises(SpanielError) as refused:
-            await house.get(victim.url("/", host))
+            await harness.get(victim.url("/", host))
         assert (str(refused.value.code), refused.value.details["blocked_ip"]) == ("ssrf_blocked", "127.0.0.2")
         assert victim.connections == 0
         monkeypatch.setattr(pool, "socket_for", lambda *_: None)  # the positive control
-        house.resolver.names["a.test"] = ["127.0.0.1", "127.0.0.3"]
-        assert (await house.get(victim.url("/", "a.test"))).body == b"page"
+        harness.resolver.names["a.test"] = ["127.0.0.1", "127.0.0.3"]
+        assert (await harness.get(victim.url("/", "a.test"))).body == b"page"
         assert victim.connections == 1
 
 
 @pytest.mark.req("FR-WF-06a")
 async def test_the_pinned_resolver_knows_one_name_only() -> None:
-    async with open_house(names={"a.test": "127.0.0.1"}, ports=(80,)) as house:
-        pinned = pool._Pinned(await target_of(house, "http://a.test/"))
+    async with open_harness(names={"a.test": "127.0.0.1"}, ports=(80,)) as harness:
+        pinned = pool._Pinned(await target_of(harness, "http://a.test/"))
         assert [found["host"] for found in await pinned.resolve("a.test", 80)] == ["127.0.0.1"]
         for other in ("b.test", "A.test", "a.test.", "localhost"):
             with pytest.raises(OSError, match="vetted"):

@@ -8,7 +8,7 @@ import pytest
 from spaniel.net.http import HttpSettings
 from spaniel.net.proxy import Proxies
 from spaniel.url.hostlists import HostList
-from tests.net.house import open_house
+from tests.net.harness import open_harness
 from tests.net.servers import Server, Wire, answering, proxying, serve, silence, site, tls_for
 
 PAGES = site({"/": (200, [], b"page"), "/q?a=b": (200, [], b"query"), "/on": (302, ["Location: /q?a=b"], b"")})
@@ -26,14 +26,14 @@ async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.Monkey
         serve(PAGES) as plain,
         serve(PAGES, tls=tls_for("a.test")) as secure,
         serve(proxying, "127.0.0.8") as proxy,
-        open_house(plain, secure, names=NAMES, http=HttpSettings(ca_file=ca_file)) as house,
+        open_harness(plain, secure, names=NAMES, http=HttpSettings(ca_file=ca_file)) as harness,
     ):
         for variable in VARIABLES:
             monkeypatch.setenv(variable, proxy.url())
         monkeypatch.delenv("NO_PROXY", raising=False)
         monkeypatch.delenv("no_proxy", raising=False)
         for server in (plain, secure):
-            assert (await house.fetch(server.url("/", "a.test"), robots=True)).page.body == b"page"
+            assert (await harness.fetch(server.url("/", "a.test"), robots=True)).page.body == b"page"
         assert proxy.connections == 0
         async with aiohttp.ClientSession(trust_env=True) as session, session.get(plain.url()) as response:
             assert await response.read() == b"page"
@@ -45,17 +45,17 @@ async def test_a_proxy_is_asked_for_the_judged_address_while_host_stays_the_name
     async with (
         serve(PAGES) as server,
         serve(proxying, "127.0.0.8") as proxy,
-        open_house(server, names=NAMES, proxies=through(proxy)) as house,
+        open_harness(server, names=NAMES, proxies=through(proxy)) as harness,
     ):
-        found = await house.fetch(server.url("/on", "a.test"), robots=True)
+        found = await harness.fetch(server.url("/on", "a.test"), robots=True)
         assert found.page.body == b"query"
         assert [request.line for request in proxy.heard] == [
             f"GET http://127.0.0.1:{server.port}{path} HTTP/1.1" for path in ("/robots.txt", "/on", "/q?a=b")
         ]
         assert {request.header("host") for request in server.heard} == {f"a.test:{server.port}"}
-        assert house.resolver.asked == ["a.test", "a.test"]
+        assert harness.resolver.asked == ["a.test", "a.test"]
         assert proxy.heard[0].header("proxy-authorization") is None
-        await house.still_serves()
+        await harness.still_serves()
 
 
 @pytest.mark.req("D2-20")
@@ -64,15 +64,15 @@ async def test_a_tunnel_is_asked_for_the_judged_address_while_sni_and_certificat
     async with (
         serve(PAGES, tls=tls_for("a.test", seen=seen)) as server,
         serve(proxying, "127.0.0.8") as proxy,
-        open_house(server, names=NAMES, proxies=through(proxy), http=HttpSettings(ca_file=ca_file)) as house,
+        open_harness(server, names=NAMES, proxies=through(proxy), http=HttpSettings(ca_file=ca_file)) as harness,
     ):
-        assert (await house.get(server.url("/", "a.test"))).body == b"page"
+        assert (await harness.get(server.url("/", "a.test"))).body == b"page"
         assert [request.line for request in proxy.heard] == [f"CONNECT 127.0.0.1:{server.port} HTTP/1.1"]
         assert proxy.heard[0].header("user-agent") == "forge-webfetch/1.0"  # not the library's
         assert proxy.heard[0].header("proxy-authorization") is None
         assert seen == ["a.test"]
         assert server.heard[0].header("host") == f"a.test:{server.port}"
-        await house.refuses(server.url("/", "b.test"), "network")  # no certificate for this one, proxy or not
+        await harness.refuses(server.url("/", "b.test"), "network")  # no certificate for this one, proxy or not
         assert len(server.heard) == 1
 
 
@@ -81,10 +81,10 @@ async def test_what_the_guard_refuses_is_not_asked_of_a_proxy_either() -> None:
     async with (
         serve(PAGES, "127.0.0.2") as victim,
         serve(proxying, "127.0.0.8") as proxy,
-        open_house(victim, names={"v.test": "127.0.0.2"}, proxies=through(proxy), public=("127.0.0.1",)) as house,
+        open_harness(victim, names={"v.test": "127.0.0.2"}, proxies=through(proxy), public=("127.0.0.1",)) as harness,
     ):
         for host in ("v.test", "127.0.0.2"):
-            await house.refuses(victim.url("/", host), "ssrf_blocked", serves=False)
+            await harness.refuses(victim.url("/", host), "ssrf_blocked", serves=False)
         assert (victim.connections, proxy.connections) == (0, 0)
 
 
@@ -93,11 +93,11 @@ async def test_a_host_that_is_to_be_reached_directly_is() -> None:
     async with (
         serve(PAGES) as server,
         serve(proxying, "127.0.0.8") as proxy,
-        open_house(server, names=NAMES, proxies=through(proxy, "a.test")) as house,
+        open_harness(server, names=NAMES, proxies=through(proxy, "a.test")) as harness,
     ):
-        await house.get(server.url("/", "a.test"))
+        await harness.get(server.url("/", "a.test"))
         assert proxy.connections == 0
-        await house.get(server.url("/", "b.test"))
+        await harness.get(server.url("/", "b.test"))
         assert proxy.connections == 1
         assert server.connections == 2  # nor does one way use the other's connection
 
@@ -108,10 +108,10 @@ async def test_two_names_do_not_share_a_connection_to_the_proxy() -> None:
     async with (
         serve(PAGES) as server,
         serve(proxying, "127.0.0.8") as proxy,
-        open_house(server, names=names, proxies=through(proxy)) as house,
+        open_harness(server, names=names, proxies=through(proxy)) as harness,
     ):
         for host in names:
-            await house.get(server.url("/", host))
+            await harness.get(server.url("/", host))
         assert proxy.connections == 2
 
 
@@ -132,9 +132,9 @@ async def test_a_proxy_that_makes_no_tunnel_is_a_network_error(said: bytes) -> N
     async with (
         serve(silence) as server,
         serve(answering(said), "127.0.0.8") as proxy,
-        open_house(server, names=NAMES, proxies=through(proxy, direct)) as house,
+        open_harness(server, names=NAMES, proxies=through(proxy, direct)) as harness,
     ):
-        await house.refuses(server.url("/", "a.test").replace("http:", "https:"), "network")
+        await harness.refuses(server.url("/", "a.test").replace("http:", "https:"), "network")
         assert server.connections == 0
 
 
@@ -148,10 +148,10 @@ async def test_a_silent_proxy_ends_at_the_deadline() -> None:
         async with (
             serve(silence) as server,
             serve(behaviour, "127.0.0.8") as proxy,
-            open_house(server, names=NAMES, proxies=through(proxy, "good.test")) as house,
+            open_harness(server, names=NAMES, proxies=through(proxy, "good.test")) as harness,
         ):
             url = server.url("/", "a.test").replace("http:", "https:")
-            await house.refuses(url, ("timeout", "network"), 0.5)
+            await harness.refuses(url, ("timeout", "network"), 0.5)
             assert await proxy.all_closed()
 
 
@@ -159,6 +159,6 @@ async def test_a_silent_proxy_ends_at_the_deadline() -> None:
 async def test_a_proxy_that_is_not_there_is_a_network_error() -> None:
     async with serve(PAGES) as server:
         nobody = Proxies({"http": "http://127.0.0.8:1/"}, HostList(["good.test"]))
-        async with open_house(server, names=NAMES, proxies=nobody) as house:
-            await house.refuses(server.url("/", "a.test"), "network")
+        async with open_harness(server, names=NAMES, proxies=nobody) as harness:
+            await harness.refuses(server.url("/", "a.test"), "network")
             assert server.connections == 0  # never around the proxy

@@ -22,11 +22,11 @@ def possible() -> bool:
 
 
 @pytest.fixture(scope="module")
-def world() -> dict[str, object]:
+def scenario() -> dict[str, object]:
     if not possible():
         pytest.skip("network namespaces are not to be had here")
     done = subprocess.run(
-        [*UNSHARE, sys.executable, "-W", "ignore", "-m", "tests.net.namespace_world"],
+        [*UNSHARE, sys.executable, "-W", "ignore", "-m", "tests.net.namespace_scenario"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -39,21 +39,21 @@ def world() -> dict[str, object]:
 
 
 @pytest.mark.req("FR-WF-06a", "NFR-WF-SEC-05", "T-WF-SSRF-10")
-def test_a_rebinding_name_gets_one_lookup_and_its_judged_address_is_dialled(world: dict[str, object]) -> None:
-    assert world["first"] == "public page"
-    assert world["lookups of the first"] == 1
+def test_a_rebinding_name_gets_one_lookup_and_its_judged_address_is_dialled(scenario: dict[str, object]) -> None:
+    assert scenario["first"] == "public page"
+    assert scenario["lookups of the first"] == 1
 
 
 @pytest.mark.req("FR-WF-06a", "NFR-WF-SEC-05", "T-WF-SSRF-10")
-def test_when_the_name_has_rebound_it_is_refused(world: dict[str, object]) -> None:
-    assert world["second"] == "ssrf_blocked"
-    assert world["victim"] == 0
+def test_when_the_name_has_rebound_it_is_refused(scenario: dict[str, object]) -> None:
+    assert scenario["second"] == "ssrf_blocked"
+    assert scenario["victim"] == 0
 
 
 @pytest.mark.req("T-WF-SSRF-10")
-def test_the_control_that_checks_and_then_connects_reaches_the_victim(world: dict[str, object]) -> None:
-    assert world["control"] == "SECRET"
-    assert world["victim after the control"] == 1
+def test_the_control_that_checks_and_then_connects_reaches_the_victim(scenario: dict[str, object]) -> None:
+    assert scenario["control"] == "SECRET"
+    assert scenario["victim after the control"] == 1
 
 
 @pytest.mark.req("FR-WF-06", "FR-WF-06c", "FG-02")
@@ -71,5 +71,5 @@ def test_the_control_that_checks_and_then_connects_reaches_the_victim(world: dic
         ("silent", "dns_failed"),
     ],
 )
-def test_a_lying_name_server_is_met_closed(world: dict[str, object], how: str, right: str) -> None:
-    assert world[how] == right
+def test_a_lying_name_server_is_met_closed(scenario: dict[str, object], how: str, right: str) -> None:
+    assert scenario[how] == right

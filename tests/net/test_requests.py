@@ -10,7 +10,7 @@ from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Http, HttpSettings
 from spaniel.url import parse
-from tests.net.house import open_house
+from tests.net.harness import open_harness
 from tests.net.servers import Pages, Request, answer, answering, serve, site
 from tests.url.attacks import TABLE
 
@@ -34,12 +34,12 @@ async def test_every_hop_says_the_same_and_no_more(status: int) -> None:
     """GET without a body; no cookie, though every answer sets some; no Referer; no credentials."""
     pages: dict[str, tuple[int, list[str], bytes]] = {}
     names = {"a.test": "127.0.0.1", "b.test": "127.0.0.1"}
-    async with serve(site(pages)) as server, open_house(server, names=names) as house:
+    async with serve(site(pages)) as server, open_harness(server, names=names) as harness:
         pages["/1"] = (status, ["Location: /2", *COOKIES], b"")
         pages["/2"] = (status, [f"Location: http://user:secret@b.test:{server.port}/3#part", *COOKIES], b"")
         pages["/3"] = (200, COOKIES, b"page")
         for _ in range(2):
-            found = await house.fetch(server.url("/1", "a.test"), robots=True)
+            found = await harness.fetch(server.url("/1", "a.test"), robots=True)
             assert found.page.url.href == server.url("/3", "b.test")
         a, b = (f"{host}:{server.port}" for host in names)
         first = [("/robots.txt", a), ("/1", a), ("/2", a), ("/robots.txt", b), ("/3", b)]
@@ -50,8 +50,8 @@ async def test_every_hop_says_the_same_and_no_more(status: int) -> None:
 @pytest.mark.req("FR-WF-10")
 async def test_settings_are_what_is_sent() -> None:
     http = HttpSettings(user_agent="Spaniel/1 (+https://spaniel.example)", accept_language="de, en;q=0.5")
-    async with serve(site({"/": (200, [], b"page")})) as server, open_house(server, http=http) as house:
-        await house.get(server.url())
+    async with serve(site({"/": (200, [], b"page")})) as server, open_harness(server, http=http) as harness:
+        await harness.get(server.url())
         assert server.heard[0].header("user-agent") == http.user_agent
         assert server.heard[0].header("accept-language") == http.accept_language
 
@@ -70,14 +70,14 @@ def test_a_setting_cannot_inject_a_header(field: str, value: str) -> None:
 
 @pytest.mark.req("FR-WF-10")
 async def test_a_header_for_one_request_cannot_inject_another() -> None:
-    async with serve(site({"/": (200, [], b"page")})) as server, open_house(server) as house:
+    async with serve(site({"/": (200, [], b"page")})) as server, open_harness(server) as harness:
         url, deadline = parse(server.url()), Deadline(2)
-        target = await house.rooms.guard.vet(url, deadline)
-        await house.rooms.http.get(url, target, deadline, headers={"If-None-Match": '"x"'})
+        target = await harness.rooms.guard.vet(url, deadline)
+        await harness.rooms.http.get(url, target, deadline, headers={"If-None-Match": '"x"'})
         assert server.heard[0].header("if-none-match") == '"x"'
         for value in ('"x"\r\nX-Injected: yes', '"\udcff"'):
             with pytest.raises(SpanielError) as refused:
-                await house.rooms.http.get(url, target, deadline, headers={"If-None-Match": value})
+                await harness.rooms.http.get(url, target, deadline, headers={"If-None-Match": value})
             assert str(refused.value.code) == "bad_args"
         assert len(server.heard) == 1
 
@@ -105,13 +105,13 @@ SMUGGLED = [
 @pytest.mark.parametrize("tail", SMUGGLED)
 async def test_whatever_a_url_holds_the_request_is_one_line_to_one_host(tail: str) -> None:
     answers = answering(*[answer(200, b"page")] * 2)
-    async with serve(answers) as server, open_house(server, names={"a.test": "127.0.0.1"}) as house:
+    async with serve(answers) as server, open_harness(server, names={"a.test": "127.0.0.1"}) as harness:
         try:
             url = parse(server.url(tail, "a.test"))
         except SpanielError as error:
             assert str(error.code) == "invalid_url"
             return
-        await house.get(url.href)
+        await harness.get(url.href)
         (request,) = server.heard
         assert request.fields == said_to(f"a.test:{server.port}")
         assert request.line == f"GET {url.target.removesuffix('?')} HTTP/1.1"  # aiohttp drops an empty query
@@ -124,13 +124,13 @@ async def test_whatever_a_url_holds_the_request_is_one_line_to_one_host(tail: st
 async def test_any_path_and_query_reach_the_server_as_they_were_judged(tails: list[str]) -> None:
     """What robots.txt is asked about is what the server is asked for."""
     pages: Pages = {}
-    async with serve(site(pages)) as server, open_house(server) as house:
+    async with serve(site(pages)) as server, open_harness(server) as harness:
         for tail in tails:
             try:
                 url = parse(server.url("/" + tail))
             except SpanielError:
                 continue
-            await house.get(url.href)
+            await harness.get(url.href)
             assert server.heard[-1].line == f"GET {url.target.removesuffix('?')} HTTP/1.1"
             assert len(server.heard[-1].fields) == 4
 
@@ -152,12 +152,12 @@ async def test_every_host_that_the_parser_lets_pass_can_be_asked_for(ca_file: st
     ]
     async with serve(site({"/": (200, [], b"page")})) as server:
         names = dict.fromkeys((*hosts, *odd), "127.0.0.1")
-        async with open_house(server, names=names, http=HttpSettings(ca_file=ca_file)) as house:
+        async with open_harness(server, names=names, http=HttpSettings(ca_file=ca_file)) as harness:
             for host in odd + hosts:
                 try:
                     url = parse(server.url("/", host))
                 except SpanielError:
                     continue
                 if not url.host[0].isdigit():
-                    assert (await house.get(url.href)).body == b"page"
+                    assert (await harness.get(url.href)).body == b"page"
                     assert server.heard[-1].header("host") == f"{url.host}:{server.port}"

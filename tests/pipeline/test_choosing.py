@@ -15,7 +15,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.rendering import SIGNS
 from spaniel.pipeline.request import Request
 from spaniel.url.hostlists import domains
-from tests.browser.world import html, settings_for
+from tests.browser.harness import html, settings_for
 from tests.loopback import Everywhere, Page, Site
 
 SHELL = html("<title>App</title><div id=root></div><script type=module src=/app.js></script>")

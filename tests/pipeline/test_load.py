@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.pipeline.load_world import BY_TURN, CAP, DESCRIPTORS, MANNERS, ask_all, hosts
+from tests.pipeline.load_scenario import BY_TURN, CAP, DESCRIPTORS, MANNERS, ask_all, hosts
 
 needs_proc = pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="the peak is read in /proc")
 HOSTS = 200

@@ -9,7 +9,7 @@ import pytest
 
 from spaniel.net.http import HttpSettings
 from spaniel.url import parse
-from tests.net.house import open_house
+from tests.net.harness import open_harness
 from tests.net.servers import Server, Wire, answer, answering, authority, serve, silence, site, tls_for
 
 FRONT = "127.0.0.1"  # stands in for a public address
@@ -69,11 +69,11 @@ async def test_a_redirect_cannot_reach_what_is_blocked(location: str, code: str 
     async with (
         serve(site(pages), FRONT) as front,
         serve(silence, VICTIM) as victim,
-        open_house(front, victim, names=NAMES, public=(FRONT,)) as house,
+        open_harness(front, victim, names=NAMES, public=(FRONT,)) as harness,
     ):
         there = location.format(port=victim.port).encode().decode("latin-1")  # UTF-8 on the wire
         pages["/"] = (status, [f"Location: {there}"], b"")
-        await house.refuses(front.url("/", "front.test"), code, robots=True)
+        await harness.refuses(front.url("/", "front.test"), code, robots=True)
         assert victim.connections == 0
         assert [request.target for request in front.heard] == ["/robots.txt", "/"]
 
@@ -88,10 +88,10 @@ async def test_with_the_block_off_the_victim_is_reached(host: str) -> None:
     async with (
         serve(site(pages), FRONT) as front,
         serve(site({"/": (200, [], b"secret")}), VICTIM) as victim,
-        open_house(front, victim, names=NAMES) as house,
+        open_harness(front, victim, names=NAMES) as harness,
     ):
         pages["/"] = (302, [f"Location: http://{host}:{victim.port}/"], b"")
-        assert (await house.fetch(front.url("/", "front.test"), robots=True)).page.body == b"secret"
+        assert (await harness.fetch(front.url("/", "front.test"), robots=True)).page.body == b"secret"
         assert victim.connections == 1
 
 
@@ -100,39 +100,39 @@ async def test_a_redirect_to_another_port_needs_that_port_allowed() -> None:
     pages: dict[str, tuple[int, list[str], bytes]] = {}
     async with serve(site(pages), FRONT) as front, serve(site({"/": (200, [], b"there")}), FRONT) as other:
         pages["/"] = (302, [f"Location: {other.url()}"], b"")
-        async with open_house(front) as house:
-            error = await house.refuses(front.url(), "port_blocked")
+        async with open_harness(front) as harness:
+            error = await harness.refuses(front.url(), "port_blocked")
             assert error.details["port"] == other.port
             assert other.connections == 0
-        async with open_house(front, ports=(other.port,)) as house:
-            assert (await house.fetch(front.url())).page.body == b"there"
+        async with open_harness(front, ports=(other.port,)) as harness:
+            assert (await harness.fetch(front.url())).page.body == b"there"
 
 
 @pytest.mark.req("FR-WF-07e", "FR-WF-06a", "T-WF-SSRF-10")
 async def test_a_name_that_turns_private_between_hops_is_refused_at_the_second() -> None:
     async with (
         serve(answering(to("/next"), answer(200, b"secret")), FRONT) as front,
-        open_house(front, names={"turn.test": FRONT}, public=(FRONT,)) as house,
+        open_harness(front, names={"turn.test": FRONT}, public=(FRONT,)) as harness,
     ):
-        ask = house.resolver.resolve
+        ask = harness.resolver.resolve
 
         async def turning(host: str) -> object:
             found = await ask(host)
-            house.resolver.names["turn.test"] = VICTIM
+            harness.resolver.names["turn.test"] = VICTIM
             return found
 
-        house.resolver.resolve = turning  # type: ignore[method-assign, assignment]
-        await house.refuses(front.url("/", "turn.test"), "ssrf_blocked")
+        harness.resolver.resolve = turning  # type: ignore[method-assign, assignment]
+        await harness.refuses(front.url("/", "turn.test"), "ssrf_blocked")
         assert [request.target for request in front.heard] == ["/"]
 
 
 @pytest.mark.req("FR-WF-07e", "FR-WF-08")
 async def test_robots_is_asked_at_every_hop() -> None:
     pages: dict[str, tuple[int, list[str], bytes]] = {"/robots.txt": (200, [], b"User-agent: *\nDisallow: /private")}
-    async with serve(site(pages)) as server, open_house(server) as house:
+    async with serve(site(pages)) as server, open_harness(server) as harness:
         pages["/"] = (302, ["Location: /private/page"], b"")
         pages["/private/page"] = (200, [], b"private")
-        await house.refuses(server.url(), "robots_disallowed", robots=True)
+        await harness.refuses(server.url(), "robots_disallowed", robots=True)
         assert [request.target for request in server.heard] == ["/robots.txt", "/"]
 
 
@@ -164,8 +164,8 @@ async def test_a_location_is_resolved_against_the_current_url(location: str, tar
         await wire.request()
         await wire.send(answer(200, b"there"))
 
-    async with serve(behave) as server, open_house(server, names={"front.test": FRONT}) as house:
-        found = await house.fetch(server.url("/dir/page", "front.test"))
+    async with serve(behave) as server, open_harness(server, names={"front.test": FRONT}) as harness:
+        found = await harness.fetch(server.url("/dir/page", "front.test"))
         assert found.page.body == b"there"
         assert [request.target for request in server.heard] == ["/dir/page", target]
         assert server.heard[1].header("authorization") is None
@@ -197,12 +197,12 @@ async def test_a_broken_location_is_a_typed_error_or_a_plain_redirect(
     field: bytes, outcome: str | tuple[str, ...]
 ) -> None:
     sent = b"HTTP/1.1 302 Found\r\n" + field + b"Content-Length: 0\r\n\r\n"
-    async with serve(answering(sent, answer(200, b"there"))) as server, open_house(server) as house:
+    async with serve(answering(sent, answer(200, b"there"))) as server, open_harness(server) as harness:
         if outcome == "redirect":
-            assert (await house.fetch(server.url())).page.body == b"there"
+            assert (await harness.fetch(server.url())).page.body == b"there"
             assert all(name != "x-injected" for name, _ in server.heard[1].fields)
             return
-        error = await house.refuses(server.url(), outcome)
+        error = await harness.refuses(server.url(), outcome)
         assert len(server.heard) == 1
         assert "\x1b" not in repr(error.details)
 
@@ -216,10 +216,10 @@ async def test_a_loop_or_a_long_chain_ends_at_the_limit(location: str) -> None:
                 return
             await wire.send(to(location.format(n=n, port=wire.writer.get_extra_info("sockname")[1])))
 
-    async with serve(behave) as server, open_house(server, names={"front.test": FRONT}) as house:
+    async with serve(behave) as server, open_harness(server, names={"front.test": FRONT}) as harness:
         for most in (0, 1, 5):
             del server.heard[:]
-            error = await house.refuses(server.url("/", "front.test"), "redirect_limit", most=most)
+            error = await harness.refuses(server.url("/", "front.test"), "redirect_limit", most=most)
             assert error.details == {"count": most + 1, "max": most}
             assert len(server.heard) == most + 1
 
@@ -227,8 +227,8 @@ async def test_a_loop_or_a_long_chain_ends_at_the_limit(location: str) -> None:
 @pytest.mark.req("FR-WF-07")
 async def test_a_chain_of_just_the_limit_arrives() -> None:
     """The positive control of the limit."""
-    async with serve(answering(*[to("/next")] * 5, answer(200, b"there"))) as server, open_house(server) as house:
-        found = await house.fetch(server.url())
+    async with serve(answering(*[to("/next")] * 5, answer(200, b"there"))) as server, open_harness(server) as harness:
+        found = await harness.fetch(server.url())
         assert (found.page.body, len(found.chain)) == (b"there", 5)
 
 
@@ -239,25 +239,25 @@ async def test_all_hops_share_one_deadline() -> None:
             await asyncio.sleep(0.3)
             await wire.send(to("/next"))
 
-    async with serve(slow) as server, open_house(server) as house:
-        error = await house.refuses(server.url(), "timeout", 1.0, most=1000)
+    async with serve(slow) as server, open_harness(server) as harness:
+        error = await harness.refuses(server.url(), "timeout", 1.0, most=1000)
         assert error.details == {"timeout_ms": 1000, "phase": "headers"}
         assert 2 <= len(server.heard) <= 5
 
 
 @pytest.mark.req("FR-WF-10a", "FR-WF-09a")
 async def test_the_time_that_robots_takes_is_the_fetchs_own() -> None:
-    async with serve(silence) as server, open_house(server) as house:
+    async with serve(silence) as server, open_harness(server) as harness:
         began = time.monotonic()
-        error = await house.refuses(server.url(), "timeout", 0.5, robots=True)
+        error = await harness.refuses(server.url(), "timeout", 0.5, robots=True)
         assert error.details["phase"] == "robots"
         assert time.monotonic() - began < 1.5
 
 
 async def downgraded(secure: Server, plain: Server, ca_file: str) -> tuple[str, ...]:
     names = {"a.test": FRONT}
-    async with open_house(secure, plain, names=names, http=HttpSettings(ca_file=ca_file)) as house:
-        found = await house.fetch(secure.url("/", "a.test"), robots=True)
+    async with open_harness(secure, plain, names=names, http=HttpSettings(ca_file=ca_file)) as harness:
+        found = await harness.fetch(secure.url("/", "a.test"), robots=True)
         assert found.page.body == b"there"
         assert found.page.url == parse(plain.url("/", "a.test"))
         return found.notes

@@ -64,7 +64,7 @@ async def _reset(wire: Wire) -> None:
     wire.reset()
 
 
-class World:
+class Scenario:
     """A client, a site that behaves in many ways, and two that are out of order."""
 
     def __init__(self, spaniel: Spaniel, site: Site, resetting: str, unwell: str, folder: Path) -> None:
@@ -76,7 +76,7 @@ class World:
 
 
 @asynccontextmanager
-async def the_world(folder: Path) -> AsyncIterator[World]:
+async def open_scenario(folder: Path) -> AsyncIterator[Scenario]:
     async with (
         Site(PAGES) as pages,
         serve(_reset) as resetting,
@@ -93,10 +93,10 @@ async def the_world(folder: Path) -> AsyncIterator[World]:
         }
         async with Spaniel(from_data({"tools": {"webfetch": data}}, "test"), Nobody()) as spaniel:
             names = (resetting.url("/", "reset.example"), unwell.url("/", "unwell.example"))
-            yield World(spaniel, pages, *names, folder)
+            yield Scenario(spaniel, pages, *names, folder)
 
 
-async def _bad_args(_: World) -> None:
+async def _bad_args(_: Scenario) -> None:
     read_request({"url": "https://a.example/", "max_chunk_tokens": 3})
 
 
@@ -108,10 +108,10 @@ def _settable(limit: int) -> bool:
     return True
 
 
-async def _too_deep(world: World) -> None:
+async def _too_deep(scenario: Scenario) -> None:
     """A page that needs more stack than there is when it comes to be read."""
     limit = sys.getrecursionlimit()
-    await world.spaniel.fetch(world.site.url("/good"), no_cache=True)  # all that is loaded on first use is
+    await scenario.spaniel.fetch(scenario.site.url("/good"), no_cache=True)  # all that is loaded on first use is
 
     def watch(step: TraceStep) -> None:
         if step.name == "content_type":
@@ -119,27 +119,27 @@ async def _too_deep(world: World) -> None:
             sys.setrecursionlimit(least + 1)
 
     try:
-        await world.spaniel.fetch(world.site.url("/good"), no_cache=True, trace=Trace(watch))
+        await scenario.spaniel.fetch(scenario.site.url("/good"), no_cache=True, trace=Trace(watch))
     finally:
         sys.setrecursionlimit(limit)
 
 
-async def _cache_read_failed(world: World) -> None:
+async def _cache_read_failed(scenario: Scenario) -> None:
     """During a fetch it is a miss (D2-22); `spaniel cache` says so."""
-    (world.folder / "file").write_bytes(b"")
-    with Upkeep(str(world.folder / "file")) as upkeep:
+    (scenario.folder / "file").write_bytes(b"")
+    with Upkeep(str(scenario.folder / "file")) as upkeep:
         upkeep.stats()
 
 
-async def _internal(world: World) -> None:
+async def _internal(scenario: Scenario) -> None:
     """A mistake of ours, caught by the door: another host's target."""
-    async with rooms_for(world.site, http=HttpSettings()) as rooms:
+    async with rooms_for(scenario.site, http=HttpSettings()) as rooms:
         deadline = Deadline(5)
-        target = await rooms.guard.vet(parse(world.site.url("/", "one.example")), deadline)
-        await rooms.http.get(parse(world.site.url("/", "two.example")), target, deadline)
+        target = await rooms.guard.vet(parse(scenario.site.url("/", "one.example")), deadline)
+        await rooms.http.get(parse(scenario.site.url("/", "two.example")), target, deadline)
 
 
-PATHS: dict[Code, Callable[[World], Awaitable[object]]] = {
+PATHS: dict[Code, Callable[[Scenario], Awaitable[object]]] = {
     Code.BAD_ARGS: _bad_args,
     Code.INVALID_URL: lambda w: w.fetching("http://a..b/"),
     Code.INVALID_SCHEME: lambda w: w.fetching("ftp://a.example/"),
@@ -172,15 +172,15 @@ def test_no_code_of_the_registry_is_forgotten() -> None:
 @pytest.mark.req("T-WF-ERR-02", "FR-WF-18", "FR-WF-18a", "FR-WF-18b", "NFR-WF-REL-02")
 @pytest.mark.parametrize("code", PATHS, ids=str)
 async def test_a_code_comes_from_a_real_path_and_the_next_fetch_works(code: Code, tmp_path: Path) -> None:
-    async with the_world(tmp_path) as world:
+    async with open_scenario(tmp_path) as scenario:
         with pytest.raises(SpanielError) as caught:
-            await PATHS[code](world)
+            await PATHS[code](scenario)
         envelope = json.loads(caught.value.as_json())
         assert envelope["code"] == str(code), envelope
         assert envelope["retryable"] is TABLE[code].retryable
         assert envelope["message"]
         assert set(TABLE[code].details) <= set(envelope["details"])
-        answer = await world.spaniel.fetch(world.site.url("/good"))
+        answer = await scenario.spaniel.fetch(scenario.site.url("/good"))
         assert answer.markdown.startswith("# The Otter")
 
 
@@ -188,11 +188,11 @@ async def test_a_code_comes_from_a_real_path_and_the_next_fetch_works(code: Code
 async def test_all_of_them_at_once_and_again_leave_the_client_serving(tmp_path: Path) -> None:
     apart = {Code.EXTRACTION_FAILED}  # it takes the stack away from everybody
     codes = [code for code in PATHS if code not in apart] * 3
-    async with the_world(tmp_path) as world:
-        good = [world.fetching("/good") for _ in range(5)]
-        ends = await asyncio.gather(*(PATHS[code](world) for code in codes), *good, return_exceptions=True)
+    async with open_scenario(tmp_path) as scenario:
+        good = [scenario.fetching("/good") for _ in range(5)]
+        ends = await asyncio.gather(*(PATHS[code](scenario) for code in codes), *good, return_exceptions=True)
         for code, end in zip(codes, ends, strict=False):
             assert isinstance(end, SpanielError), end
             assert end.code is code
         assert not any(isinstance(end, BaseException) for end in ends[len(codes) :])
-        assert (await world.spaniel.fetch(world.site.url("/good"))).note == "cache_hit"
+        assert (await scenario.spaniel.fetch(scenario.site.url("/good"))).note == "cache_hit"

@@ -11,7 +11,7 @@ import pytest
 from spaniel.errors import TABLE, Code
 from spaniel.tool import ToolCtx, ToolError
 from tests.loopback import Page, Reply, redirect, text
-from tests.tool.kit import tool_at
+from tests.tool.harness import tool_at
 
 
 async def late() -> Reply:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.loopback import Site, text
-from tests.tool.kit import settings_for
+from tests.tool.harness import settings_for
 
 README = Path(__file__).parents[2] / "README.md"
 

@@ -17,7 +17,7 @@ from spaniel.tool import ToolCtx, ToolError, ToolExecutor, ToolRegistry, WebFetc
 from spaniel.tool.web_fetch import OUTPUT_SCHEMA, ToolSettings, registry_for
 from spaniel.url.hostlists import domains
 from tests.loopback import Site, text
-from tests.tool.kit import LONG, Names, settings_for, tool_at
+from tests.tool.harness import LONG, Names, settings_for, tool_at
 
 
 class NoClient:

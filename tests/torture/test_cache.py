@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cache.kit import problems, temporaries
+from tests.cache.harness import problems, temporaries
 from tests.cache.test_processes import mixed, run
 
 pytestmark = [pytest.mark.torture, pytest.mark.timeout(3_600)]

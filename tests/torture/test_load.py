@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.load_world import CAP
+from tests.pipeline.load_scenario import CAP
 from tests.pipeline.test_load import needs_proc, storm
 
 pytestmark = [pytest.mark.torture, pytest.mark.timeout(600)]

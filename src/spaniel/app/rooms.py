@@ -10,8 +10,8 @@ from spaniel.net.guard import Guard, Security
 from spaniel.net.http import Http, HttpSettings
 from spaniel.net.resolver import Resolver, SystemResolver
 from spaniel.pipeline.retrieve import Door
+from spaniel.robots.disk_cache import DiskCache
 from spaniel.robots.gate import RobotsGate, RobotsSettings
-from spaniel.robots.shelf import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -43,13 +43,13 @@ async def open_rooms(
     """The rooms with their settings; closed, connections and all, when the block ends."""
     guard = Guard(resolver or SystemResolver(), security)
     async with Http(http, proxies) as client:
-        gate = RobotsGate(client, guard, robots, _shelf(robots or RobotsSettings(), cache_dir))
+        gate = RobotsGate(client, guard, robots, _disk(robots or RobotsSettings(), cache_dir))
         try:
             yield Rooms(guard, client, gate)
         finally:
             await gate.close()
 
 
-def _shelf(settings: RobotsSettings, cache_dir: str | None) -> Shelf | None:
+def _disk(settings: RobotsSettings, cache_dir: str | None) -> DiskCache | None:
     """robots.txt files stand beside the page cache, if there is a place for them."""
-    return Shelf(Path(cache_dir) / "robots", settings.cache_ttl_hours * 3600) if cache_dir else None
+    return DiskCache(Path(cache_dir) / "robots", settings.cache_ttl_hours * 3600) if cache_dir else None

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spaniel.browser.cdp import Params, Session
-    from spaniel.browser.documents import Documents
-    from spaniel.browser.walls import Walls
+    from spaniel.browser.interception import Interception
+    from spaniel.browser.navigation import Navigation
 
 QUIET_MS = 500
 STARVED = 10_000  # tasks after which virtual time goes on even though there is always another
@@ -21,9 +21,9 @@ STARVED = 10_000  # tasks after which virtual time goes on even though there is 
 class Quiet:
     """Waits for a page's rest."""
 
-    def __init__(self, walls: Walls, documents: Documents) -> None:
-        self._walls = walls
-        self._documents = documents
+    def __init__(self, interception: Interception, navigation: Navigation) -> None:
+        self._interception = interception
+        self._navigation = navigation
         self._stirred = asyncio.Event()
         self._loading: dict[str, set[str]] = {}  # of each worker
         self._last = 0.0
@@ -69,8 +69,8 @@ class Quiet:
 
     async def _window(self, session: Session) -> bool:
         """Half a second goes by; whether nothing was asked for in it."""
-        await self._documents.ready()
-        requests, moves = self._walls.requests, self._documents.moves
+        await self._navigation.ready()
+        requests, moves = self._interception.requests, self._navigation.moves
         self._stirred.clear()
         session.post(
             "Emulation.setVirtualTimePolicy",
@@ -79,7 +79,7 @@ class Quiet:
             maxVirtualTimeTaskStarvationCount=STARVED,
         )
         await self._stirred.wait()
-        return requests == self._walls.requests and moves == self._documents.moves
+        return requests == self._interception.requests and moves == self._navigation.moves
 
     async def _workers_rest(self, since: float) -> bool:
         """Whether the workers did nothing meanwhile; if they did, the page is given time for what they say."""

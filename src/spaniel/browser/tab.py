@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from spaniel.browser.cdp import CdpError
-from spaniel.browser.documents import Documents
 from spaniel.browser.idle import Quiet
+from spaniel.browser.interception import ALL, PAGE, Interception
+from spaniel.browser.navigation import Navigation
 from spaniel.browser.rendered import PARTIAL, TRUNCATED, Rendered
-from spaniel.browser.walls import ALL, PAGE, Walls
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.url.parsing import parse
@@ -41,9 +41,9 @@ class Tab:
         self._wire = wire
         self._settings = settings
         self._exit = way_out
-        self._walls = Walls(way_out)
-        self._documents = Documents(self._walls, way_out)
-        self._quiet = Quiet(self._walls, self._documents)
+        self._interception = Interception(way_out)
+        self._navigation = Navigation(self._interception, way_out)
+        self._quiet = Quiet(self._interception, self._navigation)
         self._session: Session | None = None
         self._frame = ""
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -56,7 +56,7 @@ class Tab:
     @property
     def has_asked(self) -> bool:
         """Whether anything was asked of the web."""
-        return self._documents.moves > 0
+        return self._navigation.moves > 0
 
     async def prepare(self) -> None:
         """All that can be done before the URL is known."""
@@ -85,11 +85,11 @@ class Tab:
     async def load(self, wanted: Wanted) -> Rendered:
         """The page, rendered. Raises `SpanielError`."""
         blocked = self._settings.blocked()
-        self._walls.set(blocked - PICTURED if wanted.picture else blocked, wanted.max_redirects)
+        self._interception.set(blocked - PICTURED if wanted.picture else blocked, wanted.max_redirects)
         self._exit.know(wanted.target)
-        self._documents.begin(wanted)
+        self._navigation.begin(wanted)
         work = asyncio.create_task(self._work(wanted))
-        stopped = self._documents.stopped
+        stopped = self._navigation.stopped
         try:
             await asyncio.wait((work, stopped, self._broken), return_when=asyncio.FIRST_COMPLETED)
             if self._broken.done():
@@ -111,8 +111,8 @@ class Tab:
             done = await session.call("Page.navigate", url=wanted.url.href)
             if error := done.get("errorText"):
                 await asyncio.wait([self._broken], timeout=CRASH_SECONDS)
-                self._documents.failed(error)
-            await self._documents.ready()
+                self._navigation.failed(error)
+            await self._navigation.ready()
         idle_ms = self._settings.network_idle_ms
         async with Deadline(idle_ms / 1000 + GRACE).guarding("render"):
             at_rest = await self._quiet.wait(session, idle_ms)
@@ -123,16 +123,16 @@ class Tab:
         limits = {"bytes": cap, "elements": MOST_ELEMENTS, "some": SOME_TEXT}
         found = await self._evaluate(session, f"({script()})({msgspec.json.encode(limits).decode()})")
         body = found["html"].encode("utf-8", "replace")
-        notes = [*self._documents.notes, *(() if at_rest else (PARTIAL,))]
+        notes = [*self._navigation.notes, *(() if at_rest else (PARTIAL,))]
         if found["cut"] or len(body) > cap:
             body = body[:cap].decode("utf-8", "ignore").encode()
             notes.append(TRUNCATED)
         return Rendered(
             self._final(found["url"]),
-            self._documents.head,
+            self._navigation.head,
             f"{found['type']}; charset=utf-8",
             body,
-            self._documents.chain,
+            self._navigation.chain,
             tuple(notes),
             await self._shoot(session) if picture else None,
         )
@@ -150,7 +150,7 @@ class Tab:
             except CdpError:
                 if attempt == TRIES - 1:
                     raise
-                await self._documents.ready()
+                await self._navigation.ready()
                 continue
             if "exceptionDetails" in done:
                 text = done["exceptionDetails"].get("exception", {}).get("description", "a script failed")
@@ -165,7 +165,7 @@ class Tab:
 
     def _final(self, shown: str) -> Url:
         """What the page calls its URL, as far as it may: another path, never another origin."""
-        arrived = self._documents.url
+        arrived = self._navigation.url
         if arrived is None:
             raise SpanielError(Code.INTERNAL, error="a page without a URL")
         try:
@@ -198,16 +198,16 @@ class Tab:
             return
         if method == "Fetch.requestPaused" and self._is_own(params):
             if "responseStatusCode" in params or "responseErrorReason" in params:
-                self._documents.answered(session, params)
+                self._navigation.answered(session, params)
             else:
-                self._documents.asked(session, params)
+                self._navigation.asked(session, params)
                 self._quiet.moved()
         elif method == "Page.frameNavigated" and "parentId" not in params["frame"]:
-            self._documents.navigated(params["frame"])
+            self._navigation.navigated(params["frame"])
         elif method == "Page.domContentEventFired":
-            self._documents.parsed()
+            self._navigation.parsed()
         elif method == "Page.frameStoppedLoading" and params["frameId"] == self._frame:
-            self._documents.ended()
+            self._navigation.ended()
         elif method == "Emulation.virtualTimeBudgetExpired":
             self._quiet.expired()
         elif method == "Page.javascriptDialogOpening":
@@ -218,7 +218,7 @@ class Tab:
             self._hear_other(session, method, params)
 
     def _hear_other(self, session: Session, method: str, params: Params) -> None:
-        if self._walls.heard(session, method, params):
+        if self._interception.heard(session, method, params):
             return
         if method == "Target.attachedToTarget":
             self.adopt(self._wire.session(params["sessionId"]), params["targetInfo"])
@@ -239,7 +239,7 @@ class Tab:
         """Throw the context away, whatever its page is doing; `TimeoutError` where Chromium does not obey."""
         if self._session is not None:
             self._session.detached = lambda: None
-        self._walls.close()
+        self._interception.close()
         try:
             if self.context:
                 async with asyncio.timeout(DISPOSE_SECONDS):

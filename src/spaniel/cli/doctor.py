@@ -11,7 +11,7 @@ from spaniel.errors import shown
 if TYPE_CHECKING:
     import argparse
 
-    from spaniel.app.checkup import Finding
+    from spaniel.app.diagnosis import Finding
 
 NOT_WELL = 7  # something local is missing or broken, as in the table of errors
 
@@ -33,7 +33,7 @@ def main(args: argparse.Namespace) -> int:
     import json
     import logging
 
-    from spaniel.app.checkup import examine
+    from spaniel.app.diagnosis import examine
 
     logging.getLogger("spaniel").setLevel(logging.ERROR)  # what it would warn of is found and said below
     findings = asyncio.run(examine(args.config, args.host))

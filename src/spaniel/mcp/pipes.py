@@ -16,7 +16,7 @@ from mcp import types
 from mcp.shared.message import SessionMessage
 
 from spaniel.errors import Code, SpanielError
-from spaniel.mcp.aside import Aside
+from spaniel.mcp.blocking_calls import BlockingCalls
 from spaniel.mcp.lines import LONGEST, Lines, TooLong
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ async def _read(
     asked: MemoryObjectSendStream[SessionMessage | Exception],
     outgoing: MemoryObjectSendStream[SessionMessage],
 ) -> None:
-    lines, reader = Lines(), Aside()
+    lines, reader = Lines(), BlockingCalls()
     async with asked, outgoing:
         more = True
         while more:
@@ -100,7 +100,7 @@ async def _refuse(line: TooLong, outgoing: MemoryObjectSendStream[SessionMessage
 
 
 async def _write(answered: MemoryObjectReceiveStream[SessionMessage], sink: int) -> None:
-    writer = Aside()
+    writer = BlockingCalls()
     async with answered:
         async for message in answered:
             data = message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"

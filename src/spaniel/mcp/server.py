@@ -12,14 +12,14 @@ from mcp.shared.exceptions import MCPError
 
 from spaniel import __version__
 from spaniel.errors import shown
-from spaniel.mcp.shelf import SCHEME, ChunkShelf, Standing, uri_of
+from spaniel.mcp.chunk_store import SCHEME, ChunkStore, StoredChunk, uri_of
 from spaniel.tool.framework import ToolCtx, ToolError
 from spaniel.tool.web_fetch import OUTPUT_SCHEMA, WebFetchTool
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
-    from spaniel.mcp.opened import Opened
+    from spaniel.mcp.lazy_client import LazyClient
     from spaniel.pipeline.trace import TraceStep
     from spaniel.tool.web_fetch import Fetched, ToolSettings
 
@@ -41,11 +41,11 @@ Asked = types.PaginatedRequestParams | None
 class Handlers:
     """One connection's worth of state: who fetches, and what can be read again."""
 
-    def __init__(self, client: Opened, settings: ToolSettings, max_output_bytes: int, max_chunk_bytes: int) -> None:
+    def __init__(self, client: LazyClient, settings: ToolSettings, max_output_bytes: int, max_chunk_bytes: int) -> None:
         self._settings = settings
         self._tool = WebFetchTool(client, settings)
         self._budget = max_output_bytes
-        self._shelf = ChunkShelf(max_chunk_bytes)
+        self._chunks = ChunkStore(max_chunk_bytes)
         self._turns = asyncio.Semaphore(MOST_AT_ONCE)
 
     async def list_tools(self, _: ServerRequestContext[Any], __: Asked) -> types.ListToolsResult:
@@ -72,7 +72,7 @@ class Handlers:
             fetched = await self._fetch(arguments, steps)
         except ToolError as error:
             return types.CallToolResult(content=[types.TextContent(text=error.message)], is_error=True)
-        self._shelf.put(fetched.answer)
+        self._chunks.put(fetched.answer)
         return _result(fetched)
 
     async def _fetch(self, arguments: dict[str, Any], steps: asyncio.Queue[TraceStep | None]) -> Fetched:
@@ -86,8 +86,8 @@ class Handlers:
         if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
             raise MCPError(types.INVALID_PARAMS, "Unknown cursor: begin without one")
         first = int(cursor)
-        resources = [_resource(standing) for standing in self._shelf.page(first, LISTED)]
-        more = first + LISTED < len(self._shelf)
+        resources = [_resource(stored) for stored in self._chunks.page(first, LISTED)]
+        more = first + LISTED < len(self._chunks)
         return types.ListResourcesResult(resources=resources, next_cursor=str(first + LISTED) if more else None)
 
     async def list_templates(self, _: ServerRequestContext[Any], __: Asked) -> types.ListResourceTemplatesResult:
@@ -103,11 +103,11 @@ class Handlers:
     async def read_resource(
         self, _: ServerRequestContext[Any], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        standing = self._shelf.get(params.uri)
-        if standing is None:
+        stored = self._chunks.get(params.uri)
+        if stored is None:
             reason = "Unknown resource: it was never fetched here, or has made room for others; call web_fetch again"
             raise MCPError(types.INVALID_PARAMS, reason, {"uri": params.uri[:300]})
-        contents = types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=standing.chunk.text)
+        contents = types.TextResourceContents(uri=params.uri, mime_type=MARKDOWN, text=stored.chunk.text)
         return types.ReadResourceResult(contents=[contents])
 
 
@@ -179,11 +179,11 @@ def _given_whole(fetched: Fetched) -> int:
     return len(given) - cut
 
 
-def _resource(standing: Standing) -> types.Resource:
+def _resource(stored: StoredChunk) -> types.Resource:
     return types.Resource(
-        uri=uri_of(standing.chunk),
-        name=shown(standing.name, 2 * NAMED),
-        description=f"{standing.chunk.token_count} tokens of {shown(standing.url)}",
+        uri=uri_of(stored.chunk),
+        name=shown(stored.name, 2 * NAMED),
+        description=f"{stored.chunk.token_count} tokens of {shown(stored.url)}",
         mime_type=MARKDOWN,
-        size=len(standing.chunk.text.encode()),
+        size=len(stored.chunk.text.encode()),
     )

@@ -8,7 +8,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from spaniel.mcp.opened import Opened
+from spaniel.mcp.lazy_client import LazyClient
 from spaniel.mcp.pipes import claimed, serve_pipes
 from spaniel.mcp.server import Handlers, build
 from spaniel.tool.web_fetch import ToolSettings
@@ -35,7 +35,7 @@ async def _serve(settings: Settings) -> None:
     concerned = ToolSettings.of(settings, opted_in=True)
     if concerned.mode != "enabled" or not concerned.enabled:
         log.warning("web_fetch is switched off by %s: no call will be served", settings.file)
-    client = Opened(settings)
+    client = LazyClient(settings)
     if not all(setting.value for path, setting in settings.items() if ".security.block_" in path):
         await client.open()  # so that the guard warns, or refuses, before anybody is served (FR-WF-05b, D2-26)
     limits = settings.number("spaniel.mcp.max_output_bytes"), settings.number("spaniel.mcp.max_chunk_bytes")

@@ -34,7 +34,7 @@ class Head(NamedTuple):
     def rewritten(self, target: str, host: str, more: str = "") -> bytes:
         """The head as the server gets it: nothing that was for us, one request to a connection."""
         line = f"{self.method} {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}".encode("latin-1")
-        return line + b"".join(b"%s\r\n" % field for field in _foreign(self.lines, b"host")) + b"\r\n"
+        return line + b"".join(b"%s\r\n" % field for field in _end_to_end(self.lines, b"host")) + b"\r\n"
 
 
 async def read_request(reader: asyncio.StreamReader) -> Head:
@@ -55,7 +55,7 @@ async def read_response(reader: asyncio.StreamReader) -> bytes:
         if status.startswith(b"407"):
             raise MalformedError("a server that takes itself for a proxy")
         if not status.startswith(b"1"):
-            kept = b"".join(b"%s\r\n" % field for field in _foreign(lines))
+            kept = b"".join(b"%s\r\n" % field for field in _end_to_end(lines))
             return b"HTTP/1.1 " + status + b"\r\n" + kept + b"Connection: close\r\n\r\n"
     raise MalformedError("too many interim answers")
 
@@ -72,8 +72,8 @@ def _field(line: bytes) -> tuple[bytes, bytes]:
     return name.lower(), value.strip()
 
 
-def _foreign(lines: list[bytes], *besides: bytes) -> list[bytes]:
-    """The fields that are for the other side."""
+def _end_to_end(lines: list[bytes], *besides: bytes) -> list[bytes]:
+    """The fields that are meant for the other side, not for a proxy on the way."""
     kept = []
     for line in lines:
         name = line.partition(b":")[0].strip().lower()

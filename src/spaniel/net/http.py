@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.encodings import Chain
-from spaniel.net.foreign import FOREIGN, translated
-from spaniel.net.pool import Answer, Pool
+from spaniel.net.pool import Pool, Response
+from spaniel.net.translation import LIBRARY_ERRORS, translated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +88,7 @@ class Http:
                 async with self._pool.request(url, target, deadline, _writable(headers) if headers else {}) as response:
                     deadline.phase = "body"
                     return await _page(url, response, cap, cut)
-            except FOREIGN as error:
+            except LIBRARY_ERRORS as error:
                 raise translated(error) from None
 
     async def close(self) -> None:
@@ -109,7 +109,7 @@ def _writable(headers: Mapping[str, str]) -> Mapping[str, str]:
     return headers
 
 
-async def _page(url: Url, response: Answer, cap: int, cut: bool) -> Page:
+async def _page(url: Url, response: Response, cap: int, cut: bool) -> Page:
     headers = _joined(response.headers)
     status, reason = response.status, response.reason or ""
     if "location" in headers and len(response.headers.getall("Location")) > 1:
@@ -145,7 +145,7 @@ def _announced(length: str | None) -> int | None:
     return int(length)
 
 
-async def _body(response: Answer, encoding: str, cap: int, cut: bool) -> bytes:
+async def _body(response: Response, encoding: str, cap: int, cut: bool) -> bytes:
     """The decoded body, counted as it comes."""
     chain = Chain(encoding, cap)
     body = bytearray()  # not a list of pieces: small ones weigh many times what they hold

@@ -86,7 +86,7 @@ class _Connector(aiohttp.TCPConnector):
         return connection
 
 
-class Answer(aiohttp.ClientResponse):
+class Response(aiohttp.ClientResponse):
     """A response that knows how its connection ended."""
 
     _wire: ResponseHandler | None = None
@@ -120,9 +120,9 @@ class _Exchange:
 
     def __init__(self, pool: Pool, entry: _Entry, deadline: Deadline, where: URL, options: dict[str, Any]) -> None:
         self._pool, self._entry, self._deadline, self._where, self._options = pool, entry, deadline, where, options
-        self._response: Answer | None = None
+        self._response: Response | None = None
 
-    async def __aenter__(self) -> Answer:
+    async def __aenter__(self) -> Response:
         deadline, entry = self._deadline, self._entry
         entry.busy += 1  # before the others are looked at: whoever is busy is not evicted
         try:
@@ -138,7 +138,7 @@ class _Exchange:
         except BaseException:
             self._leave()
             raise
-        self._response = cast(Answer, response)
+        self._response = cast(Response, response)
         return self._response
 
     async def __aexit__(self, kind: object, *_: object) -> None:
@@ -209,7 +209,7 @@ class Pool:
             headers=self._headers,
             cookie_jar=aiohttp.DummyCookieJar(),  # FR-WF-07d
             auto_decompress=False,
-            response_class=Answer,
+            response_class=Response,
             timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
             max_line_size=LONGEST_LINE,
             max_field_size=LONGEST_LINE,

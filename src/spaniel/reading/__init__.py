@@ -8,7 +8,7 @@ from spaniel.reading.kinds import Kind, kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from spaniel.reading.at_hand import extract
+    from spaniel.reading.extraction import extract
 
 __all__ = ["Document", "Hygiene", "Metadata", "extract", "read"]
 
@@ -36,6 +36,6 @@ def __getattr__(name: str) -> object:
     """`extract` comes with the HTML reader: whoever asks for it is going to read a page."""
     if name != "extract":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from spaniel.reading.at_hand import extract
+    from spaniel.reading.extraction import extract
 
     return extract

@@ -27,7 +27,7 @@ PICTURE = re.compile(
 
 
 SUSPECT = re.compile(f"{CONTROL.pattern[:-1]}{INVISIBLE.pattern[1:-1]}\u200c\u200d\ufe0f]")
-FOREIGN = re.compile(SUSPECT.pattern[:-1] + "\u00a0]")
+UNUSUAL = re.compile(SUSPECT.pattern[:-1] + "\u00a0]")
 
 
 def scrub(text: str) -> tuple[str, int, int]:
@@ -56,12 +56,12 @@ def scrub_tree(root: Element) -> tuple[int, int]:
     A no-break space is a space, but in code. Answers how many invisible and how many control characters went.
     """
     invisible = controls = 0
-    foreign = _not_plain(root.text)
-    if FOREIGN.search(foreign) is None:
+    unusual = _not_plain(root.text)
+    if UNUSUAL.search(unusual) is None:
         return invisible, controls
-    acts = CONTROL.search(foreign) is not None
+    acts = CONTROL.search(unusual) is not None
     for node in root.descendants:
-        if type(node) is Text and (acts or not node.data.isascii()) and FOREIGN.search(data := node.data):
+        if type(node) is Text and (acts or not node.data.isascii()) and UNUSUAL.search(data := node.data):
             text, unseen, acting = scrub(data)
             node.data = text if _is_code(node) else text.replace("\u00a0", " ")
             invisible, controls = invisible + unseen, controls + acting

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
+from spaniel.robots.disk_cache import DiskCache, StoredFile
 from spaniel.robots.rules import LIMIT, Decision, Robots, parse
-from spaniel.robots.shelf import Shelf, Shelved
 from spaniel.url.parsing import parse as parse_url
 from spaniel.url.value import Url
 
@@ -59,13 +59,13 @@ class RobotsGate:
         http: Http,
         guard: Guard,
         settings: RobotsSettings | None = None,
-        shelf: Shelf | None = None,
+        disk: DiskCache | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._http = http
         self._guard = guard
         self._settings = settings or RobotsSettings()
-        self._shelf = shelf
+        self._disk = disk
         self._clock = clock
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._bytes = 0
@@ -128,12 +128,12 @@ class RobotsGate:
         return kept
 
     async def _body(self, url: Url, target: Target) -> bytes:
-        """The file, from the shelf if another process has put it there, else from the site."""
-        if self._shelf is not None and (shelved := self._shelf.read(url.origin, time.time())):
-            return shelved.body
+        """The file, from disk if another process has put it there, else from the site."""
+        if self._disk is not None and (stored := self._disk.read(url.origin, time.time())):
+            return stored.body
         body = await self._fetch(Url(url.scheme, url.host, url.port, "/robots.txt", None, None), target)
-        if self._shelf is not None:
-            self._shelf.write(url.origin, Shelved(body, time.time()))
+        if self._disk is not None:
+            self._disk.write(url.origin, StoredFile(body, time.time()))
         return body
 
     async def _fetch(self, url: Url, target: Target) -> bytes:

@@ -1,6 +1,6 @@
 """Two hundred hosts, some of them slow, some hostile; and a client that asks them all at once.
 
-The client is a process of its own, so that nothing but Spaniel is weighed: `python -m tests.pipeline.load_world …`.
+The client is a process of its own, so that nothing but Spaniel is weighed: `python -m tests.pipeline.load_scenario …`.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ async def hosts(count: int) -> AsyncIterator[list[Server]]:
 
 async def ask_all(port: int, count: int, each: int, seconds: int, folder: Path) -> dict[str, object]:
     """In a process of its own: everything at once, then what has become of it."""
-    command = [sys.executable, "-m", "tests.pipeline.load_world", *map(str, (port, count, each, seconds, folder))]
+    command = [sys.executable, "-m", "tests.pipeline.load_scenario", *map(str, (port, count, each, seconds, folder))]
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"}
     process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, env=environment, stdout=asyncio.subprocess.PIPE)
     said, _ = await process.communicate()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from spaniel.pipeline.trace import Trace
 
 
-class Opened:
+class LazyClient:
     """The client of all calls of one server."""
 
     def __init__(self, settings: Settings) -> None:

@@ -15,14 +15,14 @@ SWEEP_EVERY = 100  # writes
 _MAGIC = b"spaniel robots 1\n"
 
 
-class Shelved(NamedTuple):
+class StoredFile(NamedTuple):
     """A file as it was fetched, and when (seconds since 1970)."""
 
     body: bytes
     fetched: float
 
 
-class Shelf:
+class DiskCache:
     """A folder of robots.txt files by origin. It only ever helps: whatever fails is as if nothing were there."""
 
     def __init__(self, folder: Path, keep_seconds: float) -> None:
@@ -30,7 +30,7 @@ class Shelf:
         self._keep = keep_seconds
         self._writes = 0
 
-    def read(self, origin: str, now: float) -> Shelved | None:
+    def read(self, origin: str, now: float) -> StoredFile | None:
         """What is there for an origin, if it is whole, ours, and not too old (nor from the future)."""
         try:
             fd = os.open(self._path(origin), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -46,24 +46,24 @@ class Shelf:
         if not data.startswith(_MAGIC) or len(words) != 3 or words[1] != sha256(body).hexdigest().encode():
             return None
         fetched = float(words[2]) if words[2].replace(b".", b"", 1).isdigit() else float("inf")
-        return Shelved(body, fetched) if words[0] == origin.encode() and 0 <= now - fetched < self._keep else None
+        return StoredFile(body, fetched) if words[0] == origin.encode() and 0 <= now - fetched < self._keep else None
 
-    def write(self, origin: str, shelved: Shelved) -> None:
+    def write(self, origin: str, stored: StoredFile) -> None:
         """Put a file there, whole or not at all."""
         path = self._path(origin)
         temporary = f"{path}.{secrets.token_hex(4)}.tmp"
-        head = f"{origin} {sha256(shelved.body).hexdigest()} {shelved.fetched!r}\n".encode()
+        head = f"{origin} {sha256(stored.body).hexdigest()} {stored.fetched!r}\n".encode()
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             with os.fdopen(fd, "wb") as file:
-                file.write(_MAGIC + head + shelved.body)
+                file.write(_MAGIC + head + stored.body)
             os.replace(temporary, path)
         except OSError:
             return
         self._writes += 1
         if self._writes % SWEEP_EVERY == 1:
-            self._sweep(shelved.fetched)
+            self._sweep(stored.fetched)
 
     def _sweep(self, now: float) -> None:
         """Files that are too old to be read again, and what dead writers left."""

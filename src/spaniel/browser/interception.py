@@ -26,7 +26,7 @@ ALL = [{"urlPattern": "*", "requestStage": "Request"}]
 PAGE = [*ALL, {"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}]
 
 
-class Walls:
+class Interception:
     """The verdicts on one page's requests, its frames' and workers' included; documents are judged by the tab."""
 
     def __init__(self, way_out: Exit) -> None:
@@ -81,7 +81,7 @@ class Walls:
         session.post("Fetch.continueRequest", requestId=params["requestId"])
 
     def refuse(self, session: Session, params: Params) -> None:
-        """Documents are aborted, so that what is shown stays; else an error page would take its place."""
+        """Navigation are aborted, so that what is shown stays; else an error page would take its place."""
         reason = "Aborted" if params["resourceType"] == "Document" else "BlockedByClient"
         session.post("Fetch.failRequest", requestId=params["requestId"], errorReason=reason)
 

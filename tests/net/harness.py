@@ -1,4 +1,4 @@
-"""A house for a hostile visit: rooms, a good neighbour, and the invariants that hold whatever a server does.
+"""What a hostile server is met with: rooms, a good neighbour, and the invariants that hold whatever a server does.
 
 THREATS.md: a fetch ends within its deadline + 1 s, with one typed error, and the next request is served.
 """
@@ -51,7 +51,7 @@ class OneHole(Guard):
             super().validate_ip(ip)
 
 
-class House:
+class Harness:
     """Rooms, and what may be asked of them in a test."""
 
     def __init__(self, rooms: Rooms, resolver: StaticResolver, good: Server) -> None:
@@ -80,7 +80,7 @@ class House:
         most: int = 5,
         serves: bool = True,
     ) -> SpanielError:
-        """The fetch fails in time with this code (or one of these), and the house is as good as before."""
+        """The fetch fails in time with this code (or one of these), and the harness is as good as before."""
         began = asyncio.get_running_loop().time()
         try:
             found = await self.fetch(url, seconds, robots=robots, most=most)
@@ -109,14 +109,14 @@ def check_envelope(error: SpanielError, code: str | tuple[str, ...]) -> None:
 
 
 @asynccontextmanager
-async def open_house(
+async def open_harness(
     *servers: Server,
     names: Mapping[str, str | list[str]] | None = None,
     http: HttpSettings | None = None,
     proxies: Proxies | None = None,
     public: tuple[str, ...] = (),
     ports: tuple[int, ...] = (),
-) -> AsyncIterator[House]:
+) -> AsyncIterator[Harness]:
     """Rooms that may dial these servers' ports on loopback; with `public`, only those addresses of it."""
     async with AsyncExitStack() as stack:
         good = await stack.enter_async_context(serve(site({"/": (200, [], GOOD_BODY)}), GOOD_ADDRESS))
@@ -130,4 +130,4 @@ async def open_house(
         else:
             security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=allowed)
             rooms = await stack.enter_async_context(open_rooms(security, http, None, resolver, proxies))
-        yield House(rooms, resolver, good)
+        yield Harness(rooms, resolver, good)

@@ -16,7 +16,7 @@ from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Target
 from spaniel.url import Url, parse
 from tests.loopback import Everywhere, Page, Reply, Site
-from tests.net.house import OneHole
+from tests.net.harness import OneHole
 from tests.net.servers import StaticResolver
 
 SITE = "127.0.0.2"  # passes for a public address

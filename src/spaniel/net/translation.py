@@ -11,7 +11,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from spaniel.errors import Code, SpanielError
 from spaniel.net.encodings import BAD_DATA
 
-FOREIGN: tuple[type[Exception], ...] = (aiohttp.ClientError, HttpProcessingError, OSError, *BAD_DATA)
+LIBRARY_ERRORS: tuple[type[Exception], ...] = (aiohttp.ClientError, HttpProcessingError, OSError, *BAD_DATA)
 
 
 def translated(error: Exception) -> SpanielError:

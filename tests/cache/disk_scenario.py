@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from spaniel.cache import PageCache
-from tests.cache.kit import content, numbered, problems, quick, temporaries
+from tests.cache.harness import content, numbered, problems, quick, temporaries
 
 COUNT = 10
 

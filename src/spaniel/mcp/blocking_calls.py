@@ -14,7 +14,7 @@ T = TypeVar("T")
 Job = tuple["asyncio.Future[Any]", "Callable[[], Any]"]
 
 
-class Aside:
+class BlockingCalls:
     """One daemon thread, one call after the other; unlike asyncio's and anyio's own it is not waited for at exit."""
 
     def __init__(self) -> None:

@@ -23,13 +23,13 @@ def uri_of(chunk: Chunk) -> str:
 
 
 def size_of(answer: Answer) -> int:
-    """The bytes that a page takes on the shelf."""
+    """The bytes that a page takes in the store."""
     told = 4 * len(answer.title or "")  # bytes that a character may take
     return told + sum(OVERHEAD + len(chunk.text.encode()) + 4 * len(chunk.heading) for chunk in answer.chunks)
 
 
-class Standing(NamedTuple):
-    """One chunk on the shelf, and the page that it came from."""
+class StoredChunk(NamedTuple):
+    """One chunk in the store, and the page that it came from."""
 
     chunk: Chunk
     number: int
@@ -50,7 +50,7 @@ class _Page(NamedTuple):
     size: int
 
 
-class ChunkShelf:
+class ChunkStore:
     """Holds pages up to a number of bytes; one that is larger by itself is not held."""
 
     def __init__(self, max_bytes: int) -> None:
@@ -77,24 +77,24 @@ class ChunkShelf:
         for index, chunk in enumerate(answer.chunks):
             self._places.setdefault(uri_of(chunk), []).append((cut, index))
 
-    def get(self, uri: str) -> Standing | None:
+    def get(self, uri: str) -> StoredChunk | None:
         places = self._places.get(uri)
-        return self._standing(*places[-1]) if places else None
+        return self._stored(*places[-1]) if places else None
 
-    def page(self, first: int, count: int) -> list[Standing]:
+    def page(self, first: int, count: int) -> list[StoredChunk]:
         """So many of all chunks, pages in the order in which they came."""
         return list(islice(self._all(), first, first + count))
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def _all(self) -> Iterator[Standing]:
+    def _all(self) -> Iterator[StoredChunk]:
         for places in self._places.values():
-            yield self._standing(*places[-1])
+            yield self._stored(*places[-1])
 
-    def _standing(self, cut: Cut, index: int) -> Standing:
+    def _stored(self, cut: Cut, index: int) -> StoredChunk:
         page = self._pages[cut]
-        return Standing(page.chunks[index], index + 1, len(page.chunks), page.url, page.title)
+        return StoredChunk(page.chunks[index], index + 1, len(page.chunks), page.url, page.title)
 
     def _drop_oldest(self) -> None:
         cut, page = self._pages.popitem(last=False)

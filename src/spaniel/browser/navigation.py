@@ -13,19 +13,19 @@ from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
     from spaniel.browser.cdp import Params, Session
+    from spaniel.browser.interception import Interception
     from spaniel.browser.rendered import Wanted
-    from spaniel.browser.walls import Walls
     from spaniel.net.egress import Exit
     from spaniel.url.value import Url
 
 HTTPS_DOWNGRADE = "https_downgrade"
 
 
-class Documents:
+class Navigation:
     """Judges each navigation of the main frame. `stopped` is settled when there is nothing more to wait for."""
 
-    def __init__(self, walls: Walls, way_out: Exit) -> None:
-        self._walls = walls
+    def __init__(self, interception: Interception, way_out: Exit) -> None:
+        self._interception = interception
         self._exit = way_out
         self._wanted: Wanted | None = None
         self._url: Url | None = None  # of the document that is shown, or on its way
@@ -52,21 +52,21 @@ class Documents:
         """A document of the main frame is about to be requested: the first, a redirect, or where a script goes."""
         wanted = self._wanted
         if wanted is None:
-            self._walls.refuse(session, params)
+            self._interception.refuse(session, params)
             return
         self.moves += 1
         if self.moves > wanted.max_redirects + 1:
-            self._walls.refuse(session, params)
+            self._interception.refuse(session, params)
             self.stop(SpanielError(Code.REDIRECT_LIMIT, count=self.moves - 1, max=wanted.max_redirects))
         else:
-            self._walls.spawn(self._admit(session, params, wanted))
+            self._interception.spawn(self._admit(session, params, wanted))
 
     async def _admit(self, session: Session, params: Params, wanted: Wanted) -> None:
         try:
             url = parse(params["request"]["url"])._replace(fragment=None)
             note = await wanted.gate(url, await self._exit.vet(url))
         except SpanielError as error:
-            self._walls.refuse(session, params)
+            self._interception.refuse(session, params)
             if self._shown:
                 self._stayed = True
             else:
@@ -79,8 +79,8 @@ class Documents:
             self._note(HTTPS_DOWNGRADE if before.scheme == "https" and url.scheme == "http" else None)
         self._note(note)
         self._ready.clear()
-        self._walls.requests += 1
-        self._walls.pass_on(session, params)
+        self._interception.requests += 1
+        self._interception.pass_on(session, params)
 
     def answered(self, session: Session, params: Params) -> None:
         """The head of a document has come: an error or a file is not worth rendering."""
@@ -88,15 +88,15 @@ class Documents:
         headers = {field["name"].lower(): str(field["value"]) for field in params.get("responseHeaders", ())}
         redirect = status in REDIRECTS and "location" in headers
         if "responseErrorReason" in params or redirect or self._url is None:
-            self._walls.pass_on(session, params)
+            self._interception.pass_on(session, params)
             return
         kind = _kind(headers)
         head = DocumentHead(status, params.get("responseStatusText", ""), headers)
         if has_body(status) and kind.partition(";")[0].strip().lower() in ("", *READERS):
             self.head = head
-            self._walls.pass_on(session, params)
+            self._interception.pass_on(session, params)
             return
-        self._walls.refuse(session, params)
+        self._interception.refuse(session, params)
         if self._before is not None and has_body(status):  # a file: the page offers it and stays where it is
             self._url, self.head = self._before
             self._chain = list(self.chain)
