@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 from bench.harness import title, wanted
 
 if TYPE_CHECKING:
+    from spaniel.app.engine import Engine
     from spaniel.net.addresses import Address
+    from spaniel.net.resolver import Resolver
 
 GETS = 2_000
 ROUNDS = 5
@@ -45,9 +47,7 @@ def throughput() -> None:
 async def _rates(port: int) -> dict[tuple[str, int], list[float]]:
     import aiohttp
 
-    from spaniel.app.rooms import open_rooms
     from spaniel.net.deadline import Deadline
-    from spaniel.net.guard import Security
     from spaniel.pipeline.retrieve import retrieve
     from spaniel.url import parse
 
@@ -57,12 +57,11 @@ async def _rates(port: int) -> dict[tuple[str, int], list[float]]:
         async def resolve(self, _host: str) -> list[Address]:
             return here
 
-    security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=(port,))
     rates: dict[tuple[str, int], list[float]] = {}
-    async with open_rooms(security, resolver=Here()) as rooms, aiohttp.ClientSession() as session:
+    async with _engine(port, Here()) as engine, aiohttp.ClientSession() as session:
 
         async def ours() -> None:
-            found = await retrieve(parse(f"http://bench.example:{port}/page"), rooms.door, Deadline(20))
+            found = await retrieve(parse(f"http://bench.example:{port}/page"), engine.rooms.door, Deadline(20))
             assert len(found.page.body) == 10_240
 
         async def raw() -> None:
@@ -74,6 +73,14 @@ async def _rates(port: int) -> dict[tuple[str, int], list[float]]:
                 for name, get in (("aiohttp", raw), ("spaniel", ours)):
                     rates.setdefault((name, concurrency), []).append(await _rate(get, concurrency))
     return rates
+
+
+def _engine(port: int, resolver: Resolver | None = None) -> Engine:
+    from spaniel.app.engine import Engine
+    from spaniel.app.settings import from_data
+
+    security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [port]}
+    return Engine(from_data({"tools": {"webfetch": {"security": security}}}, "bench"), resolver)
 
 
 async def _rate(get: Callable[[], Awaitable[None]], concurrency: int) -> float:
@@ -100,19 +107,17 @@ def bombs() -> None:
 
 def _meet(port: int) -> None:
     """In a process of its own: fetch the bomb, say how it ended and how much the peak grew."""
-    from spaniel.app.rooms import open_rooms
     from spaniel.errors import SpanielError
     from spaniel.net.deadline import Deadline
-    from spaniel.net.guard import Security
-    from spaniel.net.http import HttpSettings
-    from spaniel.pipeline.retrieve import retrieve
+    from spaniel.net.http import Options
+    from spaniel.pipeline.retrieve import Way, retrieve
     from spaniel.url import parse
 
     async def fetch(path: str) -> str:
-        security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=(port,))
-        async with open_rooms(security, HttpSettings(max_download_bytes=CAP)) as rooms:
+        async with _engine(port) as engine:
             try:
-                await retrieve(parse(f"http://127.0.0.1:{port}{path}"), rooms.door, Deadline(20))
+                way = Way(Options(max_bytes=CAP))
+                await retrieve(parse(f"http://127.0.0.1:{port}{path}"), engine.rooms.door, Deadline(20), way)
             except SpanielError as error:
                 return str(error.code)
         return "ok"

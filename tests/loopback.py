@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
+from pathlib import Path
 
-from spaniel.app.rooms import Rooms, open_rooms
+from spaniel.app.client import Spaniel
+from spaniel.app.engine import Engine
+from spaniel.app.settings import Settings, from_data
+from spaniel.clock import SystemClock
+from spaniel.hosts import Hosts
 from spaniel.net.addresses import Address
-from spaniel.net.guard import Security
-from spaniel.net.http import HttpSettings
-from spaniel.robots.gate import RobotsSettings
+from spaniel.net.guard import Guard, Security
+from spaniel.net.http import Http
+from spaniel.net.proxy import Proxies
+from spaniel.net.resolver import Resolver
+from spaniel.pipeline.ports import Door
+from spaniel.robots.gate import RobotsGate, RobotsSettings
 
 Reply = tuple[int, dict[str, str], bytes]
 Page = Reply | Callable[[], Awaitable[Reply]]
@@ -86,15 +93,49 @@ class Everywhere:
         return [self._address]
 
 
-@asynccontextmanager
-async def rooms_for(
-    *sites: Site,
-    http: HttpSettings | None = None,
+class Rooms:
+    """The rooms that a hop passes, real ones."""
+
+    def __init__(self, guard: Guard, http: Http, robots: RobotsSettings | None = None) -> None:
+        self.guard = guard
+        self.http = http
+        self.robots = RobotsGate(http, guard, robots)
+        self.door = Door(guard, self.robots, Hosts(SystemClock()), http)
+
+    async def __aenter__(self) -> Rooms:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.robots.close()
+        await self.http.close()
+
+
+def open_rooms(
+    security: Security | None = None,
+    resolver: Resolver | None = None,
+    ca_file: str = "",
     robots: RobotsSettings | None = None,
-    resolver: Everywhere | None = None,
-) -> AsyncIterator[Rooms]:
+    proxies: Proxies | None = None,
+) -> Rooms:
+    return Rooms(Guard(resolver or Everywhere(), security), Http(ca_file, proxies), robots)
+
+
+def rooms_for(*sites: Site, robots: RobotsSettings | None = None, resolver: Resolver | None = None) -> Rooms:
     """Rooms that may look at loopback, at these sites' ports alone."""
     ports = tuple(site.port for site in sites)
     security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=ports)
-    async with open_rooms(security, http, robots, resolver or Everywhere()) as rooms:
-        yield rooms
+    return open_rooms(security, resolver, robots=robots)
+
+
+def settings_at(site: Site, **webfetch: object) -> Settings:
+    """Settings that may look at a site on loopback."""
+    security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [site.port]}
+    return from_data({"tools": {"webfetch": {"security": security, **webfetch}}}, "test")
+
+
+def engine_for(site: Site, **webfetch: object) -> Engine:
+    return Engine(settings_at(site, **webfetch), Everywhere())
+
+
+def spaniel_for(site: Site, cache: Path, **webfetch: object) -> Spaniel:
+    return Spaniel(settings_at(site, cache_dir=str(cache), **webfetch), Everywhere())

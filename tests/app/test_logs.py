@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
@@ -9,15 +10,14 @@ import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from spaniel.app.logs import configure
 from spaniel.errors import SpanielError
-from spaniel.net.deadline import Deadline
-from spaniel.pipeline.retrieve import retrieve
-from spaniel.url import parse
-from tests.loopback import Site, redirect, rooms_for, text
+from spaniel.pipeline.request import Request
+from tests.loopback import Page, Site, redirect, spaniel_for, text
 
 
 @pytest.fixture
@@ -36,31 +36,41 @@ def records(stream: io.StringIO) -> list[dict[str, object]]:
 
 
 @pytest.mark.req("FR-WF-19c")
-async def test_a_fetch_leaves_one_record_with_the_fields_of_the_srd(logged: io.StringIO) -> None:
-    async with Site({"/r": redirect("/a"), "/a": text("hello")}) as site, rooms_for(site) as rooms:
-        await retrieve(parse(site.url("/r")), rooms.door, Deadline(5))
-    warning, record = records(logged)
+async def test_every_end_of_a_fetch_leaves_one_record_with_the_fields_of_the_srd(
+    logged: io.StringIO, tmp_path: Path
+) -> None:
+    pages: dict[str, Page] = {"/r": redirect("/a"), "/a": text("hello"), "/gone": text("", 410)}
+    asked = [  # (what, event, host, redirects, from the cache)
+        ("/r", "fetch_complete", "site.example", 1, False),
+        ("/r", "fetch_complete", "site.example", 1, True),
+        ("/gone", "http_4xx", "site.example", 0, False),
+        ("http://10.0.0.1/", "ssrf_blocked", "10.0.0.1", 0, False),
+        ("http://site.example:22/", "port_blocked", "site.example", 0, False),
+        ("ftp://site.example/", "invalid_scheme", "", 0, False),
+        ("", "bad_args", "", 0, False),
+    ]
+    async with Site(pages) as site, spaniel_for(site, tmp_path) as spaniel:
+        for what, *_ in asked:
+            await spaniel.outcome(Request(site.url(what) if what.startswith("/") else what))
+    warning, *found = records(logged)
     assert warning["event"] == "SSRF protection disabled for: block_loopback"
-    assert record["event"] == "fetch_complete"
-    assert record["requested_host"] == "site.example"
-    assert record["rendering_method"] == "http"
-    assert record["cache_hit"] is False
-    assert record["redirects"] == 1
-    assert "error_code" not in record
+    for record, (_, event, host, redirects, hit) in zip(found, asked, strict=True):
+        assert (record["event"], record["requested_host"], record["redirects"]) == (event, host, redirects)
+        assert record["cache_hit"] is hit
+        assert record.get("error_code") == (None if event == "fetch_complete" else event)
+    assert [record["rendering_method"] for record in found] == ["http", "http", "http", None, None, None, None]
 
 
 @pytest.mark.req("FR-WF-19c")
-async def test_a_refusal_leaves_its_code_in_the_record(logged: io.StringIO) -> None:
-    async with Site({}) as site, rooms_for(site) as rooms:
-        with pytest.raises(SpanielError):
-            await retrieve(parse("http://10.0.0.1/"), rooms.door, Deadline(5))
-    record = records(logged)[-1]
-    assert (record["event"], record["error_code"]) == ("ssrf_blocked", "ssrf_blocked")
-    assert record["requested_host"] == "10.0.0.1"
+async def test_whoever_joins_a_fetch_leaves_a_record_too(logged: io.StringIO, tmp_path: Path) -> None:
+    async with Site({"/a": text("hello")}) as site, spaniel_for(site, tmp_path) as spaniel:
+        await asyncio.gather(*(spaniel.fetch(site.url("/a")) for _ in range(3)))
+    assert [record["event"] for record in records(logged)[1:]] == ["fetch_complete"] * 3
+    assert site.requests["/a"] == 1
 
 
 @pytest.mark.req("FR-WF-19b", "NFR-WF-SEC-06", "T-WF-ERR-03", "D2-15")
-async def test_nothing_that_a_hostile_run_brings_gets_into_the_log(logged: io.StringIO) -> None:
+async def test_nothing_that_a_hostile_run_brings_gets_into_the_log(logged: io.StringIO, tmp_path: Path) -> None:
     """Secrets in queries and credentials, terminal escapes in redirects, reasons, headers and robots.txt."""
     steer = "\x1b]0;owned\x07\x9b31m\u202e"
     pages = {
@@ -73,13 +83,12 @@ async def test_nothing_that_a_hostile_run_brings_gets_into_the_log(logged: io.St
         "/gone": text(steer, 410),
     }
     starts = ["/away?key=SECRET", "/creds?SECRET", "/bad", "/type?SECRET=1", "/gone?SECRET", "/no?SECRET", "/b?SECRET"]
-    async with Site({**pages}) as site, rooms_for(site) as rooms:
+    starts += ["http://user:SECRET@[bad/", "http://user:SECRET@10.0.0.1/?SECRET"]
+    async with Site({**pages}) as site, spaniel_for(site, tmp_path) as spaniel:
         for start in starts:
-            try:
-                raw = site.url(start).replace("://", "://user:SECRET@")
-                await retrieve(parse(raw), rooms.door, Deadline(5))
-            except SpanielError as error:
-                assert "SECRET" not in error.as_json()
+            raw = site.url(start).replace("://", "://user:SECRET@") if start.startswith("/") else start
+            outcome = await spaniel.outcome(Request(raw))
+            assert outcome.refusal is None or "SECRET" not in outcome.refusal.as_json()
     written = logged.getvalue()
     assert written.count('"requested_host"') == len(starts)  # the control: every fetch did write a record
     assert "SECRET" not in written

@@ -148,8 +148,8 @@ def test_the_rooms_get_their_parts() -> None:
     )
     assert loaded.security.allowed_ports == (8080,)
     assert not loaded.security.block_loopback
-    assert (loaded.http.user_agent, loaded.http.max_download_bytes) == ("x/1", 2048)
-    assert (loaded.robots.user_agent, loaded.robots.fail_open, loaded.robots.cache_ttl_hours) == ("x/1", True, 2)
+    assert (loaded.headers.user_agent, loaded.number("tools.webfetch.max_download_bytes")) == ("x/1", 2048)
+    assert (loaded.robots.fail_open, loaded.robots.cache_ttl_hours) == (True, 2)
     assert settings("[tools.webfetch.security]\nallowed_ports = []").security.allowed_ports == (80, 443)
 
 

@@ -363,14 +363,14 @@ async def test_dialogs_popups_downloads_and_prompts_are_denied_and_the_page_is_r
 
 
 async def test_a_picture_is_taken_behind_the_same_walls(tmp_path: Path) -> None:
-    taken: list[bytes] = []
     from spaniel.pipeline.request import Request
 
     async with spaniel_at({"/": html("<h1>Picture</h1><img src=/image>")}, tmp_path) as (spaniel, site):
-        answer = await spaniel.answer(Request(site.url("/")), picture=taken.append)
+        found = (await spaniel.outcome(Request(site.url("/"), picture=True))).require()
         assert "/image" in site.requests  # what a picture is poor without is loaded for it
-    assert taken[0].startswith(b"\x89PNG")
-    assert answer.rendering_method == "browser"
+    assert found.picture is not None
+    assert found.picture.startswith(b"\x89PNG")
+    assert found.rendering_method == "browser"
 
 
 @pytest.mark.req("FR-WF-03b", "FR-WF-08")

@@ -11,15 +11,15 @@ import pytest
 
 from spaniel.cli import may_i
 from tests.cli.test_canon import spaniel
-from tests.loopback import Site, rooms_for, text
+from tests.loopback import Site, engine_for, text
 
 ROBOTS = text("User-agent: *\nDisallow: /no\nAllow: /no/but\nCrawl-delay: 2\nContent-Signal: ai-train=no\n")
 
 
 async def ask(path: str, *options: str) -> int:
     pages = {"/robots.txt": ROBOTS, "/yes": text("x" * 10_000, headers={"X-Robots-Tag": "noai\x1b[31m"})}
-    async with Site({**pages}) as site, rooms_for(site) as rooms:
-        return await may_i.ask(may_i.parser().parse_args([site.url(path), *options]), rooms)
+    async with Site({**pages}) as site, engine_for(site) as engine:
+        return await may_i.ask(may_i.parser().parse_args([site.url(path), *options]), engine)
 
 
 @pytest.mark.req("FR-WF-08c")

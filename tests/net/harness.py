@@ -12,14 +12,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
-from spaniel.app.rooms import Rooms, open_rooms
 from spaniel.errors import TABLE, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security, Target
-from spaniel.net.http import Http, HttpSettings, Page
-from spaniel.pipeline.retrieve import Door, Retrieved, retrieve
-from spaniel.robots.gate import RobotsGate
+from spaniel.net.http import USUAL, Http, Options, Page, RequestHeaders
+from spaniel.pipeline.retrieve import Retrieved, Way, retrieve
 from spaniel.url import Url, parse
+from tests.loopback import Rooms
 from tests.net.servers import Server, StaticResolver, serve, site
 
 if TYPE_CHECKING:
@@ -35,7 +34,9 @@ LATE = 1.0  # seconds after its deadline by which a fetch has ended
 class Anyone:
     """A robots gate that is always open, for servers that are not there to be asked."""
 
-    async def require(self, url: Url, target: Target, deadline: Deadline) -> None:
+    async def require(
+        self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders | None = None
+    ) -> None:
         return None
 
 
@@ -54,8 +55,9 @@ class OneHole(Guard):
 class Harness:
     """Rooms, and what may be asked of them in a test."""
 
-    def __init__(self, rooms: Rooms, resolver: StaticResolver, good: Server) -> None:
+    def __init__(self, rooms: Rooms, resolver: StaticResolver, good: Server, options: Options) -> None:
         self.rooms = rooms
+        self._options = options
         self.resolver = resolver
         self._good = good
 
@@ -63,12 +65,13 @@ class Harness:
         """One hop."""
         deadline = Deadline(seconds)
         parsed = parse(url)
-        return await self.rooms.http.get(parsed, await self.rooms.guard.vet(parsed, deadline), deadline, cap)
+        options = self._options if cap is None else self._options._replace(max_bytes=cap)
+        return await self.rooms.http.get(parsed, await self.rooms.guard.vet(parsed, deadline), deadline, options)
 
     async def fetch(self, url: str, seconds: float = 5.0, *, robots: bool = False, most: int = 5) -> Retrieved:
         """Redirects and all; `robots` puts the real gate in."""
-        door = self.rooms.door if robots else Door(self.rooms.guard, Anyone(), self.rooms.http)
-        return await retrieve(parse(url), door, Deadline(seconds), most)
+        door = self.rooms.door if robots else self.rooms.door._replace(robots=Anyone())
+        return await retrieve(parse(url), door, Deadline(seconds), Way(self._options, most))
 
     async def refuses(
         self,
@@ -112,7 +115,8 @@ def check_envelope(error: SpanielError, code: str | tuple[str, ...]) -> None:
 async def open_harness(
     *servers: Server,
     names: Mapping[str, str | list[str]] | None = None,
-    http: HttpSettings | None = None,
+    options: Options = USUAL,
+    ca_file: str = "",
     proxies: Proxies | None = None,
     public: tuple[str, ...] = (),
     ports: tuple[int, ...] = (),
@@ -123,11 +127,9 @@ async def open_harness(
         resolver = StaticResolver({GOOD: GOOD_ADDRESS, **(names or {})})
         allowed = (good.port, *(server.port for server in servers), *ports)
         if public:
-            guard = OneHole(resolver, allowed, (*public, GOOD_ADDRESS))
-            client = await stack.enter_async_context(Http(http, proxies))
-            rooms = Rooms(guard, client, RobotsGate(client, guard))
-            stack.push_async_callback(rooms.robots.close)
+            guard: Guard = OneHole(resolver, allowed, (*public, GOOD_ADDRESS))
         else:
             security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=allowed)
-            rooms = await stack.enter_async_context(open_rooms(security, http, None, resolver, proxies))
-        yield Harness(rooms, resolver, good)
+            guard = Guard(resolver, security)
+        rooms = await stack.enter_async_context(Rooms(guard, Http(ca_file, proxies)))
+        yield Harness(rooms, resolver, good, options)

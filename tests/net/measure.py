@@ -8,11 +8,11 @@ import re
 import sys
 from pathlib import Path
 
-from spaniel.app.rooms import Rooms, open_rooms
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Security
 from spaniel.url import parse
+from tests.loopback import Rooms, open_rooms
 
 STATUS = Path("/proc/self/status")
 PEAK = Path("/proc/self/clear_refs")  # writing 5 lets the peak begin anew

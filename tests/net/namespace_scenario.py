@@ -20,12 +20,14 @@ from pathlib import Path
 from dnslib import AAAA, CNAME, QTYPE, RCODE, RR, A, DNSRecord
 from dnslib.server import BaseResolver, DNSServer
 
-from spaniel.app.rooms import open_rooms
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
+from spaniel.net.guard import Guard
+from spaniel.net.http import Http
 from spaniel.net.resolver import SystemResolver
 from spaniel.pipeline.retrieve import retrieve
 from spaniel.url import parse
+from tests.loopback import Rooms
 
 PUBLIC, VICTIM = "93.184.215.14", "127.0.0.1"
 SIOCSIFFLAGS, SIOCSIFADDR, IFF_UP = 0x8914, 0x8916, 1
@@ -112,7 +114,7 @@ class Server:
 
 
 async def fetch(url: str) -> str:
-    async with open_rooms(resolver=SystemResolver(seconds=2.0)) as rooms:
+    async with Rooms(Guard(SystemResolver(seconds=2.0)), Http()) as rooms:
         try:
             return (await retrieve(parse(url), rooms.door, Deadline(4))).page.body.decode()
         except SpanielError as error:

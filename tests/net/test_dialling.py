@@ -11,7 +11,7 @@ from ipaddress import ip_address
 import pytest
 
 from spaniel.errors import SpanielError
-from spaniel.net.http import Http, HttpSettings
+from spaniel.net.http import Http
 from tests.net.harness import open_harness
 from tests.net.servers import Wire, answer, black_hole, serve, silence, site, tls_for
 
@@ -102,11 +102,10 @@ async def test_ipv6_is_dialled_by_literal_and_by_name() -> None:
 @pytest.mark.req("FR-WF-06a")
 async def test_the_certificate_and_sni_are_the_names_whatever_address_is_dialled(ca_file: str) -> None:
     seen: list[str | None] = []
-    http = HttpSettings(ca_file=ca_file)
     names = {"a.test": "127.0.0.1", "b.test": "127.0.0.1"}
     async with (
         serve(PAGES, tls=tls_for("a.test", seen=seen)) as server,
-        open_harness(server, names=names, http=http) as harness,
+        open_harness(server, names=names, ca_file=ca_file) as harness,
     ):
         assert (await harness.fetch(server.url("/", "a.test"), robots=True)).page.body == b"page"
         assert seen == ["a.test"]
@@ -123,8 +122,7 @@ async def test_the_certificate_and_sni_are_the_names_whatever_address_is_dialled
     "address", ["127.0.0.1", pytest.param("::1", marks=pytest.mark.skipif(not has_ipv6(), reason="no ::1"))]
 )
 async def test_a_certificate_for_an_address_serves_the_address(address: str, ca_file: str) -> None:
-    http = HttpSettings(ca_file=ca_file)
-    async with serve(PAGES, address, tls=tls_for(address)) as server, open_harness(server, http=http) as harness:
+    async with serve(PAGES, address, tls=tls_for(address)) as server, open_harness(server, ca_file=ca_file) as harness:
         assert (await harness.get(server.url())).body == b"page"
 
 
@@ -149,7 +147,7 @@ async def test_old_tls_is_refused(ca_file: str) -> None:
     names = {"a.test": "127.0.0.1"}
     async with (
         serve(PAGES, tls=old) as server,
-        open_harness(server, names=names, http=HttpSettings(ca_file=ca_file)) as harness,
+        open_harness(server, names=names, ca_file=ca_file) as harness,
     ):
         await harness.refuses(server.url("/", "a.test"), "network")
 
@@ -163,7 +161,7 @@ async def test_http_on_an_https_port_and_the_reverse_are_network_errors(ca_file:
     async with (
         serve(puzzled) as plain,
         serve(PAGES, tls=tls_for("a.test")) as secure,
-        open_harness(plain, secure, names=names, http=HttpSettings(ca_file=ca_file)) as harness,
+        open_harness(plain, secure, names=names, ca_file=ca_file) as harness,
     ):
         await harness.refuses(plain.url("/", "a.test").replace("http:", "https:"), "network")
         await harness.refuses(secure.url("/", "a.test").replace("https:", "http:"), ("network", "timeout"), 1.0)
@@ -176,11 +174,11 @@ async def test_a_ca_file_that_cannot_be_read_is_named(
     path = tmp_path_factory.mktemp("tls") / "broken.pem"
     if content is not None:
         path.write_text(content)
-    async with serve(PAGES) as server, open_harness(server, http=HttpSettings(ca_file=str(path))) as harness:
+    async with serve(PAGES) as server, open_harness(server, ca_file=str(path)) as harness:
         with pytest.raises(SpanielError) as refused:
             await harness.get(server.url())
         assert (str(refused.value.code), refused.value.details["field"]) == ("bad_args", "ca_file")
-    await Http(HttpSettings(ca_file=str(path))).close()
+    await Http(str(path)).close()
 
 
 @pytest.mark.req("FR-WF-10a")

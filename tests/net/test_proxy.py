@@ -5,7 +5,6 @@ from __future__ import annotations
 import aiohttp
 import pytest
 
-from spaniel.net.http import HttpSettings
 from spaniel.net.proxy import Proxies
 from spaniel.url.hostlists import HostList
 from tests.net.harness import open_harness
@@ -26,7 +25,7 @@ async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.Monkey
         serve(PAGES) as plain,
         serve(PAGES, tls=tls_for("a.test")) as secure,
         serve(proxying, "127.0.0.8") as proxy,
-        open_harness(plain, secure, names=NAMES, http=HttpSettings(ca_file=ca_file)) as harness,
+        open_harness(plain, secure, names=NAMES, ca_file=ca_file) as harness,
     ):
         for variable in VARIABLES:
             monkeypatch.setenv(variable, proxy.url())
@@ -64,7 +63,7 @@ async def test_a_tunnel_is_asked_for_the_judged_address_while_sni_and_certificat
     async with (
         serve(PAGES, tls=tls_for("a.test", seen=seen)) as server,
         serve(proxying, "127.0.0.8") as proxy,
-        open_harness(server, names=NAMES, proxies=through(proxy), http=HttpSettings(ca_file=ca_file)) as harness,
+        open_harness(server, names=NAMES, proxies=through(proxy), ca_file=ca_file) as harness,
     ):
         assert (await harness.get(server.url("/", "a.test"))).body == b"page"
         assert [request.line for request in proxy.heard] == [f"CONNECT 127.0.0.1:{server.port} HTTP/1.1"]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.net.http import Http, HttpSettings
+from spaniel.net.http import Options, RequestHeaders
 from spaniel.url import parse
 from tests.net.harness import open_harness
 from tests.net.servers import Pages, Request, answer, answering, serve, site
@@ -49,11 +49,12 @@ async def test_every_hop_says_the_same_and_no_more(status: int) -> None:
 
 @pytest.mark.req("FR-WF-10")
 async def test_settings_are_what_is_sent() -> None:
-    http = HttpSettings(user_agent="Spaniel/1 (+https://spaniel.example)", accept_language="de, en;q=0.5")
-    async with serve(site({"/": (200, [], b"page")})) as server, open_harness(server, http=http) as harness:
+    headers = RequestHeaders("Spaniel/1 (+https://spaniel.example)", accept_language="de, en;q=0.5")
+    options = Options(headers)
+    async with serve(site({"/": (200, [], b"page")})) as server, open_harness(server, options=options) as harness:
         await harness.get(server.url())
-        assert server.heard[0].header("user-agent") == http.user_agent
-        assert server.heard[0].header("accept-language") == http.accept_language
+        assert server.heard[0].header("user-agent") == headers.user_agent
+        assert server.heard[0].header("accept-language") == headers.accept_language
 
 
 @pytest.mark.req("FR-WF-10")
@@ -63,7 +64,7 @@ async def test_settings_are_what_is_sent() -> None:
 )
 def test_a_setting_cannot_inject_a_header(field: str, value: str) -> None:
     with pytest.raises(SpanielError) as refused:
-        Http(HttpSettings(**{field: value}))  # type: ignore[arg-type]
+        RequestHeaders(**{field: value}).fields()
     assert str(refused.value.code) == "bad_args"
     assert str(refused.value.details["field"]).lower().replace("-", "_") == field
 
@@ -73,11 +74,11 @@ async def test_a_header_for_one_request_cannot_inject_another() -> None:
     async with serve(site({"/": (200, [], b"page")})) as server, open_harness(server) as harness:
         url, deadline = parse(server.url()), Deadline(2)
         target = await harness.rooms.guard.vet(url, deadline)
-        await harness.rooms.http.get(url, target, deadline, headers={"If-None-Match": '"x"'})
+        await harness.rooms.http.get(url, target, deadline, Options(more={"If-None-Match": '"x"'}))
         assert server.heard[0].header("if-none-match") == '"x"'
         for value in ('"x"\r\nX-Injected: yes', '"\udcff"'):
             with pytest.raises(SpanielError) as refused:
-                await harness.rooms.http.get(url, target, deadline, headers={"If-None-Match": value})
+                await harness.rooms.http.get(url, target, deadline, Options(more={"If-None-Match": value}))
             assert str(refused.value.code) == "bad_args"
         assert len(server.heard) == 1
 
@@ -152,7 +153,7 @@ async def test_every_host_that_the_parser_lets_pass_can_be_asked_for(ca_file: st
     ]
     async with serve(site({"/": (200, [], b"page")})) as server:
         names = dict.fromkeys((*hosts, *odd), "127.0.0.1")
-        async with open_harness(server, names=names, http=HttpSettings(ca_file=ca_file)) as harness:
+        async with open_harness(server, names=names, ca_file=ca_file) as harness:
             for host in odd + hosts:
                 try:
                     url = parse(server.url("/", host))

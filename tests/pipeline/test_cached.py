@@ -68,7 +68,7 @@ async def test_a_budget_too_small_is_the_same_error_from_the_cache(tmp_path: Pat
     async with spaniel_at(PAGES, tmp_path) as (spaniel, site):
         for _ in range(2):
             with pytest.raises(SpanielError) as caught:
-                await spaniel.answer(Request(site.url("/article")), max_bytes=100)
+                (await spaniel.answer(Request(site.url("/article")))).as_dict(100)
             assert (caught.value.code, caught.value.details["field"]) == (Code.BAD_ARGS, "max_output_bytes")
 
 

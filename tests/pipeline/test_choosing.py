@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from spaniel.app.client import Spaniel
+from spaniel.app.engine import Engine
 from spaniel.browser.find import NAMES, find_path
 from spaniel.browser.rendered import PARTIAL, BrowserSettings, DocumentHead, Rendered, Wanted
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.rendering import SIGNS
+from spaniel.pipeline.ports import Renders
 from spaniel.pipeline.request import Request
+from spaniel.pipeline.rungs import SIGNS
 from spaniel.url.hostlists import domains
 from tests.browser.harness import html, settings_for
 from tests.loopback import Everywhere, Page, Site
@@ -24,6 +28,16 @@ MISSING: dict[str, object] = {"chromium_path": "/nowhere/chromium"}
 
 def opened(site: Site, cache: Path, browser: dict[str, object] | None = None, **webfetch: object) -> Spaniel:
     return Spaniel(settings_for(site, cache, browser or MISSING, **webfetch), Everywhere())
+
+
+@asynccontextmanager
+async def rendered_by(renderer: Renders, site: Site, cache: Path) -> AsyncIterator[Spaniel]:
+    """A Spaniel whose browser is this one."""
+    async with (
+        Engine(settings_for(site, cache), Everywhere(), renderer=renderer) as engine,
+        Spaniel(engine=engine) as spaniel,
+    ):
+        yield spaniel
 
 
 async def refusal(spaniel: Spaniel, url: str) -> SpanielError:
@@ -89,10 +103,8 @@ class Failing:
 
 
 async def test_a_fallback_that_fails_gives_the_http_result_too(tmp_path: Path) -> None:
-    async with Site({"/": SHELL}) as site, opened(site, tmp_path) as spaniel:
-        assert spaniel._kit
-        failing = Failing(SpanielError(Code.BROWSER_CRASHED, error="x"))
-        spaniel._kit = spaniel._kit._replace(browser=spaniel._kit.browser._replace(renderer=failing))
+    failing = Failing(SpanielError(Code.BROWSER_CRASHED, error="x"))
+    async with Site({"/": SHELL}) as site, rendered_by(failing, site, tmp_path) as spaniel:
         answer = await spaniel.fetch(site.url("/"))
         assert (answer.rendering_method, answer.note) == ("http", "browser_failed_used_http")
         assert str((await refusal(spaniel, site.url("/"))).code) == "browser_crashed"
@@ -100,15 +112,12 @@ async def test_a_fallback_that_fails_gives_the_http_result_too(tmp_path: Path) -
 
 @pytest.mark.req("FR-WF-11f", "FR-WF-19")
 async def test_a_partial_page_is_told_and_never_kept_where_a_whole_one_is(tmp_path: Path) -> None:
-    async with Site({}) as site, opened(site, tmp_path) as spaniel:
-        assert spaniel._kit
-        url = site.url("/")
-        for notes, kept in (((PARTIAL,), None), ((), "cache_hit")):
-            page = Rendered(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), notes)  # type: ignore[arg-type]
-            spaniel._kit = spaniel._kit._replace(browser=spaniel._kit.browser._replace(renderer=Failing(page)))
+    for notes, kept in (((PARTIAL,), PARTIAL), ((), "cache_hit")):
+        page = Rendered(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), notes)  # type: ignore[arg-type]
+        async with Site({}) as site, rendered_by(Failing(page), site, tmp_path) as spaniel:
+            url = site.url("/")
             assert (await spaniel.fetch(url, force_browser=True)).note == (PARTIAL if notes else None)
-            if kept:
-                assert (await spaniel.fetch(url, force_browser=True)).note == kept
+            assert (await spaniel.fetch(url, force_browser=True)).note == kept
 
 
 @pytest.mark.req("FR-WF-08", "FR-WF-05")
@@ -193,13 +202,10 @@ def test_the_shell_is_preferred_and_a_path_without_any_says_so(tmp_path: Path, m
 
 
 async def test_a_request_for_a_picture_is_a_request_for_the_browser_past_the_cache(tmp_path: Path) -> None:
-    taken: list[bytes] = []
-    async with Site({}) as site, opened(site, tmp_path) as spaniel:
-        assert spaniel._kit
-        page = Rendered(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), (), b"PNG")  # type: ignore[arg-type]
-        camera = Failing(page)
-        spaniel._kit = spaniel._kit._replace(browser=spaniel._kit.browser._replace(renderer=camera))
+    page = Rendered(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), (), b"PNG")  # type: ignore[arg-type]
+    camera = Failing(page)
+    async with Site({}) as site, rendered_by(camera, site, tmp_path) as spaniel:
         for _ in range(2):
-            await spaniel.answer(Request(site.url("/")), picture=taken.append)
-        assert taken == [b"PNG", b"PNG"]
-        assert all(wanted.picture for wanted in camera.asked)
+            outcome = await spaniel.outcome(Request(site.url("/"), picture=True))
+            assert outcome.require().picture == b"PNG"
+        assert [wanted.picture for wanted in camera.asked] == [True, True]

@@ -14,6 +14,7 @@ from spaniel.app.client import Spaniel
 from spaniel.app.settings import Settings, from_data
 from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.answer import fitted
 from spaniel.pipeline.request import SCHEMA, Request, read_request
 from spaniel.pipeline.trace import Trace
 from tests.loopback import Everywhere, Page, Reply, Site, redirect, text
@@ -217,10 +218,10 @@ async def test_the_trace_tells_every_step_in_the_srds_words(tmp_path: Path) -> N
     assert [(s.name, s.outcome) for s in trace.steps] == [
         ("parse", "ok"), ("normalize", "ok"), ("check_cache", "miss"),
         ("guard", "ok"), ("robots", "ok"), ("fetch", "302"), ("guard", "ok"), ("robots", "ok"), ("fetch", "200"),
-        ("content_type", "ok"), ("extract", "ok"), ("write_cache", "ok"), ("chunk", "ok"), ("fit", "no budget"),
+        ("content_type", "ok"), ("extract", "ok"), ("write_cache", "ok"), ("chunk", "ok"),
     ]  # fmt: skip
     assert [(s.name, s.outcome) for s in again.steps] == [
-        ("parse", "ok"), ("normalize", "ok"), ("check_cache", "hit"), ("chunk", "ok"), ("fit", "no budget"),
+        ("parse", "ok"), ("normalize", "ok"), ("check_cache", "hit"), ("chunk", "ok"),
     ]  # fmt: skip
 
 
@@ -230,15 +231,15 @@ async def test_a_budget_of_bytes_is_a_step_of_the_fetch(tmp_path: Path) -> None:
         request = Request(site.url("/otter"), 128)
         for budget, outcome in ((100_000, "whole"), (2_000, "cut"), (600, "cut")):
             trace = Trace()
-            answer = await spaniel.answer(request, trace, budget)
-            fields = answer.as_dict()
+            answer = await spaniel.answer(request, trace)
+            fields = fitted(answer, budget, trace)
             assert (trace.steps[-1].name, trace.steps[-1].outcome) == ("fit", outcome)
             assert len(json.dumps(fields, ensure_ascii=False).encode()) <= budget
-            assert fields == answer._replace(fitted=None).as_dict(budget)
+            assert fields == answer.as_dict(budget)
             assert fields["truncated"] is (outcome == "cut")
         trace = Trace()
         with pytest.raises(SpanielError, match="max_output_bytes: 20 is too small"):
-            await spaniel.answer(request, trace, 20)
+            fitted(await spaniel.answer(request, trace), 20, trace)
         assert (trace.steps[-1].name, trace.steps[-1].outcome) == ("fit", "bad_args")
 
 
@@ -307,9 +308,9 @@ class TestRequest:
     @pytest.mark.req("FR-WF-02")
     def test_the_schema_says_the_same(self) -> None:
         request = read_request({"url": "https://a.example/", "max_chunk_tokens": 128, "no_cache": True})
-        assert request == ("https://a.example/", 128, True, False)
+        assert request == Request("https://a.example/", 128, no_cache=True, force_browser=False)
         assert SCHEMA["additionalProperties"] is False
         assert SCHEMA["required"] == ["url"]
         properties = SCHEMA["properties"]
         assert isinstance(properties, dict)
-        assert set(properties) == set(Request._fields)
+        assert set(properties) == set(Request._fields) - {"picture"}

@@ -9,6 +9,7 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.pipeline.flights import Flights
+from spaniel.pipeline.trace import Trace
 
 
 @pytest.mark.req("NFR-WF-REL-02")
@@ -16,7 +17,7 @@ async def test_whoever_comes_while_a_cancelled_flight_ends_has_one_of_their_own(
     flights: Flights[str] = Flights()
     begun = 0
 
-    async def work() -> str:
+    async def work(_: Trace) -> str:
         nonlocal begun
         begun += 1
         try:
@@ -38,9 +39,37 @@ async def test_whoever_comes_while_a_cancelled_flight_ends_has_one_of_their_own(
 
 async def test_closing_ends_what_is_under_way_with_an_error_that_says_so() -> None:
     flights: Flights[None] = Flights()
-    waiting = [asyncio.create_task(flights.join("key", lambda: asyncio.sleep(30))) for _ in range(3)]
+    waiting = [asyncio.create_task(flights.join("key", lambda _: asyncio.sleep(30))) for _ in range(3)]
     await asyncio.sleep(0.01)
     await flights.close()
     for told in await asyncio.gather(*waiting, return_exceptions=True):
         assert isinstance(told, SpanielError)
         assert "closed" in told.message
+
+
+async def test_whoever_joins_sees_every_step_and_nobody_sees_one_twice() -> None:
+    flights: Flights[str] = Flights()
+    midway, go_on = asyncio.Event(), asyncio.Event()
+
+    async def work(trace: Trace) -> str:
+        with trace.step("first"):
+            pass
+        midway.set()
+        await go_on.wait()
+        with trace.step("second"):
+            pass
+        return "here"
+
+    early, late, gone = Trace(), Trace(), Trace()
+    first = asyncio.create_task(flights.join("key", work, early))
+    await midway.wait()
+    second = asyncio.create_task(flights.join("key", work, late))
+    third = asyncio.create_task(flights.join("key", work, gone))
+    await asyncio.sleep(0)
+    third.cancel()
+    await asyncio.wait([third])
+    go_on.set()
+    assert list(await asyncio.gather(first, second)) == ["here", "here"]
+    for trace in (early, late):
+        assert [step.name for step in trace.steps] == ["first", "second"]
+    assert [step.name for step in gone.steps] == ["first"]

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from spaniel.app.behaviour import http_for, limits_for, robots_for, ttl_days_for
 from spaniel.app.client import Spaniel
+from spaniel.app.engine import LIMITS, Engine
 from spaniel.app.keys import KEYS
 from spaniel.app.settings import Settings, from_data
 from spaniel.errors import Code, SpanielError
-from spaniel.net.http import HttpSettings
-from spaniel.pipeline.fetch import Limits
-from spaniel.pipeline.profile import LIMITS, Profile, load, shipped
+from spaniel.net.http import Options, RequestHeaders
+from spaniel.pipeline.profile import RANGES, Limits, Profile, load, shipped
+from spaniel.pipeline.retrieve import Way
 from tests.loopback import Everywhere, Page, Site, text
 from tests.pipeline.test_fetch import code_of, html, settings_for
 
@@ -47,33 +48,47 @@ def profile_of(tmp_path: Path, toml: str) -> Profile:
     return load(file)
 
 
+async def profile_under(settings: Settings, profile: str | Path = "web_fetch") -> Profile:
+    """A profile as an engine with these settings completes it."""
+    async with Engine(settings, Everywhere()) as engine:
+        return engine.profile(profile)
+
+
 @pytest.mark.req("FR-WF-10a", "FR-WF-10b", "FR-WF-10e", "FR-WF-07")
-def test_web_fetch_is_the_srd_and_says_the_same_as_the_settings() -> None:
-    profile, settings = load("web_fetch"), Settings()
+async def test_web_fetch_is_the_srd_and_says_the_same_as_the_settings(tmp_path: Path) -> None:
+    settings = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")
+    profile = await profile_under(settings)
     assert "web_fetch" in shipped()
     assert (profile.policy.name, profile.content, profile.cached) == ("exact", ("html", "text"), True)
-    assert limits_for(profile, settings) == Limits(20, 5, 600)
-    assert http_for(profile, settings) == HttpSettings() == settings.http
-    assert robots_for(profile, settings) == settings.robots
-    defaults = {key.path: key.default for key in KEYS}
-    assert {name: defaults[f"tools.webfetch.{name}"] for name in LIMITS} == profile.limits
-    assert profile.ttl_days == defaults["tools.webfetch.cache_ttl_days"]
+    assert profile.rungs == ("http", "browser")
+    assert profile.limits == Limits(20, 0, 600)
+    assert profile.way == Way(Options(RequestHeaders(), 5_242_880), 5)
+    assert profile.ttl == timedelta(days=7)
+    assert profile == load("web_fetch")  # what the file says is what the settings' defaults say
+    spans = {key.name: (key.low, key.high) for key in KEYS if key.table == "tools.webfetch"}
+    assert {name: spans[name] for name in LIMITS} == {name: RANGES[name] for name in LIMITS}
 
 
 @pytest.mark.req("FR-WF-CFG-01")
-def test_the_settings_rule_over_web_fetch_and_a_profile_of_ones_own_over_the_settings(mine: Path) -> None:
-    settings = from_data(
-        {"tools": {"webfetch": {"timeout_seconds": 9, "default_max_chunk_tokens": 300, "cache_ttl_days": 2}}}, "test"
-    )
-    web_fetch, own = load(), load(mine)
-    assert limits_for(web_fetch, settings) == Limits(9, 5, 300)
-    assert ttl_days_for(web_fetch, settings) == 2
-    assert limits_for(own, settings) == Limits(3, 0, 300)  # what it leaves open is the settings'
-    assert ttl_days_for(own, settings) == 1
-    assert http_for(own, settings).headers() == {
-        **HttpSettings().headers(), "User-Agent": "Mine/2.0 (hello)", "Accept-Language": "da",
-    }  # fmt: skip
-    assert robots_for(own, settings).user_agent == "Mine/2.0 (hello)"
+async def test_the_settings_rule_over_web_fetch_and_a_profile_of_ones_own_over_the_settings(
+    tmp_path: Path, mine: Path
+) -> None:
+    webfetch = {
+        "timeout_seconds": 9,
+        "default_max_chunk_tokens": 300,
+        "cache_ttl_days": 2,
+        "max_download_bytes": 2048,
+        "cache_dir": str(tmp_path / "cache"),
+    }
+    settings = from_data({"tools": {"webfetch": webfetch}}, "test")
+    web_fetch, own = await profile_under(settings), await profile_under(settings, mine)
+    assert web_fetch.limits == Limits(9, 0, 300)
+    assert web_fetch.way == Way(Options(RequestHeaders(), 2048), 5)
+    assert web_fetch.ttl == timedelta(days=2)
+    headers = RequestHeaders("Mine/2.0 (hello)", accept_language="da")
+    assert own.limits == Limits(3, 0, 300)  # what it leaves open is the settings'
+    assert own.way == Way(Options(headers, 2048), 0)
+    assert own.ttl == timedelta(days=1)
 
 
 @pytest.mark.req("D2-24", "FR-WF-10f", "FR-WF-10g")
@@ -125,7 +140,12 @@ async def test_a_profile_without_a_cache_neither_reads_nor_writes_it(tmp_path: P
         ("[limits]\ntimeout_seconds = '3'", "some.toml.limits.timeout_seconds: must be a whole number"),
         ("[headers]\nCookie = 'a=b'", "some.toml.headers.Cookie: unknown key; known: accept, accept_encoding"),
         ("[cache]\nttl_day = 3", "some.toml.cache.ttl_day: unknown key; did you mean 'ttl_days'?"),
-        ('content = ["htm"]', "some.toml.content: nothing reads 'htm'; did you mean 'html'?"),
+        ('content = ["htm"]', "some.toml.content: there is no 'htm'; did you mean 'html'?"),
+        ('ladder = ["htttp"]', "some.toml.ladder: there is no 'htttp'; did you mean 'http'?"),
+        ("ladder = [{ name = 'http' }]", "some.toml.ladder: each rung is a name, or a table with 'rung'"),
+        ("ladder = []", "some.toml.ladder: has no rung: nothing would be fetched"),
+        ("ladder = 'http'", "some.toml.ladder: must be a list"),
+        ('[headers]\nuser_agent = "a\\nb"', "User-Agent: a header holds printable ASCII only"),
         ('policy = "exakt"', "policy: no policy 'exakt'; did you mean 'exact'?"),
         ("[", "not TOML"),
         ('name = "x"', "not TOML"),  # twice the same key
@@ -148,7 +168,7 @@ def test_a_profile_is_found_or_the_nearest_is_named(tmp_path: Path) -> None:
     with pytest.raises(SpanielError, match="must be letters, digits"):
         profile_of(tmp_path, 'name = "a@b"\nversion = "2"\n')
     with pytest.raises(SpanielError, match=r"limits\.timeout_seconds: 301 is not between 1 and 300"):
-        limits_for(profile_of(tmp_path, 'name = "a"\nversion = "2"\n[limits]\ntimeout_seconds = 301\n'), Settings())
+        profile_of(tmp_path, 'name = "a"\nversion = "2"\n[limits]\ntimeout_seconds = 301\n')
 
 
 def test_a_policy_file_stands_beside_its_profile(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from spaniel.net.http import HttpSettings
 from spaniel.url import parse
 from tests.net.harness import open_harness
 from tests.net.servers import Server, Wire, answer, answering, authority, serve, silence, site, tls_for
@@ -256,7 +255,7 @@ async def test_the_time_that_robots_takes_is_the_fetchs_own() -> None:
 
 async def downgraded(secure: Server, plain: Server, ca_file: str) -> tuple[str, ...]:
     names = {"a.test": FRONT}
-    async with open_harness(secure, plain, names=names, http=HttpSettings(ca_file=ca_file)) as harness:
+    async with open_harness(secure, plain, names=names, ca_file=ca_file) as harness:
         found = await harness.fetch(secure.url("/", "a.test"), robots=True)
         assert found.page.body == b"there"
         assert found.page.url == parse(plain.url("/", "a.test"))

@@ -17,7 +17,6 @@ from spaniel.cache.upkeep import Upkeep
 from spaniel.errors import TABLE, Code, SpanielError
 from spaniel.net.addresses import Address
 from spaniel.net.deadline import Deadline
-from spaniel.net.http import HttpSettings
 from spaniel.pipeline.request import read_request
 from spaniel.pipeline.trace import Trace, TraceStep
 from spaniel.url import parse
@@ -116,7 +115,7 @@ async def _too_deep(scenario: Scenario) -> None:
     def watch(step: TraceStep) -> None:
         if step.name == "content_type":
             least = next(number for number in range(20, limit) if _settable(number))
-            sys.setrecursionlimit(least + 1)
+            sys.setrecursionlimit(least)
 
     try:
         await scenario.spaniel.fetch(scenario.site.url("/good"), no_cache=True, trace=Trace(watch))
@@ -133,7 +132,7 @@ async def _cache_read_failed(scenario: Scenario) -> None:
 
 async def _internal(scenario: Scenario) -> None:
     """A mistake of ours, caught by the door: another host's target."""
-    async with rooms_for(scenario.site, http=HttpSettings()) as rooms:
+    async with rooms_for(scenario.site) as rooms:
         deadline = Deadline(5)
         target = await rooms.guard.vet(parse(scenario.site.url("/", "one.example")), deadline)
         await rooms.http.get(parse(scenario.site.url("/", "two.example")), target, deadline)

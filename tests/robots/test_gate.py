@@ -9,7 +9,8 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.pipeline.retrieve import retrieve
+from spaniel.net.http import Options, RequestHeaders
+from spaniel.pipeline.retrieve import Way, retrieve
 from spaniel.robots import gate as gate_module
 from spaniel.robots.gate import RobotsGate, RobotsSettings
 from spaniel.url import parse
@@ -19,11 +20,14 @@ HELLO = text("hello")
 NO_SECRETS = text("User-agent: *\nDisallow: /secret\n")
 
 
-async def outcome(site: Site, path: str, **options: RobotsSettings) -> tuple[str, tuple[str, ...]]:
+async def outcome(
+    site: Site, path: str, robots: RobotsSettings | None = None, agent: str = "forge-webfetch/1.0"
+) -> tuple[str, tuple[str, ...]]:
     """What a fetch of a path ends in: the page's text or an error code, and its notes."""
-    async with rooms_for(site, **options) as rooms:  # type: ignore[arg-type]
+    way = Way(Options(RequestHeaders(agent)))
+    async with rooms_for(site, robots=robots) as rooms:
         try:
-            found = await retrieve(parse(site.url(path)), rooms.door, Deadline(10))
+            found = await retrieve(parse(site.url(path)), rooms.door, Deadline(10), way)
         except SpanielError as error:
             return str(error.code), ()
         return found.page.body.decode(), found.notes
@@ -231,6 +235,4 @@ async def test_the_configured_agent_is_the_one_that_is_judged() -> None:
     body = text("User-agent: forge-webfetch\nDisallow: /\n\nUser-agent: *\nAllow: /\n")
     async with Site({"/robots.txt": body, "/a": HELLO}) as site:
         assert (await outcome(site, "/a"))[0] == "robots_disallowed"
-        assert (await outcome(site, "/a", robots=RobotsSettings(user_agent="ContextIngestion/1.0 (compatible)")))[
-            0
-        ] == "hello"
+        assert (await outcome(site, "/a", agent="ContextIngestion/1.0 (compatible)"))[0] == "hello"

@@ -3,89 +3,68 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from contextlib import AsyncExitStack
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from spaniel.app.behaviour import http_for, limits_for, robots_for, ttl_days_for
-from spaniel.app.paths import cache_dir
-from spaniel.app.proxies import system_proxies
-from spaniel.app.rooms import open_rooms
-from spaniel.app.settings import Settings, load
-from spaniel.browser.pool import Renderer
-from spaniel.cache import CacheSettings, PageCache
-from spaniel.pipeline.fetch import Fresh, Kit, fetch
-from spaniel.pipeline.flights import Flights
-from spaniel.pipeline.profile import DEFAULT, Profile
-from spaniel.pipeline.profile import load as load_profile
-from spaniel.pipeline.rendering import Browser
+from spaniel.app.engine import Engine
+from spaniel.pipeline.answer import answer_from
+from spaniel.pipeline.profile import DEFAULT
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.threads import Threads
-from spaniel.url.hostlists import domains
+from spaniel.pipeline.trace import Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    import os
 
-    from spaniel.net.guard import Guard
-    from spaniel.net.proxy import Proxies
+    from spaniel.app.settings import Settings
     from spaniel.net.resolver import Resolver
     from spaniel.pipeline.answer import Answer
-    from spaniel.pipeline.trace import Trace
+    from spaniel.pipeline.outcome import Outcome
+    from spaniel.pipeline.profile import Profile
+
+    Named = str | os.PathLike[str] | Profile
 
 
 class Spaniel:
-    """Fetches pages. Use it as `async with Spaniel() as spaniel:`; it may be used by many tasks at once."""
+    """Fetches pages. Use it as `async with Spaniel() as spaniel:`; it may be used by many tasks at once.
+
+    It is a view of an engine through one profile. Given an engine, it shares that one and leaves it open.
+    """
 
     def __init__(
         self,
         settings: Settings | None = None,
         resolver: Resolver | None = None,
-        profile: str | os.PathLike[str] | Profile = DEFAULT,
+        profile: Named = DEFAULT,
+        *,
+        engine: Engine | None = None,
     ) -> None:
-        self._settings = load() if settings is None else settings
-        self._profile = profile if isinstance(profile, Profile) else load_profile(profile)
-        self._resolver = resolver
-        self._open = AsyncExitStack()
-        self._kit: Kit | None = None
+        self._owns = engine is None
+        self._engine = engine or Engine(settings, resolver)
+        self._asked_for = profile
+        self._profile: Profile | None = None
 
     async def __aenter__(self) -> Spaniel:
-        settings, profile = self._settings, self._profile
-        limits = limits_for(profile, settings)
-        cache = self._open.enter_context(PageCache(cache_settings(settings))) if profile.cached else None
-        proxies = system_proxies(os.environ) if settings["tools.webfetch.http.use_system_proxy"] else None
-        http, robots = http_for(profile, settings), robots_for(profile, settings)
-        rooms = await self._open.enter_async_context(
-            open_rooms(settings.security, http, robots, self._resolver, proxies, cache_dir(settings))
-        )
-        ttl = timedelta(days=ttl_days_for(profile, settings))
-        threads = self._open.enter_context(Threads())
-        browser = self._browser(rooms.guard, http.user_agent, proxies)
-        flights: Flights[Fresh] = Flights()
-        self._open.push_async_callback(flights.close)  # before the rooms that it works in
-        self._kit = Kit(rooms.door, profile, limits, flights, threads, cache, ttl, browser=browser)
+        if self._owns:
+            await self._engine.__aenter__()
+        try:
+            self._profile = self._engine.profile(self._asked_for)
+        except BaseException:
+            await self.close()
+            raise
         return self
-
-    def _browser(self, guard: Guard, user_agent: str, proxies: Proxies | None) -> Browser:
-        """Chromium itself is started when a page first needs it."""
-        settings = self._settings
-        renderer = None
-        if settings["tools.webfetch.browser.enabled"]:
-            renderer = Renderer(guard, settings.browser._replace(user_agent=user_agent), proxies)
-            self._open.push_async_callback(renderer.close)
-        return Browser(
-            renderer,
-            domains(settings["tools.webfetch.rendering.js_heavy_domains"]),  # type: ignore[arg-type]
-            bool(settings["tools.webfetch.rendering.spa_fallback_enabled"]),
-            settings.number("tools.webfetch.rendering.min_extracted_chars"),
-        )
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
-        self._kit = None
-        await self._open.aclose()
+        self._profile = None
+        if self._owns:
+            await self._engine.close()
+
+    def with_profile(self, profile: Named) -> Spaniel:
+        """The same engine through another profile: sockets, robots files, cache and browser are shared."""
+        view = Spaniel(profile=profile, engine=self._engine)
+        view._profile = self._engine.profile(profile)
+        return view
 
     async def fetch(
         self,
@@ -99,33 +78,27 @@ class Spaniel:
         """The page behind a URL, or a `SpanielError` that says why not."""
         return await self.answer(Request(url, max_chunk_tokens, no_cache, force_browser), trace)
 
-    async def answer(
-        self,
-        request: Request,
-        trace: Trace | None = None,
-        max_bytes: int | None = None,
-        picture: Callable[[bytes], None] | None = None,
-    ) -> Answer:
-        """The same for a `Request`; with `max_bytes`, `Answer.as_dict()` fits into them (FR-WF-03a).
+    async def answer(self, request: Request, trace: Trace | None = None) -> Answer:
+        """The same for a `Request`."""
+        trace = trace or Trace()
+        return self.view(await self.outcome(request, trace), request.max_chunk_tokens, trace)
 
-        `picture` gets the page as a PNG, for which it is rendered afresh.
-        """
-        kit = self._kit
-        if kit is None:
-            raise RuntimeError("this Spaniel is not open: use it as 'async with Spaniel() as spaniel'")
-        if picture is not None:
+    async def outcome(self, request: Request, trace: Trace | None = None) -> Outcome:
+        """How the fetch ended, whole: the page or the refusal, what was tried, where it went."""
+        profile = self._open_profile()
+        if request.picture:
             request = request._replace(no_cache=True, force_browser=True)
-            kit = kit._replace(browser=kit.browser._replace(picture=picture))
-        return await fetch(request, kit, trace, max_bytes)
+        return await self._engine.fetch(request, profile, trace)
 
+    def view(self, outcome: Outcome, max_chunk_tokens: int | None = None, trace: Trace | None = None) -> Answer:
+        """An outcome as the answer of the tool; its refusal is raised."""
+        tokens = max_chunk_tokens or self._open_profile().limits.chunk_tokens
+        return answer_from(outcome, tokens, trace or Trace())
 
-def cache_settings(settings: Settings) -> CacheSettings:
-    return CacheSettings(
-        cache_dir(settings),
-        settings.number("tools.webfetch.cache_ttl_days"),
-        settings.number("tools.webfetch.max_cache_entries"),
-        settings.number("tools.webfetch.max_cache_bytes") or None,
-    )
+    def _open_profile(self) -> Profile:
+        if self._profile is None:
+            raise RuntimeError("this Spaniel is not open: use it as 'async with Spaniel() as spaniel'")
+        return self._profile
 
 
 async def afetch(

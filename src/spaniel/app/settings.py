@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from spaniel.net.guard import Security
-    from spaniel.net.http import HttpSettings
+    from spaniel.net.http import RequestHeaders
     from spaniel.robots.gate import RobotsSettings
 
 log = logging.getLogger("spaniel.settings")
@@ -68,27 +68,26 @@ class Settings:
         return Security(**self._table("tools.webfetch.security"))  # type: ignore[arg-type]
 
     @property
-    def http(self) -> HttpSettings:
-        from spaniel.net.http import HttpSettings
+    def headers(self) -> RequestHeaders:
+        from spaniel.net.http import RequestHeaders
 
-        return HttpSettings(
-            user_agent=str(self["tools.webfetch.user_agent"]),
-            max_download_bytes=self.number("tools.webfetch.max_download_bytes"),
-            ca_file=str(self["spaniel.net.ca_file"]),
-        )
+        return RequestHeaders(user_agent=str(self["tools.webfetch.user_agent"]))
+
+    @property
+    def ca_file(self) -> str:
+        return str(self["spaniel.net.ca_file"])
 
     @property
     def browser(self) -> BrowserSettings:
         own = self._table("tools.webfetch.browser")
         own.pop("enabled")
-        return BrowserSettings(**own, user_agent=str(self["tools.webfetch.user_agent"]))  # type: ignore[arg-type]
+        return BrowserSettings(**own)  # type: ignore[arg-type]
 
     @property
     def robots(self) -> RobotsSettings:
         from spaniel.robots.gate import RobotsSettings
 
         return RobotsSettings(
-            user_agent=str(self["tools.webfetch.user_agent"]),
             fail_open=bool(self["tools.webfetch.robots.fail_open"]),
             cache_entries=self.number("tools.webfetch.robots_cache_entries"),
             cache_ttl_hours=self.number("tools.webfetch.robots_cache_ttl_hours"),

@@ -139,7 +139,7 @@ class Renderer:
             if old is not None:
                 self._begin(self._retire(old))
             path = find_path(self._settings.chromium_path)
-            process = await launch(path, self._settings.user_agent, known=self._way)
+            process = await launch(path, known=self._way)
             if not process.way.sandbox and self._way is None:
                 log.warning("Chromium runs without its sandbox: the system does not allow it")
             self._way = process.way

@@ -25,13 +25,12 @@ RESOURCES = (
 
 
 class BrowserSettings(NamedTuple):
-    """The SRD's `[tools.webfetch.browser]`, and what it shares with HTTP."""
+    """The SRD's `[tools.webfetch.browser]`."""
 
     chromium_path: str = ""
     network_idle_ms: int = 20_000
     max_rendered_dom_bytes: int = 5_242_880
     block_resources: tuple[str, ...] = ("image", "font", "media")
-    user_agent: str = "forge-webfetch/1.0"
 
     def blocked(self) -> frozenset[str]:
         """The names in small letters; one that the protocol does not have is a mistake in the settings."""
@@ -61,6 +60,7 @@ class Wanted(NamedTuple):
     timeout_seconds: float = 20
     max_redirects: int = 5
     picture: bool = False
+    user_agent: str = ""  # empty: Chromium's own
 
 
 class DocumentHead(NamedTuple):

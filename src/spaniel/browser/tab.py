@@ -47,6 +47,7 @@ class Tab:
         self._session: Session | None = None
         self._frame = ""
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._user_agent = ""
         self.context = ""
 
     @property
@@ -88,6 +89,7 @@ class Tab:
         self._interception.set(blocked - PICTURED if wanted.picture else blocked, wanted.max_redirects)
         self._exit.know(wanted.target)
         self._navigation.begin(wanted)
+        self._user_agent = wanted.user_agent
         work = asyncio.create_task(self._work(wanted))
         stopped = self._navigation.stopped
         try:
@@ -108,6 +110,7 @@ class Tab:
         if session is None:
             raise CdpError("there is no page")
         async with Deadline(wanted.timeout_seconds).guarding("load"):
+            self._introduce(session)
             done = await session.call("Page.navigate", url=wanted.url.href)
             if error := done.get("errorText"):
                 await asyncio.wait([self._broken], timeout=CRASH_SECONDS)
@@ -174,6 +177,11 @@ class Tab:
             return arrived
         return told if told.origin == arrived.origin else arrived
 
+    def _introduce(self, session: Session) -> None:
+        """Whatever the page starts says who asks, as the page itself does."""
+        if self._user_agent:
+            session.post("Emulation.setUserAgentOverride", userAgent=self._user_agent)
+
     def adopt(self, session: Session, target: Params) -> None:
         """Something of this context has come to life: the page itself, a frame, a worker, or a popup."""
         kind = target["type"]
@@ -181,6 +189,7 @@ class Tab:
             self._session = session
             return
         session.hear = lambda method, params: self._hear_other(session, method, params)
+        self._introduce(session)
         session.post("Fetch.enable", patterns=ALL, handleAuthRequests=True)
         session.post("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
         if "worker" in kind:

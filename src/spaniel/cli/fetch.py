@@ -16,7 +16,6 @@ from spaniel.errors import Code, SpanielError, shown
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
     from typing import TextIO
 
     from spaniel.app.client import Spaniel
@@ -92,8 +91,13 @@ async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spa
 
     trace = Trace()
     try:
-        request = Request(url, args.max_chunk_tokens, args.no_cache, args.browser)
-        answer = await spaniel.answer(request, trace, args.max_bytes, _keeper(args.screenshot))
+        outcome = await spaniel.outcome(
+            Request(url, args.max_chunk_tokens, args.no_cache, args.browser, bool(args.screenshot)), trace
+        )
+        answer = spaniel.view(outcome, args.max_chunk_tokens, trace)
+        if args.screenshot and (picture := outcome.require().picture) is not None:
+            _keep(args.screenshot, picture)
+        shown = _shown(answer, args, trace)
     except SpanielError as error:
         out.flush()
         report(error, place)
@@ -103,44 +107,39 @@ async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spa
     finally:
         if args.explain:
             _draw(trace)
-    _print(answer, args.format, out)
+    out.write(shown)
     return 0
 
 
-def _keeper(path: str | None) -> Callable[[bytes], None] | None:
-    """What writes a picture to its file."""
-    if path is None:
-        return None
-
-    def keep(picture: bytes) -> None:
-        try:
-            with open(path, "wb") as file:
-                file.write(picture)
-        except OSError as error:
-            raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be written: {error.strerror}") from None
-
-    return keep
+def _keep(path: str, picture: bytes) -> None:
+    try:
+        with open(path, "wb") as file:
+            file.write(picture)
+    except OSError as error:
+        raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be written: {error.strerror}") from None
 
 
-def _print(answer: Answer, form: str, out: TextIO) -> None:
+def _shown(answer: Answer, args: argparse.Namespace, trace: Trace) -> str:
     import json
 
-    if form == "markdown":
-        out.write(under_title(answer.markdown, answer.metadata.get("title") or answer.title))
-    elif form == "json":
-        out.write(json.dumps(answer.as_dict(), ensure_ascii=False) + "\n")
-    else:
-        out.writelines(
-            json.dumps({"url": answer.final_url, **chunk.record()}, ensure_ascii=False) + "\n"
-            for chunk in answer.chunks
-        )
+    from spaniel.pipeline.answer import fitted
+
+    if args.format == "json":
+        return json.dumps(fitted(answer, args.max_bytes, trace), ensure_ascii=False) + "\n"
+    if args.format == "markdown":
+        return under_title(answer.markdown, answer.metadata.get("title") or answer.title)
+    return "".join(
+        json.dumps({"url": answer.final_url, **chunk.record()}, ensure_ascii=False) + "\n" for chunk in answer.chunks
+    )
 
 
 def _draw(trace: Trace) -> None:
     """The steps as a small table: aligned text, which costs nothing and reads well in a log too."""
     total = sum(step.ms for step in trace.steps)
-    rows = [("step", "outcome", "ms"), *((s.name, s.outcome, f"{s.ms:.1f}") for s in trace.steps)]
-    rows.append(("total", "", f"{total:.1f}"))
-    name, outcome, ms = (max(map(len, column)) for column in zip(*rows, strict=True))
+    rows = [("step", "outcome", "ms", "url")]
+    rows += [(s.name, s.outcome, f"{s.ms:.1f}", shown(s.url)) for s in trace.steps]
+    rows.append(("total", "", f"{total:.1f}", ""))
+    name, outcome, ms = (max(len(row[column]) for row in rows) for column in range(3))
     for row in rows:
-        sys.stderr.write(f"  {row[0]:{name}}  {row[1]:{outcome}}  {row[2]:>{ms}}\n")
+        line = f"  {row[0]:{name}}  {row[1]:{outcome}}  {row[2]:>{ms}}  {row[3]}".rstrip()
+        sys.stderr.write(f"{line}\n")

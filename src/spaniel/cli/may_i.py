@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from spaniel.app.rooms import Rooms
+    from spaniel.app.engine import Engine
     from spaniel.net.http import Page
     from spaniel.robots.rules import Decision
     from spaniel.url.value import Url
@@ -35,34 +35,35 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> int:
-    from spaniel.app.rooms import open_rooms
+    from spaniel.app.engine import Engine
     from spaniel.app.settings import load
 
     configure_logs(args)
-    settings = load(args.config)
-    agent = args.agent or settings.http.user_agent
-    http, robots = settings.http._replace(user_agent=agent), settings.robots._replace(user_agent=agent)
 
     async def go() -> int:
-        async with open_rooms(settings.security, http, robots) as rooms:
-            return await ask(args, rooms)
+        async with Engine(load(args.config)) as engine:
+            return await ask(args, engine)
 
     return asyncio.run(go())
 
 
-async def ask(args: argparse.Namespace, rooms: Rooms) -> int:
-    """Ask and print; apart from `main`, so that it can be tried with rooms that may look at loopback."""
+async def ask(args: argparse.Namespace, engine: Engine) -> int:
+    """Ask and print; apart from `main`, so that it can be tried with an engine that may look at loopback."""
     from spaniel.net.deadline import Deadline
+    from spaniel.net.http import Options
     from spaniel.url.parsing import parse
 
     url = parse(args.url)
     deadline = Deadline(SECONDS)
-    target = await rooms.guard.vet(url, deadline)
-    decision = (await rooms.robots.ask(url, target, deadline)).decision
+    headers = engine.settings.headers
+    if args.agent:
+        headers = headers._replace(user_agent=args.agent)
+    target = await engine.guard.vet(url, deadline)
+    decision = (await engine.robots.ask(url, target, deadline, headers)).decision
     page = None
     if decision is not None and decision.allowed:
         try:
-            page = await rooms.http.get(url, target, deadline, 0, cut=True)
+            page = await engine.http.get(url, target, deadline, Options(headers, 0, cut=True))
         except SpanielError:
             page = None  # robots.txt has answered; the page's own word would have been a plus
     facts = dict(_facts(url, decision, page))

@@ -21,9 +21,9 @@ class LazyClient:
         self._spaniel: Spaniel | None = None
         self._opening = asyncio.Lock()
 
-    async def answer(self, request: Request, trace: Trace | None = None, max_bytes: int | None = None) -> Answer:
+    async def answer(self, request: Request, trace: Trace | None = None) -> Answer:
         spaniel = self._spaniel or await self.open()
-        return await spaniel.answer(request, trace, max_bytes)
+        return await spaniel.answer(request, trace)
 
     async def open(self) -> Spaniel:
         async with self._opening:

@@ -11,6 +11,7 @@ import hmac
 import logging
 import re
 from base64 import b64encode
+from contextlib import suppress
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -35,6 +36,7 @@ MOST_HOSTS = 256  # that one context may ask for
 AUTHENTICATION_SECONDS = 10.0
 MOST_CONNECTIONS = 128  # at once; Chromium itself stops at 32 for one proxy, WebSockets aside
 DIAL_SECONDS = 10.0
+FLUSH_SECONDS = 2.0  # for the last bytes of a connection that has ended
 ASKED = b'HTTP/1.1 407 Who are you\r\nProxy-Authenticate: Basic realm="spaniel"\r\nContent-Length: 0\r\n\r\n'
 TUNNEL = b"HTTP/1.1 200 Connected\r\n\r\n"
 _PLAIN = re.compile(r"(http://[^/?#\\]+)([^#]*)")
@@ -57,6 +59,7 @@ class Exit:
         self._targets: dict[tuple[str, int], asyncio.Future[Target]] = {}
         self._serving: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
+        self._closed = False
         self.secret = token_hex(16)
         self._expected = b"Basic " + b64encode(f"{USER}:{self.secret}".encode())
         self.failures: dict[str, str] = {}  # by host, for a caller whom Chromium tells only that it failed
@@ -73,6 +76,7 @@ class Exit:
 
     async def close(self) -> None:
         """Shut the port, and every connection with it."""
+        self._closed = True
         if self._server is not None:
             self._server.close()
         tasks: list[asyncio.Future[Any]] = [*self._serving, *self._targets.values()]
@@ -112,7 +116,7 @@ class Exit:
         except (*FAILURES, SpanielError) as error:
             log.debug("egress: %s: %s", type(error).__name__, error)
         finally:
-            client.writer.close()
+            await self._shut(client)
 
     async def _converse(self, client: Ends) -> None:
         async with asyncio.timeout(AUTHENTICATION_SECONDS):
@@ -129,7 +133,18 @@ class Exit:
         try:
             await (self._tunnel(client, server) if connect else self._forward(client, server, head, asked))
         finally:
-            server.writer.close()
+            await self._shut(server)
+
+    async def _shut(self, ends: Ends) -> None:
+        """Wait until it is closed: a socket that is only about to be is one that leaks when the loop ends."""
+        if self._closed:
+            ends.writer.transport.abort()  # nobody is there to read what is left
+        ends.writer.close()
+        with suppress(OSError, TimeoutError):
+            async with asyncio.timeout(FLUSH_SECONDS):
+                await ends.writer.wait_closed()
+                return
+        ends.writer.transport.abort()
 
     async def _admitted(self, client: Ends) -> Head:
         """One request that knows the secret; those that do not are asked for it, and what they send is thrown away."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from functools import lru_cache, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
@@ -11,7 +13,7 @@ from spaniel.net.pool import Pool, Response
 from spaniel.net.translation import LIBRARY_ERRORS, translated
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from multidict import CIMultiDictProxy
 
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
     from spaniel.net.guard import Target
     from spaniel.net.proxy import Proxies
     from spaniel.url.value import Url
+
+    Sink = Callable[[bytes], object]
+    Taker = Callable[["Page", Response], Awaitable["Page"]]  # what of an answer is taken
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})  # FR-WF-07a
 BODILESS = frozenset({204, 205, 206})  # 2xx without a body that could be the page
@@ -30,19 +35,40 @@ def has_body(status: int) -> bool:
     return 200 <= status <= 299 and status not in BODILESS
 
 
-class HttpSettings(NamedTuple):
-    """How requests look and what they may bring."""
+class RequestHeaders(NamedTuple):
+    """Who asks, and for what: a profile's, sent with each of its requests."""
 
     user_agent: str = "forge-webfetch/1.0"
     accept: str = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
     accept_encoding: str = "gzip, deflate, br"  # zstd is understood, but the SRD's header does not ask for it
     accept_language: str = ""
-    max_download_bytes: int = 5 * 1024 * 1024
-    ca_file: str = ""  # trusted besides the system's own
 
-    def headers(self) -> dict[str, str]:
-        sent = {"User-Agent": self.user_agent, "Accept": self.accept, "Accept-Encoding": self.accept_encoding}
-        return sent | ({"Accept-Language": self.accept_language} if self.accept_language else {})
+    def fields(self) -> Mapping[str, str]:
+        """As they go over the wire; `bad_args` where one cannot."""
+        return _fields(self)
+
+
+@lru_cache(maxsize=64)
+def _fields(headers: RequestHeaders) -> Mapping[str, str]:
+    sent = {"User-Agent": headers.user_agent, "Accept": headers.accept, "Accept-Encoding": headers.accept_encoding}
+    return _writable(sent | ({"Accept-Language": headers.accept_language} if headers.accept_language else {}))
+
+
+class Options(NamedTuple):
+    """How one request looks, and what it may bring: whoever asks says so each time."""
+
+    headers: RequestHeaders = RequestHeaders()
+    max_bytes: int = 5 * 1024 * 1024  # of the decoded body
+    cut: bool = False  # a body over the cap is cut instead of refused
+    more: Mapping[str, str] = MappingProxyType({})  # headers of this request alone
+
+    def fields(self) -> Mapping[str, str]:
+        fixed = self.headers.fields()
+        return {**fixed, **_writable(self.more)} if self.more else fixed
+
+
+USUAL_HEADERS = RequestHeaders()
+USUAL = Options()
 
 
 class Page(NamedTuple):
@@ -67,27 +93,29 @@ class Page(NamedTuple):
 class Http:
     """A client that makes one hop at a time. Close it, or use it as a context manager."""
 
-    def __init__(self, settings: HttpSettings | None = None, proxies: Proxies | None = None) -> None:
-        self.settings = settings or HttpSettings()
-        self._pool = Pool(_writable(self.settings.headers()), self.settings.ca_file, proxies)
+    def __init__(self, ca_file: str = "", proxies: Proxies | None = None) -> None:
+        self._pool = Pool(ca_file, proxies)  # certificates are trusted besides the system's own
 
-    async def get(
-        self,
-        url: Url,
-        target: Target,
-        deadline: Deadline,
-        cap: int | None = None,
-        headers: Mapping[str, str] | None = None,
-        *,
-        cut: bool = False,
+    async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:
+        """GET `url` from one of the target's addresses."""
+        return await self._ask("GET", url, target, deadline, options, partial(_page, options))
+
+    async def head(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:
+        """The head of an answer alone. It ends where the head does, whatever length it announces (RFC 9110 9.3.2)."""
+        return await self._ask("HEAD", url, target, deadline, options, _nothing)
+
+    async def stream(self, url: Url, target: Target, deadline: Deadline, sink: Sink, options: Options = USUAL) -> Page:
+        """GET `url`, its decoded body piece by piece into `sink`: any size in the memory of a few pieces."""
+        return await self._ask("GET", url, target, deadline, options, partial(_poured, options, sink))
+
+    async def _ask(
+        self, method: str, url: Url, target: Target, deadline: Deadline, options: Options, take: Taker
     ) -> Page:
-        """GET `url` from one of the target's addresses. With `cut`, a body over the cap is cut instead of refused."""
-        cap = self.settings.max_download_bytes if cap is None else cap
         async with deadline.guarding("connect"):
             try:
-                async with self._pool.request(url, target, deadline, _writable(headers) if headers else {}) as response:
+                async with self._pool.request(method, url, target, deadline, options.fields()) as response:
                     deadline.phase = "body"
-                    return await _page(url, response, cap, cut)
+                    return await take(_bare(url, response), response)
             except LIBRARY_ERRORS as error:
                 raise translated(error) from None
 
@@ -109,24 +137,45 @@ def _writable(headers: Mapping[str, str]) -> Mapping[str, str]:
     return headers
 
 
-async def _page(url: Url, response: Response, cap: int, cut: bool) -> Page:
+def _bare(url: Url, response: Response) -> Page:
+    """An answer without its body."""
     headers = _joined(response.headers)
-    status, reason = response.status, response.reason or ""
     if "location" in headers and len(response.headers.getall("Location")) > 1:
-        raise SpanielError(Code.NETWORK, error="two Location headers", status=status)
-    if not has_body(status):
-        return Page(url, status, reason, headers, b"")
+        raise SpanielError(Code.NETWORK, error="two Location headers", status=response.status)
+    return Page(url, response.status, response.reason or "", headers, b"")
+
+
+async def _nothing(page: Page, _: Response) -> Page:
+    return page
+
+
+async def _page(options: Options, page: Page, response: Response) -> Page:
+    """The answer with its body in memory."""
+    if not page.ok:
+        return page
+    length = _require_fit(page.headers, options)
+    if length is not None and length <= options.max_bytes and not page.headers.get("content-encoding"):
+        return page._replace(body=await response.read())  # its size is known, and no more than that is taken
+    body = bytearray()  # not a list of pieces: small ones weigh many times what they hold
+    await _pour(response, page.headers, options, body.extend)
+    return page._replace(body=bytes(body))
+
+
+async def _poured(options: Options, sink: Sink, page: Page, response: Response) -> Page:
+    if page.ok:
+        _require_fit(page.headers, options)
+        await _pour(response, page.headers, options, sink)
+    return page
+
+
+def _require_fit(headers: Mapping[str, str], options: Options) -> int | None:
+    """The announced length of a body; one that is too large is not even begun."""
     if headers.get("transfer-encoding", "chunked").lower() != "chunked":
         raise SpanielError(Code.NETWORK, error="a transfer coding that was not asked for")  # RFC 9112 7.4
     length = _announced(headers.get("content-length"))
-    if not cut and length is not None and length > cap:
-        raise SpanielError(Code.RESPONSE_TOO_LARGE, size=length, max_bytes=cap)
-    encoding = headers.get("content-encoding", "")
-    if length is not None and length <= cap and not encoding:
-        body = await response.read()  # its size is known, and no more than that is taken
-    else:
-        body = await _body(response, encoding, cap, cut)
-    return Page(url, status, reason, headers, body)
+    if not options.cut and length is not None and length > options.max_bytes:
+        raise SpanielError(Code.RESPONSE_TOO_LARGE, size=length, max_bytes=options.max_bytes)
+    return length
 
 
 def _joined(received: CIMultiDictProxy[str]) -> dict[str, str]:
@@ -145,22 +194,23 @@ def _announced(length: str | None) -> int | None:
     return int(length)
 
 
-async def _body(response: Response, encoding: str, cap: int, cut: bool) -> bytes:
+async def _pour(response: Response, headers: Mapping[str, str], options: Options, sink: Sink) -> None:
     """The decoded body, counted as it comes."""
-    chain = Chain(encoding, cap)
-    body = bytearray()  # not a list of pieces: small ones weigh many times what they hold
-    pieces = 0
+    cap = options.max_bytes
+    chain = Chain(headers.get("content-encoding", ""), cap)
+    pieces = size = 0
     async for data in response.content.iter_any():
         for piece in chain.feed(data):
-            body += piece
-            if len(body) > cap:
+            room, size = cap - size, size + len(piece)
+            if size > cap:
                 response.close()  # not to be drained, not to be used again
-                if cut:
-                    return bytes(body[:cap])
-                raise SpanielError(Code.RESPONSE_TOO_LARGE, size=len(body), max_bytes=cap)
+                if options.cut:
+                    sink(piece[:room])
+                    return
+                raise SpanielError(Code.RESPONSE_TOO_LARGE, size=size, max_bytes=cap)
+            sink(piece)
             pieces += 1
             if pieces % BREATH == 0:
                 await asyncio.sleep(0)
     response.require_whole()
     chain.close()
-    return bytes(body)

@@ -35,7 +35,6 @@ MOST_POOLS = 512
 MOST_HEADERS = 128
 LONGEST_LINE = 1 << 15  # so that all headers together stay below the usual cap of a body
 KEEP_ALIVE_SECONDS = 15.0
-MOST_AT_A_HOST = 16  # so that a few that never answer do not take every place
 
 Key = tuple[object, ...]
 _USED = "spaniel_has_used"  # a mark on aiohttp's protocol; a weak set of them would cost more than `connect` does
@@ -105,21 +104,23 @@ class Response(aiohttp.ClientResponse):
 
 
 class _Entry:
-    __slots__ = ("busy", "places", "session")
+    __slots__ = ("busy", "session")
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self.session = session
-        self.places = asyncio.Semaphore(MOST_AT_A_HOST)
         self.busy = 0
 
 
 class _Exchange:
     """One request and its answer. A class: a generator made into a context manager takes three times as long."""
 
-    __slots__ = ("_deadline", "_entry", "_options", "_pool", "_response", "_where")
+    __slots__ = ("_deadline", "_entry", "_method", "_options", "_pool", "_response", "_where")
 
-    def __init__(self, pool: Pool, entry: _Entry, deadline: Deadline, where: URL, options: dict[str, Any]) -> None:
-        self._pool, self._entry, self._deadline, self._where, self._options = pool, entry, deadline, where, options
+    def __init__(
+        self, pool: Pool, entry: _Entry, deadline: Deadline, method: str, where: URL, options: dict[str, Any]
+    ) -> None:
+        self._pool, self._entry, self._deadline = pool, entry, deadline
+        self._method, self._where, self._options = method, where, options
         self._response: Response | None = None
 
     async def __aenter__(self) -> Response:
@@ -134,7 +135,7 @@ class _Exchange:
             if self._pool.crowded:
                 await self._pool.evict()
             _deadline.set(deadline)
-            response = await entry.session.get(self._where, allow_redirects=False, **self._options)
+            response = await entry.session.request(self._method, self._where, allow_redirects=False, **self._options)
         except BaseException:
             self._leave()
             raise
@@ -149,47 +150,41 @@ class _Exchange:
             self._response.release()
 
     async def _queue(self) -> None:
-        """Wait for a place at the host, then for one of all; whoever waits is on the clock."""
-        here, everywhere = self._entry.places, self._pool.sockets.places
-        if here.locked() or everywhere.locked():
+        """Wait for a place among all sockets; whoever waits is on the clock."""
+        places = self._pool.sockets.places
+        if places.locked():
             self._deadline.phase = "queue"
-        await here.acquire()
-        try:
-            await everywhere.acquire()
-        except BaseException:
-            here.release()
-            raise
+        await places.acquire()
         self._deadline.phase = "connect"
 
     def _leave(self) -> None:
         self._entry.busy -= 1
-        self._entry.places.release()
         self._pool.sockets.places.release()
 
 
 class Pool:
     """The sessions of all targets, the least recently used idle ones closed."""
 
-    def __init__(self, headers: Mapping[str, str], ca_file: str, proxies: Proxies | None) -> None:
-        self._headers = dict(headers)
+    def __init__(self, ca_file: str, proxies: Proxies | None) -> None:
         self._ca_file = ca_file
         self._proxies = proxies
         self._tls: ssl.SSLContext | None = None
         self._entries: OrderedDict[Key, _Entry] = OrderedDict()
         self.sockets = Sockets(descriptors())
 
-    def request(self, url: Url, target: Target, deadline: Deadline, headers: Mapping[str, str]) -> _Exchange:
-        """A GET; the block that it is used in gets the answer, and leaving it by an error closes the connection."""
+    def request(
+        self, method: str, url: Url, target: Target, deadline: Deadline, headers: Mapping[str, str]
+    ) -> _Exchange:
+        """The block that it is used in gets the answer, and leaving it by an error closes the connection."""
         if (target.host, target.port) != (url.host, url.effective_port):
             raise SpanielError(Code.INTERNAL, error=f"{target!r} is not the target of {url.redacted}")
         proxy = self._proxies.choose(url) if self._proxies else None
         entry = self._entry(url.scheme, target, proxy)
         where, options = proxy.ask(url, target) if proxy else (URL(url.href.partition("#")[0], encoded=True), {})
         if proxy:
-            options["proxy_headers"] = {"User-Agent": self._headers["User-Agent"]}  # CONNECT is a request of ours too
-        if headers:
-            options["headers"] = {**options.get("headers", {}), **headers}
-        return _Exchange(self, entry, deadline, where, options)
+            options["proxy_headers"] = {"User-Agent": headers["User-Agent"]}  # CONNECT is a request of ours too
+        options["headers"] = {**options["headers"], **headers} if "headers" in options else headers
+        return _Exchange(self, entry, deadline, method, where, options)
 
     def _entry(self, scheme: str, target: Target, proxy: object) -> _Entry:
         key: Key = (scheme, target.host, target.port, target.pins, proxy)
@@ -206,7 +201,6 @@ class Pool:
             only["resolver"] = _Pinned(target)
         return aiohttp.ClientSession(
             connector=_Connector(self.sockets, ssl=self._certificates(scheme), **only),
-            headers=self._headers,
             cookie_jar=aiohttp.DummyCookieJar(),  # FR-WF-07d
             auto_decompress=False,
             response_class=Response,

@@ -1,4 +1,4 @@
-"""The answer of FR-WF-03, as an object for Python and as JSON for everybody else."""
+"""The answer of FR-WF-03: the view of an outcome that `web_fetch` gives, as an object for Python and as JSON."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from spaniel.chunking import Chunk, fit
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from spaniel.pipeline.trace import TraceStep
+    from spaniel.pipeline.outcome import Outcome
+    from spaniel.pipeline.trace import Trace, TraceStep
 
-CACHE_HIT = "cache_hit"
 NO_LIMIT = 1 << 62
 
 
@@ -31,16 +31,13 @@ class Answer(NamedTuple):
     metadata: Mapping[str, Any]
     served_at: datetime | None = None  # of a cache hit
     trace: Sequence[TraceStep] = ()
-    fitted: Mapping[str, object] | None = None  # the response, where the fetch was given a budget of bytes
 
     @property
     def note(self) -> str | None:
         return ", ".join(self.notes) or None  # D2-05
 
     def as_dict(self, max_bytes: int | None = None) -> dict[str, object]:
-        """The response schema, cut to a budget of bytes if there is one: this, or the fetch's own (FR-WF-03a)."""
-        if max_bytes is None and self.fitted is not None:
-            return dict(self.fitted)
+        """The response schema, cut to a budget of bytes if there is one (FR-WF-03a)."""
         fields: dict[str, object] = {
             "requested_url": self.requested_url,
             "final_url": self.final_url,
@@ -55,6 +52,36 @@ class Answer(NamedTuple):
         }
         present = {name: value for name, value in fields.items() if value is not None}
         return fit(present, self.chunks, NO_LIMIT if max_bytes is None else max_bytes)
+
+
+def answer_from(outcome: Outcome, max_tokens: int, trace: Trace) -> Answer:
+    """The page in chunks; raises the refusal where there is none."""
+    found = outcome.require()
+    page = found.page
+    with trace.step("chunk"):
+        chunks = page.cut(max_tokens)
+    return Answer(
+        requested_url=outcome.requested_url,
+        final_url=page.final_url,
+        fetched_at=found.fetched_at,
+        title=page.title,
+        language=page.language,
+        markdown=page.markdown,
+        chunks=chunks,
+        rendering_method=found.rendering_method,
+        notes=outcome.caveats,
+        metadata=page.metadata,
+        served_at=outcome.served_at,
+        trace=outcome.steps,
+    )
+
+
+def fitted(answer: Answer, max_bytes: int | None, trace: Trace) -> dict[str, object]:
+    """The response within a budget of bytes, as the last step of a fetch."""
+    with trace.step("fit") as step:
+        fields = answer.as_dict(max_bytes)
+        step.text = "no budget" if max_bytes is None else "cut" if fields["truncated"] else "whole"
+    return fields
 
 
 def moment(at: datetime) -> str:

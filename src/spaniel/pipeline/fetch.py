@@ -1,183 +1,120 @@
-"""One fetch, from URL to answer: the SRD's state diagram (Appendix B), top to bottom."""
+"""One fetch, from URL to outcome: the SRD's state diagram (Appendix B), top to bottom."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from spaniel.cache import key_for
 from spaniel.errors import Code, SpanielError
-from spaniel.net.deadline import Deadline
-from spaniel.pipeline.answer import CACHE_HIT, Answer
-from spaniel.pipeline.kept import Kept, bounds, cut, from_cache
-from spaniel.pipeline.rendering import PASSING, Browser, fallback_note, first_method, is_bare, render
-from spaniel.pipeline.request import Request, checked
-from spaniel.pipeline.retrieve import Door, Retrieved, retrieve
+from spaniel.pipeline.errand import Ascent, Errand
+from spaniel.pipeline.ladder import climb
+from spaniel.pipeline.outcome import Found, Outcome
+from spaniel.pipeline.record import record
+from spaniel.pipeline.request import checked, without_credentials
+from spaniel.pipeline.rungs import PASSING
+from spaniel.pipeline.stored import StoredPage, bounds, from_cache
 from spaniel.pipeline.trace import Trace
-from spaniel.reading import Document, read
-from spaniel.reading.kinds import kind_of
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from spaniel.cache import Key, PageCache
-    from spaniel.net.http import Page
-    from spaniel.pipeline.flights import Flights
+    from spaniel.cache import Key
+    from spaniel.pipeline.errand import Brought
     from spaniel.pipeline.profile import Profile
-    from spaniel.pipeline.threads import Threads
-    from spaniel.url import Canonical, Url
-
-LARGE = 256 << 10  # bytes of a page that is read in a thread, so that others are served meanwhile
+    from spaniel.pipeline.request import Request
+    from spaniel.pipeline.rooms import Rooms
 
 
-class Limits(NamedTuple):
-    """What a fetch may take, by its profile and the settings."""
-
-    timeout_seconds: float = 20
-    max_redirects: int = 5
-    chunk_tokens: int = 600
-
-
-class Fresh(NamedTuple):
-    """What is known of a page, whoever fetched it."""
-
-    kept: Kept
-    fetched_at: datetime
-    rendering_method: str = "http"
-
-
-class Kit(NamedTuple):
-    """What a fetch works with."""
-
-    door: Door
-    profile: Profile
-    limits: Limits
-    flights: Flights[Fresh]
-    threads: Threads
-    cache: PageCache | None = None
-    ttl: timedelta | None = None  # None: the cache's own
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    browser: Browser = Browser()
-
-
-async def fetch(request: Request, kit: Kit, trace: Trace | None = None, max_bytes: int | None = None) -> Answer:
-    """Fetch a page, cut it into chunks, fit the response to `max_bytes`. Raises nothing but `SpanielError`."""
+async def fetch(request: Request, profile: Profile, rooms: Rooms, trace: Trace | None = None) -> Outcome:
+    """How it ended, as a value: whatever is refused is refused in there. One record in the log says the same."""
     trace = trace or Trace()
+    began = rooms.clock.monotonic()
+    try:
+        outcome = await _fetch(request, profile, rooms, trace)
+    except SpanielError as error:  # it was no URL, or none that may be asked for
+        outcome = Outcome(without_credentials(request.url), refusal=error, steps=trace.steps)
+    record(outcome, rooms.clock.monotonic() - began)
+    return outcome
+
+
+async def _fetch(request: Request, profile: Profile, rooms: Rooms, trace: Trace) -> Outcome:
     with trace.step("parse"):  # by the policy, whose first rule says what is a URL to it
-        canonical = kit.profile.policy.apply(checked(request).url)
+        canonical = profile.policy.apply(checked(request).url)
     with trace.step("normalize"):
         url = parse(canonical.url)
-        kit.door.guard.check_form(url)
-    method = first_method(request, url, kit.browser)
-    with trace.step("check_cache") as outcome:
-        found = None if request.no_cache else _look_up(canonical, method, kit)
-        outcome.text = "bypassed" if request.no_cache else "hit" if found else "miss"
-    hit = found is not None
-    if found is None:
-        found = await kit.flights.join(
-            (canonical.url, method, kit.browser.picture), lambda: _fetch_afresh(url, canonical, method, kit, trace)
-        )
-    with trace.step("chunk"):
-        chunks = cut(found.kept, request.max_chunk_tokens or kit.limits.chunk_tokens)
-    answer = Answer(
-        requested_url=canonical.original,
-        final_url=found.kept.final_url,
-        fetched_at=found.fetched_at,
-        title=found.kept.title,
-        language=found.kept.language,
-        markdown=found.kept.markdown,
-        chunks=chunks,
-        rendering_method=found.rendering_method,
-        notes=(*found.kept.notes, *((CACHE_HIT,) if hit else ())),
-        metadata=found.kept.metadata,
-        served_at=kit.now() if hit else None,
-        trace=trace.steps,
+        rooms.door.guard.check_form(url)
+    errand = Errand(url, canonical, request, profile.way, profile.rungs)
+    known = Outcome(canonical.original, canonical.url, steps=trace.steps)
+    with trace.step("check_cache") as step:
+        found = None if request.no_cache else _look_up(errand, profile, rooms)
+        step.text = "bypassed" if request.no_cache else "hit" if found else "miss"
+    if found is not None:
+        return known._replace(found=found, served_at=rooms.clock.now())
+    ascent = await rooms.flights.join(
+        (canonical.url, profile.name, profile.version, request.force_browser, request.picture),
+        lambda shared: _fetch_afresh(errand, profile, rooms, shared),
+        trace,
     )
-    with trace.step("fit") as outcome:
-        if max_bytes is None:
-            outcome.text = "no budget"
-            return answer
-        fitted = answer.as_dict(max_bytes)
-        outcome.text = "cut" if fitted["truncated"] else "whole"
-    return answer._replace(fitted=fitted)
+    return known._replace(found=ascent.found, refusal=ascent.refusal, attempts=tuple(ascent.attempts))
 
 
-async def _fetch_afresh(
-    url: Url, canonical: Canonical, method: str, kit: Kit, trace: Trace, deadline: Deadline | None = None
-) -> Fresh:
-    """Appendix B.3: the browser where it is asked for; else HTTP, and the browser where that brought too little."""
-    deadline = deadline or Deadline(kit.limits.timeout_seconds)  # one for both (D2-25)
-    if method == "browser":
-        retrieved = await render(url, kit.door, kit.browser, deadline, kit.limits.max_redirects, trace)
-    else:
-        retrieved = await retrieve(url, kit.door, deadline, kit.limits.max_redirects, trace)  # guard, robots, fetch
-    fetched_at = kit.now()
-    with trace.step("content_type"):
-        _require_kind(retrieved.page, kit.profile)
-    with trace.step("extract"):
-        document = await _understand(retrieved, kit)
-    if method == "http" and is_bare(retrieved.page, document, kit.browser):
-        try:
-            return await _fetch_afresh(url, canonical, "browser", kit, trace, deadline)
-        except SpanielError as error:
-            retrieved = retrieved.noted(fallback_note(error))
-    kept = _keep(document, retrieved, kit.limits.chunk_tokens)
-    with trace.step("write_cache") as outcome:
-        passing = not PASSING.isdisjoint(kept.notes)
-        note = None if passing else await _write_cache(canonical, method, kept, fetched_at, kit)
-        outcome.text = "not kept" if passing else note or ("ok" if kit.cache else "no cache")
-    return Fresh(kept if note is None else _with_note(kept, note), fetched_at, method)
+async def _fetch_afresh(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Ascent:
+    """Guard, robots, fetch, content type, extract: rung by rung; then what is best is kept."""
+    ascent = await climb(errand, profile, rooms, trace)
+    best = ascent.best
+    if best is not None:
+        page = _page(best, profile)
+        with trace.step("write_cache") as step:
+            step.text, note = await _write_cache(errand, best, page, profile, rooms)
+        ascent.found = Found(page.noted(note), best.fetched_at, best.rendering_method, best.retrieved.picture)
+    elif not ascent.attempts:
+        raise SpanielError(Code.BAD_ARGS, field="ladder", reason="no rung of the profile applies to this page")
+    return ascent
 
 
-def _look_up(canonical: Canonical, method: str, kit: Kit) -> Fresh | None:
-    """The copy in the cache; where HTTP goes first, the one that HTTP brought, else the browser's (D2-03)."""
-    for tried in ("http", "browser") if method == "http" else ("browser",):
-        entry = kit.cache.get(_key(canonical, tried, kit)) if kit.cache else None
-        if entry is not None and (kept := from_cache(entry.content)):
-            return Fresh(kept, entry.fetched_at, tried)
+def _look_up(errand: Errand, profile: Profile, rooms: Rooms) -> Found | None:
+    """A copy that one of the rungs brought, the first of them first (D2-03)."""
+    if rooms.cache is None or not profile.cached:
+        return None
+    serving = (rung.kind.rendering_method for rung in profile.ladder if rung.kind.serves(errand, rooms))
+    for method in dict.fromkeys(serving):
+        entry = rooms.cache.get(_key(errand, method, profile))
+        if entry is not None and (page := from_cache(entry.content)):
+            return Found(page, entry.fetched_at, method)
     return None
 
 
-def _require_kind(page: Page, profile: Profile) -> None:
-    """Only what the profile reads (FR-WF-10f, 10g)."""
-    kind = kind_of(page.headers.get("content-type"), page.body)
-    if kind.reader not in profile.content:
-        raise SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type=page.headers.get("content-type", kind.reader))
+async def _write_cache(
+    errand: Errand, best: Brought, page: StoredPage, profile: Profile, rooms: Rooms
+) -> tuple[str, str | None]:
+    """How it went, and the note that the answer carries where it did not."""
+    if not PASSING.isdisjoint(best.notes):
+        return "not kept", None
+    if rooms.cache is None or not profile.cached:
+        return "no cache", None
+    key = _key(errand, best.rendering_method, profile)
+    note = await rooms.threads.write(rooms.cache.put, key, page, best.fetched_at, profile.ttl)
+    return note or "ok", note
 
 
-async def _understand(retrieved: Retrieved, kit: Kit) -> Document:
-    page = retrieved.page
-    given = page.body, page.headers.get("content-type"), page.url.href
-    return await kit.threads.read(read, *given) if len(page.body) > LARGE else read(*given)
-
-
-def _keep(document: Document, retrieved: Retrieved, chunk_tokens: int) -> Kept:
-    return Kept(
-        final_url=retrieved.page.url.href,
+def _page(best: Brought, profile: Profile) -> StoredPage:
+    document, page = best.document, best.retrieved.page
+    return StoredPage(
+        final_url=page.url.href,
         markdown=document.markdown,
-        chunk_tokens=chunk_tokens,
-        chunks=bounds(document.markdown, chunk_tokens),
+        chunk_tokens=profile.limits.chunk_tokens,
+        chunks=bounds(document.markdown, profile.limits.chunk_tokens),
         title=document.title,
         language=document.language,
-        notes=list(retrieved.notes),
+        notes=list(best.notes),
         metadata=asdict(document.metadata),
-        content_type=retrieved.page.headers.get("content-type", ""),
+        content_type=page.headers.get("content-type", ""),
+        status=page.status,
+        chain=list(best.retrieved.chain),
+        content_hash=sha256(page.body).hexdigest(),
     )
 
 
-async def _write_cache(canonical: Canonical, method: str, kept: Kept, fetched_at: datetime, kit: Kit) -> str | None:
-    if kit.cache is None:
-        return None
-    return await kit.threads.write(kit.cache.put, _key(canonical, method, kit), kept, fetched_at, kit.ttl)
-
-
-def _key(canonical: Canonical, method: str, kit: Kit) -> Key:
-    return key_for(canonical.url, method, kit.profile.name, kit.profile.version)
-
-
-def _with_note(kept: Kept, note: str) -> Kept:
-    import msgspec
-
-    return msgspec.structs.replace(kept, notes=[*kept.notes, note])
+def _key(errand: Errand, method: str, profile: Profile) -> Key:
+    return key_for(errand.canonical.url, method, profile.name, profile.version)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.trace import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
@@ -15,10 +16,11 @@ T = TypeVar("T")
 
 
 class _Flight(Generic[T]):
-    __slots__ = ("task", "waiting")
+    __slots__ = ("task", "trace", "waiting")
 
-    def __init__(self, task: asyncio.Task[T]) -> None:
-        self.task = task
+    def __init__(self, start: Callable[[Trace], Awaitable[T]]) -> None:
+        self.trace = Trace()
+        self.task = asyncio.ensure_future(_run(start, self.trace))
         self.waiting = 0
 
 
@@ -28,13 +30,18 @@ class Flights(Generic[T]):
     def __init__(self) -> None:
         self._under_way: dict[Hashable, _Flight[T]] = {}
 
-    async def join(self, key: Hashable, start: Callable[[], Awaitable[T]]) -> T:
-        """Wait for the flight, starting it if there is none; whoever is cancelled leaves it to the others."""
+    async def join(self, key: Hashable, start: Callable[[Trace], Awaitable[T]], trace: Trace | None = None) -> T:
+        """Wait for the flight, starting it if there is none; whoever is cancelled leaves it to the others.
+
+        Its steps are told to everybody's trace, those before they came included.
+        """
         flight = self._under_way.get(key)
         if flight is None:
-            flight = self._under_way[key] = _Flight(asyncio.ensure_future(_run(start)))
+            flight = self._under_way[key] = _Flight(start)
             flight.task.add_done_callback(partial(self._forget, key, flight))
         flight.waiting += 1
+        trace = trace or Trace()
+        flight.trace.feed(trace)
         try:
             return await asyncio.shield(flight.task)
         except asyncio.CancelledError:
@@ -47,6 +54,7 @@ class Flights(Generic[T]):
             raise
         finally:
             flight.waiting -= 1
+            flight.trace.leave(trace)
 
     def _forget(self, key: Hashable, flight: _Flight[T], _task: object = None) -> None:
         if self._under_way.get(key) is flight:
@@ -66,5 +74,5 @@ def _is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-async def _run(start: Callable[[], Awaitable[T]]) -> T:
-    return await start()
+async def _run(start: Callable[[Trace], Awaitable[T]], trace: Trace) -> T:
+    return await start(trace)

@@ -3,87 +3,209 @@
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.hosts import Manners
+from spaniel.net.http import Options, RequestHeaders
+from spaniel.pipeline.retrieve import Way
+from spaniel.pipeline.rungs import RUNGS
 from spaniel.reading.kinds import READERS
 from spaniel.url.policy import load as load_policy
 from spaniel.url.tables import Table, complaint, nearest, read_toml
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spaniel.pipeline.rungs import Kind
     from spaniel.url import Policy
 
 DEFAULT = "web_fetch"
 SHIPPED = os.path.join(os.path.dirname(__file__), "profiles")
-HEADERS = ("user_agent", "accept", "accept_encoding", "accept_language")
-LIMITS = ("timeout_seconds", "max_redirects", "max_download_bytes", "default_max_chunk_tokens")
 READABLE = tuple(dict.fromkeys(READERS.values()))
+RANGES = {  # of the limits that a profile may set
+    "timeout_seconds": (1, 300),
+    "total_seconds": (0, 86_400),
+    "max_redirects": (0, 20),
+    "max_download_bytes": (1024, 104_857_600),
+    "default_max_chunk_tokens": (128, 2048),
+}
+
+
+class Limits(NamedTuple):
+    """What a fetch may take."""
+
+    timeout_seconds: float = 20
+    total_seconds: float = 0  # 0: the rungs share one deadline; else each has its own, within this total
+    chunk_tokens: int = 600
+
+
+class Rung(NamedTuple):
+    """One rung of a ladder: its kind by name, and what the profile says about it."""
+
+    name: str
+    options: Mapping[str, object]
+
+    @property
+    def kind(self) -> Kind:
+        return RUNGS[self.name]
+
+
+class Given(NamedTuple):
+    """What holds where a profile says nothing: the settings', with the names of those that somebody set."""
+
+    headers: RequestHeaders = RequestHeaders()
+    limits: Mapping[str, int] = {}
+    ttl_days: int | None = None
+    named: frozenset[str] = frozenset()
+
+
+NOTHING_GIVEN = Given()
 
 
 class Profile(NamedTuple):
-    """How a fetch behaves. What is left out of `headers`, `limits` and `ttl_days` is as the settings have it."""
+    """How a fetch behaves."""
 
     name: str
     version: str
     description: str
     policy: Policy
     content: tuple[str, ...]  # the kinds of content that are read
-    headers: dict[str, str]
-    limits: dict[str, int]
+    ladder: tuple[Rung, ...]
+    way: Way  # headers, sizes, redirects, manners at a host
+    limits: Limits
     cached: bool
-    ttl_days: int | None
+    ttl: timedelta | None  # None: the cache's own
+
+    @property
+    def rungs(self) -> tuple[str, ...]:
+        return tuple(rung.name for rung in self.ladder)
 
 
-def load(name: str | os.PathLike[str] = DEFAULT) -> Profile:
+def load(name: str | os.PathLike[str] = DEFAULT, given: Given = NOTHING_GIVEN) -> Profile:
     """A shipped profile by its name, or a profile file by its path."""
     text = os.fspath(name)
     if text.endswith(".toml") or "/" in text or "\\" in text:
-        profile = _read(text)
+        profile = _read(text, given)
         if profile.name in shipped():  # it would be served what the shipped one has put into the cache
             raise complaint(f"profile {text}.name", f"'{profile.name}' is a shipped profile; choose another name")
         return profile
     if text not in shipped():
         raise complaint("profile", f"no profile '{text}'; {nearest(text, shipped())}")
-    return _read(os.path.join(SHIPPED, f"{text}.toml"))
+    return _read(os.path.join(SHIPPED, f"{text}.toml"), given)
 
 
 def shipped() -> list[str]:
     return sorted(name.removesuffix(".toml") for name in os.listdir(SHIPPED) if name.endswith(".toml"))
 
 
-def _read(path: str) -> Profile:
-    return from_data(read_toml(path, "profile"), os.path.basename(path), os.path.dirname(path))
+def _read(path: str, given: Given) -> Profile:
+    return from_data(read_toml(path, "profile"), os.path.basename(path), os.path.dirname(path), given)
 
 
-def from_data(data: object, place: str, folder: str = "") -> Profile:
+def from_data(data: Mapping[str, object], place: str, folder: str = "", given: Given = NOTHING_GIVEN) -> Profile:
     """A profile from what its file holds; a policy file that it names stands in `folder`."""
-    table = Table(data, place)
-    name = table.text("name")
-    if not name or not name.replace("-", "").replace("_", "").isalnum():
-        raise complaint(f"{place}.name", "must be letters, digits, '-' and '_'")  # it is part of the cache's keys
-    version = table.text("version")
-    if not version or not version.isprintable():
-        raise complaint(f"{place}.version", "must be text in one line")
+    table = Table({key: value for key, value in data.items() if key != "ladder"}, place)
     policy = table.text("policy", "exact")
-    content = table.texts("content", READABLE)
-    headers, limits, cache = (table.part(part) for part in ("headers", "limits", "cache"))
-    description = table.text("description", "")
+    parts = headers, limits, hosts, cache = [table.part(part) for part in ("headers", "limits", "hosts", "cache")]
+    rule = table.truth("settings_rule", default=False)
+    numbers = {name: _limit(name, limits, given, rule) for name in RANGES}
     profile = Profile(
-        name,
-        version,
-        description,
-        load_policy(os.path.join(folder, policy) if policy.endswith(".toml") else policy),
-        tuple(_known_kind(kind, place) for kind in content),
-        {key: headers.text(key) for key in HEADERS if headers.has(key)},
-        {key: limits.number(key) for key in LIMITS if limits.has(key)},
-        cache.truth("enabled", default=True),
-        cache.number("ttl_days") if cache.has("ttl_days") else None,
+        name=_name(table),
+        version=_version(table),
+        description=table.text("description", ""),
+        policy=load_policy(os.path.join(folder, policy) if policy.endswith(".toml") else policy),
+        content=tuple(_known(kind, READABLE, f"{place}.content") for kind in table.texts("content", READABLE)),
+        ladder=_ladder(data.get("ladder", ["http", "browser"]), place),
+        way=Way(
+            Options(_headers(headers, given), numbers["max_download_bytes"]),
+            numbers["max_redirects"],
+            _manners(hosts),
+        ),
+        limits=Limits(numbers["timeout_seconds"], numbers["total_seconds"], numbers["default_max_chunk_tokens"]),
+        cached=cache.truth("enabled", default=True),
+        ttl=_ttl(cache, given, rule),
     )
-    for part in (table, headers, limits, cache):
+    for part in (table, *parts):
         part.close()
     return profile
 
 
-def _known_kind(kind: str, place: str) -> str:
-    if kind not in READABLE:
-        raise complaint(f"{place}.content", f"nothing reads '{kind}'; {nearest(kind, READABLE)}")
-    return kind
+def _name(table: Table) -> str:
+    name = table.text("name")
+    if not name or not name.replace("-", "").replace("_", "").isalnum():
+        raise complaint(f"{table.place}.name", "must be letters, digits, '-' and '_'")  # part of the cache's keys
+    return name
+
+
+def _version(table: Table) -> str:
+    version = table.text("version")
+    if not version or not version.isprintable():
+        raise complaint(f"{table.place}.version", "must be text in one line")
+    return version
+
+
+def _ladder(items: object, place: str) -> tuple[Rung, ...]:
+    """`ladder = ["http", "browser"]`, or a `[[ladder]]` for each rung with its options."""
+    place = f"{place}.ladder"
+    if not isinstance(items, list):
+        raise complaint(place, "must be a list")
+    rungs = []
+    for item in items:
+        options = dict(item) if isinstance(item, dict) else {"rung": item}
+        name = options.pop("rung", None)
+        if not isinstance(name, str):
+            raise complaint(place, "each rung is a name, or a table with 'rung'")
+        rungs.append(Rung(_known(name, RUNGS, place), options))
+    if not rungs:
+        raise complaint(place, "has no rung: nothing would be fetched")
+    return tuple(rungs)
+
+
+def _headers(table: Table, given: Given) -> RequestHeaders:
+    named = {key: table.text(key) for key in RequestHeaders._fields if table.has(key)}
+    headers = given.headers._replace(**named)
+    headers.fields()  # one that cannot be sent is told before anything is
+    return headers
+
+
+def _manners(table: Table) -> Manners:
+    return Manners(
+        table.number("at_once", Manners().at_once),
+        table.number("spacing_seconds", 0),
+        table.truth("heeds_delays", default=False),
+    )
+
+
+def _limit(name: str, table: Table, given: Given, settings_rule: bool) -> int:
+    """What the settings say rules over web_fetch (SRD §5); another profile's own limits rule."""
+    own = table.number(name) if table.has(name) else None
+    fallback = given.limits.get(name, FALLBACK[name])
+    if own is None or (settings_rule and name in given.named):
+        return fallback
+    low, high = RANGES[name]
+    if not low <= own <= high:
+        raise complaint(f"{table.place}.{name}", f"{own} is not between {low} and {high}")
+    return own
+
+
+def _ttl(table: Table, given: Given, settings_rule: bool) -> timedelta | None:
+    own = table.number("ttl_days") if table.has("ttl_days") else None
+    if own is None or (settings_rule and "ttl_days" in given.named):
+        own = given.ttl_days
+    return None if own is None else timedelta(days=own)
+
+
+def _known(name: str, known: Mapping[str, object] | tuple[str, ...], place: str) -> str:
+    if name not in known:
+        raise complaint(place, f"there is no '{name}'; {nearest(name, known)}")
+    return name
+
+
+FALLBACK = {
+    "timeout_seconds": 20,
+    "total_seconds": 0,
+    "max_redirects": 5,
+    "max_download_bytes": 5_242_880,
+    "default_max_chunk_tokens": 600,
+}

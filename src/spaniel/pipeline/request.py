@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
@@ -37,11 +38,12 @@ class Request(NamedTuple):
     max_chunk_tokens: int | None = None  # None: the settings' default
     no_cache: bool = False
     force_browser: bool = False
+    picture: bool = False  # a PNG of the page besides: it is rendered afresh; not for a model to ask
 
 
 def read_request(args: Mapping[str, object]) -> Request:
     """A request from a tool call's arguments; the first thing that is wrong with them is `bad_args`."""
-    known = Request._fields
+    known = ("url", "max_chunk_tokens", "no_cache", "force_browser")
     for name in args:
         if name not in known:
             raise bad(name, f"there is no such parameter; {nearest(str(name), known)}")
@@ -83,3 +85,11 @@ def _truth(name: str, value: object) -> bool:
 
 def bad(field: str, reason: str) -> SpanielError:
     return SpanielError(Code.BAD_ARGS, field=field, reason=reason)
+
+
+def without_credentials(raw: object) -> str:
+    """What was asked for, as it may be repeated where it is no URL: nothing before an '@' in its authority."""
+    text = raw if isinstance(raw, str) else ""
+    start, separator, rest = text.partition("//")
+    authority = re.split(r"[/?#\\]", rest, maxsplit=1)[0] if separator else ""
+    return f"{start}//{rest[authority.rfind('@') + 1 :]}" if "@" in authority else text

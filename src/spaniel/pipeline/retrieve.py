@@ -2,48 +2,37 @@
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.trace import Trace
+from spaniel.hosts import Manners
+from spaniel.net.http import Options
+from spaniel.pipeline.trace import Step, Trace
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable
 
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Page
+    from spaniel.pipeline.ports import Door
     from spaniel.url.value import Url
 
-log = logging.getLogger("spaniel.fetch")
+    Ask = Callable[[Url, Target, Deadline, Options], Awaitable[Page]]
 
 HTTPS_DOWNGRADE = "https_downgrade"
 
 
-class Guard(Protocol):
-    def check_form(self, url: Url) -> None: ...
+class Way(NamedTuple):
+    """How hops are made: a profile's."""
 
-    async def vet(self, url: Url, deadline: Deadline) -> Target: ...
-
-
-class Robots(Protocol):
-    async def require(self, url: Url, target: Target, deadline: Deadline) -> str | None: ...
+    options: Options = Options()
+    max_redirects: int = 5
+    manners: Manners = Manners()
 
 
-class Fetcher(Protocol):
-    async def get(
-        self, url: Url, target: Target, deadline: Deadline, *, headers: Mapping[str, str] | None = None
-    ) -> Page: ...
-
-
-class Door(NamedTuple):
-    """The three that every hop passes."""
-
-    guard: Guard
-    robots: Robots
-    http: Fetcher
+USUAL_WAY = Way()
 
 
 class Retrieved(NamedTuple):
@@ -52,43 +41,64 @@ class Retrieved(NamedTuple):
     page: Page
     chain: tuple[str, ...]  # the URLs before the final one
     notes: tuple[str, ...]
+    picture: bytes | None = None  # of a rendered page, where one was asked for
 
-    def noted(self, note: str) -> Retrieved:
-        return self._replace(notes=(*self.notes, note))
+
+class Trail:
+    """Where an attempt has been: for its trace, and for whoever tells how it ended."""
+
+    __slots__ = ("_trace", "attempt", "chain", "status", "url")
+
+    def __init__(self, url: Url, trace: Trace | None = None, attempt: int = 1) -> None:
+        self.url = url
+        self.chain: list[str] = []
+        self.status: int | None = None
+        self.attempt = attempt
+        self._trace = trace or Trace()
+
+    def step(self, name: str) -> Step:
+        return self._trace.step(name, self.url.redacted, self.attempt, len(self.chain))
+
+    def move(self, url: Url) -> None:
+        self.chain.append(self.url.href)
+        self.url = url
 
 
 async def retrieve(
-    url: Url, door: Door, deadline: Deadline, max_redirects: int = 5, trace: Trace | None = None
+    url: Url, door: Door, deadline: Deadline, way: Way = USUAL_WAY, trail: Trail | None = None
 ) -> Retrieved:
-    """Fetch a page, following redirects by hand; one record in the log says how it ended."""
-    trail = Trail(url, trace)
-    try:
-        async with deadline.guarding("start"):
-            found = await _follow(url, door, deadline, max_redirects, trail)
-    except SpanielError as error:
-        trail.record(str(error.code), deadline, error)
-        raise
-    trail.record("fetch_complete", deadline)
-    return found
+    """The page behind a URL, or the refusal that its status means."""
+    found = await follow(url, door, door.http.get, deadline, way, trail)
+    return found._replace(page=successful(found.page))
 
 
-async def _follow(url: Url, door: Door, deadline: Deadline, max_redirects: int, trail: Trail) -> Retrieved:
+async def follow(url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, trail: Trail | None = None) -> Retrieved:
+    """Follow redirects to an answer, whatever its status: who called judges it. `ask` makes one hop."""
+    trail = trail or Trail(url)
     notes: list[str] = []
-    for _ in range(max_redirects + 1):
-        with trail.trace.step("guard"):
-            target = await door.guard.vet(url, deadline)
-        with trail.trace.step("robots"):
-            _add(notes, await door.robots.require(url, target, deadline))
-        with trail.trace.step("fetch") as outcome:
-            page = await door.http.get(url, target, deadline)
-            outcome.text = str(page.status)
-        if page.location is None:
-            return Retrieved(successful(page), tuple(trail.chain), tuple(notes))
-        trail.chain.append(url.href)
-        following = parse(page.location, base=url)._replace(fragment=None)
-        _add(notes, HTTPS_DOWNGRADE if url.scheme == "https" and following.scheme == "http" else None)
-        url = trail.url = following
-    raise SpanielError(Code.REDIRECT_LIMIT, count=max_redirects + 1, max=max_redirects)
+    async with deadline.guarding("start"):
+        for _ in range(way.max_redirects + 1):
+            with trail.step("guard"):
+                target = await door.guard.vet(url, deadline)
+            with trail.step("robots"):
+                _add(notes, await door.robots.require(url, target, deadline, way.options.headers))
+            with trail.step("fetch") as step:
+                page = await _hop(url, target, door, ask, deadline, way)
+                trail.status, step.text = page.status, str(page.status)
+            if page.location is None:
+                return Retrieved(page, tuple(trail.chain), tuple(notes))
+            following = parse(page.location, base=url)._replace(fragment=None)
+            _add(notes, HTTPS_DOWNGRADE if url.scheme == "https" and following.scheme == "http" else None)
+            trail.move(following)
+            url = following
+    raise SpanielError(Code.REDIRECT_LIMIT, count=way.max_redirects + 1, max=way.max_redirects)
+
+
+async def _hop(url: Url, target: Target, door: Door, ask: Ask, deadline: Deadline, way: Way) -> Page:
+    async with door.hosts.turn(url.host, deadline, way.manners):
+        page = await ask(url, target, deadline, way.options)
+    door.hosts.answered(url.host, page.status, page.headers)
+    return page
 
 
 def _add(notes: list[str], note: str | None) -> None:
@@ -106,29 +116,3 @@ def successful(page: Page) -> Page:
     if 500 <= page.status <= 599:
         raise SpanielError(Code.HTTP_5XX, **details, retry_after=page.headers.get("retry-after"))
     raise SpanielError(Code.NETWORK, **details, error=f"status {page.status} brings no page")
-
-
-class Trail:
-    """Where a fetch has been, for its record in the log (FR-WF-19c): no query, no credentials."""
-
-    def __init__(self, url: Url, trace: Trace | None, rendering_method: str = "http") -> None:
-        self.start = self.url = url
-        self.trace = trace or Trace()
-        self.rendering_method = rendering_method
-        self.chain: list[str] = []
-
-    def record(self, event: str, deadline: Deadline, error: SpanielError | None = None) -> None:
-        if not log.isEnabledFor(logging.INFO):
-            return
-        fields: dict[str, object] = {
-            "requested_host": self.start.host,
-            "url": self.start.redacted,
-            "final_url": self.url.redacted,
-            "redirects": len(self.chain),
-            "rendering_method": self.rendering_method,
-            "cache_hit": False,
-            "ms": round((deadline.seconds - deadline.left()) * 1000),
-        }
-        if error is not None:
-            fields |= {"error_code": str(error.code), "phase": deadline.phase}
-        log.info(event, extra={"fields": fields})

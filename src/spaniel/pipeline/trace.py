@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 
 
 class TraceStep(NamedTuple):
-    """One step: its name in the SRD's diagram, how it ended, how long it took."""
+    """One step: its name in the SRD's diagram, how it ended, how long it took, and what it was about."""
 
     name: str
     outcome: str
     ms: float
+    url: str = ""  # without its query, as in the log
+    attempt: int = 0  # which rung of the ladder that was climbed, from 1; 0 before and after
+    hop: int = 0  # how many redirects had been followed
 
 
 class Trace:
@@ -24,16 +27,25 @@ class Trace:
 
     def __init__(self, watch: Callable[[TraceStep], None] | None = None) -> None:
         self.steps: list[TraceStep] = []
-        self._watch = watch
+        self._watchers = [watch] if watch else []
 
-    def step(self, name: str) -> Step:
+    def step(self, name: str, url: str = "", attempt: int = 0, hop: int = 0) -> Step:
         """Time what is done inside; an error's code is its outcome."""
-        return Step(name, self)
+        return Step(self, name, url, attempt, hop)
 
     def add(self, step: TraceStep) -> None:
         self.steps.append(step)
-        if self._watch is not None:
-            self._watch(step)
+        for watch in self._watchers:
+            watch(step)
+
+    def feed(self, other: Trace) -> None:
+        """Tell another trace the steps so far, and those to come."""
+        for step in self.steps:
+            other.add(step)
+        self._watchers.append(other.add)
+
+    def leave(self, other: Trace) -> None:
+        self._watchers.remove(other.add)
 
 
 class Step:
@@ -42,11 +54,12 @@ class Step:
     A class: a generator made into a context manager takes three times as long, and a fetch has a dozen steps.
     """
 
-    __slots__ = ("_name", "_start", "_trace", "text")
+    __slots__ = ("_about", "_name", "_start", "_trace", "text")
 
-    def __init__(self, name: str, trace: Trace) -> None:
-        self._name = name
+    def __init__(self, trace: Trace, name: str, url: str, attempt: int, hop: int) -> None:
         self._trace = trace
+        self._name = name
+        self._about = url, attempt, hop
         self._start = 0.0
         self.text = "ok"
 
@@ -60,4 +73,4 @@ class Step:
         elif error is not None:
             self.text = type(error).__name__
         ms = (time.perf_counter() - self._start) * 1000
-        self._trace.add(TraceStep(self._name, self.text, round(ms, 3)))
+        self._trace.add(TraceStep(self._name, self.text, round(ms, 3), *self._about))

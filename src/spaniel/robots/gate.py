@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
+from spaniel.net.http import USUAL_HEADERS, Options
 from spaniel.robots.disk_cache import DiskCache, StoredFile
 from spaniel.robots.rules import LIMIT, Decision, Robots, parse
 from spaniel.url.parsing import parse as parse_url
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from spaniel.net.guard import Guard, Target
-    from spaniel.net.http import Http, Page
+    from spaniel.net.http import Http, Page, RequestHeaders
 
 FAIL_OPEN_NOTE = "robots_unavailable_fail_open"
 SECONDS = 5.0  # of a fetch's time (D2-13)
@@ -31,13 +32,12 @@ LONG_MATCH = 1 << 27  # octets of file × path from which on a decision leaves t
 class RobotsSettings(NamedTuple):
     """The SRD's `[tools.webfetch.robots]` and what belongs to it."""
 
-    user_agent: str = "forge-webfetch/1.0"
     fail_open: bool = False
     cache_entries: int = 1024
     cache_ttl_hours: float = 24
 
 
-class _Kept(NamedTuple):
+class _Known(NamedTuple):
     robots: Robots | None
     failure: str
     expires: float
@@ -67,13 +67,15 @@ class RobotsGate:
         self._settings = settings or RobotsSettings()
         self._disk = disk
         self._clock = clock
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._kept: OrderedDict[str, _Known] = OrderedDict()
         self._bytes = 0
-        self._flights: dict[str, asyncio.Task[_Kept]] = {}
+        self._flights: dict[str, asyncio.Task[_Known]] = {}
 
-    async def require(self, url: Url, target: Target, deadline: Deadline) -> str | None:
+    async def require(
+        self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = USUAL_HEADERS
+    ) -> str | None:
         """Raises `robots_disallowed` or `robots_unavailable`; else the note that the answer should carry, if any."""
-        verdict = await self.ask(url, target, deadline)
+        verdict = await self.ask(url, target, deadline, headers)
         if verdict.decision is None or verdict.decision.allowed:
             return verdict.note
         rule = verdict.decision.rule
@@ -86,68 +88,74 @@ class RobotsGate:
             group=verdict.decision.group,
         )
 
-    async def ask(self, url: Url, target: Target, deadline: Deadline) -> Verdict:
-        """The decision about a URL. `target` is the hop's own, so that its name is not looked up a second time."""
+    async def ask(
+        self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = USUAL_HEADERS
+    ) -> Verdict:
+        """The decision about a URL, for whoever the headers say is asking.
+
+        `target` is the hop's own, so that its name is not looked up a second time. The file is asked for once,
+        with the headers of whoever needs it first.
+        """
         kept = self._fresh(url.origin)
         if kept is None:
-            kept = await self._wait(url, target, deadline)
+            kept = await self._wait(url, target, deadline, headers)
         if kept.robots is None:
             if self._settings.fail_open:
                 return Verdict(None, FAIL_OPEN_NOTE)
             raise SpanielError(Code.ROBOTS_UNAVAILABLE, origin=url.origin, error=kept.failure)
-        decide, agent = kept.robots.decide, self._settings.user_agent
+        decide, agent = kept.robots.decide, headers.user_agent
         if kept.size * len(url.target) > LONG_MATCH:
             return Verdict(await asyncio.to_thread(decide, agent, url.target), None)
         return Verdict(decide(agent, url.target), None)
 
-    def _fresh(self, origin: str) -> _Kept | None:
+    def _fresh(self, origin: str) -> _Known | None:
         kept = self._kept.get(origin)
         if kept is None or kept.expires <= self._clock():
             return None
         self._kept.move_to_end(origin)
         return kept
 
-    async def _wait(self, url: Url, target: Target, deadline: Deadline) -> _Kept:
+    async def _wait(self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders) -> _Known:
         """Join the flight for this origin, or start it; whoever gives up leaves it to the others."""
         flight = self._flights.get(url.origin)
         if flight is None:
-            flight = self._flights[url.origin] = asyncio.create_task(self._fly(url, target))
+            flight = self._flights[url.origin] = asyncio.create_task(self._fly(url, target, headers))
             flight.add_done_callback(lambda _: self._flights.pop(url.origin, None))
         async with deadline.guarding("robots"):
             return await asyncio.shield(flight)
 
-    async def _fly(self, url: Url, target: Target) -> _Kept:
+    async def _fly(self, url: Url, target: Target, headers: RequestHeaders) -> _Known:
         now = self._clock()
         try:
-            body = await self._body(url, target)
+            body = await self._body(url, target, headers)
         except SpanielError as error:
-            kept = _Kept(None, f"{error.code}: {error.message}", now + FAILURE_SECONDS, 0)
+            kept = _Known(None, f"{error.code}: {error.message}", now + FAILURE_SECONDS, 0)
         else:
-            kept = _Kept(parse(body), "", now + self._settings.cache_ttl_hours * 3600, len(body))
+            kept = _Known(parse(body), "", now + self._settings.cache_ttl_hours * 3600, len(body))
         self._keep(url.origin, kept)
         return kept
 
-    async def _body(self, url: Url, target: Target) -> bytes:
+    async def _body(self, url: Url, target: Target, headers: RequestHeaders) -> bytes:
         """The file, from disk if another process has put it there, else from the site."""
         if self._disk is not None and (stored := self._disk.read(url.origin, time.time())):
             return stored.body
-        body = await self._fetch(Url(url.scheme, url.host, url.port, "/robots.txt", None, None), target)
+        body = await self._fetch(Url(url.scheme, url.host, url.port, "/robots.txt", None, None), target, headers)
         if self._disk is not None:
             self._disk.write(url.origin, StoredFile(body, time.time()))
         return body
 
-    async def _fetch(self, url: Url, target: Target) -> bytes:
+    async def _fetch(self, url: Url, target: Target, headers: RequestHeaders) -> bytes:
         """The file itself, through redirects, each guarded like any other (D2-06). Robots is not asked about it."""
-        deadline = Deadline(SECONDS)
+        deadline, options = Deadline(SECONDS), Options(headers, LIMIT + 1, cut=True)
         for _ in range(MOST_REDIRECTS + 1):
-            page = await self._http.get(url, target, deadline, LIMIT + 1, cut=True)
+            page = await self._http.get(url, target, deadline, options)
             if page.location is None:
                 return _body(page)
             url = parse_url(page.location, base=url)
             target = await self._guard.vet(url, deadline)
         raise SpanielError(Code.REDIRECT_LIMIT, count=MOST_REDIRECTS + 1, max=MOST_REDIRECTS)
 
-    def _keep(self, origin: str, kept: _Kept) -> None:
+    def _keep(self, origin: str, kept: _Known) -> None:
         old = self._kept.pop(origin, None)
         self._kept[origin] = kept
         self._bytes += kept.size - (old.size if old else 0)

@@ -8,6 +8,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from spaniel.errors import Code, SpanielError, shown
+from spaniel.pipeline.answer import fitted
 from spaniel.pipeline.request import SCHEMA, Request, read_request
 from spaniel.pipeline.trace import Trace
 from spaniel.tool.framework import Mode, ToolCtx, ToolError, ToolRegistry, not_in_mode
@@ -63,7 +64,7 @@ OUTPUT_SCHEMA: dict[str, object] = {
 class Client(Protocol):
     """What the tool fetches with: an open `Spaniel`."""
 
-    async def answer(self, request: Request, trace: Trace | None = None, max_bytes: int | None = None) -> Answer: ...
+    async def answer(self, request: Request, trace: Trace | None = None) -> Answer: ...
 
 
 class ToolSettings(NamedTuple):
@@ -141,8 +142,9 @@ class WebFetchTool:
             raise SpanielError(Code.BAD_ARGS, field="tools.webfetch.enabled", reason="is false: the tool is off")
         request = _request(args)
         await self._approved(self._summary(request), ctx)
-        answer = await self._client.answer(request, Trace(ctx.progress), ctx.effective_max_bytes)
-        return Fetched(answer, answer.as_dict())
+        trace = Trace(ctx.progress)
+        answer = await self._client.answer(request, trace)
+        return Fetched(answer, fitted(answer, ctx.effective_max_bytes, trace))
 
     async def _approved(self, summary: str, ctx: ToolCtx) -> None:
         if not self.requires_approval():

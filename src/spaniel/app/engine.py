@@ -1,0 +1,144 @@
+"""The engine: the rooms put together once, for any number of profiles. `Spaniel` is a view of it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spaniel.app.paths import cache_dir
+from spaniel.app.proxies import system_proxies
+from spaniel.app.settings import Settings, load
+from spaniel.browser.pool import Renderer
+from spaniel.cache import CacheSettings, PageCache
+from spaniel.clock import SystemClock
+from spaniel.hosts import Hosts
+from spaniel.net.guard import Guard
+from spaniel.net.http import Http
+from spaniel.net.resolver import SystemResolver
+from spaniel.pipeline.fetch import fetch
+from spaniel.pipeline.flights import Flights
+from spaniel.pipeline.ports import Door
+from spaniel.pipeline.profile import DEFAULT, Given, Profile
+from spaniel.pipeline.profile import load as load_profile
+from spaniel.pipeline.rooms import Rendering, Rooms
+from spaniel.pipeline.threads import Threads
+from spaniel.robots.disk_cache import DiskCache
+from spaniel.robots.gate import RobotsGate
+from spaniel.url.hostlists import domains
+
+if TYPE_CHECKING:
+    from spaniel.clock import Clock
+    from spaniel.net.resolver import Resolver
+    from spaniel.pipeline.errand import Ascent
+    from spaniel.pipeline.outcome import Outcome
+    from spaniel.pipeline.ports import Renders
+    from spaniel.pipeline.request import Request
+    from spaniel.pipeline.trace import Trace
+
+LIMITS = ("timeout_seconds", "max_redirects", "max_download_bytes", "default_max_chunk_tokens")
+
+
+class Engine:
+    """Guard, sockets, hosts, robots files, cache and renderer, shared by all fetches. Use it as `async with Engine()`.
+
+    A profile says how one call behaves; many may be in use at once.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        resolver: Resolver | None = None,
+        clock: Clock | None = None,
+        renderer: Renders | None = None,
+    ) -> None:
+        self.settings = load() if settings is None else settings
+        self._clock = clock or SystemClock()
+        self._given_renderer = renderer
+        self._open = AsyncExitStack()
+        self._rooms: Rooms | None = None
+        self.guard = Guard(resolver or SystemResolver(), self.settings.security)
+        self._proxies = system_proxies(os.environ) if self.settings["tools.webfetch.http.use_system_proxy"] else None
+        self.http = Http(self.settings.ca_file, self._proxies)
+        self.robots = RobotsGate(self.http, self.guard, self.settings.robots, self._robots_files())
+
+    async def __aenter__(self) -> Engine:
+        self._open.push_async_callback(self.http.close)
+        self._open.push_async_callback(self.robots.close)
+        threads = self._open.enter_context(Threads())
+        renderer = self._renderer()
+        flights: Flights[Ascent] = Flights()
+        self._open.push_async_callback(flights.close)  # before the rooms that it works in
+        door = Door(self.guard, self.robots, Hosts(self._clock), self.http)
+        self._rooms = Rooms(door, self._clock, flights, threads, None, renderer, self._rendering())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        self._rooms = None
+        await self._open.aclose()
+
+    @property
+    def rooms(self) -> Rooms:
+        if self._rooms is None:
+            raise RuntimeError("this Spaniel is not open: use it as 'async with Spaniel() as spaniel'")
+        return self._rooms
+
+    def profile(self, profile: str | os.PathLike[str] | Profile = DEFAULT) -> Profile:
+        """A profile by its name or file, completed by what the settings say; and what it needs, opened."""
+        if not isinstance(profile, Profile):
+            profile = load_profile(profile, self._given())
+        rooms = self.rooms
+        if profile.cached and rooms.cache is None:
+            cache = self._open.enter_context(PageCache(cache_settings(self.settings)))
+            self._rooms = rooms._replace(cache=cache)
+        return profile
+
+    async def fetch(self, request: Request, profile: Profile, trace: Trace | None = None) -> Outcome:
+        return await fetch(request, profile, self.rooms, trace)
+
+    def _given(self) -> Given:
+        settings = self.settings
+        paths = {name: f"tools.webfetch.{name}" for name in LIMITS}
+        ttl = "tools.webfetch.cache_ttl_days"
+        named = {name for name, path in paths.items() if settings.given(path)}
+        return Given(
+            settings.headers,
+            {name: settings.number(path) for name, path in paths.items()},
+            settings.number(ttl),
+            frozenset(named | ({"ttl_days"} if settings.given(ttl) else set())),
+        )
+
+    def _robots_files(self) -> DiskCache:
+        """robots.txt files stand beside the page cache."""
+        return DiskCache(Path(cache_dir(self.settings)) / "robots", self.settings.robots.cache_ttl_hours * 3600)
+
+    def _renderer(self) -> Renders | None:
+        """Chromium itself is started when a page first needs it."""
+        if self._given_renderer is not None:
+            return self._given_renderer
+        if not self.settings["tools.webfetch.browser.enabled"]:
+            return None
+        renderer = Renderer(self.guard, self.settings.browser, self._proxies)
+        self._open.push_async_callback(renderer.close)
+        return renderer
+
+    def _rendering(self) -> Rendering:
+        settings = self.settings
+        return Rendering(
+            domains(settings["tools.webfetch.rendering.js_heavy_domains"]),  # type: ignore[arg-type]
+            bool(settings["tools.webfetch.rendering.spa_fallback_enabled"]),
+            settings.number("tools.webfetch.rendering.min_extracted_chars"),
+        )
+
+
+def cache_settings(settings: Settings) -> CacheSettings:
+    return CacheSettings(
+        cache_dir(settings),
+        settings.number("tools.webfetch.cache_ttl_days"),
+        settings.number("tools.webfetch.max_cache_entries"),
+        settings.number("tools.webfetch.max_cache_bytes") or None,
+    )

@@ -1,0 +1,172 @@
+"""Hosts, shared by all fetches of an engine: places, spacing, what `Crawl-delay` and `Retry-After` said, HTTP-only.
+
+The room knows and waits; what a fetch makes of it is its profile's `Manners`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.hosts.retry_after import seconds_until
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spaniel.clock import Clock
+    from spaniel.net.deadline import Deadline
+
+MOST_KNOWN = 10_000  # hosts that are remembered for what they said
+ASK_FOR_TIME = frozenset({429, 503})
+NEVER = float("-inf")
+RECENT = 60.0  # seconds for which the last visit is remembered
+
+
+class Manners(NamedTuple):
+    """How a profile's fetches behave at a host."""
+
+    at_once: int = 16  # so that a few that never answer do not take every place
+    spacing_seconds: float = 0.0  # between the beginnings of two requests
+    heeds_delays: bool = False  # whether Crawl-delay and Retry-After are waited for
+
+
+class _Waiting(NamedTuple):
+    at_once: int  # with how many others at the most
+    place: asyncio.Future[None]
+
+
+class _Host:
+    __slots__ = ("began", "crawl_delay", "here", "http_only", "not_before", "waiting")
+
+    def __init__(self) -> None:
+        self.here = 0
+        self.waiting: deque[_Waiting] = deque()
+        self.began = NEVER  # when the last request began, or will
+        self.not_before = NEVER  # by Retry-After
+        self.crawl_delay = 0.0
+        self.http_only = False
+
+    def let_in(self) -> None:
+        """First come, first served."""
+        while self.waiting and self.here < self.waiting[0].at_once:
+            place = self.waiting.popleft().place
+            if not place.done():
+                self.here += 1
+                place.set_result(None)
+
+    def is_worth_keeping(self, now: float) -> bool:
+        """Whether anything is known that the next visitor would miss."""
+        busy = self.here or self.waiting
+        return bool(busy or self.http_only or self.crawl_delay or max(self.began + RECENT, self.not_before) > now)
+
+
+class Hosts:
+    """By name and port. One that nobody is at, and of which nothing is known, is forgotten."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._hosts: dict[str, _Host] = {}
+
+    def turn(self, host: str, deadline: Deadline, manners: Manners) -> _Turn:
+        """A turn at a host: the block is entered when there is a place and it is time."""
+        return _Turn(self._know(host), self._clock, deadline, manners)
+
+    def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None:
+        """Remember what a host asked for with an answer."""
+        if status not in ASK_FOR_TIME or "retry-after" not in headers:
+            return
+        seconds = seconds_until(headers["retry-after"], self._clock.now())
+        if seconds:
+            known = self._know(host)
+            known.not_before = max(known.not_before, self._clock.monotonic() + seconds)
+
+    def told_crawl_delay(self, host: str, seconds: float) -> None:
+        self._know(host).crawl_delay = seconds
+
+    def told_http_only(self, host: str) -> None:
+        """HTTPS failed there and HTTP worked."""
+        self._know(host).http_only = True
+
+    def is_http_only(self, host: str) -> bool:
+        known = self._hosts.get(host)
+        return known is not None and known.http_only
+
+    def wait_seconds(self, host: str, manners: Manners) -> float:
+        """How long a request that began now would have to wait for its time; places aside."""
+        known = self._hosts.get(host)
+        return 0.0 if known is None else max(0.0, _begin_at(known, manners) - self._clock.monotonic())
+
+    def _know(self, host: str) -> _Host:
+        known = self._hosts.get(host)
+        if known is None:
+            if len(self._hosts) >= MOST_KNOWN:
+                self._forget_some()
+            known = self._hosts[host] = _Host()
+        return known
+
+    def _forget_some(self) -> None:
+        """Whoever is idle; where all are worth keeping, those that were met first and have nobody there."""
+        now = self._clock.monotonic()
+        idle = [name for name, known in self._hosts.items() if not known.is_worth_keeping(now)]
+        spare = idle or [name for name, known in self._hosts.items() if not (known.here or known.waiting)]
+        for name in spare[: MOST_KNOWN // 4]:
+            del self._hosts[name]
+
+
+class _Turn:
+    """A class: a generator made into a context manager takes three times as long."""
+
+    __slots__ = ("_clock", "_deadline", "_known", "_manners")
+
+    def __init__(self, known: _Host, clock: Clock, deadline: Deadline, manners: Manners) -> None:
+        self._known, self._clock, self._deadline, self._manners = known, clock, deadline, manners
+
+    async def __aenter__(self) -> None:
+        known, manners = self._known, self._manners
+        if known.here >= manners.at_once or known.waiting:
+            await self._queue()
+        else:
+            known.here += 1
+        now = self._clock.monotonic()
+        begin = max(now, _begin_at(known, manners))
+        known.began = begin  # taken before the wait, so that two never begin at one moment
+        if begin > now:
+            await self._wait(begin - now)
+
+    async def _queue(self) -> None:
+        known = self._known
+        mine = _Waiting(self._manners.at_once, asyncio.get_running_loop().create_future())
+        known.waiting.append(mine)
+        self._deadline.phase = "queue"
+        try:
+            await mine.place
+        except BaseException:
+            if mine.place.done() and not mine.place.cancelled():
+                known.here -= 1  # the place came too late
+            else:
+                known.waiting.remove(mine)
+            known.let_in()
+            raise
+
+    async def _wait(self, seconds: float) -> None:
+        self._deadline.phase = "queue"
+        try:
+            await self._clock.sleep(seconds)
+        except BaseException:
+            self._leave()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        self._known.here -= 1
+        self._known.let_in()
+
+
+def _begin_at(known: _Host, manners: Manners) -> float:
+    """When a request may begin by spacing and, where the profile heeds them, by the host's own wishes."""
+    if not manners.heeds_delays:
+        return known.began + manners.spacing_seconds
+    return max(known.began + max(manners.spacing_seconds, known.crawl_delay), known.not_before)

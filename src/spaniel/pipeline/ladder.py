@@ -1,0 +1,81 @@
+"""The ladder: a profile's rungs, tried one after the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spaniel.errors import Code, SpanielError
+from spaniel.net.deadline import Deadline
+from spaniel.pipeline.errand import Ascent, Brought
+from spaniel.pipeline.outcome import Attempt
+from spaniel.pipeline.retrieve import Trail
+from spaniel.reading import read
+from spaniel.reading.kinds import kind_of
+
+if TYPE_CHECKING:
+    from spaniel.net.http import Page
+    from spaniel.pipeline.errand import Errand
+    from spaniel.pipeline.profile import Profile, Rung
+    from spaniel.pipeline.rooms import Rooms
+    from spaniel.pipeline.trace import Trace
+    from spaniel.reading import Document
+
+LARGE = 256 << 10  # bytes of a page that is read in a thread, so that others are served meanwhile
+
+
+async def climb(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Ascent:
+    """Climb each rung that applies after what came of those before it."""
+    ascent = Ascent(errand)
+    times = _Times(profile, rooms)
+    for rung in profile.ladder:
+        if rung.kind.applies(ascent, rooms):
+            await _try(rung, ascent, profile, rooms, times.next(), trace)
+    return ascent
+
+
+class _Times:
+    """The rungs' deadlines: one for all of them, or one each within a total."""
+
+    def __init__(self, profile: Profile, rooms: Rooms) -> None:
+        self._limits, self._clock = profile.limits, rooms.clock
+        self._end = rooms.clock.monotonic() + (profile.limits.total_seconds or 0)
+        self._shared = None if profile.limits.total_seconds else Deadline(profile.limits.timeout_seconds)
+
+    def next(self) -> Deadline:
+        left = self._end - self._clock.monotonic()
+        return self._shared or Deadline(max(0.0, min(self._limits.timeout_seconds, left)))
+
+
+async def _try(rung: Rung, ascent: Ascent, profile: Profile, rooms: Rooms, deadline: Deadline, trace: Trace) -> None:
+    """One attempt: its page is the best so far, or its failure is written down."""
+    errand, began, failure = ascent.errand, rooms.clock.monotonic(), None
+    trail = Trail(errand.url, trace, len(ascent.attempts) + 1)
+    try:
+        retrieved = await rung.kind.climb(errand, rooms, deadline, trail, rung.options)
+        fetched_at = rooms.clock.now()
+        with trail.step("content_type"):
+            _require_kind(retrieved.page, profile)
+        with trail.step("extract"):
+            document = await _understand(retrieved.page, rooms)
+        ascent.best = Brought(retrieved, document, fetched_at, rung.kind.rendering_method, retrieved.notes)
+    except SpanielError as error:
+        failure = error
+        if ascent.best is not None and rung.kind.in_vain is not None:
+            note = rung.kind.in_vain(error)
+            ascent.best = ascent.best._replace(notes=(*ascent.best.notes, note))
+    ms = round((rooms.clock.monotonic() - began) * 1000, 3)
+    ascent.attempts.append(
+        Attempt(rung.name, trail.url.href, failure, trail.status, tuple(trail.chain), deadline.phase, ms)
+    )
+
+
+def _require_kind(page: Page, profile: Profile) -> None:
+    """Only what the profile reads (FR-WF-10f, 10g)."""
+    kind = kind_of(page.headers.get("content-type"), page.body)
+    if kind.reader not in profile.content:
+        raise SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type=page.headers.get("content-type", kind.reader))
+
+
+async def _understand(page: Page, rooms: Rooms) -> Document:
+    given = page.body, page.headers.get("content-type"), page.url.href
+    return await rooms.threads.read(read, *given) if len(page.body) > LARGE else read(*given)

@@ -1,0 +1,56 @@
+"""What a fetch needs of the rooms below, as narrow as it needs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spaniel.browser.rendered import Rendered, Wanted
+    from spaniel.hosts import Manners
+    from spaniel.net.deadline import Deadline
+    from spaniel.net.guard import Target
+    from spaniel.net.http import Options, Page, RequestHeaders
+    from spaniel.url.value import Url
+
+
+class Guard(Protocol):
+    def check_form(self, url: Url) -> None: ...
+
+    async def vet(self, url: Url, deadline: Deadline) -> Target: ...
+
+
+class Robots(Protocol):
+    async def require(
+        self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = ...
+    ) -> str | None: ...
+
+
+class Fetcher(Protocol):
+    async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = ...) -> Page: ...
+
+
+class Turn(Protocol):
+    async def __aenter__(self) -> None: ...
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+
+class Hosts(Protocol):
+    def turn(self, host: str, deadline: Deadline, manners: Manners) -> Turn: ...
+
+    def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None: ...
+
+
+class Renders(Protocol):
+    async def render(self, wanted: Wanted) -> Rendered: ...
+
+
+class Door(NamedTuple):
+    """What every hop passes."""
+
+    guard: Guard
+    robots: Robots
+    hosts: Hosts
+    http: Fetcher

@@ -1,0 +1,57 @@
+"""What is known of a page, before it is cut to anybody's measure: also what the cache stores of it (D2-02, D2-24)."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from spaniel.chunking import Boundaries, Chunk, boundaries, chunk, rebuild
+
+log = logging.getLogger("spaniel.cache")
+
+
+class StoredPage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The whole document once, and its chunks at the default size as offsets, so that the usual hit counts nothing."""
+
+    final_url: str
+    markdown: str
+    chunk_tokens: int
+    chunks: Boundaries
+    title: str | None = None
+    language: str | None = None
+    notes: list[str] = []
+    metadata: dict[str, Any] = {}
+    content_type: str = ""
+    status: int = 200
+    chain: list[str] = []  # the URLs before the final one
+    content_hash: str = ""  # SHA-256 of the decoded body
+
+    def cut(self, max_tokens: int) -> list[Chunk]:
+        """Chunks of a size: read off where it is the stored one, else counted anew, and equal either way."""
+        if max_tokens == self.chunk_tokens:
+            with suppress(LookupError, ValueError):  # offsets that lead nowhere are no offsets
+                return rebuild(self.markdown, self.chunks)
+        return chunk(self.markdown, max_tokens)
+
+    def noted(self, *notes: str | None) -> StoredPage:
+        more = [note for note in notes if note is not None]
+        return msgspec.structs.replace(self, notes=[*self.notes, *more]) if more else self
+
+
+_decoder = msgspec.json.Decoder(StoredPage)
+
+
+def from_cache(content: msgspec.Raw) -> StoredPage | None:
+    """What an entry holds; None where it is not ours to read (another version's, or damaged): a miss (D2-22)."""
+    try:
+        return _decoder.decode(content)
+    except msgspec.MsgspecError as error:
+        log.warning("cache_read_failed: %s", error)
+        return None
+
+
+def bounds(markdown: str, max_tokens: int) -> Boundaries:
+    return boundaries(chunk(markdown, max_tokens))
