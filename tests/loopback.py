@@ -34,6 +34,7 @@ class Site:
         self.seen: list[dict[str, str]] = []
         self._address = address
         self._server: asyncio.Server | None = None
+        self._visitors: set[asyncio.StreamWriter] = set()
 
     async def __aenter__(self) -> Site:
         self._server = await asyncio.start_server(self._serve, self._address, 0)
@@ -43,6 +44,9 @@ class Site:
     async def __aexit__(self, *_: object) -> None:
         assert self._server
         self._server.close()
+        for visitor in self._visitors:
+            visitor.transport.abort()
+        await asyncio.sleep(0)
 
     def url(self, path: str = "/", host: str = "site.example") -> str:
         return f"http://{host}:{self.port}{path}"
@@ -52,6 +56,7 @@ class Site:
         return None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._visitors.add(writer)
         try:
             while line := await reader.readline():
                 path = line.split()[1].decode()
@@ -70,6 +75,7 @@ class Site:
         except (ConnectionError, IndexError):
             pass
         finally:
+            self._visitors.discard(writer)
             writer.close()
 
 

@@ -94,6 +94,7 @@ class Victim(asyncio.DatagramProtocol):
         self.port = 0
         self._server: asyncio.Server | None = None
         self._datagrams: asyncio.DatagramTransport | None = None
+        self._visitors: set[asyncio.StreamWriter] = set()
 
     @property
     def hits(self) -> int:
@@ -113,9 +114,13 @@ class Victim(asyncio.DatagramProtocol):
         if self._server and self._datagrams:
             self._server.close()
             self._datagrams.close()
+        for visitor in self._visitors:
+            visitor.transport.abort()
+        await asyncio.sleep(0)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.tcp += 1
+        self._visitors.add(writer)
         body = b"VICTIM CONTENT"
         head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\nAccess-Control-Allow-Origin: *\r\n"
         try:

@@ -44,7 +44,7 @@ async def test_a_forced_render_brings_what_the_scripts_made(tmp_path: Path) -> N
         assert "note" not in answer.as_dict()
         assert site.requests["/"] == 1  # HTTP mode was skipped
         assert all(seen["user-agent"] == "forge-webfetch/1.0" for seen in site.seen)
-    assert [step.name for step in trace.steps][:6] == ["parse", "normalize", "check_cache", "guard", "robots", "fetch"]
+    assert [step.name for step in trace.steps][:6] == ["parse", "normalize", "check_cache", "guard", "robots", "render"]
 
 
 @pytest.mark.req("IT-WF-BR-07", "FR-WF-12", "FR-WF-12c", "FG-20", "FG-31", "D2-03", "T-WF-CCH-04")

@@ -57,7 +57,7 @@ class Exit:
         self._proxies = proxies
         self._most_bytes = most_bytes
         self._targets: dict[tuple[str, int], asyncio.Future[Target]] = {}
-        self._serving: set[asyncio.Task[None]] = set()
+        self._serving: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._server: asyncio.Server | None = None
         self._closed = False
         self.secret = token_hex(16)
@@ -78,11 +78,15 @@ class Exit:
         """Shut the port, and every connection with it."""
         self._closed = True
         if self._server is not None:
+            await _stop_accepting(self._server)
             self._server.close()
         tasks: list[asyncio.Future[Any]] = [*self._serving, *self._targets.values()]
+        for client in self._serving.values():
+            client.transport.abort()  # here: a task that is ended before it began closes nothing
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0)  # for the last of them to be closed
 
     def passed(self, url: Url) -> bool:
         """Whether this host and port have been judged already, and passed."""
@@ -105,9 +109,12 @@ class Exit:
         return await asyncio.shield(judged)
 
     def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._closed:  # accepted while the port was being shut
+            writer.transport.abort()
+            return
         task = asyncio.create_task(self._serve(Ends(reader, writer)))
-        self._serving.add(task)
-        task.add_done_callback(self._serving.discard)
+        self._serving[task] = writer
+        task.add_done_callback(self._serving.pop)
 
     async def _serve(self, client: Ends) -> None:
         try:
@@ -192,6 +199,15 @@ class Exit:
                 raise MalformedError(f"more than {self._most_bytes} bytes for one page")
             sink.write(piece)
             await sink.drain()
+
+
+async def _stop_accepting(server: asyncio.Server) -> None:
+    """A connection that asyncio has accepted, and not yet handed over when its server closes, is never closed."""
+    loop = asyncio.get_running_loop()
+    for sock in server.sockets:
+        loop.remove_reader(sock.fileno())
+    for _ in range(3):  # to make its transport, to begin it, to let us know
+        await asyncio.sleep(0)
 
 
 def _asked_for(head: Head) -> tuple[Url, str]:
