@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from spaniel.app.keys import KEYS
 from spaniel.pipeline.fetch import Limits
 from spaniel.pipeline.profile import DEFAULT
-from spaniel.url.tables import complaint
+from spaniel.tables import complaint
 
 if TYPE_CHECKING:
     from spaniel.app.settings import Settings

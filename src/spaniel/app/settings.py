@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from spaniel.app.keys import KEYS, Key, Value, toml
 from spaniel.browser.rendered import BrowserSettings
 from spaniel.errors import Code, SpanielError
-from spaniel.url.tables import nearest, read_toml
+from spaniel.tables import nearest, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.kinds import READERS
+from spaniel.tables import Table, complaint, nearest, read_toml
 from spaniel.url.policy import load as load_policy
-from spaniel.url.tables import Table, complaint, nearest, read_toml
 
 if TYPE_CHECKING:
     from spaniel.url import Policy

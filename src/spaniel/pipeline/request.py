@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.url.tables import nearest
+from spaniel.tables import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
