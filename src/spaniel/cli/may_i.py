@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
+from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.errors import TABLE, Code, SpanielError, shown
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from spaniel.robots.rules import Decision
     from spaniel.url.value import Url
 
-SECONDS = 20.0
-
 
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
@@ -27,36 +25,33 @@ def parser() -> argparse.ArgumentParser:
         "Exit code: 0 it may be fetched, 3 it may not, another one if nobody could be asked.",
     )
     p.add_argument("url", metavar="URL")
-    p.add_argument("--agent", metavar="A", help="the user agent (the settings')")
+    p.add_argument("--agent", dest="user_agent", metavar="TEXT", help="the same as --user-agent")
     p.add_argument("--json", action="store_true", help="a JSON object")
-    add_config_option(p)
+    add_settings_options(p)
     add_log_options(p)
     return p
 
 
 def main(args: argparse.Namespace) -> int:
     from spaniel.app.rooms import open_rooms
-    from spaniel.app.settings import load
 
     configure_logs(args)
-    settings = load(args.config)
-    agent = args.agent or settings.http.user_agent
-    http, robots = settings.http._replace(user_agent=agent), settings.robots._replace(user_agent=agent)
+    settings = settings_from(args)
 
     async def go() -> int:
-        async with open_rooms(settings.security, http, robots) as rooms:
-            return await ask(args, rooms)
+        async with open_rooms(settings.security, settings.http, settings.robots) as rooms:
+            return await ask(args, rooms, settings.limits.timeout_seconds)
 
     return asyncio.run(go())
 
 
-async def ask(args: argparse.Namespace, rooms: Rooms) -> int:
+async def ask(args: argparse.Namespace, rooms: Rooms, seconds: float = 20) -> int:
     """Ask and print; apart from `main`, so that it can be tried with rooms that may look at loopback."""
     from spaniel.net.deadline import Deadline
     from spaniel.url.parsing import parse
 
     url = parse(args.url)
-    deadline = Deadline(SECONDS)
+    deadline = Deadline(seconds)
     target = await rooms.guard.vet(url, deadline)
     decision = (await rooms.robots.ask(url, target, deadline)).decision
     page = None
