@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+import spaniel
 from spaniel.app.keys import BY_PATH, KEYS, Key
 from spaniel.app.settings import NO_SETTINGS, Settings, from_data, load
 
@@ -121,3 +125,20 @@ def test_what_runs_trusts_or_opens_is_marked_as_such() -> None:
     assert marked == named | {key.path for key in KEYS if ".security." in key.path}
     # Only these are expanded: a project's file, which may set none of them, reads no variable of the environment.
     assert {key.path for key in KEYS if key.kind in ("path", "program")} <= marked
+
+
+def test_the_page_of_settings_is_what_the_table_says() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    page = runpy.run_path(str(docs / "make.py"))["settings_page"]()
+    assert (docs / "settings.md").read_text(encoding="utf-8") == page, "run `make docs`"
+    for key in KEYS:
+        assert f"| `{key.name}` |" in page
+        assert f"`{key.variable}`" in page
+
+
+def test_nobody_else_knows_a_setting_by_its_name() -> None:
+    """The other rooms take typed groups: a name that is wrong would be found by a user."""
+    root = Path(spaniel.__file__).parent
+    by_name = re.compile(r"settings\[|settings\.(?:number|given|source|asked_for)\(")
+    found = {path.parent.name for path in root.rglob("*.py") if by_name.search(path.read_text("utf-8"))}
+    assert found == {"app"}

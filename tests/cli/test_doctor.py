@@ -122,6 +122,11 @@ def test_a_user_agent_without_a_contact_comes_with_the_way_to_name_one(machine: 
     assert machine.findings("--config", polite)[1]["agent"]["found"] == "otter/1 (+https://otter.example/)"
 
 
+def test_a_variable_that_is_no_setting_is_told(machine: Machine) -> None:
+    done = spaniel("doctor", "--host", "localhost", cwd=machine.folder, SPANIEL_TIMEOUT="3")
+    assert "SPANIEL_TIMEOUT is ignored: no setting has it; did you mean 'SPANIEL_TIMEOUT_SECONDS'?" in done.stderr
+
+
 def test_certificates_that_cannot_be_had_are_red(machine: Machine) -> None:
     named = machine.settings('[spaniel.net]\nca_file = "ca.pem"\n')
     file = machine.folder / "ca.pem"

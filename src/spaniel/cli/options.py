@@ -44,7 +44,7 @@ def add_settings_options(parser: argparse.ArgumentParser) -> None:
         if key.flag:
             kind, metavar = (int, "N") if isinstance(key.default, int) else (str, "TEXT")
             span = f", {key.range}" if key.range else ""
-            told = f"{key.what[0].lower()}{key.what[1:]}{span} (the settings')"
+            told = f"{key.what[0].lower()}{key.what[1:]}{span} (default: from the settings)"
             parser.add_argument(key.flag, type=kind, metavar=metavar, help=told)
 
 
