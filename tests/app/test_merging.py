@@ -33,13 +33,21 @@ class Home(NamedTuple):
     def environ(self) -> dict[str, str]:
         return {"XDG_CONFIG_HOME": str(self.root / "config")}
 
-    def load(self, path: Path | None = None, flags: dict[str, object] | None = None, **environ: str) -> Settings:
+    def load(
+        self,
+        path: Path | None = None,
+        environ: dict[str, str] | None = None,
+        flags: dict[str, object] | None = None,
+    ) -> Settings:
         named = str(path) if path else None
-        return load(named, {**self.environ, **environ}, flags=flags, cwd=str(self.project.parent))
+        return load(named, {**self.environ, **(environ or {})}, flags=flags, cwd=str(self.project.parent))
+
+    def given(self, **environ: str) -> Settings:
+        return self.load(environ=environ)
 
     def refusal(self, **environ: str) -> str:
         with pytest.raises(SpanielError) as caught:
-            self.load(**environ)
+            self.given(**environ)
         assert caught.value.code == "bad_args"
         return str(caught.value.details["field"]) + ": " + str(caught.value.details["reason"])
 
@@ -66,13 +74,13 @@ def test_each_source_rules_over_those_before_it(home: Home) -> None:
     put(home.project, timeout_seconds=31)
     assert (home.load()[TIMEOUT], home.load().source(TIMEOUT)) == (31, str(home.project))
     environ = {"SPANIEL_CONFIG": str(put(home.root / "env.toml", timeout_seconds=32))}
-    assert (home.load(**environ)[TIMEOUT], home.load(**environ).file) == (32, environ["SPANIEL_CONFIG"])
+    assert (home.load(None, environ)[TIMEOUT], home.load(None, environ).file) == (32, environ["SPANIEL_CONFIG"])
     named = put(home.root / "named.toml", timeout_seconds=33)
-    assert (home.load(named, **environ)[TIMEOUT], home.load(named).source(TIMEOUT)) == (33, str(named))
+    assert (home.load(named, environ)[TIMEOUT], home.load(named).source(TIMEOUT)) == (33, str(named))
     environ["SPANIEL_TIMEOUT_SECONDS"] = "34"
-    last = home.load(named, **environ)
+    last = home.load(named, environ)
     assert (last[TIMEOUT], last.source(TIMEOUT)) == (34, "SPANIEL_TIMEOUT_SECONDS")
-    flagged = home.load(named, {TIMEOUT: 35}, **environ)
+    flagged = home.load(named, environ, {TIMEOUT: 35})
     assert (flagged[TIMEOUT], flagged.source(TIMEOUT)) == (35, "--timeout")
     assert (flagged.asked_for(TIMEOUT), last.asked_for(TIMEOUT), flagged.asked_for(REDIRECTS)) == (True, False, False)
 
@@ -201,7 +209,7 @@ def test_a_variable_that_is_wrong_is_refused_by_its_name(home: Home, variable: s
 
 
 def test_variables_are_read_as_people_write_them(home: Home) -> None:
-    settings = home.load(
+    settings = home.given(
         SPANIEL_ENABLED="1",
         SPANIEL_BROWSER_ENABLED="FALSE",
         SPANIEL_SECURITY_ALLOWED_PORTS=" 80, 8080 ,",
@@ -221,7 +229,7 @@ def test_a_variable_outside_its_range_is_brought_into_it_and_one_that_is_no_sett
     home: Home, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "spaniel"):
-        settings = home.load(SPANIEL_TIMEOUT_SECONDS="999", SPANIEL_TIMEOUT="9", SPANIEL_LOG="off", OTHER="x")
+        settings = home.given(SPANIEL_TIMEOUT_SECONDS="999", SPANIEL_TIMEOUT="9", SPANIEL_LOG="off", OTHER="x")
     assert settings[TIMEOUT] == 300
     unknown, outside = sorted(caplog.messages, key=lambda message: "range" in message)
     assert "SPANIEL_TIMEOUT is ignored" in unknown
@@ -240,5 +248,5 @@ def test_a_tool_that_is_off_says_who_switched_it_off(home: Home) -> None:
     assert home.load().tool.opted_in().switched_off_by == ""
     put(home.user, enabled="false")
     assert home.load().tool.opted_in().switched_off_by == str(home.user)
-    assert home.load(SPANIEL_ENABLED="true").tool.switched_off_by == ""
-    assert home.load(SPANIEL_TOOLS_MODE="disabled").tool.opted_in().switched_off_by == "SPANIEL_TOOLS_MODE"
+    assert home.given(SPANIEL_ENABLED="true").tool.switched_off_by == ""
+    assert home.given(SPANIEL_TOOLS_MODE="disabled").tool.opted_in().switched_off_by == "SPANIEL_TOOLS_MODE"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -136,15 +137,15 @@ def test_a_file_in_the_working_folder_runs_no_program(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "spaniel.toml").write_text(text, encoding="utf-8")
-    environ = {"XDG_CONFIG_HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "caches")}
+    run = partial(spaniel, cwd=project, XDG_CONFIG_HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path / "caches"))
     for command in (("doctor", "--host", "localhost"), ("fetch", "--browser", "https://example.com/")):
-        done = spaniel(*command, cwd=project, **environ)
+        done = run(*command)
         assert done.returncode in (2, 7)
         assert "chromium_path: the file of a project may not set this" in done.stdout + done.stderr
         assert not (tmp_path / "ran").exists()
     (tmp_path / "spaniel").mkdir()
     (project / "spaniel.toml").rename(tmp_path / "spaniel" / "spaniel.toml")
-    spaniel("doctor", "--host", "localhost", cwd=project, **environ)
+    run("doctor", "--host", "localhost")
     assert (tmp_path / "ran").exists()
 
 

@@ -61,14 +61,13 @@ AGENT = "otter/1 (+https://otter.example/contact)"
 
 @pytest.mark.req("D2-31")
 @pytest.mark.parametrize(
-    ("options", "environ"),
-    [(("--user-agent", AGENT), {}), (("--agent", AGENT), {}), ((), {"SPANIEL_USER_AGENT": AGENT})],
+    ("options", "variable"), [(("--user-agent", AGENT), ""), (("--agent", AGENT), ""), ((), AGENT)]
 )
 def test_the_user_agent_of_a_run_is_who_robots_txt_is_asked_for(
-    place: Place, options: tuple[str, ...], environ: dict[str, str]
+    place: Place, options: tuple[str, ...], variable: str
 ) -> None:
     command = ("may-i", "--config", place.config, f"{place.url}/a")
-    done = spaniel(*command, *options, **environ)
+    done = spaniel(*command, *options, SPANIEL_USER_AGENT=variable)
     assert (done.returncode, set(place.agents)) == (3, {AGENT})
     assert "(group 'otter')" in done.stdout
     assert spaniel(*command).returncode == 0  # the control
@@ -81,8 +80,9 @@ def test_the_user_agent_of_a_run_is_sent_with_each_request(place: Place) -> None
 
 
 @pytest.mark.req("D2-31")
-@pytest.mark.parametrize(("options", "environ"), [(("--timeout", "1"), {}), ((), {"SPANIEL_TIMEOUT_SECONDS": "1"})])
-def test_the_timeout_of_a_run_ends_it(place: Place, options: tuple[str, ...], environ: dict[str, str]) -> None:
-    done = spaniel("fetch", "--config", place.config, *options, f"{place.url}/never", **environ)
+@pytest.mark.parametrize(("options", "variable"), [(("--timeout", "1"), ""), ((), "1")])
+def test_the_timeout_of_a_run_ends_it(place: Place, options: tuple[str, ...], variable: str) -> None:
+    command = ("fetch", "--config", place.config, *options, f"{place.url}/never")
+    done = spaniel(*command, SPANIEL_TIMEOUT_SECONDS=variable)
     assert done.returncode == 4
     assert "timeout: No complete answer within 1000 ms" in done.stderr
