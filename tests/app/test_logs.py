@@ -16,6 +16,8 @@ import pytest
 
 from spaniel.app.logs import configure
 from spaniel.errors import SpanielError
+from spaniel.net.guard import Guard, Security
+from spaniel.net.resolver import SystemResolver
 from spaniel.pipeline.request import Request
 from tests.loopback import Page, Site, redirect, spaniel_for, text
 
@@ -139,6 +141,20 @@ def test_options_beat_the_environment(
         getattr(logger, name)(name)
     logging.getLogger("spaniel").handlers.clear()
     assert [json.loads(line)["level"] for line in stream.getvalue().splitlines()] == seen
+
+
+@pytest.mark.req("FR-WF-05b")
+@pytest.mark.parametrize(("level", "quiet"), [("off", False), ("off", True), ("error", False), ("debug", True)])
+def test_that_protection_is_off_is_said_at_every_level(
+    level: str, quiet: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPANIEL_LOG", level)
+    stream = io.StringIO()
+    configure(quiet=quiet, stream=stream)
+    Guard(SystemResolver(), Security(block_reserved=False, allow_insecure_overrides=True))
+    logging.getLogger("spaniel.net").warning("something else")
+    logging.getLogger("spaniel").handlers.clear()
+    assert [record["event"] for record in records(stream)] == ["SSRF protection disabled for: block_reserved"]
 
 
 def test_an_unknown_level_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

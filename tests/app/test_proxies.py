@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
-from spaniel.app.proxies import system_proxies
+from spaniel.app.proxies import system_proxies, unused_proxies, warn_of_unused_proxies
 from spaniel.errors import SpanielError
 from spaniel.url import parse
 
@@ -41,3 +43,30 @@ def test_the_proxy_for_a_url(url: str, environ: dict[str, str], proxy: str | Non
 def test_a_proxy_that_is_not_http_is_refused() -> None:
     with pytest.raises(SpanielError, match="only http:// proxies"):
         system_proxies({"ALL_PROXY": "socks5://p:1080"})
+
+
+@pytest.mark.parametrize(
+    ("environ", "names"),
+    [
+        ({}, ()),
+        ({"HTTPS_PROXY": ""}, ()),
+        ({"NO_PROXY": "*"}, ()),
+        ({"HTTPS_PROXY": "http://p:1"}, ("HTTPS_PROXY",)),
+        ({"all_proxy": "socks5://p:1", "HTTP_PROXY": "http://p:1"}, ("HTTP_PROXY", "all_proxy")),
+        ({"HTTP_PROXY": "http://client:1", "REQUEST_METHOD": "GET"}, ()),  # a client's header, no proxy
+        ({"http_proxy": "http://p:1", "REQUEST_METHOD": "GET"}, ("http_proxy",)),
+    ],
+)
+def test_a_proxy_that_is_set_and_would_not_be_used_is_known(environ: dict[str, str], names: tuple[str, ...]) -> None:
+    assert unused_proxies(environ) == names
+
+
+def test_an_unused_proxy_is_told_once_and_without_its_password(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "spaniel"):
+        warn_of_unused_proxies({})
+        for _ in range(3):
+            warn_of_unused_proxies({"https_proxy": "http://me:SECRET@p.example:1"})
+    (message,) = caplog.messages
+    assert message.startswith("a proxy is set (https_proxy) and not used")
+    assert "use_system_proxy = true" in message
+    assert "SECRET" not in message

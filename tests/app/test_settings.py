@@ -8,11 +8,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
-from spaniel.app.keys import KEYS, sample
-from spaniel.app.settings import Settings, describe, from_data, load, user_file
+from spaniel.app.keys import KEYS, sample, toml
+from spaniel.app.settings import Settings, describe, from_data, load
 from spaniel.errors import SpanielError
-from tests.cli.test_canon import spaniel
 
 # SRD §5.3, in its own order; D2-21 adds max_cache_bytes and leaves cache_dir unset
 REFERENCE = """
@@ -139,6 +140,14 @@ def test_variables_are_expanded_in_the_two_paths() -> None:
     assert temp["tools.webfetch.cache_dir"] == f"{tempfile.gettempdir()}/forge-webfetch"
 
 
+def test_a_relative_path_is_left_as_it_is_where_there_is_no_file() -> None:
+    assert settings('[tools.webfetch]\ncache_dir = "caches"')["tools.webfetch.cache_dir"] == "caches"
+
+
+def test_a_text_that_would_break_a_header_is_refused() -> None:
+    assert "one line of text" in refusal('[tools.webfetch]\nuser_agent = "x/1\\r\\nEvil: 1"')
+
+
 @pytest.mark.req("FR-WF-05d")
 def test_the_rooms_get_their_parts() -> None:
     loaded = settings(
@@ -151,21 +160,6 @@ def test_the_rooms_get_their_parts() -> None:
     assert (loaded.headers.user_agent, loaded.number("tools.webfetch.max_download_bytes")) == ("x/1", 2048)
     assert (loaded.robots.fail_open, loaded.robots.cache_ttl_hours) == (True, 2)
     assert settings("[tools.webfetch.security]\nallowed_ports = []").security.allowed_ports == (80, 443)
-
-
-def test_the_file_is_looked_for_in_its_places_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    environ = {"XDG_CONFIG_HOME": str(tmp_path / "config")}
-    assert load(environ=environ).file is None
-    places = [user_file(environ), tmp_path / "spaniel.toml", tmp_path / "env.toml", tmp_path / "named.toml"]
-    for number, place in enumerate(places):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(f"[tools.webfetch]\ntimeout_seconds = {number + 30}\n", encoding="utf-8")
-    assert load(str(places[3]), {**environ, "SPANIEL_CONFIG": str(places[2])})["tools.webfetch.timeout_seconds"] == 33
-    assert load(None, {**environ, "SPANIEL_CONFIG": str(places[2])})["tools.webfetch.timeout_seconds"] == 32
-    assert load(None, environ)["tools.webfetch.timeout_seconds"] == 31
-    places[1].unlink()
-    assert load(None, environ)["tools.webfetch.timeout_seconds"] == 30
 
 
 def test_a_named_file_that_is_not_there_or_broken_is_an_error(tmp_path: Path) -> None:
@@ -181,27 +175,17 @@ def test_every_value_knows_where_it_came_from() -> None:
     rows = {row["key"]: row for row in describe(settings("[tools.webfetch]\ntimeout_seconds = 30"))}
     assert rows["tools.webfetch.timeout_seconds"] == {
         "key": "tools.webfetch.timeout_seconds",
-        "value": "30",
+        "value": 30,
         "source": "spaniel.toml",
     }
     assert rows["tools.webfetch.max_redirects"]["source"] == "default"
+    assert rows["tools.webfetch.security.allowed_ports"]["value"] == [80, 443]
     assert len(rows) == len(KEYS)
 
 
-def test_config_show_and_init_from_the_command_line(tmp_path: Path) -> None:
-    printed = spaniel("config", "init", "-", cwd=tmp_path)
-    made = spaniel("config", "init", cwd=tmp_path)
-    assert printed.stdout == (tmp_path / "spaniel.toml").read_text(encoding="utf-8")
-    assert (made.returncode, made.stdout) == (0, "wrote spaniel.toml\n")
-    again = spaniel("config", "init", cwd=tmp_path)
-    assert again.returncode == 2
-    assert "--force" in again.stderr
-    file = tmp_path / "spaniel.toml"
-    file.write_text(
-        file.read_text(encoding="utf-8").replace("# timeout_seconds = 20", "timeout_seconds = 7"), encoding="utf-8"
-    )
-    shown = spaniel("config", "show", cwd=tmp_path)
-    assert "tools.webfetch.timeout_seconds = 7  # spaniel.toml" in shown.stdout
-    assert "tools.webfetch.max_redirects = 5  # default" in shown.stdout
-    wrong = spaniel("config", "show", "--config", "none.toml", cwd=tmp_path)
-    assert (wrong.returncode, wrong.stdout) == (2, "")
+@given(st.text())
+def test_a_text_is_written_as_toml_that_reads_back_and_steers_no_terminal(text: str) -> None:
+    assume(text.isascii() or text.encode("utf-8", "replace").decode() == text)  # a lone surrogate is in no TOML
+    written = toml(text)
+    assert tomllib.loads(f"x = {written}")["x"] == text
+    assert written.isprintable()

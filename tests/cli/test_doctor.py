@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import trustme
 
 from tests.cli.test_canon import SPANIEL, spaniel
 
@@ -59,7 +60,9 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 def test_all_is_well(machine: Machine) -> None:
     code, found = machine.findings()
-    assert list(found) == ["python", "reading", "settings", "cache", "chromium", "dns", "guard"]
+    assert list(found) == [
+        "python", "reading", "settings", "agent", "trust", "proxy", "cache", "chromium", "dns", "guard",
+    ]  # fmt: skip
     assert all(row["well"] and not row["cure"] for row in found.values()), found
     assert code == 0
     assert str(machine.folder / "caches" / "spaniel") in str(found["cache"]["found"])
@@ -108,6 +111,50 @@ def test_what_is_wrong_is_red_and_the_rest_is_looked_at_all_the_same(machine: Ma
     code, found = machine.findings(host="a" * 64 + ".example")  # no name server need be asked
     assert (code, found["dns"]["well"]) == (7, False)
     assert "--host" in str(found["dns"]["cure"])
+
+
+def test_a_user_agent_without_a_contact_comes_with_the_way_to_name_one(machine: Machine) -> None:
+    code, found = machine.findings()
+    assert str(found["agent"]["found"]).startswith("forge-webfetch/1.0; it names no contact")
+    assert "SPANIEL_USER_AGENT" in str(found["agent"]["found"])
+    assert (code, found["agent"]["well"]) == (0, True)  # advice, no fault
+    polite = machine.settings('[tools.webfetch]\nuser_agent = "otter/1 (+https://otter.example/)"\n')
+    assert machine.findings("--config", polite)[1]["agent"]["found"] == "otter/1 (+https://otter.example/)"
+
+
+def test_a_variable_that_is_no_setting_is_told(machine: Machine) -> None:
+    done = spaniel("doctor", "--host", "localhost", cwd=machine.folder, SPANIEL_TIMEOUT="3")
+    assert "SPANIEL_TIMEOUT is ignored: no setting has it; did you mean 'SPANIEL_TIMEOUT_SECONDS'?" in done.stderr
+
+
+def test_certificates_that_cannot_be_had_are_red(machine: Machine) -> None:
+    named = machine.settings('[spaniel.net]\nca_file = "ca.pem"\n')
+    file = machine.folder / "ca.pem"
+    code, found = machine.findings("--config", named)
+    assert (code, found["trust"]["well"]) == (7, False)
+    assert found["trust"]["found"] == f"ca_file {file}: No such file or directory"
+    assert "ca_file" in str(found["trust"]["cure"])
+    file.write_text("no certificate", encoding="utf-8")
+    assert machine.findings("--config", named)[0] == 7
+    trustme.CA().cert_pem.write_to_path(str(file))
+    code, found = machine.findings("--config", named)
+    assert (code, found["trust"]["found"]) == (0, f"the system's certificates and those in {file}")
+
+
+def test_a_proxy_is_told_whether_it_is_used_or_not(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    used = machine.settings("[tools.webfetch.http]\nuse_system_proxy = true\n")
+    assert machine.findings()[1]["proxy"]["found"] == "none"
+    assert machine.findings("--config", used)[1]["proxy"]["found"] == "none is set"
+    monkeypatch.setenv("HTTPS_PROXY", "http://p.example:3128")
+    code, found = machine.findings()
+    assert (code, found["proxy"]["well"]) == (0, True)
+    assert str(found["proxy"]["found"]).startswith("HTTPS_PROXY is set and not used; to use it, set use_system_proxy")
+    assert machine.findings("--config", used)[1]["proxy"]["found"] == "for https"
+    monkeypatch.setenv("HTTPS_PROXY", "socks5://p.example")
+    assert machine.findings("--config", used)[1]["proxy"]["well"] is False
 
 
 @pytest.mark.req("FR-WF-05b")

@@ -10,7 +10,7 @@ from pathlib import Path
 from spaniel.app.client import Spaniel
 from spaniel.app.settings import Settings, from_data
 from spaniel.net.addresses import Address
-from spaniel.tool.web_fetch import ToolSettings, WebFetchTool
+from spaniel.tool.web_fetch import WebFetchTool
 from tests.loopback import Page, Site
 
 LONG = "".join(f"## Part {n}\n\n" + "The otter swims in the river. " * 60 + "\n\n" for n in range(12))
@@ -38,4 +38,4 @@ async def tool_at(
     async with Site(pages) as site:
         settings = settings_for(site.port, cache, mode, **webfetch)
         async with Spaniel(settings, Names()) as client:
-            yield WebFetchTool(client, ToolSettings.of(settings)), site
+            yield WebFetchTool(client, settings.tool), site

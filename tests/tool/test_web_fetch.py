@@ -11,10 +11,11 @@ import jsonschema
 import pytest
 
 from spaniel.app.client import Spaniel
+from spaniel.app.groups import ToolSettings
 from spaniel.app.settings import Settings, from_data
 from spaniel.pipeline.trace import TraceStep
 from spaniel.tool import ToolCtx, ToolError, ToolExecutor, ToolRegistry, WebFetchTool, for_anthropic, for_openai
-from spaniel.tool.web_fetch import OUTPUT_SCHEMA, ToolSettings, registry_for
+from spaniel.tool.web_fetch import OUTPUT_SCHEMA, registry_for
 from spaniel.url.hostlists import domains
 from tests.loopback import Site, text
 from tests.tool.harness import LONG, Names, settings_for, tool_at
@@ -155,7 +156,7 @@ async def test_only_mode_enabled_runs_anything(mode: str) -> None:
 
 @pytest.mark.req("D2-26", "FR-WF-CFG-02")
 async def test_it_is_off_until_it_is_switched_on() -> None:
-    envelope = await refusal(unused(enabled=ToolSettings.of(Settings()).enabled), {"url": "https://a.example/"})
+    envelope = await refusal(unused(enabled=Settings().tool.enabled), {"url": "https://a.example/"})
     assert envelope["details"]["field"] == "tools.webfetch.enabled"  # type: ignore[index]
 
 
@@ -197,7 +198,7 @@ async def test_a_name_is_matched_letter_for_letter_and_belongs_to_one_tool() -> 
 @pytest.mark.parametrize(("said", "on"), [({}, True), ({"enabled": True}, True), ({"enabled": False}, False)])
 def test_whoever_starts_a_server_has_opted_in_unless_a_file_says_no(said: dict[str, bool], on: bool) -> None:
     settings = from_data({"tools": {"webfetch": said}}, "spaniel.toml")
-    assert ToolSettings.of(settings, opted_in=True).enabled is on
+    assert settings.tool.opted_in().enabled is on
 
 
 @pytest.mark.req("FR-WF-02", "D2-10")
@@ -237,7 +238,7 @@ async def test_cancelling_a_call_is_no_error_of_the_tool(tmp_path: Path) -> None
     async with Site({"/slow": slow, "/a": text("hello")}) as site:
         settings = settings_for(site.port, tmp_path, allow_auto_execution=True)
         async with Spaniel(settings, Names()) as client:
-            tool = WebFetchTool(client, ToolSettings.of(settings))
+            tool = WebFetchTool(client, settings.tool)
             call = asyncio.ensure_future(tool.execute({"url": site.url("/slow")}, ToolCtx()))
             await begun.wait()
             call.cancel()

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import ssl
 import sys
 import tempfile
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.paths import cache_dir
+from spaniel.app.proxies import system_proxies, unused_proxies
 from spaniel.app.settings import Settings, load
 from spaniel.browser.find import locate
 from spaniel.cache.upkeep import Upkeep
 from spaniel.errors import Code, SpanielError
-from spaniel.net.addresses import TOGGLES
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security
 from spaniel.net.resolver import SystemResolver
@@ -44,6 +46,9 @@ async def examine(config: str | None = None, host: str = "example.com") -> list[
         _python(),
         _reading(),
         about_settings,
+        _user_agent(settings),
+        _certificates(settings),
+        _proxy(settings),
         _cache(settings),
         await asyncio.to_thread(chromium, settings),
         await _dns(host),
@@ -72,7 +77,41 @@ def _settings(config: str | None) -> tuple[Settings, Finding]:
     except SpanielError as error:
         cure = "Correct the file; 'spaniel config init' writes one to start from."
         return Settings(), Finding("settings", False, error.message, cure)
-    return settings, Finding("settings", True, settings.file or "no file: the defaults")
+    files = [place.path for place in settings.looked_for if place.found]
+    return settings, Finding("settings", True, ", ".join(files) or "no file: the defaults")
+
+
+def _user_agent(settings: Settings) -> Finding:
+    """Who fetches much should be found by those who run the servers; the default does not say where."""
+    agent = settings.headers.user_agent
+    if "@" in agent or "://" in agent:
+        return Finding("agent", True, agent)
+    advice = 'user_agent = "my-agent/1.0 (+https://my.example/contact)" under [tools.webfetch]'
+    return Finding("agent", True, f"{agent}; it names no contact. To name one: {advice}, or SPANIEL_USER_AGENT")
+
+
+def _certificates(settings: Settings) -> Finding:
+    path = settings.ca_file
+    if not path:
+        return Finding("trust", True, "the system's certificates")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+    except OSError as error:  # also what is no certificate
+        cure = "Correct ca_file under [spaniel.net]: it must be a file with certificates in PEM form."
+        return Finding("trust", False, f"ca_file {path}: {error.strerror or error}", cure)
+    return Finding("trust", True, f"the system's certificates and those in {path}")
+
+
+def _proxy(settings: Settings) -> Finding:
+    if not settings.uses_system_proxy:
+        names = ", ".join(unused_proxies(os.environ))
+        advice = "to use it, set use_system_proxy = true under [tools.webfetch.http]"
+        return Finding("proxy", True, f"{names} is set and not used; {advice}" if names else "none")
+    try:
+        found = system_proxies(os.environ)
+    except SpanielError as error:
+        return Finding("proxy", False, error.message, "Name a proxy that begins with http://, or none.")
+    return Finding("proxy", True, f"for {' and '.join(found.by_scheme)}" if found else "none is set")
 
 
 def _cache(settings: Settings) -> Finding:
@@ -93,10 +132,10 @@ def _cache(settings: Settings) -> Finding:
 
 def chromium(settings: Settings) -> Finding:
     """The browser that would be used, tried: its version, and whether its sandbox works here."""
-    if not settings["tools.webfetch.browser.enabled"]:
+    if not settings.rendering.browser_enabled:
         return Finding("chromium", True, "not wanted (tools.webfetch.browser.enabled = false)")
     try:
-        found = locate(str(settings["tools.webfetch.browser.chromium_path"]))
+        found = locate(settings.browser.chromium_path)
     except SpanielError as error:
         cure = "Install chromium-headless-shell or chromium, or set chromium_path or enabled of tools.webfetch.browser."
         return Finding("chromium", False, error.message, cure)
@@ -144,8 +183,7 @@ SHUT = (  # (URL, what its name resolves to, the refusal)
 async def _guard(settings: Settings) -> Finding:
     """The guard as it is set here: what must be refused is, and what is public passes. Nothing is dialled."""
     security = settings.security
-    off = [toggle for toggle in TOGGLES if not getattr(security, toggle)]
-    if off:
+    if off := settings.protection_off:
         cure = "Set it to true again under [tools.webfetch.security]."
         return Finding("guard", False, f"switched off: {', '.join(off)}", cure)
     wrong = [url for url, addresses, code in SHUT if await _judged(url, addresses, security) != code]

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spaniel.app.paths import cache_dir
-from spaniel.app.proxies import system_proxies
+from spaniel.app.proxies import system_proxies, warn_of_unused_proxies
 from spaniel.app.settings import Settings, load
 from spaniel.browser.pool import Renderer
-from spaniel.cache import CacheSettings, PageCache
+from spaniel.cache import PageCache
 from spaniel.clock import SystemClock
 from spaniel.hosts import Hosts
 from spaniel.net.guard import Guard
@@ -26,7 +26,6 @@ from spaniel.pipeline.rooms import Rendering, Rooms
 from spaniel.pipeline.threads import Threads
 from spaniel.robots.disk_cache import DiskCache
 from spaniel.robots.gate import RobotsGate
-from spaniel.url.hostlists import domains
 
 if TYPE_CHECKING:
     from spaniel.clock import Clock
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
     from spaniel.pipeline.ports import Renders
     from spaniel.pipeline.request import Request
     from spaniel.pipeline.trace import Trace
-
-LIMITS = ("timeout_seconds", "max_redirects", "max_download_bytes", "default_max_chunk_tokens")
 
 
 class Engine:
@@ -59,11 +56,13 @@ class Engine:
         self._open = AsyncExitStack()
         self._rooms: Rooms | None = None
         self.guard = Guard(resolver or SystemResolver(), self.settings.security)
-        self._proxies = system_proxies(os.environ) if self.settings["tools.webfetch.http.use_system_proxy"] else None
+        self._proxies = system_proxies(os.environ) if self.settings.uses_system_proxy else None
         self.http = Http(self.settings.ca_file, self._proxies)
         self.robots = RobotsGate(self.http, self.guard, self.settings.robots, self._robots_files())
 
     async def __aenter__(self) -> Engine:
+        if self._proxies is None:
+            warn_of_unused_proxies(os.environ)
         self._open.push_async_callback(self.http.close)
         self._open.push_async_callback(self.robots.close)
         threads = self._open.enter_context(Threads())
@@ -93,7 +92,7 @@ class Engine:
             profile = load_profile(profile, self._given())
         rooms = self.rooms
         if profile.cached and rooms.cache is None:
-            cache = self._open.enter_context(PageCache(cache_settings(self.settings)))
+            cache = self._open.enter_context(PageCache(self.settings.cache))
             self._rooms = rooms._replace(cache=cache)
         return profile
 
@@ -102,14 +101,12 @@ class Engine:
 
     def _given(self) -> Given:
         settings = self.settings
-        paths = {name: f"tools.webfetch.{name}" for name in LIMITS}
-        ttl = "tools.webfetch.cache_ttl_days"
-        named = {name for name, path in paths.items() if settings.given(path)}
+        paths = {name: f"tools.webfetch.{name}" for name in (*settings.limits._fields, "user_agent")}
         return Given(
             settings.headers,
-            {name: settings.number(path) for name, path in paths.items()},
-            settings.number(ttl),
-            frozenset(named | ({"ttl_days"} if settings.given(ttl) else set())),
+            settings.limits._asdict(),
+            frozenset(name for name, path in paths.items() if settings.given(path)),
+            frozenset(name for name, path in paths.items() if settings.asked_for(path)),
         )
 
     def _robots_files(self) -> DiskCache:
@@ -120,25 +117,12 @@ class Engine:
         """Chromium itself is started when a page first needs it."""
         if self._given_renderer is not None:
             return self._given_renderer
-        if not self.settings["tools.webfetch.browser.enabled"]:
+        if not self.settings.rendering.browser_enabled:
             return None
         renderer = Renderer(self.guard, self.settings.browser, self._proxies)
         self._open.push_async_callback(renderer.close)
         return renderer
 
     def _rendering(self) -> Rendering:
-        settings = self.settings
-        return Rendering(
-            domains(settings["tools.webfetch.rendering.js_heavy_domains"]),  # type: ignore[arg-type]
-            bool(settings["tools.webfetch.rendering.spa_fallback_enabled"]),
-            settings.number("tools.webfetch.rendering.min_extracted_chars"),
-        )
-
-
-def cache_settings(settings: Settings) -> CacheSettings:
-    return CacheSettings(
-        cache_dir(settings),
-        settings.number("tools.webfetch.cache_ttl_days"),
-        settings.number("tools.webfetch.max_cache_entries"),
-        settings.number("tools.webfetch.max_cache_bytes") or None,
-    )
+        own = self.settings.rendering
+        return Rendering(own.js_heavy, own.spa_fallback, own.min_extracted_chars)

@@ -1,10 +1,16 @@
-"""Every setting that there is: where it stands, what it may be, what it does. The sample file is made from this."""
+"""Every setting that there is: where it stands, what it may be, what it does, who may set it.
+
+The sample file, the environment's variables, the flags and docs/settings.md are all made from this table.
+"""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
 Value = bool | int | str | tuple[int, ...] | tuple[str, ...]
+
+FETCH, OWN = "tools.webfetch", "spaniel"
+SECURITY = f"{FETCH}.security"
 
 
 class Key(NamedTuple):
@@ -16,77 +22,108 @@ class Key(NamedTuple):
     what: str
     low: int | None = None
     high: int | None = None
-    kind: Literal["", "ports", "path", "mode"] = ""
+    kind: Literal["", "line", "mode", "path", "ports", "program"] = ""
+    # What runs a program, trusts a file, names a folder or opens the guard. A file in the working folder may come from
+    # anybody, so it may not set these (D2-31). A new key that names a program, a file or a folder is one of them.
+    trusted: bool = False
+    flag: str = ""
 
     @property
     def path(self) -> str:
         return f"{self.table}.{self.name}"
 
+    @property
+    def variable(self) -> str:
+        """Its environment variable: SPANIEL_ and the path in capitals, without the table that all would begin with."""
+        short = self.path.removeprefix(f"{FETCH}.").removeprefix(f"{OWN}.")
+        return "SPANIEL_" + short.upper().replace(".", "_")
 
-_FETCH = "tools.webfetch"
+    @property
+    def range(self) -> str:
+        if self.low is None:
+            return ""
+        return f"{self.low} or more" if self.high is None else f"{self.low} to {self.high}"
+
 
 KEYS: tuple[Key, ...] = (
-    Key("tools", "mode", "enabled", "enabled, parse_only (described, never run) or disabled", kind="mode"),
-    Key(_FETCH, "enabled", False, "Enable the web_fetch tool"),
-    Key(_FETCH, "user_agent", "forge-webfetch/1.0", "User-Agent header"),
-    Key(_FETCH, "timeout_seconds", 20, "Request timeout, redirects and robots.txt included", 1, 300),
-    Key(_FETCH, "max_redirects", 5, "Max redirect hops", 0, 20),
-    Key(_FETCH, "default_max_chunk_tokens", 600, "Default chunk size", 128, 2048),
-    Key(_FETCH, "cache_dir", "", "Cache directory (variables expanded; empty: the user's cache folder)", kind="path"),
-    Key(_FETCH, "cache_ttl_days", 7, "Cache entry TTL", 0, 36_500),
-    Key(_FETCH, "max_cache_entries", 10_000, "Max cached entries", 1, 100_000_000),
-    Key(_FETCH, "max_cache_bytes", 1 << 30, "Max size of the cache (0: no limit)", 0),
-    Key(_FETCH, "max_download_bytes", 5_242_880, "Max response size in bytes", 1024, 104_857_600),
-    Key(_FETCH, "robots_cache_entries", 1024, "Max robots.txt cache entries", 1, 1_000_000),
-    Key(_FETCH, "robots_cache_ttl_hours", 24, "robots.txt cache TTL", 0, 8_760),
-    Key(_FETCH, "allow_auto_execution", False, "Skip the approval prompt (use with caution)"),
-    Key(f"{_FETCH}.http", "use_system_proxy", False, "Use HTTP_PROXY/HTTPS_PROXY"),
-    Key(f"{_FETCH}.browser", "enabled", True, "Enable browser mode and fallback"),
-    Key(f"{_FETCH}.browser", "chromium_path", "", "Path to Chromium (empty: search PATH)", kind="path"),
-    Key(f"{_FETCH}.browser", "network_idle_ms", 20_000, "Max wait for network idle", 0, 300_000),
-    Key(f"{_FETCH}.browser", "max_rendered_dom_bytes", 5_242_880, "Max DOM size", 1024, 104_857_600),
-    Key(f"{_FETCH}.browser", "block_resources", ("image", "font", "media"), "CDP resource types to block"),
-    Key(f"{_FETCH}.security", "block_private_ips", True, "Block RFC 1918 ranges"),
-    Key(f"{_FETCH}.security", "block_loopback", True, "Block 127.0.0.0/8, ::1"),
-    Key(f"{_FETCH}.security", "block_link_local", True, "Block 169.254.0.0/16, fe80::/10"),
-    Key(f"{_FETCH}.security", "block_reserved", True, "Block other reserved ranges"),
+    Key("tools", "mode", "enabled", "enabled, parse_only (tools are described, never run) or disabled", kind="mode"),
+    Key(FETCH, "enabled", False, "Offer the web_fetch tool"),
     Key(
-        f"{_FETCH}.security",
-        "allowed_ports",
-        (80, 443),
-        "Allowed destination ports (empty: default)",
-        1,
-        65_535,
-        "ports",
+        FETCH, "user_agent", "forge-webfetch/1.0", "How Spaniel names itself to servers",
+        kind="line", flag="--user-agent",
     ),
-    Key(f"{_FETCH}.security", "allow_insecure_overrides", False, "Required to disable SSRF protections"),
-    Key(f"{_FETCH}.rendering", "js_heavy_domains", (), "Domains that skip HTTP mode"),
-    Key(f"{_FETCH}.rendering", "spa_fallback_enabled", True, "Enable SPA detection fallback"),
-    Key(f"{_FETCH}.rendering", "min_extracted_chars", 400, "Threshold for SPA fallback", 0, 1_000_000),
-    Key(f"{_FETCH}.robots", "fail_open", False, "Allow fetch if robots.txt is unavailable"),
-    Key("spaniel.mcp", "max_output_bytes", 65_536, "Largest answer of a tool call over MCP", 1024, 104_857_600),
-    Key("spaniel.mcp", "max_chunk_bytes", 33_554_432, "Memory for chunks that can be read again", 0, 4_294_967_296),
-    Key("spaniel.net", "ca_file", "", "Certificates to trust besides the system's (PEM)", kind="path"),
-)
+    Key(
+        FETCH, "timeout_seconds", 20, "Seconds for one fetch, redirects and robots.txt included", 1, 300,
+        flag="--timeout",
+    ),
+    Key(FETCH, "max_redirects", 5, "Most redirects that are followed", 0, 20),
+    Key(FETCH, "default_max_chunk_tokens", 600, "Tokens of a chunk where the request says nothing", 128, 2048),
+    Key(FETCH, "cache_dir", "", "Folder of the cache (empty: the user's cache folder)", kind="path", trusted=True),
+    Key(FETCH, "cache_ttl_days", 7, "Days for which a cached page is served", 0, 36_500),
+    Key(FETCH, "max_cache_entries", 10_000, "Most pages in the cache", 1, 100_000_000),
+    Key(FETCH, "max_cache_bytes", 1 << 30, "Largest size of the cache in bytes (0: no limit)", 0),
+    Key(FETCH, "max_download_bytes", 5_242_880, "Largest response in bytes", 1024, 104_857_600),
+    Key(FETCH, "robots_cache_entries", 1024, "Most robots.txt files in memory", 1, 1_000_000),
+    Key(FETCH, "robots_cache_ttl_hours", 24, "Hours for which a robots.txt file is kept", 0, 8_760),
+    Key(FETCH, "allow_auto_execution", False, "Run the tool without asking for approval", trusted=True),
+    Key(f"{FETCH}.http", "use_system_proxy", False, "Use HTTP_PROXY, HTTPS_PROXY and NO_PROXY", trusted=True),
+    Key(f"{FETCH}.browser", "enabled", True, "Use a browser where a page needs one"),
+    Key(
+        f"{FETCH}.browser", "chromium_path", "", "The Chromium to run (empty: search the PATH)",
+        kind="program", trusted=True,
+    ),
+    Key(f"{FETCH}.browser", "network_idle_ms", 20_000, "Longest wait for a page to come to rest", 0, 300_000),
+    Key(f"{FETCH}.browser", "max_rendered_dom_bytes", 5_242_880, "Largest rendered page in bytes", 1024, 104_857_600),
+    Key(f"{FETCH}.browser", "block_resources", ("image", "font", "media"), "Kinds of resources that are not loaded"),
+    Key(SECURITY, "block_private_ips", True, "Block private addresses (RFC 1918)", trusted=True),
+    Key(SECURITY, "block_loopback", True, "Block this machine (127.0.0.0/8, ::1)", trusted=True),
+    Key(SECURITY, "block_link_local", True, "Block link-local addresses (169.254.0.0/16, fe80::/10)", trusted=True),
+    Key(SECURITY, "block_reserved", True, "Block all other reserved addresses", trusted=True),
+    Key(
+        SECURITY, "allowed_ports", (80, 443), "Ports that may be connected to (empty: the default)",
+        1, 65_535, "ports", trusted=True,
+    ),
+    Key(SECURITY, "allow_insecure_overrides", False, "Must be true to set a block_ key to false", trusted=True),
+    Key(f"{FETCH}.rendering", "js_heavy_domains", (), "Domains whose pages go to the browser at once"),
+    Key(f"{FETCH}.rendering", "spa_fallback_enabled", True, "Use the browser for pages that a script would fill"),
+    Key(f"{FETCH}.rendering", "min_extracted_chars", 400, "Characters below which a page may be such", 0, 1_000_000),
+    Key(f"{FETCH}.robots", "fail_open", False, "Fetch a page although its robots.txt cannot be read"),
+    Key(f"{OWN}.mcp", "max_output_bytes", 65_536, "Largest answer of a call over MCP in bytes", 1024, 104_857_600),
+    Key(f"{OWN}.mcp", "max_chunk_bytes", 33_554_432, "Bytes of memory for chunks to be read again", 0, 4_294_967_296),
+    Key(
+        f"{OWN}.net", "ca_file", "", "Certificates to trust besides the system's (PEM)",
+        kind="path", trusted=True,
+    ),
+)  # fmt: skip
+BY_PATH = {key.path: key for key in KEYS}
 
 
 def sample() -> str:
     """A settings file with every key at its default, commented out, for a user to start from."""
-    lines = ["# Spaniel's settings. Every key is shown at its default; take away a '#' to set it."]
+    lines = ["# Spaniel's settings. Every key is shown at its default; uncomment a line to set it."]
     table = ""
     for key in KEYS:
         if key.table != table:
             table = key.table
             lines += ["", f"[{table}]"]
-        span = f" ({key.low} to {key.high})" if key.low is not None and key.high is not None else ""
-        lines.append(f"# {key.name} = {toml(key.default)}  # {key.what}{span}")
+        notes = [note for note in (key.range, "not in a project's file" if key.trusted else "") if note]
+        about = f"{key.what} ({'; '.join(notes)})" if notes else key.what
+        lines.append(f"# {key.name} = {toml(key.default)}  # {about}")
     return "\n".join(lines) + "\n"
 
 
 def toml(value: Value) -> str:
-    """A value as TOML writes it."""
+    """A value as TOML writes it, and safe to print: nothing in a text steers a terminal."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
         return "[" + ", ".join(toml(item) for item in value) + "]"
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    if isinstance(value, int):
+        return str(value)
+    return '"' + "".join(map(_escaped, value)) + '"'
+
+
+def _escaped(char: str) -> str:
+    if char in '"\\':
+        return f"\\{char}"
+    return char if char.isprintable() else f"\\U{ord(char):08X}"

@@ -13,6 +13,7 @@ from spaniel.errors import Code, SpanielError, shown
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 OFF = logging.CRITICAL + 10
+NEVER_HIDDEN = "spaniel.protection"  # what the guard says of itself: that some of its protection is off
 
 
 class _Lines(logging.Formatter):
@@ -40,6 +41,7 @@ def configure(verbose: int = 0, quiet: bool = False, stream: TextIO | None = Non
     """Send Spaniel's log to standard error: JSON for programs, plain lines on a terminal.
 
     The level is `warning`, or what `SPANIEL_LOG` says (debug, info, warning, error, off), or what the options say.
+    That protection is off is said at any level.
     """
     stream = stream or sys.stderr
     handler = logging.StreamHandler(stream)
@@ -48,6 +50,7 @@ def configure(verbose: int = 0, quiet: bool = False, stream: TextIO | None = Non
     logger.handlers[:] = [handler]
     logger.propagate = False
     logger.setLevel(_level(verbose, quiet))
+    logging.getLogger(NEVER_HIDDEN).setLevel(logging.WARNING)
 
 
 def _level(verbose: int, quiet: bool) -> int:

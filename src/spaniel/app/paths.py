@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
+FILE = "spaniel.toml"  # settings, in the user's configuration folder and in a project's
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from spaniel.app.settings import Settings
 
 
@@ -27,3 +31,13 @@ def default_cache_dir() -> str:
     else:
         base = os.path.expanduser("~/.cache")
     return os.path.join(base, "spaniel")
+
+
+def user_file(environ: Mapping[str, str]) -> str:
+    """The settings file in the user's configuration folder; a relative `XDG_CONFIG_HOME` would be anybody's folder."""
+    if os.name == "nt":
+        base = environ.get("APPDATA") or os.path.expanduser("~\\AppData\\Roaming")
+    else:
+        named = environ.get("XDG_CONFIG_HOME", "")
+        base = named if os.path.isabs(named) else os.path.expanduser("~/.config")
+    return os.path.join(base, "spaniel", FILE)

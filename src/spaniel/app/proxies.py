@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from functools import cache
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
@@ -11,6 +13,8 @@ from spaniel.url.hostlists import HostList
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+log = logging.getLogger("spaniel.settings")
+
 
 def system_proxies(environ: Mapping[str, str]) -> Proxies | None:
     """`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, in small letters or capitals; None without any."""
@@ -18,6 +22,27 @@ def system_proxies(environ: Mapping[str, str]) -> Proxies | None:
     if not by_scheme:
         return None
     return Proxies(by_scheme, HostList(_exceptions(_either("no_proxy", environ))))
+
+
+def unused_proxies(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The variables that name a proxy, in the order in which they would count: for settings that use none."""
+    small = ("http_proxy", "https_proxy", "all_proxy")
+    names = [name for either in small for name in (either, either.upper()) if environ.get(name)]
+    return tuple(name for name in names if name != "HTTP_PROXY" or "REQUEST_METHOD" not in environ)
+
+
+def warn_of_unused_proxies(environ: Mapping[str, str]) -> None:
+    """Say once in a process that there is a proxy and it is not used: without it a fetch may reach nothing."""
+    if names := unused_proxies(environ):
+        _warn_of(names)
+
+
+@cache
+def _warn_of(names: tuple[str, ...]) -> None:
+    log.warning(
+        "a proxy is set (%s) and not used; to use it set use_system_proxy = true under [tools.webfetch.http]",
+        ", ".join(names),
+    )
 
 
 def _proxy(scheme: str, environ: Mapping[str, str]) -> str:

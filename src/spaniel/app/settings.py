@@ -1,47 +1,65 @@
-"""Settings: one TOML file, strictly read; every value knows where it came from (SRD §5)."""
+"""Settings: files, environment and flags, strictly read and merged; every value knows where it came from (SRD §5).
+
+The later rules over the earlier, key by key (D2-31): the defaults, the user's file, the project's file in the working
+folder, the file that `--config` or `$SPANIEL_CONFIG` names, the `SPANIEL_…` variables, the flags.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
-import re
-import tempfile
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from spaniel.app.keys import KEYS, Key, Value, toml
-from spaniel.browser.rendered import BrowserSettings
-from spaniel.errors import Code, SpanielError
-from spaniel.url.tables import nearest, read_toml
+from spaniel.app.groups import DEFAULT, LimitSettings, McpSettings, RenderingSettings, ToolSettings
+from spaniel.app.keys import BY_PATH, FETCH, KEYS, OWN, SECURITY, Value
+from spaniel.app.paths import FILE, cache_dir, user_file
+from spaniel.app.values import checked, from_flag, from_text
+from spaniel.tables import complaint, nearest, read_toml
+from spaniel.url.hostlists import domains
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from spaniel.app.groups import Mode
+    from spaniel.browser.rendered import BrowserSettings
+    from spaniel.cache import CacheSettings
     from spaniel.net.guard import Security
     from spaniel.net.http import RequestHeaders
     from spaniel.robots.gate import RobotsSettings
 
 log = logging.getLogger("spaniel.settings")
 
-FILE = "spaniel.toml"
-DEFAULT = "default"  # the source of a value that nobody gave
-T = TypeVar("T")
-MODES = ("enabled", "parse_only", "disabled")
+NAMED = "SPANIEL_CONFIG"
+NO_SETTINGS = (NAMED, "SPANIEL_LOG", "SPANIEL_BUILD")  # variables that are somebody else's
 
 
 class Setting(NamedTuple):
-    """A value and its source: `default`, or the file that gave it."""
+    """A value and its source: `default`, or the file, the variable or the flag that gave it."""
 
     value: Value
     source: str
 
 
-class Settings:
-    """All settings by their full name, and the parts of them that the rooms take."""
+class LookedFor(NamedTuple):
+    """A file that settings may come from."""
 
-    def __init__(self, given: Mapping[str, Setting] | None = None, file: str | None = None) -> None:
+    whose: str  # user, project, named
+    path: str
+    found: bool
+
+
+class Settings:
+    """All settings by their full name, and in the groups that others take; only this room knows the names."""
+
+    def __init__(
+        self,
+        given: Mapping[str, Setting] | None = None,
+        file: str | None = None,
+        looked_for: tuple[LookedFor, ...] = (),
+    ) -> None:
         self._all = {key.path: Setting(key.default, DEFAULT) for key in KEYS} | dict(given or {})
-        self.file = file
+        self.file = file  # the last one that was read
+        self.looked_for = looked_for
 
     def __getitem__(self, path: str) -> Value:
         return self._all[path].value
@@ -51,7 +69,14 @@ class Settings:
 
     def given(self, path: str) -> bool:
         """Whether somebody set it; else it has its default."""
-        return self._all[path].source != DEFAULT
+        return self.source(path) != DEFAULT
+
+    def source(self, path: str) -> str:
+        return self._all[path].source
+
+    def asked_for(self, path: str) -> bool:
+        """Whether it was given as a flag: by whoever asks for this fetch, and so against a profile too."""
+        return bool(BY_PATH[path].flag) and self.source(path) == BY_PATH[path].flag
 
     def number(self, path: str) -> int:
         value = self[path]
@@ -65,21 +90,32 @@ class Settings:
     def security(self) -> Security:
         from spaniel.net.guard import Security
 
-        return Security(**self._table("tools.webfetch.security"))  # type: ignore[arg-type]
+        return Security(**self._table(SECURITY))  # type: ignore[arg-type]
+
+    @property
+    def protection_off(self) -> tuple[str, ...]:
+        """The blocks of the guard that are switched off."""
+        return tuple(name for name, on in self._table(SECURITY).items() if name.startswith("block_") and not on)
 
     @property
     def headers(self) -> RequestHeaders:
         from spaniel.net.http import RequestHeaders
 
-        return RequestHeaders(user_agent=str(self["tools.webfetch.user_agent"]))
+        return RequestHeaders(user_agent=str(self[f"{FETCH}.user_agent"]))
 
     @property
     def ca_file(self) -> str:
-        return str(self["spaniel.net.ca_file"])
+        return str(self[f"{OWN}.net.ca_file"])
+
+    @property
+    def uses_system_proxy(self) -> bool:
+        return bool(self[f"{FETCH}.http.use_system_proxy"])
 
     @property
     def browser(self) -> BrowserSettings:
-        own = self._table("tools.webfetch.browser")
+        from spaniel.browser.rendered import BrowserSettings
+
+        own = self._table(f"{FETCH}.browser")
         own.pop("enabled")
         return BrowserSettings(**own)  # type: ignore[arg-type]
 
@@ -88,46 +124,114 @@ class Settings:
         from spaniel.robots.gate import RobotsSettings
 
         return RobotsSettings(
-            fail_open=bool(self["tools.webfetch.robots.fail_open"]),
-            cache_entries=self.number("tools.webfetch.robots_cache_entries"),
-            cache_ttl_hours=self.number("tools.webfetch.robots_cache_ttl_hours"),
+            fail_open=bool(self[f"{FETCH}.robots.fail_open"]),
+            cache_entries=self.number(f"{FETCH}.robots_cache_entries"),
+            cache_ttl_hours=self.number(f"{FETCH}.robots_cache_ttl_hours"),
         )
 
+    @property
+    def cache(self) -> CacheSettings:
+        from spaniel.cache import CacheSettings
 
-def load(path: str | None = None, environ: Mapping[str, str] | None = None) -> Settings:
-    """The settings of a file: the one named, `$SPANIEL_CONFIG`, `./spaniel.toml`, or the user's; else the defaults."""
+        return CacheSettings(
+            cache_dir(self),
+            self.number(f"{FETCH}.cache_ttl_days"),
+            self.number(f"{FETCH}.max_cache_entries"),
+            self.number(f"{FETCH}.max_cache_bytes") or None,
+        )
+
+    @property
+    def rendering(self) -> RenderingSettings:
+        own = self._table(f"{FETCH}.rendering")
+        return RenderingSettings(
+            domains(cast("tuple[str, ...]", own["js_heavy_domains"])),
+            bool(own["spa_fallback_enabled"]),
+            self.number(f"{FETCH}.rendering.min_extracted_chars"),
+            bool(self[f"{FETCH}.browser.enabled"]),
+        )
+
+    @property
+    def limits(self) -> LimitSettings:
+        return LimitSettings(*(self.number(f"{FETCH}.{name}") for name in LimitSettings._fields))
+
+    @property
+    def tool(self) -> ToolSettings:
+        return ToolSettings(
+            cast("Mode", self["tools.mode"]),
+            bool(self[f"{FETCH}.enabled"]),
+            bool(self[f"{FETCH}.allow_auto_execution"]),
+            self.rendering.js_heavy,
+            self.source("tools.mode"),
+            self.source(f"{FETCH}.enabled"),
+        )
+
+    @property
+    def mcp(self) -> McpSettings:
+        return McpSettings(*(self.number(f"{OWN}.mcp.{name}") for name in McpSettings._fields))
+
+
+def load(
+    path: str | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    flags: Mapping[str, object] | None = None,
+    cwd: str | None = None,
+) -> Settings:
+    """The settings of this user, in this folder, with these flags (full name of a key -> value).
+
+    A file that is named must be there; the user's and the project's need not be.
+    """
     environ = os.environ if environ is None else environ
-    named = path or environ.get("SPANIEL_CONFIG")
+    given: dict[str, Setting] = {}
+    looked_for = _places(path or environ.get(NAMED), environ, cwd or "")
+    for whose, file, found in looked_for:
+        if found:
+            owner = looked_for[0].path if whose == "project" else None
+            given |= _given(read_toml(file, "settings"), file, environ, os.path.dirname(file), owner)
+    for name, value in (_variables(environ) | _flags(flags or {}, environ)).items():
+        given[name] = value
+    read = [place.path for place in looked_for if place.found]
+    return Settings(given, read[-1] if read else None, looked_for)
+
+
+def _places(named: str | None, environ: Mapping[str, str], cwd: str) -> tuple[LookedFor, ...]:
+    """The files in their order, the user's first. A file that is the user's own, or named, is not a project's."""
+    user, project = user_file(environ), os.path.join(cwd, FILE)
+    others = [user, *([named] if named else [])]
+    places = [LookedFor("user", user, os.path.isfile(user))]
+    if not any(_is_same(project, other) for other in others):
+        places.append(LookedFor("project", project, os.path.isfile(project)))
     if named:
-        return _read(Path(named), environ)
-    for place in (Path(FILE), user_file(environ)):
-        if place.is_file():
-            return _read(place, environ)
-    return Settings()
+        places.append(LookedFor("named", named, found=True))
+    return tuple(places)
 
 
-def user_file(environ: Mapping[str, str]) -> Path:
-    """The file in the user's configuration folder."""
-    if os.name == "nt":
-        folder = environ.get("APPDATA") or Path.home() / "AppData" / "Roaming"
-    else:
-        folder = environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(folder) / "spaniel" / FILE
-
-
-def _read(path: Path, environ: Mapping[str, str]) -> Settings:
-    return from_data(read_toml(str(path), "settings"), str(path), environ)
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def from_data(data: Mapping[str, object], source: str, environ: Mapping[str, str] | None = None) -> Settings:
     """Settings from what a TOML file holds; a key that is not known is an error, with the nearest one that is."""
-    known = {key.path: key for key in KEYS}
+    return Settings(_given(data, source, environ or {}), source)
+
+
+def _given(
+    data: Mapping[str, object], source: str, environ: Mapping[str, str], folder: str = "", owner: str | None = None
+) -> dict[str, Setting]:
+    """What a file gives. `owner`: it is a project's file, and this is the user's, which may set everything."""
     given: dict[str, Setting] = {}
     for path, value in _flat(data, "", {key.table for key in KEYS}, source):
-        if path not in known:
-            raise _wrong(f"{source}: {path}", f"no such setting; {nearest(path, known)}")
-        given[path] = Setting(_checked(known[path], value, source, environ or {}), source)
-    return Settings(given, source)
+        key, place = BY_PATH.get(path), f"{source}: {path}"
+        if key is None:
+            raise complaint(place, f"no such setting; {nearest(path, BY_PATH)}")
+        if owner is not None and key.trusted:
+            who = f"set it in {owner}, in a file named by --config, or as {key.variable}"
+            raise complaint(place, f"the file of a project may not set this; {who}")
+        given[path] = Setting(checked(key, value, place, environ, folder), source)
+    return given
 
 
 def _flat(data: Mapping[str, object], prefix: str, tables: set[str], source: str) -> list[tuple[str, object]]:
@@ -140,66 +244,31 @@ def _flat(data: Mapping[str, object], prefix: str, tables: set[str], source: str
         elif any(table == path or table.startswith(f"{path}.") for table in tables):
             found += _flat(value, f"{path}.", tables, source)
         else:
-            raise _wrong(f"{source}: [{path}]", f"no such table; {nearest(path, tables)}")
+            raise complaint(f"{source}: [{path}]", f"no such table; {nearest(path, tables)}")
     return found
 
 
-def _checked(key: Key, value: object, source: str, environ: Mapping[str, str]) -> Value:
-    place = f"{source}: {key.path}"
-    if isinstance(key.default, bool):
-        return _of(bool, value, place, "true or false")
-    if isinstance(key.default, int):
-        return _clamped(key, _of(int, value, place, "a whole number"), place)
-    if isinstance(key.default, tuple):
-        return _listed(key, _of(list, value, place, "a list"), place)
-    text = _of(str, value, place, "text")
-    if key.kind == "mode" and text not in MODES:
-        raise _wrong(place, f"must be one of {', '.join(MODES)}")
-    return _expanded(text, place, environ) if key.kind == "path" else text
+def _variables(environ: Mapping[str, str]) -> dict[str, Setting]:
+    """What the environment gives. An empty variable gives nothing; one that is no setting is ignored with a warning."""
+    known = {key.variable: key for key in KEYS}
+    given: dict[str, Setting] = {}
+    for name, text in environ.items():
+        if name in known and text:
+            key = known[name]
+            given[key.path] = Setting(from_text(key, text, name, environ), name)
+        elif name.startswith("SPANIEL_") and name not in known and name not in NO_SETTINGS:
+            log.warning("the variable %s is ignored: no setting has it; %s", name, nearest(name, known))
+    return given
 
 
-def _of(kind: type[T], value: object, place: str, called: str) -> T:
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise _wrong(place, f"must be {called}")
-    return value
-
-
-def _clamped(key: Key, value: int, place: str) -> int:
-    """Numbers outside their range are brought into it, with a warning (§5.4, D2-01)."""
-    low = value if key.low is None else max(value, key.low)
-    inside = low if key.high is None else min(low, key.high)
-    if inside != value:
-        log.warning("%s = %d is out of range; %d is used", place, value, inside)
-    return inside
-
-
-def _listed(key: Key, items: list[object], place: str) -> Value:
-    if key.kind != "ports":
-        return tuple(_of(str, item, place, "a list of texts") for item in items)
-    ports = tuple(_of(int, item, place, "a list of ports") for item in items)
-    if any(not 1 <= port <= 65_535 for port in ports):
-        raise _wrong(place, "a port is a number from 1 to 65535")
-    return ports or key.default
-
-
-def _expanded(text: str, place: str, environ: Mapping[str, str]) -> str:
-    """`${NAME}` and `$NAME` from the environment (FR-WF-CFG-03), `~`; TEMP is always there (D2-21)."""
-
-    def value(found: re.Match[str]) -> str:
-        name = found[1] or found[2]
-        if name in environ:
-            return environ[name]
-        if name == "TEMP":
-            return tempfile.gettempdir()
-        raise _wrong(place, f"the variable {name} is not set")
-
-    return os.path.expanduser(re.sub(r"\$(?:\{(\w+)\}|(\w+))", value, text))
-
-
-def _wrong(place: str, reason: str) -> SpanielError:
-    return SpanielError(Code.BAD_ARGS, field=place, reason=reason)
+def _flags(flags: Mapping[str, object], environ: Mapping[str, str]) -> dict[str, Setting]:
+    keys = {path: BY_PATH[path] for path in flags}
+    return {path: Setting(from_flag(key, flags[path], environ), key.flag) for path, key in keys.items()}
 
 
 def describe(settings: Settings) -> list[dict[str, object]]:
-    """Every setting with its value and source, for `spaniel config show`."""
-    return [{"key": path, "value": toml(s.value), "source": s.source} for path, s in settings.items()]
+    """Every setting with its value and source, for programs."""
+    return [
+        {"key": path, "value": list(s.value) if isinstance(s.value, tuple) else s.value, "source": s.source}
+        for path, s in settings.items()
+    ]

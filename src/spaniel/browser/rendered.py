@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from spaniel.errors import Code, SpanielError
-from spaniel.url.tables import nearest
+from spaniel.tables import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.options import add_config_option, new_parser
-from spaniel.errors import Code, SpanielError
+from spaniel.cli.options import add_settings_options, new_parser, settings_from
+from spaniel.errors import Code, SpanielError, shown
 
 if TYPE_CHECKING:
     import argparse
+
+    from spaniel.app.settings import Settings
 
 
 def parser() -> argparse.ArgumentParser:
     p = new_parser("spaniel config", "Show the settings, or write a commented file to start from.")
     commands = p.add_subparsers(dest="action", required=True, metavar="show|init")
     show = commands.add_parser("show", help="every value, and where it came from")
-    show.add_argument("--json", action="store_true", help="a JSON object a line")
-    add_config_option(show)
+    show.add_argument("--json", action="store_true", help="one JSON object per line")
+    add_settings_options(show)
     init = commands.add_parser("init", help="write a file with every key, commented out")
-    init.add_argument(
+    place = init.add_mutually_exclusive_group()
+    place.add_argument(
         "path", nargs="?", default="spaniel.toml", metavar="FILE", help="where to (./spaniel.toml); '-' prints it"
     )
+    place.add_argument("--user", action="store_true", help="write the user's own file, which may set every key")
     init.add_argument("--force", action="store_true", help="write over a file that is there")
     return p
 
@@ -31,35 +36,58 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
-    import json
-
-    from spaniel.app.settings import describe, load
-
-    settings = load(args.config)
+    settings = settings_from(args)
+    _tell_files(settings)
     if args.json:
+        import json
+
+        from spaniel.app.settings import describe
+
         for row in describe(settings):
             print(json.dumps(row))
         return 0
-    sys.stderr.write(f"settings file: {settings.file or 'none; defaults only'}\n")
-    for row in describe(settings):
-        print(f"{row['key']} = {row['value']}  # {row['source']}")
+    from spaniel.app.keys import toml
+
+    for path, (value, source) in settings.items():
+        print(f"{path} = {toml(value)}  # {shown(source)}")
     return 0
+
+
+def _tell_files(settings: Settings) -> None:
+    """Where settings were looked for, on standard error: it is no setting."""
+    sys.stderr.write("settings files, of which a later one rules over an earlier one:\n")
+    for whose, path, found in settings.looked_for:
+        sys.stderr.write(f"  {whose:8} {shown(path)} ({'found' if found else 'not found'})\n")
+    if settings.looked_for[-1].whose != "named":
+        sys.stderr.write("  named    none (--config, $SPANIEL_CONFIG)\n")
 
 
 def _init(args: argparse.Namespace) -> int:
     from spaniel.app.keys import sample
+    from spaniel.app.paths import user_file
 
-    if args.path == "-":
+    path = user_file(os.environ) if args.user else args.path
+    if path == "-":
         print(sample(), end="")
         return 0
     try:
-        with open(args.path, "w" if args.force else "x", encoding="utf-8") as file:
-            file.write(sample())
+        _write(path, sample().encode(), force=args.force)
     except FileExistsError:
-        raise SpanielError(
-            Code.BAD_ARGS, field=args.path, reason="it is there already; --force writes over it"
-        ) from None
+        raise SpanielError(Code.BAD_ARGS, field=path, reason="it is there already; --force writes over it") from None
     except OSError as error:
-        raise SpanielError(Code.BAD_ARGS, field=args.path, reason=f"cannot be written: {error.strerror}") from None
-    print(f"wrote {args.path}")
+        raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be written: {error.strerror}") from None
+    print(f"wrote {path}")
     return 0
+
+
+def _write(path: str, data: bytes, *, force: bool) -> None:
+    folder = os.path.dirname(path)
+    if folder and not os.path.exists(folder):
+        os.makedirs(folder)
+    if force:
+        from spaniel.files import write_atomically
+
+        write_atomically(path, data, None)
+        return
+    with open(path, "xb") as file:  # never through a link
+        file.write(data)

@@ -35,7 +35,8 @@ def main(args: argparse.Namespace) -> int:
 
     from spaniel.app.diagnosis import examine
 
-    logging.getLogger("spaniel").setLevel(logging.ERROR)  # what it would warn of is found and said below
+    logging.getLogger("spaniel").setLevel(logging.ERROR)  # what it would warn of is found and said below, but for
+    logging.getLogger("spaniel.settings").setLevel(logging.WARNING)  # a number or a variable that is not used as given
     findings = asyncio.run(examine(args.config, args.host))
     for finding in findings:
         print(json.dumps(finding._asdict(), ensure_ascii=False) if args.json else _lines(finding))

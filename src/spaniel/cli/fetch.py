@@ -10,7 +10,7 @@ from spaniel.cli.files import replacing
 from spaniel.cli.heading import under_title
 from spaniel.cli.lines import inputs
 from spaniel.cli.main import report
-from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
+from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.cli.quick_start import certificates_unread, collect_again, leave_garbage
 from spaniel.errors import Code, SpanielError, shown
 
@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--max-bytes", type=int, metavar="N", help="the most bytes of --format json: chunks are cut to fit")
     p.add_argument("--explain", action="store_true", help="draw each step, its outcome and its time, on standard error")
     p.add_argument("-o", "--output", metavar="F", help="write to a file instead")
-    add_config_option(p)
+    add_settings_options(p)
     add_log_options(p)
     return p
 
@@ -67,10 +67,9 @@ async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
     leave_garbage()
     with certificates_unread():
         from spaniel.app.client import Spaniel
-    from spaniel.app.settings import load
 
     failed: list[int] = []
-    async with Spaniel(load(args.config), profile=args.profile) as spaniel:
+    async with Spaniel(settings_from(args), profile=args.profile) as spaniel:
         for line, url in inputs(args.urls):
             place = line or (f"{shown(url)}: " if len(args.urls) > 1 else "")
             code = await fetch_one(url, place, args, spaniel, out)

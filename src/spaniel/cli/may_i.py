@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
+from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.errors import TABLE, Code, SpanielError, shown
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from spaniel.robots.rules import Decision
     from spaniel.url.value import Url
 
-SECONDS = 20.0
-
 
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
@@ -27,21 +25,20 @@ def parser() -> argparse.ArgumentParser:
         "Exit code: 0 it may be fetched, 3 it may not, another one if nobody could be asked.",
     )
     p.add_argument("url", metavar="URL")
-    p.add_argument("--agent", metavar="A", help="the user agent (the settings')")
+    p.add_argument("--agent", dest="user_agent", metavar="TEXT", help="the same as --user-agent")
     p.add_argument("--json", action="store_true", help="a JSON object")
-    add_config_option(p)
+    add_settings_options(p)
     add_log_options(p)
     return p
 
 
 def main(args: argparse.Namespace) -> int:
     from spaniel.app.engine import Engine
-    from spaniel.app.settings import load
 
     configure_logs(args)
 
     async def go() -> int:
-        async with Engine(load(args.config)) as engine:
+        async with Engine(settings_from(args)) as engine:
             return await ask(args, engine)
 
     return asyncio.run(go())
@@ -54,10 +51,8 @@ async def ask(args: argparse.Namespace, engine: Engine) -> int:
     from spaniel.url.parsing import parse
 
     url = parse(args.url)
-    deadline = Deadline(SECONDS)
+    deadline = Deadline(engine.settings.limits.timeout_seconds)
     headers = engine.settings.headers
-    if args.agent:
-        headers = headers._replace(user_agent=args.agent)
     target = await engine.guard.vet(url, deadline)
     decision = (await engine.robots.ask(url, target, deadline, headers)).decision
     page = None

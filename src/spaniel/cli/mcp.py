@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.files import standard_input
-from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
+from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 
 if TYPE_CHECKING:
     import argparse
@@ -18,17 +18,16 @@ def parser() -> argparse.ArgumentParser:
         "Serve the web_fetch tool over MCP on standard input and output, to a host such as an editor.",
         "The host starts this; README.md says what to write into its settings. Logs go to standard error.",
     )
-    add_config_option(p)
+    add_settings_options(p)
     add_log_options(p)
     return p
 
 
 def main(args: argparse.Namespace) -> int:
-    from spaniel.app.settings import load
     from spaniel.mcp.stdio import serve
 
     configure_logs(args)
     if standard_input().isatty():
         sys.stderr.write("spaniel mcp speaks to a host, which starts it as README.md says. Ctrl-C ends it.\n")
-    serve(load(args.config))
+    serve(settings_from(args))
     return 0

@@ -19,9 +19,10 @@ from spaniel.tool.web_fetch import OUTPUT_SCHEMA, WebFetchTool
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
+    from spaniel.app.groups import ToolSettings
     from spaniel.mcp.lazy_client import LazyClient
     from spaniel.pipeline.trace import TraceStep
-    from spaniel.tool.web_fetch import Fetched, ToolSettings
+    from spaniel.tool.web_fetch import Fetched
 
 MOST_AT_ONCE = 64  # fetches; further calls wait, so that a thousand do not use up the descriptors
 LISTED = 100  # resources in one page of the list

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from spaniel.mcp.lazy_client import LazyClient
 from spaniel.mcp.pipes import claimed, serve_pipes
 from spaniel.mcp.server import Handlers, build
-from spaniel.tool.web_fetch import ToolSettings
 
 if TYPE_CHECKING:
     from spaniel.app.settings import Settings
@@ -32,14 +31,13 @@ def serve(settings: Settings) -> None:
 
 async def _serve(settings: Settings) -> None:
     end_on_sigterm()
-    concerned = ToolSettings.of(settings, opted_in=True)
-    if concerned.mode != "enabled" or not concerned.enabled:
-        log.warning("web_fetch is switched off by %s: no call will be served", settings.file)
+    tool, limits = settings.tool.opted_in(), settings.mcp
+    if tool.switched_off_by:
+        log.warning("web_fetch is switched off by %s: no call will be served", tool.switched_off_by)
     client = LazyClient(settings)
-    if not all(setting.value for path, setting in settings.items() if ".security.block_" in path):
+    if settings.protection_off:
         await client.open()  # so that the guard warns, or refuses, before anybody is served (FR-WF-05b, D2-26)
-    limits = settings.number("spaniel.mcp.max_output_bytes"), settings.number("spaniel.mcp.max_chunk_bytes")
-    server = build(Handlers(client, concerned, *limits))
+    server = build(Handlers(client, tool, limits.max_output_bytes, limits.max_chunk_bytes))
     try:
         with claimed() as (source, sink):
             await serve_pipes(server, source, sink)

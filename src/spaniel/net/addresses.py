@@ -6,11 +6,12 @@ and arithmetic are used here.
 
 from __future__ import annotations
 
-import tomllib
+import os
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_network
-from pathlib import Path
 from typing import NamedTuple
+
+from spaniel.tables import Table, complaint, read_toml
 
 Address = IPv4Address | IPv6Address
 
@@ -39,13 +40,15 @@ class _Row(NamedTuple):
 @lru_cache(maxsize=1)
 def _table() -> dict[int, list[_Row]]:
     """The rows of each IP version, most specific first."""
-    data = tomllib.loads((Path(__file__).parent / "ranges.toml").read_text(encoding="utf-8"))
+    path = os.path.join(os.path.dirname(__file__), "ranges.toml")
     rows: dict[int, list[tuple[int, _Row]]] = {4: [], 6: []}
-    for row in data["range"]:
-        net = ip_network(row["cidr"])  # strict: a typo that sets host bits does not load
-        if row["toggle"] not in (*TOGGLES, INHERIT):
-            raise ValueError(f"ranges.toml: unknown toggle {row['toggle']!r}")
-        known = Range(row["cidr"], row["what"], row["toggle"])
+    for row in Table(read_toml(path, "ranges"), "ranges.toml").tables("range"):
+        known = Range(row.text("cidr"), row.text("what"), row.text("toggle"))
+        row.text("source")  # for people: no range without a word on where it comes from
+        row.close()
+        net = ip_network(known.cidr)  # strict: a typo that sets host bits does not load
+        if known.toggle not in (*TOGGLES, INHERIT):
+            raise complaint(f"{row.place}.toggle", f"there is no toggle '{known.toggle}'")
         ends = int(net.network_address), int(net.broadcast_address)
         rows[net.version].append((net.prefixlen, _Row(*ends, known)))
     return {v: [row for _, row in sorted(found, key=lambda r: -r[0])] for v, found in rows.items()}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from spaniel.net.resolver import Resolver
     from spaniel.url.value import Url
 
-log = logging.getLogger("spaniel.net")
+log = logging.getLogger("spaniel.protection")  # a name of its own: no option hides what it says
 
 DEFAULT_PORTS = (80, 443)
 

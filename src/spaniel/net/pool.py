@@ -6,7 +6,6 @@ address nor a new answer for the same name ever meets an old connection.
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from collections import OrderedDict
 from contextvars import ContextVar

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.hosts import Manners
@@ -11,8 +12,8 @@ from spaniel.net.http import Options, RequestHeaders
 from spaniel.pipeline.retrieve import Way
 from spaniel.pipeline.rungs import RUNGS
 from spaniel.reading.kinds import READERS
+from spaniel.tables import Table, complaint, nearest, read_toml
 from spaniel.url.policy import load as load_policy
-from spaniel.url.tables import Table, complaint, nearest, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,12 +53,15 @@ class Rung(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What holds where a profile says nothing: the settings', with the names of those that somebody set."""
+    """What holds where a profile says nothing: the settings'."""
 
     headers: RequestHeaders = RequestHeaders()
-    limits: Mapping[str, int] = {}
-    ttl_days: int | None = None
-    named: frozenset[str] = frozenset()
+    limits: Mapping[str, int] = MappingProxyType({})
+    named: frozenset[str] = frozenset()  # which of them somebody set
+    asked: frozenset[str] = frozenset()  # and which were asked for with this very call: they rule over every profile
+
+    def rules(self, name: str, settings_rule: bool) -> bool:
+        return name in self.asked or (settings_rule and name in self.named)
 
 
 NOTHING_GIVEN = Given()
@@ -163,8 +167,8 @@ def _ladder(items: object, place: str) -> tuple[Rung, ...]:
 
 
 def _headers(table: Table, given: Given) -> RequestHeaders:
-    named = {key: table.text(key) for key in RequestHeaders._fields if table.has(key)}
-    headers = given.headers._replace(**named)
+    own = {key: table.text(key) for key in RequestHeaders._fields if table.has(key)}
+    headers = given.headers._replace(**{key: text for key, text in own.items() if key not in given.asked})
     headers.fields()  # one that cannot be sent is told before anything is
     return headers
 
@@ -181,7 +185,7 @@ def _limit(name: str, table: Table, given: Given, settings_rule: bool) -> int:
     """What the settings say rules over web_fetch (SRD §5); another profile's own limits rule."""
     own = table.number(name) if table.has(name) else None
     fallback = given.limits.get(name, FALLBACK[name])
-    if own is None or (settings_rule and name in given.named):
+    if own is None or given.rules(name, settings_rule):
         return fallback
     low, high = RANGES[name]
     if not low <= own <= high:
@@ -191,8 +195,8 @@ def _limit(name: str, table: Table, given: Given, settings_rule: bool) -> int:
 
 def _ttl(table: Table, given: Given, settings_rule: bool) -> timedelta | None:
     own = table.number("ttl_days") if table.has("ttl_days") else None
-    if own is None or (settings_rule and "ttl_days" in given.named):
-        own = given.ttl_days
+    if own is None or given.rules("cache_ttl_days", settings_rule):
+        own = given.limits.get("cache_ttl_days")
     return None if own is None else timedelta(days=own)
 
 

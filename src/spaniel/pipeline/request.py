@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.url.tables import nearest
+from spaniel.tables import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import tomllib
+import os
 from functools import cache
-from importlib.resources import files
 from typing import Any
+
+from spaniel.tables import read_toml
+
+DATA = os.path.join(os.path.dirname(__file__), "data")
 
 
 @cache
 def lexicon(name: str) -> dict[str, Any]:
-    return tomllib.loads((files(__package__) / "data" / f"{name}.toml").read_text("utf-8"))
+    return read_toml(os.path.join(DATA, f"{name}.toml"), "reading's data")
 
 
 def numbered(lines: list[str], start: int = 0) -> dict[str, int]:

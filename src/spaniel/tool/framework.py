@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from spaniel.app.groups import Mode
     from spaniel.pipeline.trace import TraceStep
 
-Mode = Literal["enabled", "parse_only", "disabled"]
 OUTPUT_BYTES = 65_536  # some 16,000 tokens of English
 
 

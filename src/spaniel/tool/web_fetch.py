@@ -5,17 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from inspect import isawaitable
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.pipeline.answer import fitted
 from spaniel.pipeline.request import SCHEMA, Request, read_request
 from spaniel.pipeline.trace import Trace
-from spaniel.tool.framework import Mode, ToolCtx, ToolError, ToolRegistry, not_in_mode
-from spaniel.url.hostlists import HostList, domains
+from spaniel.tool.framework import ToolCtx, ToolError, ToolRegistry, not_in_mode
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
+    from spaniel.app.groups import ToolSettings
     from spaniel.app.settings import Settings
     from spaniel.pipeline.answer import Answer
 
@@ -65,26 +65,6 @@ class Client(Protocol):
     """What the tool fetches with: an open `Spaniel`."""
 
     async def answer(self, request: Request, trace: Trace | None = None) -> Answer: ...
-
-
-class ToolSettings(NamedTuple):
-    """What of the settings concerns the tool (FR-WF-CFG-02)."""
-
-    mode: Mode = "enabled"
-    enabled: bool = False
-    allow_auto_execution: bool = False
-    js_heavy: HostList = HostList(())  # whose pages are rendered without trying HTTP first (FR-WF-12b)
-
-    @classmethod
-    def of(cls, settings: Settings, *, opted_in: bool = False) -> ToolSettings:
-        """`opted_in`: whoever started this asked for the tool; then only a file can switch it off (D2-26)."""
-        unsaid = not settings.given("tools.webfetch.enabled")
-        return cls(
-            cast("Mode", settings["tools.mode"]),
-            bool(settings["tools.webfetch.enabled"]) or (opted_in and unsaid),
-            bool(settings["tools.webfetch.allow_auto_execution"]),
-            domains(cast("tuple[str, ...]", settings["tools.webfetch.rendering.js_heavy_domains"])),
-        )
 
 
 class Fetched(NamedTuple):
@@ -171,7 +151,7 @@ def _request(args: object) -> Request:
 
 def registry_for(client: Client, settings: Settings) -> ToolRegistry:
     """The registry that settings ask for (FR-WF-CFG-PREC-01 to 03): a tool that is off is not in it."""
-    concerned = ToolSettings.of(settings)
+    concerned = settings.tool
     registry = ToolRegistry(concerned.mode)
     if concerned.mode != "disabled" and concerned.enabled:
         registry.register(WebFetchTool(client, concerned))

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import SpanielError
+from spaniel.tables import Table, complaint
 from spaniel.url.hostlists import host_key
 from spaniel.url.parsing import parse
 from spaniel.url.rules.query import Names
-from spaniel.url.tables import Table, complaint
 
 if TYPE_CHECKING:
     from spaniel.url.draft import Draft

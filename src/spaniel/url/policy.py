@@ -11,12 +11,12 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.tables import Table, complaint, nearest, read_toml
 from spaniel.url.canonical import Canonical, Step
 from spaniel.url.draft import Draft, WatchedDraft, Web
 from spaniel.url.plain import recognize
 from spaniel.url.rules.rule import idle
 from spaniel.url.rules.table import RULES
-from spaniel.url.tables import Table, complaint, nearest, read_toml
 from spaniel.url.value import LONGEST, Url
 
 if TYPE_CHECKING:

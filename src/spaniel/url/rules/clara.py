@@ -11,9 +11,9 @@ from spaniel.url.parsing import parse
 from spaniel.url.rules.query import Names
 
 if TYPE_CHECKING:
+    from spaniel.tables import Table
     from spaniel.url.draft import Draft
     from spaniel.url.rules.rule import Act
-    from spaniel.url.tables import Table
 
 OFFLINE = "offline: not looked up"
 

@@ -9,9 +9,9 @@ from spaniel.url.hostlists import HostList, host_key
 from spaniel.url.rules.rule import idle
 
 if TYPE_CHECKING:
+    from spaniel.tables import Table
     from spaniel.url.draft import Draft
     from spaniel.url.rules.rule import Act
-    from spaniel.url.tables import Table
 
 
 def settled(_options: Table) -> Act:

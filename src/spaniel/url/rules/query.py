@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from spaniel.tables import complaint
 from spaniel.url.canonical import Pagination
-from spaniel.url.tables import complaint
 from spaniel.url.value import whatwg_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from spaniel.tables import Table
     from spaniel.url.draft import Draft
     from spaniel.url.rules.rule import Act
-    from spaniel.url.tables import Table
 
 MEMO = 4096  # parameter names repeat; a hostile stream of new ones must not grow the table
 

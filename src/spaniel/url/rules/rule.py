@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from spaniel.tables import Table
 from spaniel.url.draft import Draft
-from spaniel.url.tables import Table
 
 Act = Callable[[Draft], str | None]  # what it returns is a remark for --explain
 Build = Callable[[Table], Act]  # reads the rule's options out of a policy file

@@ -8,7 +8,7 @@ from spaniel.url.rules import parts, query
 from spaniel.url.rules.rule import Act, Build, Rule
 
 if TYPE_CHECKING:
-    from spaniel.url.tables import Table
+    from spaniel.tables import Table
 
 
 def clara(name: str) -> Build:

@@ -1,0 +1,58 @@
+"""Settings in groups, as those take them who are no room of their own: the tool, MCP, rendering, the limits."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from spaniel.url.hostlists import HostList
+
+DEFAULT = "default"  # the source of a value that nobody gave
+Mode = Literal["enabled", "parse_only", "disabled"]
+
+
+class ToolSettings(NamedTuple):
+    """What of the settings concerns the tool (FR-WF-CFG-02)."""
+
+    mode: Mode = "enabled"
+    enabled: bool = False
+    allow_auto_execution: bool = False
+    js_heavy: HostList = HostList(())  # whose pages are rendered without trying HTTP first (FR-WF-12b)
+    mode_source: str = DEFAULT
+    enabled_source: str = DEFAULT
+
+    def opted_in(self) -> ToolSettings:
+        """For whoever asked for the tool by starting this: it is on unless somebody says otherwise (D2-26)."""
+        return self._replace(enabled=self.enabled or self.enabled_source == DEFAULT)
+
+    @property
+    def switched_off_by(self) -> str:
+        """The file, variable or flag (or the default) for which no call is served; empty where calls are."""
+        if self.mode != "enabled":
+            return self.mode_source
+        return "" if self.enabled else self.enabled_source
+
+
+class McpSettings(NamedTuple):
+    """`[spaniel.mcp]`."""
+
+    max_output_bytes: int = 65_536
+    max_chunk_bytes: int = 33_554_432
+
+
+class RenderingSettings(NamedTuple):
+    """`[tools.webfetch.rendering]`, and whether there is to be a browser at all."""
+
+    js_heavy: HostList = HostList(())
+    spa_fallback: bool = True
+    min_extracted_chars: int = 400
+    browser_enabled: bool = True
+
+
+class LimitSettings(NamedTuple):
+    """What a fetch may take, where its profile says nothing."""
+
+    timeout_seconds: int = 20
+    max_redirects: int = 5
+    default_max_chunk_tokens: int = 600
+    max_download_bytes: int = 5_242_880
+    cache_ttl_days: int = 7

@@ -1,0 +1,118 @@
+"""One value, checked against its key: from a TOML file, from a variable's text, from a flag."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import tempfile
+from typing import TYPE_CHECKING, TypeVar
+
+from spaniel.tables import complaint
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spaniel.app.keys import Key, Value
+
+log = logging.getLogger("spaniel.settings")
+
+MODES = ("enabled", "parse_only", "disabled")
+TRUTHS = {"true": True, "1": True, "false": False, "0": False}
+T = TypeVar("T")
+
+
+def checked(key: Key, value: object, place: str, environ: Mapping[str, str], folder: str = "") -> Value:
+    """What a file or a program gives; `folder` is where a relative path begins (empty: the working folder)."""
+    if isinstance(key.default, bool):
+        return _of(bool, value, place, "true or false")
+    if isinstance(key.default, int):
+        return _clamped(key, _of(int, value, place, "a whole number"), place)
+    if isinstance(key.default, tuple):
+        return _listed(key, _of(list, value, place, "a list"), place)
+    text = _of(str, value, place, "text")
+    if key.kind == "mode" and text not in MODES:
+        raise complaint(place, f"must be one of {', '.join(MODES)}")
+    if key.kind == "line" and not text.isprintable():
+        raise complaint(place, "must be one line of text without control characters")
+    if key.kind in ("path", "program"):
+        return _anchored(_expanded(text, place, environ), key, folder)
+    return text
+
+
+def from_text(key: Key, text: str, place: str, environ: Mapping[str, str]) -> Value:
+    """What a variable holds: true, false, 1 or 0; a whole number; text; a list with commas between its items."""
+    value: object = text
+    if isinstance(key.default, bool):
+        value = TRUTHS.get(text.strip().lower())
+    elif isinstance(key.default, tuple):
+        items = [item.strip() for item in text.split(",") if item.strip()]
+        value = [_whole(item) for item in items] if key.kind == "ports" else items
+    elif isinstance(key.default, int):
+        value = _whole(text.strip())
+    return checked(key, value, place, environ)
+
+
+def from_flag(key: Key, value: object, environ: Mapping[str, str]) -> Value:
+    """What was asked for just now. A number outside its range is refused: whoever wrote it is there to read why."""
+    if isinstance(value, int) and _inside(key, value) != value:
+        raise complaint(key.flag, f"must be {key.range}")
+    return checked(key, value, key.flag, environ)
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else None
+
+
+def _of(kind: type[T], value: object, place: str, called: str) -> T:
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise complaint(place, f"must be {called}")
+    return value
+
+
+def _inside(key: Key, value: int) -> int:
+    low = value if key.low is None else max(value, key.low)
+    return low if key.high is None else min(low, key.high)
+
+
+def _clamped(key: Key, value: int, place: str) -> int:
+    """Numbers outside their range are brought into it, with a warning (§5.4, D2-01)."""
+    inside = _inside(key, value)
+    if inside != value:
+        log.warning("%s = %d is out of range; %d is used", place, value, inside)
+    return inside
+
+
+def _listed(key: Key, items: list[object], place: str) -> Value:
+    if key.kind != "ports":
+        return tuple(_of(str, item, place, "a list of texts") for item in items)
+    ports = tuple(_of(int, item, place, "a list of ports") for item in items)
+    if any(_inside(key, port) != port for port in ports):
+        raise complaint(place, f"a port is a number from {key.range}")
+    return ports or key.default
+
+
+def _expanded(text: str, place: str, environ: Mapping[str, str]) -> str:
+    """`${NAME}` and `$NAME` from the environment (FR-WF-CFG-03), `~`; TEMP is always there (D2-21).
+
+    Only paths are expanded, and a project's file sets none: it cannot read a variable out of the environment.
+    """
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1] or found[2]
+        if name in environ:
+            return environ[name]
+        if name == "TEMP":
+            return tempfile.gettempdir()
+        raise complaint(place, f"the variable {name} is not set")
+
+    return os.path.expanduser(re.sub(r"\$(?:\{(\w+)\}|(\w+))", value, text))
+
+
+def _anchored(text: str, key: Key, folder: str) -> str:
+    """A relative path in a file begins at the file: what lies in the working folder is anybody's (D2-31).
+
+    A program's bare name is looked for on the PATH.
+    """
+    is_bare = key.kind == "program" and not os.path.dirname(text)
+    return text if not text or not folder or is_bare else os.path.join(folder, text)

@@ -1,0 +1,140 @@
+"""Every setting there is, from TOML to the typed options that somebody acts on; and the table's own laws."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import spaniel
+from spaniel.app.keys import BY_PATH, KEYS, Key
+from spaniel.app.settings import NO_SETTINGS, Settings, from_data, load
+
+
+class Case(NamedTuple):
+    """A value that is not the default, and where it must come out."""
+
+    given: str  # in TOML
+    taken: Callable[[Settings], object]
+    value: object
+
+
+CASES = {
+    "tools.mode": Case('"parse_only"', lambda s: s.tool.mode, "parse_only"),
+    "tools.webfetch.enabled": Case("true", lambda s: s.tool.enabled, True),
+    "tools.webfetch.user_agent": Case('"x/1"', lambda s: s.headers.user_agent, "x/1"),
+    "tools.webfetch.timeout_seconds": Case("7", lambda s: s.limits.timeout_seconds, 7),
+    "tools.webfetch.max_redirects": Case("2", lambda s: s.limits.max_redirects, 2),
+    "tools.webfetch.default_max_chunk_tokens": Case("200", lambda s: s.limits.default_max_chunk_tokens, 200),
+    "tools.webfetch.cache_dir": Case('"/c"', lambda s: s.cache.folder, "/c"),
+    "tools.webfetch.cache_ttl_days": Case("3", lambda s: (s.cache.ttl_days, s.limits.cache_ttl_days), (3, 3)),
+    "tools.webfetch.max_cache_entries": Case("9", lambda s: s.cache.max_entries, 9),
+    "tools.webfetch.max_cache_bytes": Case("0", lambda s: s.cache.max_bytes, None),
+    "tools.webfetch.max_download_bytes": Case("2048", lambda s: s.limits.max_download_bytes, 2048),
+    "tools.webfetch.robots_cache_entries": Case("5", lambda s: s.robots.cache_entries, 5),
+    "tools.webfetch.robots_cache_ttl_hours": Case("6", lambda s: s.robots.cache_ttl_hours, 6),
+    "tools.webfetch.allow_auto_execution": Case("true", lambda s: s.tool.allow_auto_execution, True),
+    "tools.webfetch.http.use_system_proxy": Case("true", lambda s: s.uses_system_proxy, True),
+    "tools.webfetch.browser.enabled": Case("false", lambda s: s.rendering.browser_enabled, False),
+    "tools.webfetch.browser.chromium_path": Case('"/b/c"', lambda s: s.browser.chromium_path, "/b/c"),
+    "tools.webfetch.browser.network_idle_ms": Case("50", lambda s: s.browser.network_idle_ms, 50),
+    "tools.webfetch.browser.max_rendered_dom_bytes": Case("4096", lambda s: s.browser.max_rendered_dom_bytes, 4096),
+    "tools.webfetch.browser.block_resources": Case('["script"]', lambda s: s.browser.block_resources, ("script",)),
+    "tools.webfetch.security.block_private_ips": Case(
+        "false", lambda s: (s.security.block_private_ips, s.protection_off), (False, ("block_private_ips",))
+    ),
+    "tools.webfetch.security.block_loopback": Case(
+        "false", lambda s: (s.security.block_loopback, s.protection_off), (False, ("block_loopback",))
+    ),
+    "tools.webfetch.security.block_link_local": Case(
+        "false", lambda s: (s.security.block_link_local, s.protection_off), (False, ("block_link_local",))
+    ),
+    "tools.webfetch.security.block_reserved": Case(
+        "false", lambda s: (s.security.block_reserved, s.protection_off), (False, ("block_reserved",))
+    ),
+    "tools.webfetch.security.allowed_ports": Case("[8080, 81]", lambda s: s.security.allowed_ports, (8080, 81)),
+    "tools.webfetch.security.allow_insecure_overrides": Case(
+        "true", lambda s: s.security.allow_insecure_overrides, True
+    ),
+    "tools.webfetch.rendering.js_heavy_domains": Case(
+        '["a.example"]', lambda s: ("x.a.example" in s.rendering.js_heavy, "a.example" in s.tool.js_heavy), (True, True)
+    ),
+    "tools.webfetch.rendering.spa_fallback_enabled": Case("false", lambda s: s.rendering.spa_fallback, False),
+    "tools.webfetch.rendering.min_extracted_chars": Case("1", lambda s: s.rendering.min_extracted_chars, 1),
+    "tools.webfetch.robots.fail_open": Case("true", lambda s: s.robots.fail_open, True),
+    "spaniel.mcp.max_output_bytes": Case("1025", lambda s: s.mcp.max_output_bytes, 1025),
+    "spaniel.mcp.max_chunk_bytes": Case("3", lambda s: s.mcp.max_chunk_bytes, 3),
+    "spaniel.net.ca_file": Case('"/ca.pem"', lambda s: s.ca_file, "/ca.pem"),
+}
+
+
+def test_no_setting_is_left_out_here() -> None:
+    assert set(CASES) == set(BY_PATH)
+
+
+@pytest.mark.req("FR-WF-CFG-01")
+@pytest.mark.parametrize("key", KEYS, ids=[key.path for key in KEYS])
+def test_a_setting_reaches_the_options_of_its_room(key: Key) -> None:
+    case = CASES[key.path]
+    settings = from_data(tomllib.loads(f"[{key.table}]\n{key.name} = {case.given}"), "a test")
+    assert case.taken(settings) == case.value
+    assert case.taken(Settings()) != case.value  # the control: it was the file that did it
+    others = [(path, s) for path, s in settings.items() if path != key.path]
+    assert others == [(path, s) for path, s in Settings().items() if path != key.path]
+
+
+@pytest.mark.req("D2-31")
+@pytest.mark.parametrize("key", KEYS, ids=[key.path for key in KEYS])
+def test_a_setting_can_be_given_by_its_variable(key: Key, tmp_path_factory: pytest.TempPathFactory) -> None:
+    case, nowhere = CASES[key.path], str(tmp_path_factory.getbasetemp())
+    text = case.given.strip('[]"').replace('"', "")
+    settings = load(None, {"XDG_CONFIG_HOME": nowhere, key.variable: text}, cwd=nowhere)
+    assert case.taken(settings) == case.value
+    assert settings.source(key.path) == key.variable
+
+
+def test_the_variables_are_named_by_one_rule_and_none_is_named_twice() -> None:
+    variables = [key.variable for key in KEYS]
+    assert len(set(variables)) == len(variables)
+    assert not set(variables) & set(NO_SETTINGS)
+    assert {"SPANIEL_USER_AGENT", "SPANIEL_TIMEOUT_SECONDS", "SPANIEL_CACHE_DIR"} <= set(variables)
+    assert BY_PATH["tools.webfetch.security.block_loopback"].variable == "SPANIEL_SECURITY_BLOCK_LOOPBACK"
+    assert BY_PATH["tools.mode"].variable == "SPANIEL_TOOLS_MODE"
+    assert BY_PATH["spaniel.net.ca_file"].variable == "SPANIEL_NET_CA_FILE"
+
+
+@pytest.mark.req("D2-31")
+def test_what_runs_trusts_or_opens_is_marked_as_such() -> None:
+    marked = {key.path for key in KEYS if key.trusted}
+    named = {
+        "tools.webfetch.browser.chromium_path",
+        "spaniel.net.ca_file",
+        "tools.webfetch.cache_dir",
+        "tools.webfetch.http.use_system_proxy",
+        "tools.webfetch.allow_auto_execution",
+    }
+    assert marked == named | {key.path for key in KEYS if ".security." in key.path}
+    # Only these are expanded: a project's file, which may set none of them, reads no variable of the environment.
+    assert {key.path for key in KEYS if key.kind in ("path", "program")} <= marked
+
+
+def test_the_page_of_settings_is_what_the_table_says() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    page = runpy.run_path(str(docs / "make.py"))["settings_page"]()
+    assert (docs / "settings.md").read_text(encoding="utf-8") == page, "run `make docs`"
+    for key in KEYS:
+        assert f"| `{key.name}` |" in page
+        assert f"`{key.variable}`" in page
+
+
+def test_nobody_else_knows_a_setting_by_its_name() -> None:
+    """The other rooms take typed groups: a name that is wrong would be found by a user."""
+    root = Path(spaniel.__file__).parent
+    by_name = re.compile(r"settings\[|settings\.(?:number|given|source|asked_for)\(")
+    found = {path.parent.name for path in root.rglob("*.py") if by_name.search(path.read_text("utf-8"))}
+    assert found == {"app"}
