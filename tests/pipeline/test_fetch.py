@@ -291,8 +291,18 @@ class TestRequest:
             ({"url": "x", "max_chunk_tokens": 127}, "max_chunk_tokens: 127 is not between 128 and 2048"),
             ({"url": "x", "max_chunk_tokens": 2049}, "max_chunk_tokens: 2049 is not between"),
             ({"url": "x", "max_chunk_tokens": True}, "max_chunk_tokens: must be a whole number"),
-            ({"url": "x", "max_chunk_tokens": "600"}, "max_chunk_tokens: must be a whole number"),
+            ({"url": "x", "max_chunk_tokens": "some"}, "max_chunk_tokens: must be a whole number"),
+            ({"url": "x", "max_chunk_tokens": "6e2"}, "max_chunk_tokens: must be a whole number"),
+            ({"url": "x", "max_chunk_tokens": "-600"}, "max_chunk_tokens: must be a whole number"),
+            ({"url": "x", "max_chunk_tokens": "٦٠٠"}, "max_chunk_tokens: must be a whole number"),
+            ({"url": "x", "max_chunk_tokens": 600.5}, "max_chunk_tokens: must be a whole number"),
+            ({"url": "x", "max_chunk_tokens": float("nan")}, "max_chunk_tokens: must be a whole number"),
+            ({"url": "x", "max_chunk_tokens": float("inf")}, "max_chunk_tokens: must be a whole number"),
+            ({"url": "x", "max_chunk_tokens": 1e9}, "max_chunk_tokens: 1000000000 is not between"),
+            ({"url": "x", "max_chunk_tokens": "5"}, "max_chunk_tokens: 5 is not between"),
             ({"url": "x", "no_cache": 1}, "no_cache: must be true or false"),
+            ({"url": "x", "no_cache": "true"}, "no_cache: must be true or false"),
+            ({"url": None}, "url: is missing"),
             (
                 {"url": "x", "force_brower": True},
                 "force_brower: there is no such parameter; did you mean 'force_browser'?",
@@ -304,6 +314,18 @@ class TestRequest:
             read_request(args)
         assert caught.value.code is Code.BAD_ARGS
         assert told in caught.value.message
+
+    @pytest.mark.req("FR-WF-02")
+    @pytest.mark.parametrize("sent", [600, 600.0, "600", " 600 "])
+    def test_numbers_are_taken_as_models_and_hosts_send_them(self, sent: object) -> None:
+        request = read_request({"url": "https://a.example/", "max_chunk_tokens": sent})
+        assert request == Request("https://a.example/", 600)
+        assert type(request.max_chunk_tokens) is int
+
+    @pytest.mark.req("FR-WF-02")
+    def test_null_is_the_same_as_leaving_an_optional_argument_out(self) -> None:
+        nothing = dict.fromkeys(("max_chunk_tokens", "no_cache", "force_browser"))
+        assert read_request({"url": "https://a.example/", **nothing}) == Request("https://a.example/")
 
     @pytest.mark.req("FR-WF-02")
     def test_the_schema_says_the_same(self) -> None:

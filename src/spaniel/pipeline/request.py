@@ -43,20 +43,40 @@ class Request(NamedTuple):
 
 def read_request(args: Mapping[str, object]) -> Request:
     """A request from a tool call's arguments; the first thing that is wrong with them is `bad_args`."""
-    known = ("url", "max_chunk_tokens", "no_cache", "force_browser")
+    require_known(args, ("url", "max_chunk_tokens", "no_cache", "force_browser"))
+    request = Request(
+        text(args, "url"),
+        whole_number(args, "max_chunk_tokens"),
+        _truth(args, "no_cache"),
+        _truth(args, "force_browser"),
+    )
+    return checked(request)
+
+
+def require_known(args: Mapping[str, object], known: tuple[str, ...]) -> None:
     for name in args:
         if name not in known:
             raise bad(name, f"there is no such parameter; {nearest(str(name), known)}")
-    url = args.get("url")
-    if not isinstance(url, str):
-        raise bad("url", "is missing" if url is None else "must be text")
-    request = Request(
-        url,
-        _tokens(args.get("max_chunk_tokens")),
-        _truth("no_cache", args.get("no_cache", False)),
-        _truth("force_browser", args.get("force_browser", False)),
-    )
-    return checked(request)
+
+
+def text(args: Mapping[str, object], name: str) -> str:
+    value = args.get(name)
+    if not isinstance(value, str):
+        raise bad(name, "is missing" if value is None else "must be text")
+    return value
+
+
+def whole_number(args: Mapping[str, object], name: str) -> int | None:
+    """A number as it is sent: models write 600.0 for 600 and null for nothing; some hosts put every number in quotes.
+
+    Such a host does so each time, so that a refusal would help no model.
+    """
+    value = args.get(name)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and re.fullmatch("[0-9]{1,9}", value.strip(), re.ASCII):
+        return int(value)
+    return _whole(name, value)
 
 
 def checked(request: Request) -> Request:
@@ -65,21 +85,22 @@ def checked(request: Request) -> Request:
         raise bad("url", f"must be text, not {type(request.url).__name__}")
     if not request.url.strip():
         raise bad("url", "is empty")
-    tokens = _tokens(request.max_chunk_tokens)
+    tokens = _whole("max_chunk_tokens", request.max_chunk_tokens)
     if tokens is not None and not LEAST_CHUNK_TOKENS <= tokens <= MOST_CHUNK_TOKENS:
         raise bad("max_chunk_tokens", f"{tokens} is not between {LEAST_CHUNK_TOKENS} and {MOST_CHUNK_TOKENS}")
     return request
 
 
-def _tokens(value: object) -> int | None:
+def _whole(name: str, value: object) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
-    raise bad("max_chunk_tokens", "must be a whole number")
+    raise bad(name, "must be a whole number")
 
 
-def _truth(name: str, value: object) -> bool:
-    if isinstance(value, bool):
-        return value
+def _truth(args: Mapping[str, object], name: str) -> bool:
+    value = args.get(name)
+    if value is None or isinstance(value, bool):
+        return bool(value)
     raise bad(name, "must be true or false")
 
 
