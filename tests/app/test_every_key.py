@@ -61,6 +61,12 @@ CASES = {
     "tools.webfetch.security.allow_insecure_overrides": Case(
         "true", lambda s: s.security.allow_insecure_overrides, True
     ),
+    "tools.webfetch.security.allowed_domains": Case(
+        '["*.A.example"]', lambda s: s.security.allowed_domains, ("a.example",)
+    ),
+    "tools.webfetch.security.blocked_domains": Case(
+        '["bücher.example"]', lambda s: s.security.blocked_domains, ("xn--bcher-kva.example",)
+    ),
     "tools.webfetch.rendering.js_heavy_domains": Case(
         '["a.example"]', lambda s: ("x.a.example" in s.rendering.js_heavy, "a.example" in s.tool.js_heavy), (True, True)
     ),

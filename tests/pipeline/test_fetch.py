@@ -335,4 +335,4 @@ class TestRequest:
         assert SCHEMA["required"] == ["url"]
         properties = SCHEMA["properties"]
         assert isinstance(properties, dict)
-        assert set(properties) == set(Request._fields) - {"picture"}
+        assert set(properties) == set(Request._fields) - {"picture", "allowed_domains", "blocked_domains"}

@@ -39,24 +39,49 @@ async def fetch(request: Request, profile: Profile, rooms: Rooms, trace: Trace |
 
 
 async def _fetch(request: Request, profile: Profile, rooms: Rooms, trace: Trace) -> Outcome:
-    with trace.step("parse"):  # by the policy, whose first rule says what is a URL to it
-        canonical = profile.policy.apply(checked(request).url)
-    with trace.step("normalize"):
-        url = parse(canonical.url)
-        rooms.door.guard.check_form(url)
-    errand = Errand(url, canonical, request, profile.way, profile.rungs)
-    known = Outcome(canonical.original, canonical.url, steps=trace.steps)
-    with trace.step("check_cache") as step:
-        found = None if request.no_cache else _look_up(errand, profile, rooms)
-        step.text = "bypassed" if request.no_cache else "hit" if found else "miss"
-    if found is not None:
-        return known._replace(found=found, served_at=rooms.clock.now())
+    errand = prepare(request, profile, rooms, trace)
+    outcome = _check_cache(errand, profile, rooms, trace)
+    if outcome.found is not None:
+        return outcome
+    request = errand.request
     ascent = await rooms.flights.join(
-        (canonical.url, profile.name, profile.version, request.force_browser, request.picture),
+        (errand.canonical.url, profile.name, profile.version, request.force_browser, request.picture, *request.lists),
         lambda shared: _fetch_afresh(errand, profile, rooms, shared),
         trace,
     )
-    return known._replace(found=ascent.found, refusal=ascent.refusal, attempts=tuple(ascent.attempts))
+    return outcome._replace(found=ascent.found, refusal=ascent.refusal, attempts=tuple(ascent.attempts))
+
+
+def stored(request: Request, profile: Profile, rooms: Rooms, trace: Trace | None = None) -> Outcome | None:
+    """How a fetch would end that finds its page in the cache; None where it would not. Nobody is asked for anything."""
+    began = rooms.clock.monotonic()
+    trace = trace or Trace()
+    outcome = _check_cache(prepare(request, profile, rooms, trace), profile, rooms, trace)
+    if outcome.found is None:
+        return None
+    record(outcome, rooms.clock.monotonic() - began)
+    return outcome
+
+
+def prepare(request: Request, profile: Profile, rooms: Rooms, trace: Trace) -> Errand:
+    """What is to be fetched. Whatever is refused here is refused for its form: nobody need be asked (D2-04)."""
+    with trace.step("parse"):  # by the policy, whose first rule says what is a URL to it
+        request = checked(request)
+        canonical = profile.policy.apply(request.url)
+    with trace.step("normalize"):
+        url = parse(canonical.url)
+        rooms.door.guard.check_page(url, request.domains)
+    return Errand(url, canonical, request, profile.way._replace(domains=request.domains), profile.rungs)
+
+
+def _check_cache(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Outcome:
+    """What is known of a fetch before it is made, with the stored page if there is one to be served."""
+    known = Outcome(errand.canonical.original, errand.canonical.url, steps=trace.steps)
+    bypassed = errand.request.no_cache
+    with trace.step("check_cache") as step:
+        found = None if bypassed else _look_up(errand, profile, rooms)
+        step.text = "bypassed" if bypassed else "hit" if found else "miss"
+    return known._replace(found=found, served_at=rooms.clock.now()) if found else known
 
 
 async def _fetch_afresh(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Ascent:
@@ -80,9 +105,19 @@ def _look_up(errand: Errand, profile: Profile, rooms: Rooms) -> Found | None:
     serving = (rung.kind.rendering_method for rung in profile.ladder if rung.kind.serves(errand, rooms))
     for method in dict.fromkeys(serving):
         entry = rooms.cache.get(_key(errand, method, profile))
-        if entry is not None and (page := from_cache(entry.content)):
+        if entry is not None and (page := from_cache(entry.content)) and _may_be_served(page, errand, rooms):
             return Found(page, entry.fetched_at, method)
     return None
+
+
+def _may_be_served(page: StoredPage, errand: Errand, rooms: Rooms) -> bool:
+    """Whether this fetch might have gone the way that brought the page; if not, it is fetched, and judged hop by hop."""
+    try:
+        for url in (*page.chain, page.final_url):
+            rooms.door.guard.check_page(parse(url), errand.way.domains)
+    except SpanielError:
+        return False
+    return True
 
 
 async def _write_cache(

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Options, Page, RequestHeaders
+    from spaniel.url.domains import Domains
     from spaniel.url.value import Url
 
 
 class Guard(Protocol):
-    def check_form(self, url: Url) -> None: ...
+    def check_page(self, url: Url, asked: Domains) -> None: ...
 
     async def vet(self, url: Url, deadline: Deadline) -> Target: ...
 

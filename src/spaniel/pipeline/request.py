@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.tables import nearest
+from spaniel.url.domains import ALLOWED, BLOCKED, domain_list, domain_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from spaniel.url.domains import Domains
 
 LEAST_CHUNK_TOKENS, MOST_CHUNK_TOKENS = 128, 2048
 
@@ -32,13 +35,24 @@ SCHEMA: dict[str, object] = {
 
 
 class Request(NamedTuple):
-    """A checked request."""
+    """A checked request. The last three are for programs; a model cannot ask for them."""
 
     url: str
     max_chunk_tokens: int | None = None  # None: the settings' default
     no_cache: bool = False
     force_browser: bool = False
-    picture: bool = False  # a PNG of the page besides: it is rendered afresh; not for a model to ask
+    picture: bool = False  # a PNG of the page besides: it is rendered afresh
+    allowed_domains: Sequence[str] | None = None  # pages come from these alone, and only where the settings agree
+    blocked_domains: Sequence[str] = ()
+
+    @property
+    def lists(self) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+        """Both lists of a checked request."""
+        return None if self.allowed_domains is None else tuple(self.allowed_domains), tuple(self.blocked_domains)
+
+    @property
+    def domains(self) -> Domains:
+        return domain_rules(*self.lists)
 
 
 def read_request(args: Mapping[str, object]) -> Request:
@@ -80,7 +94,7 @@ def whole_number(args: Mapping[str, object], name: str) -> int | None:
 
 
 def checked(request: Request) -> Request:
-    """The bounds of FR-WF-02a and 02b, for requests made in Python too."""
+    """The bounds of FR-WF-02a and 02b, for requests made in Python too; lists of domains in their one spelling."""
     if not isinstance(request.url, str):
         raise bad("url", f"must be text, not {type(request.url).__name__}")
     if not request.url.strip():
@@ -88,7 +102,15 @@ def checked(request: Request) -> Request:
     tokens = _whole("max_chunk_tokens", request.max_chunk_tokens)
     if tokens is not None and not LEAST_CHUNK_TOKENS <= tokens <= MOST_CHUNK_TOKENS:
         raise bad("max_chunk_tokens", f"{tokens} is not between {LEAST_CHUNK_TOKENS} and {MOST_CHUNK_TOKENS}")
-    return request
+    allowed, blocked = request.allowed_domains, request.blocked_domains
+    if allowed is None and not blocked:
+        return request
+    if allowed is not None and not allowed:  # it would allow nothing, which is meant by nobody
+        raise bad(ALLOWED, "is empty; leave it out to allow every domain")
+    return request._replace(
+        allowed_domains=None if allowed is None else domain_list(allowed, ALLOWED),
+        blocked_domains=domain_list(blocked, BLOCKED),
+    )
 
 
 def _whole(name: str, value: object) -> int | None:

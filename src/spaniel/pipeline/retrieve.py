@@ -8,6 +8,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Manners
 from spaniel.net.http import Options
 from spaniel.pipeline.trace import Step, Trace
+from spaniel.url.domains import ANYWHERE, Domains
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
@@ -25,11 +26,12 @@ HTTPS_DOWNGRADE = "https_downgrade"
 
 
 class Way(NamedTuple):
-    """How hops are made: a profile's."""
+    """How hops are made: a profile's, and where they may lead: the request's."""
 
     options: Options = Options()
     max_redirects: int = 5
     manners: Manners = Manners()
+    domains: Domains = ANYWHERE
 
 
 USUAL_WAY = Way()
@@ -79,6 +81,7 @@ async def follow(url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, t
     async with deadline.guarding("start"):
         for _ in range(way.max_redirects + 1):
             with trail.step("guard"):
+                door.guard.check_page(url, way.domains)
                 target = await door.guard.vet(url, deadline)
             with trail.step("robots"):
                 _add(notes, await door.robots.require(url, target, deadline, way.options.headers))

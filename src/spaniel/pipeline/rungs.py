@@ -84,10 +84,12 @@ async def _climb_browser(
     headers = way.options.headers
 
     async def gate(moved_to: Url, target: Target, /) -> str | None:
+        door.guard.check_page(moved_to, way.domains)
         return await door.robots.require(moved_to, target, deadline.within(deadline.seconds), headers)
 
     async with deadline.guarding("start"):
         with trail.step("guard"):
+            door.guard.check_page(url, way.domains)
             target = await door.guard.vet(url, deadline)
         with trail.step("robots"):
             note = await door.robots.require(url, target, deadline, headers)
