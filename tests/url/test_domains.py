@@ -15,7 +15,7 @@ NAME = st.lists(LABEL, min_size=1, max_size=4).map(".".join)
 
 
 def allows(written: str, host: str) -> bool:
-    """Whether a list of this one domain lets a page of the host in; and the same list, as a block, does the opposite."""
+    """Whether a list of this one domain lets a page of the host in; as a block it must do the opposite."""
     names, url = domain_list([written], ALLOWED), parse(f"http://{host}/")
     verdicts = []
     for rules in (domain_rules(names), domain_rules(None, names)):

@@ -111,7 +111,7 @@ def _look_up(errand: Errand, profile: Profile, rooms: Rooms) -> Found | None:
 
 
 def _may_be_served(page: StoredPage, errand: Errand, rooms: Rooms) -> bool:
-    """Whether this fetch might have gone the way that brought the page; if not, it is fetched, and judged hop by hop."""
+    """Whether this fetch might have gone the way that brought the page; if not, it is fetched and judged hop by hop."""
     try:
         for url in (*page.chain, page.final_url):
             rooms.door.guard.check_page(parse(url), errand.way.domains)
