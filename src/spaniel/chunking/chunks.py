@@ -64,9 +64,9 @@ def chunk_at(markdown: str, limit: int, counter: TokenCounter) -> list[Chunk]:
     document = _digest(markdown)
     view = view_of(markdown)
     job = Job(markdown, view, counting(markdown, counter), isinstance(counter, Cl100k), limit)
-    starts, hashes, fences = outline(markdown, view)
-    pieces = gather(job, starts, lambda start, end: split(job, fences, start, end))
-    above = paths(view, hashes, [piece.start for piece in pieces])
+    found = outline(markdown, view)
+    pieces = gather(job, found.starts, lambda start, end: split(job, found, start, end))
+    above = paths(view, found.hashes, [piece.start for piece in pieces])
     return [chunk_of(markdown, piece, path, document) for piece, path in zip(pieces, above, strict=True)]
 
 

@@ -53,6 +53,17 @@ OUTPUT_SCHEMA: dict[str, object] = {
         "rendering_method": {"type": "string", "enum": ["http", "browser"]},
         "truncated": {"type": "boolean", "description": "Whether the end was left out to fit the budget"},
         "truncation_reason": _TEXT,
+        "more": {
+            "type": "object",
+            "description": "Of a truncated answer: where to read on. Chunks are numbered from 1",
+            "properties": {
+                "next_chunk": {"type": "integer", "minimum": 1},
+                "total_chunks": {"type": "integer", "minimum": 1},
+                "next_offset": {"type": "integer", "minimum": 1, "description": "Characters of it already given"},
+            },
+            "required": ["next_chunk", "total_chunks"],
+            "additionalProperties": False,
+        },
         "note": {"type": "string", "description": "What is to be known about the fetch, such as cache_hit"},
         "served_at": {"type": "string", "format": "date-time", "description": "Of an answer from the cache"},
     },
