@@ -15,7 +15,7 @@ from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.answer import Answer
 from spaniel.pipeline.request import Request
-from tests.loopback import Everywhere, Page, Reply, Site, text
+from tests.loopback import Everywhere, Page, Reply, Site, spaniel_for, text
 from tests.pipeline.test_fetch import ARTICLE, html, settings_for, spaniel_at
 
 CODE = "<h1>Code</h1><p>Words before.</p><pre><code class=language-python>" + "x = [i ** 2 for i in range(9)]\n" * 200
@@ -120,3 +120,14 @@ async def test_over_http_the_deadline_is_the_whole_and_nothing_partial_is_return
         with PageCache(CacheSettings(str(tmp_path))) as cache:
             assert cache.peek(key_for(site.url("/hop"))) is None
         assert (await spaniel.fetch(site.url("/good"))).markdown == "x\n"
+
+
+@pytest.mark.req("D2-33", "D2-05")
+async def test_a_page_without_text_says_so_fresh_and_from_the_cache(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/": html("<title>Empty</title><p> </p>"), "/full": html("<p>Otters.</p>")}
+    async with Site(pages) as site, spaniel_for(site, tmp_path) as spaniel:
+        answers = [await spaniel.fetch(site.url("/")) for _ in range(2)]
+        full = await spaniel.fetch(site.url("/full"))
+    assert [answer.note for answer in answers] == ["no_text", "no_text, cache_hit"]
+    assert [list(answer.chunks) for answer in answers] == [[], []]
+    assert full.note is None
