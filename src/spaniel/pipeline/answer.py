@@ -38,6 +38,10 @@ class Answer(NamedTuple):
 
     def as_dict(self, max_bytes: int | None = None) -> dict[str, object]:
         """The response schema, cut to a budget of bytes if there is one (FR-WF-03a)."""
+        return fit(self.fields(), self.chunks, NO_LIMIT if max_bytes is None else max_bytes)
+
+    def fields(self) -> dict[str, object]:
+        """The same before it has any chunks."""
         fields: dict[str, object] = {
             "requested_url": self.requested_url,
             "final_url": self.final_url,
@@ -50,8 +54,7 @@ class Answer(NamedTuple):
             "note": self.note,
             "served_at": moment(self.served_at) if self.served_at else None,
         }
-        present = {name: value for name, value in fields.items() if value is not None}
-        return fit(present, self.chunks, NO_LIMIT if max_bytes is None else max_bytes)
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 def answer_from(outcome: Outcome, max_tokens: int, trace: Trace) -> Answer:
