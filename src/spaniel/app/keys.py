@@ -97,7 +97,7 @@ KEYS: tuple[Key, ...] = (
     Key(f"{FETCH}.rendering", "min_extracted_chars", 400, "Characters below which a page may be such", 0, 1_000_000),
     Key(f"{FETCH}.robots", "fail_open", False, "Fetch a page although its robots.txt cannot be read"),
     Key(f"{OWN}.mcp", "max_output_bytes", 65_536, "Largest answer of a call over MCP in bytes", 1024, 104_857_600),
-    Key(f"{OWN}.mcp", "max_chunk_bytes", 33_554_432, "Bytes of memory for chunks to be read again", 0, 4_294_967_296),
+    Key(f"{OWN}.mcp", "resource_links", False, "Link the chunks that did not fit an answer as MCP resources"),
     Key(
         f"{OWN}.net", "ca_file", "", "Certificates to trust besides the system's (PEM)",
         kind="path", trusted=True,

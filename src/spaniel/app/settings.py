@@ -167,7 +167,7 @@ class Settings:
 
     @property
     def mcp(self) -> McpSettings:
-        return McpSettings(*(self.number(f"{OWN}.mcp.{name}") for name in McpSettings._fields))
+        return McpSettings(**self._table(f"{OWN}.mcp"))  # type: ignore[arg-type]
 
 
 def load(
