@@ -76,6 +76,6 @@ class Tools:
 @asynccontextmanager
 async def tools_at(pages: dict[str, Page], cache: Path, **webfetch: object) -> AsyncIterator[Tools]:
     async with Site(pages) as site:
-        settings = settings_for(site.port, cache, **webfetch)
+        settings = settings_for(site.port, cache, "enabled", **webfetch)
         async with Spaniel(settings, Names()) as client:
             yield Tools(client, settings, site)

@@ -17,7 +17,7 @@ from spaniel.tool.recent import MOST, RecentPages
 from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA, OUTPUT_SCHEMA
 from spaniel.tool.web_fetch_more import read_more
 from tests.loopback import Page, redirect, text
-from tests.tool.harness import LONG, Tools, tools_at
+from tests.tool.harness import LONG, Tools, settings_for, tools_at
 
 PAGES: dict[str, Page] = {"/a": text(LONG), "/moved": redirect("/a"), "/short": text("short"), "/empty": text("")}
 
@@ -70,16 +70,9 @@ async def test_another_session_reads_on_from_the_same_cache(tmp_path: Path) -> N
     """Some hosts start a server for every call."""
     async with tools_at(PAGES, tmp_path) as tools:
         await tools.fetch("/a")
-        fresh = Tools(tools.client, tools_settings(), tools.site)
+        fresh = Tools(tools.client, settings_for(tools.site.port, tmp_path), tools.site)
         assert (await fresh.more("/a", from_chunk=12))["chunks"]
         assert tools.site.requests["/a"] == 1
-
-
-def tools_settings() -> Any:
-    class Known:
-        tool = ToolSettings(enabled=True)
-
-    return Known()
 
 
 @pytest.mark.req("D2-29")
@@ -102,7 +95,11 @@ async def test_what_is_no_longer_cached_is_fetched_again_with_approval_and_says_
     asked: list[str] = []
 
     def ask(answer: bool) -> ToolCtx:
-        return ToolCtx(approve=lambda summary: asked.append(summary) is None and answer)
+        def approve(summary: str) -> bool:
+            asked.append(summary)
+            return answer
+
+        return ToolCtx(approve=approve)
 
     async with tools_at(PAGES, tmp_path / "cache") as tools:
         await tools.fetch("/moved")
@@ -156,6 +153,29 @@ async def test_what_is_wrong_is_said(tmp_path: Path, args: dict[str, object], fi
 
 
 @pytest.mark.req("D2-29")
+async def test_words_are_found_best_first_each_chunk_with_its_number(tmp_path: Path) -> None:
+    page = LONG.replace("## Part 7\n", "## Part 7\n\nThe badger digs a sett.\n")
+    async with tools_at({"/a": text(page)}, tmp_path) as tools:
+        every = (await tools.fetch("/a"))["chunks"]
+        rare = await tools.more("/a", find="badger sett")
+        common = await tools.more("/a", find="otter badger")
+        cut = await tools.more("/a", 3_000, find="otter badger")
+        behind = await tools.more("/a", find="badger", from_chunk=12)
+        nothing = await tools.more("/a", find="unicorn")
+        assert tools.site.requests["/a"] == 1
+    for answer in (rare, common, cut, behind, nothing):
+        jsonschema.validate(answer, MORE_OUTPUT_SCHEMA)
+        assert "more" not in answer
+        for chunk in answer["chunks"]:
+            assert {"number": chunk["number"], **every[chunk["number"] - 1]} == chunk
+    assert (len(rare["chunks"]), rare["matches"], rare["truncated"]) == (1, 1, False)
+    assert "badger" in rare["chunks"][0]["text"]
+    assert (len(common["chunks"]), common["matches"], common["chunks"][0]) == (10, 12, rare["chunks"][0])
+    assert (len(cut["chunks"]), cut["truncated"], cut["chunks"][0]) == (1, True, rare["chunks"][0])
+    assert [(answer["chunks"], answer["matches"]) for answer in (behind, nothing)] == [([], 0)] * 2
+
+
+@pytest.mark.req("D2-29")
 def test_arguments_are_taken_as_models_send_them() -> None:
     plain = read_more({"url": "u", "from_chunk": 3, "max_chunk_tokens": 200, "find": "otter"})
     assert read_more({"url": "u", "from_chunk": 3.0, "max_chunk_tokens": "200", "find": " otter "}) == plain
@@ -189,9 +209,10 @@ def test_it_is_a_tool_executor_with_a_sound_schema() -> None:
     assert (executor.name, executor.is_side_effecting(), executor.requires_approval()) == ("web_fetch_more", True, True)
     args = {"url": "https://a.example/x?secret", "from_chunk": 3}
     assert executor.approval_summary(args) == "web_fetch_more https://a.example/x (http)"
+    wrong: Any
     for wrong in ({}, ["x"]):
         with pytest.raises(ToolError, match="bad_args"):
-            executor.approval_summary(wrong)  # type: ignore[arg-type]
+            executor.approval_summary(wrong)
     for schema in (MORE_SCHEMA, MORE_OUTPUT_SCHEMA):
         jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(args, MORE_SCHEMA)
