@@ -5,6 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
     $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 VENV ?= .venv
 BENCH_VENV ?= .venv-bench
+FOREIGN_VENV ?= .venv-foreign
 BIN := $(VENV)/bin
 URL ?=
 ARGS ?=
@@ -12,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 
 .DEFAULT_GOAL := help
-.PHONY: help run test torture check lint types layers docs bench lock clean
+.PHONY: help run test torture foreign check lint types layers docs bench lock clean
 
 help:  ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' Makefile
@@ -28,6 +29,10 @@ test: $(VENV)/.dev $(VENV)/.inspector  ## Run all tests (ARGS="-k name" to choos
 
 torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
 	$(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)
+
+foreign: $(VENV)/.run $(FOREIGN_VENV)/.foreign  ## Run other projects' MCP clients against the real server (minutes)
+	@for session in langchain_agent genai_schema fastmcp_session; do echo "$$session"; \
+	  $(FOREIGN_VENV)/bin/python tests/mcp/foreign/$$session.py $(abspath $(BIN)/python) || exit 1; done
 
 check: lint types layers  ## Lint, types, layering, dependencies
 
@@ -53,10 +58,12 @@ lock: $(VENV)/.dev  ## Pin the dependencies again (hashes, no addresses)
 	@for set in run: dev:--extra=dev bench:--extra=bench; do \
 	  $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	    pyproject.toml requirements/build.in $${set#*:} -o requirements/$${set%%:*}.txt; done
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  requirements/foreign.in -o requirements/foreign.txt
 
 clean:  ## Remove everything that was set up
 	rm -f src/spaniel/reading/native.*.so
-	rm -rf $(VENV) $(BENCH_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) $(BENCH_VENV) $(FOREIGN_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 
 # A stamp stands for an environment that holds exactly its requirements file, and what is compiled.
 BUILT := pyproject.toml hatch_build.py $(wildcard src/spaniel/reading/native*.p[xy]*) src/spaniel/reading/trees.py
@@ -69,6 +76,12 @@ $(VENV)/.dev: requirements/dev.txt $(BUILT)
 
 $(BENCH_VENV)/.bench: requirements/bench.txt $(BUILT)
 	$(call environment,$(BENCH_VENV),bench)
+
+# Other projects' clients have nothing of Spaniel in their environment: they speak to a server of ours.
+$(FOREIGN_VENV)/.foreign: requirements/foreign.txt
+	@test -x $(FOREIGN_VENV)/bin/pip || { echo "Setting up $(FOREIGN_VENV) ..."; $(PYTHON) -m venv $(FOREIGN_VENV); }
+	@$(FOREIGN_VENV)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements/foreign.txt
+	@touch $@
 
 # The MCP Inspector, a second client for tests/mcp. Without npm its tests are skipped, which CI takes for a failure.
 INSPECTOR := tests/mcp/inspector/package.json tests/mcp/inspector/package-lock.json
