@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from spaniel import __version__
 from spaniel.errors import shown
 from spaniel.mcp.chunk_index import SCHEME, ChunkIndex, IndexedChunk, uri_of
-from spaniel.mcp.text_block import text_of
+from spaniel.mcp.model_text import text_of
 from spaniel.tool.framework import ToolCtx, ToolError
 from spaniel.tool.recent import RecentPages
 from spaniel.tool.render import plain

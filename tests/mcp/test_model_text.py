@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spaniel.chunking import chunk
 from spaniel.chunking.tokens import cl100k
 from spaniel.errors import SpanielError
-from spaniel.mcp.text_block import text_of
+from spaniel.mcp.model_text import text_of
 from spaniel.pipeline.answer import Answer
 from spaniel.pipeline.request import Request
 from spaniel.tool.web_fetch import Fetched
