@@ -16,8 +16,9 @@ from spaniel.app.logs import configure
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.retrieve import retrieve
+from spaniel.testing import Site, redirect, text
 from spaniel.url import parse
-from tests.loopback import Site, redirect, rooms_for, text
+from tests.loopback import rooms_for
 
 
 @pytest.fixture

@@ -19,8 +19,9 @@ from spaniel.net.guard import Guard, Security, Target
 from spaniel.net.http import Http, HttpSettings, Page
 from spaniel.pipeline.retrieve import Door, Retrieved, retrieve
 from spaniel.robots.gate import RobotsGate
+from spaniel.testing import FakeResolver
 from spaniel.url import Url, parse
-from tests.net.servers import Server, StaticResolver, serve, site
+from tests.net.servers import Server, serve, site
 
 if TYPE_CHECKING:
     from spaniel.net.addresses import Address
@@ -42,7 +43,7 @@ class Anyone:
 class OneHole(Guard):
     """The real guard, but for some loopback addresses that stand in for public ones."""
 
-    def __init__(self, resolver: StaticResolver, ports: tuple[int, ...], public: tuple[str, ...]) -> None:
+    def __init__(self, resolver: FakeResolver, ports: tuple[int, ...], public: tuple[str, ...]) -> None:
         super().__init__(resolver, Security(allowed_ports=ports))
         self._public = frozenset(map(ip_address, public))
 
@@ -54,7 +55,7 @@ class OneHole(Guard):
 class Harness:
     """Rooms, and what may be asked of them in a test."""
 
-    def __init__(self, rooms: Rooms, resolver: StaticResolver, good: Server) -> None:
+    def __init__(self, rooms: Rooms, resolver: FakeResolver, good: Server) -> None:
         self.rooms = rooms
         self.resolver = resolver
         self._good = good
@@ -120,7 +121,7 @@ async def open_harness(
     """Rooms that may dial these servers' ports on loopback; with `public`, only those addresses of it."""
     async with AsyncExitStack() as stack:
         good = await stack.enter_async_context(serve(site({"/": (200, [], GOOD_BODY)}), GOOD_ADDRESS))
-        resolver = StaticResolver({GOOD: GOOD_ADDRESS, **(names or {})})
+        resolver = FakeResolver({GOOD: GOOD_ADDRESS, **(names or {})}, None)
         allowed = (good.port, *(server.port for server in servers), *ports)
         if public:
             guard = OneHole(resolver, allowed, (*public, GOOD_ADDRESS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,16 +15,16 @@ from spaniel.browser.rendered import PARTIAL, BrowserSettings, DocumentHead, Ren
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.rendering import SIGNS
 from spaniel.pipeline.request import Request
+from spaniel.testing import FakeResolver, Page, Site, settings_for
 from spaniel.url.hostlists import domains
-from tests.browser.harness import html, settings_for
-from tests.loopback import Everywhere, Page, Site
+from tests.browser.harness import html
 
 SHELL = html("<title>App</title><div id=root></div><script type=module src=/app.js></script>")
 MISSING: dict[str, object] = {"chromium_path": "/nowhere/chromium"}
 
 
-def opened(site: Site, cache: Path, browser: dict[str, object] | None = None, **webfetch: object) -> Spaniel:
-    return Spaniel(settings_for(site, cache, browser or MISSING, **webfetch), Everywhere())
+def opened(site: Site, cache: Path, browser: dict[str, object] | None = None, **webfetch: Any) -> Spaniel:
+    return Spaniel(settings_for(site, cache=cache, browser=browser or MISSING, **webfetch), FakeResolver())
 
 
 async def refusal(spaniel: Spaniel, url: str) -> SpanielError:
