@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 
 .DEFAULT_GOAL := help
-.PHONY: help run test torture check lint types layers docs bench lock clean
+.PHONY: help run test torture coverage check lint types layers dead docs bench lock clean
 
 help:  ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' Makefile
@@ -29,7 +29,7 @@ test: $(VENV)/.dev $(VENV)/.inspector  ## Run all tests (ARGS="-k name" to choos
 torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
 	$(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)
 
-check: lint types layers  ## Lint, types, layering, dependencies
+check: lint types layers dead  ## Lint, types, layering, dependencies, dead code
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -41,6 +41,9 @@ types: $(VENV)/.dev
 
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports
+
+dead: $(VENV)/.dev
+	$(BIN)/vulture
 
 docs: $(VENV)/.dev  ## Write again the pages that are made from the code
 	$(BIN)/python docs/make.py

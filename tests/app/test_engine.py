@@ -12,17 +12,17 @@ import pytest
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.errors import Code, SpanielError
+from spaniel.net.deadline import Deadline
 from spaniel.pipeline.errand import Errand
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.retrieve import Retrieved, Trail, retrieve
 from spaniel.pipeline.rooms import Rooms
 from spaniel.pipeline.rungs import RUNGS, Kind
-from spaniel.net.deadline import Deadline
 from spaniel.pipeline.trace import Trace
-from spaniel.testing import FakeClock
-from tests.browser.harness import alive, html, settings_for
-from tests.loopback import Everywhere, Page, Site, engine_for, redirect, text
+from spaniel.testing import FakeClock, FakeResolver, Page, Site, html, redirect, settings_for, text
+from tests.browser.harness import alive
+from tests.loopback import engine_for
 
 OWN = """
 name = "own"
@@ -54,6 +54,10 @@ def profile(tmp_path: Path, toml: str) -> Path:
     return file
 
 
+def views(engine: Engine, tmp_path: Path) -> tuple[Spaniel, Spaniel]:
+    return Spaniel(engine=engine), Spaniel(engine=engine, profile=profile(tmp_path, OWN))
+
+
 async def test_two_profiles_share_sockets_places_and_robots_and_each_says_who_it_is(tmp_path: Path) -> None:
     pages: dict[str, Page] = {"/robots.txt": text("User-agent: otterbot\nDisallow: /otters\n"), "/a": text("a")}
     connections = 0
@@ -64,8 +68,9 @@ async def test_two_profiles_share_sockets_places_and_robots_and_each_says_who_it
             connections += 1
             await super()._serve(reader, writer)
 
-    async with Counting(pages) as site, engine_for(site, cache_dir=str(tmp_path)) as engine:
-        async with Spaniel(engine=engine) as usual, Spaniel(engine=engine, profile=profile(tmp_path, OWN)) as own:
+    async with Counting(pages) as site, engine_for(site, cache=tmp_path) as engine:
+        usual, own = views(engine, tmp_path)
+        async with usual, own:
             for spaniel in (usual, own, usual, own):
                 await spaniel.fetch(site.url("/a"), no_cache=True)
             with pytest.raises(SpanielError) as refused:
@@ -80,7 +85,7 @@ async def test_two_profiles_share_sockets_places_and_robots_and_each_says_who_it
 
 async def test_a_view_leaves_the_engine_open_and_its_owner_closes_it(tmp_path: Path) -> None:
     async with Site({"/a": text("a")}) as site:
-        async with Spaniel(engine_for(site, cache_dir=str(tmp_path)).settings, Everywhere()) as spaniel:
+        async with Spaniel(engine_for(site, cache=tmp_path).settings, FakeResolver()) as spaniel:
             other = spaniel.with_profile(profile(tmp_path, OWN))
             await other.close()
             with pytest.raises(RuntimeError, match="not open"):
@@ -89,7 +94,7 @@ async def test_a_view_leaves_the_engine_open_and_its_owner_closes_it(tmp_path: P
         with pytest.raises(RuntimeError, match="not open"):
             await spaniel.fetch(site.url("/a"))
     with pytest.raises(RuntimeError, match="not open"):
-        Engine(settings_for(site, tmp_path), Everywhere()).profile()
+        Engine(settings_for(site, cache=tmp_path), FakeResolver()).profile()
 
 
 async def test_two_profiles_share_one_chromium_and_each_says_who_it_is(tmp_path: Path) -> None:
@@ -106,8 +111,9 @@ async def test_two_profiles_share_one_chromium_and_each_says_who_it_is(tmp_path:
         "/frame": html("<script>fetch('/from-frame')</script>"),
         "/from-frame": text("x"),
     }
-    async with Site(pages) as site, Engine(settings_for(site, tmp_path), Everywhere()) as engine:
-        async with Spaniel(engine=engine) as usual, Spaniel(engine=engine, profile=profile(tmp_path, OWN)) as own:
+    async with Site(pages) as site, engine_for(site, cache=tmp_path) as engine:
+        usual, own = views(engine, tmp_path)
+        async with usual, own:
             for spaniel, agent in ((usual, "forge-webfetch/1.0"), (own, "otterbot/2 (+https://otter.example)")):
                 site.seen.clear()
                 answer = await spaniel.fetch(site.url("/"), force_browser=True)
@@ -139,7 +145,7 @@ async def test_a_profile_made_of_toml_climbs_a_ladder_of_its_own_with_a_rung_of_
     }
     async with (
         Site(pages) as site,
-        engine_for(site, cache_dir=str(tmp_path)) as engine,
+        engine_for(site, cache=tmp_path) as engine,
         Spaniel(engine=engine, profile=profile(tmp_path, MIRRORED)) as spaniel,
     ):
         trace = Trace()
@@ -179,7 +185,7 @@ async def test_rungs_with_a_deadline_each_have_a_total_besides(tmp_path: Path, m
         for total, expected in ((60, [30, 30, 10, 0]), (0, [30, 30, 30, 30])):
             seen.clear()
             async with (
-                Engine(settings_for(site, tmp_path), Everywhere(), clock) as engine,
+                Engine(settings_for(site, cache=tmp_path), FakeResolver(), clock) as engine,
                 Spaniel(engine=engine, profile=profile(tmp_path, f"{toml}total_seconds = {total}\n")) as spaniel,
             ):
                 outcome = await spaniel.outcome(Request(site.url("/")))
@@ -189,15 +195,38 @@ async def test_rungs_with_a_deadline_each_have_a_total_besides(tmp_path: Path, m
 
 async def test_an_outcome_knows_where_a_fetch_has_been(tmp_path: Path) -> None:
     pages: dict[str, Page] = {"/a": redirect("/b"), "/b": redirect("/c"), "/c": text("hello"), "/x": redirect("/gone")}
-    async with Site(pages) as site, engine_for(site, cache_dir=str(tmp_path)) as engine:
-        async with Spaniel(engine=engine) as spaniel:
-            for hit in (False, True):
-                found = await spaniel.outcome(Request(site.url("/a")))
-                assert (found.cache_hit, found.status, found.final_url) == (hit, 200, site.url("/c"))
-                assert found.chain == (site.url("/a"), site.url("/b"))
-                assert found.content_hash == sha256(b"hello").hexdigest()
-            lost = await spaniel.outcome(Request(site.url("/x")))
-            assert (lost.status, lost.final_url, lost.chain) == (404, site.url("/gone"), (site.url("/x"),))
-            assert lost.content_hash is None
-            wrong = await spaniel.outcome(Request("http://user:pass@a b/"))
-            assert (wrong.requested_url, wrong.canonical_url, wrong.attempts) == ("http://a b/", None, ())
+    async with Site(pages) as site, engine_for(site, cache=tmp_path) as engine, Spaniel(engine=engine) as spaniel:
+        for hit in (False, True):
+            found = await spaniel.outcome(Request(site.url("/a")))
+            assert (found.cache_hit, found.status, found.final_url) == (hit, 200, site.url("/c"))
+            assert found.chain == (site.url("/a"), site.url("/b"))
+            assert found.content_hash == sha256(b"hello").hexdigest()
+        lost = await spaniel.outcome(Request(site.url("/x")))
+        assert (lost.status, lost.final_url, lost.chain) == (404, site.url("/gone"), (site.url("/x"),))
+        assert lost.content_hash is None
+        wrong = await spaniel.outcome(Request("http://user:pass@a b/"))
+        assert (wrong.requested_url, wrong.canonical_url, wrong.attempts) == ("http://a b/", None, ())
+
+
+@pytest.mark.req("FG-22")
+async def test_a_profile_that_heeds_them_waits_for_what_a_host_asked_another_one(tmp_path: Path) -> None:
+    """Crawl-delay comes from robots.txt and Retry-After from an answer, whoever's fetch brought them."""
+    pages: dict[str, Page] = {
+        "/robots.txt": text("User-agent: *\nCrawl-delay: 7\n"),
+        "/a": text("a"),
+        "/busy": text("", 429, {"Retry-After": "30"}),
+    }
+    patient = 'name = "patient"\nversion = "1"\n[hosts]\nheeds_delays = true\n[cache]\nenabled = false\n'
+    clock = FakeClock()
+    async with (
+        Site(pages) as site,
+        Engine(settings_for(site, cache=tmp_path), FakeResolver(), clock) as engine,
+        Spaniel(engine=engine) as hasty,
+        Spaniel(engine=engine, profile=profile(tmp_path, patient)) as waiting,
+    ):
+        for path in ("/a", "/busy", "/a"):
+            await hasty.outcome(Request(site.url(path)))
+        assert clock.slept == []
+        await waiting.fetch(site.url("/a"))
+        await waiting.fetch(site.url("/a"))
+        assert clock.slept == [30, 7]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from spaniel.browser.find import locate
+from spaniel.testing import Site
 from tests.browser.harness import SITE, alive, chromium_path, html, open_web
-from tests.loopback import Site
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,7 +47,7 @@ CHILD = """
 import asyncio, concurrent.futures.thread, encodings.idna, json, os, resource, shutil, sys, tempfile
 from spaniel.browser.tab import script
 from tests.browser.harness import SITE, alive, html, open_web
-from tests.loopback import Site
+from spaniel.testing import Site
 script()
 os.setgroups([]); os.setgid(65534); os.setuid(65534)
 async def main():

@@ -16,8 +16,8 @@ import pytest
 from spaniel.browser import pool
 from spaniel.browser.launch import MOST_MEMORY, PREFIX, sweep
 from spaniel.errors import SpanielError
+from spaniel.testing import Page, Reply, Site, text
 from tests.browser.harness import SITE, WORDS, Web, alive, all_gone, html, open_web, spaniel_at
-from tests.loopback import Page, Reply, Site, text
 
 GOOD = html(f"<h1>Good</h1><p>{WORDS}</p>")
 LATE = 1.0  # THREATS.md: a fetch ends within its deadline + 1 s

@@ -8,20 +8,12 @@ from pathlib import Path
 
 import pytest
 
-
-class Clock:
-    """Stands still until it is set."""
-
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0  # some day in 2027
-
-    def __call__(self) -> float:
-        return self.now
+from spaniel.testing import FakeClock
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture

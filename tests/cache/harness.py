@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from spaniel.cache import CacheSettings, Entry, Key, PageCache, key_for
 from spaniel.cache.upkeep import Problem, Upkeep
+from spaniel.testing import FakeClock
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = key_for("https://example.com/page")
@@ -18,10 +18,10 @@ def numbered(number: int) -> Key:
     return key_for(f"https://example.com/{number}")
 
 
-def quick(folder: Path, clock: Callable[[], float] | None = None, **settings: Any) -> PageCache:
+def quick(folder: Path, clock: FakeClock | None = None, **settings: Any) -> PageCache:
     """A cache that does not wait for the disk: for tests that are not about it."""
     chosen = CacheSettings(str(folder), durable=False)._replace(**settings)
-    return PageCache(chosen, clock) if clock else PageCache(chosen)
+    return PageCache(chosen, clock.time) if clock else PageCache(chosen)
 
 
 def content(entry: Entry | None) -> object:

@@ -16,20 +16,20 @@ from hypothesis import strategies as st
 
 from spaniel.cache import WRITE_FAILED, key_for
 from spaniel.cache.upkeep import Upkeep
-from tests.cache.conftest import Clock
+from spaniel.testing import FakeClock
 from tests.cache.harness import PAGE, content, file_of, numbered, problems, quick, temporaries
 
 WEEK = 7 * 86_400
 
 
 @pytest.mark.req("FR-WF-17a", "T-WF-CCH-01")
-def test_a_hit_is_what_was_put_with_the_time_of_the_original_fetch(folder: Path, clock: Clock) -> None:
+def test_a_hit_is_what_was_put_with_the_time_of_the_original_fetch(folder: Path, clock: FakeClock) -> None:
     then = datetime(2027, 1, 1, 3, 4, 5, 678_901, tzinfo=UTC)
-    clock.now = then.timestamp()
+    clock.set(then.timestamp())
     with quick(folder, clock) as cache:
         assert cache.get(PAGE) is None
         assert cache.put(PAGE, {"markdown": "# Hi"}, then) is None
-        clock.now += 3_600
+        clock.advance(3_600)
         entry = cache.get(PAGE)
     assert entry is not None
     assert content(entry) == {"markdown": "# Hi"}
@@ -67,40 +67,40 @@ def test_renderings_and_profiles_are_kept_apart(folder: Path) -> None:
 
 
 @pytest.mark.req("FR-WF-16d", "T-WF-CCH-03")
-def test_an_entry_is_fresh_for_the_days_that_are_set_and_not_a_second_longer(folder: Path, clock: Clock) -> None:
-    start = clock.now
+def test_an_entry_is_fresh_for_the_days_that_are_set_and_not_a_second_longer(folder: Path, clock: FakeClock) -> None:
+    start = clock.time()
     with quick(folder, clock) as cache, quick(folder, clock, ttl_days=30) as longer:
         cache.put(PAGE, 7)
         longer.put(numbered(1), 30)
-        clock.now = start + WEEK - 1
+        clock.set(start + WEEK - 1)
         assert content(cache.get(PAGE)) == 7
-        clock.now = start + WEEK
+        clock.set(start + WEEK)
         assert cache.get(PAGE) is None
         assert content(cache.get(numbered(1))) == 30
 
 
 @pytest.mark.req("FR-WF-16d")
-def test_a_put_may_set_its_own_time_to_live(folder: Path, clock: Clock) -> None:
+def test_a_put_may_set_its_own_time_to_live(folder: Path, clock: FakeClock) -> None:
     with quick(folder, clock) as cache:
         cache.put(PAGE, 1, ttl=timedelta(hours=1))
-        clock.now += 3_599
+        clock.advance(3_599)
         assert cache.get(PAGE)
-        clock.now += 1
+        clock.advance(1)
         assert cache.get(PAGE) is None
         assert content(cache.peek(PAGE)) == 1
 
 
 @pytest.mark.req("FR-WF-16d")
-def test_no_entry_lives_for_ever_however_the_clock_jumps(folder: Path, clock: Clock) -> None:
+def test_no_entry_lives_for_ever_however_the_clock_jumps(folder: Path, clock: FakeClock) -> None:
     """Whatever the clock said at the put, an entry is served within one week of that, and at no other time."""
     with quick(folder, clock) as cache:
 
         @given(st.integers(0, 1 << 32), st.integers(0, 1 << 32), st.integers(-2 * WEEK, 2 * WEEK))
         def law(written: int, anywhere: int, near: int) -> None:
-            clock.now = written + 0.5
+            clock.set(written + 0.5)
             assert cache.put(PAGE, 1) is None
             for moment in (anywhere, written + near, written, written + WEEK - 1, written + WEEK):
-                clock.now = moment
+                clock.set(moment)
                 hit = cache.get(PAGE) is not None
                 assert hit == (written <= moment < written + WEEK)
 
@@ -108,12 +108,12 @@ def test_no_entry_lives_for_ever_however_the_clock_jumps(folder: Path, clock: Cl
 
 
 @pytest.mark.req("FR-WF-16d")
-def test_a_clock_that_was_years_ahead_leaves_nothing_that_outlives_the_next_put(folder: Path, clock: Clock) -> None:
-    now = clock.now
+def test_a_clock_that_was_years_ahead_leaves_nothing_that_outlives_the_next_put(folder: Path, clock: FakeClock) -> None:
+    now = clock.time()
     with quick(folder, clock, max_entries=2) as cache:
-        clock.now = now + 50 * 365 * 86_400
+        clock.set(now + 50 * 365 * 86_400)
         cache.put(PAGE, "from the future")
-        clock.now = now
+        clock.set(now)
         assert cache.get(PAGE) is None
         for number in range(2):
             cache.put(numbered(number), number)
@@ -121,20 +121,20 @@ def test_a_clock_that_was_years_ahead_leaves_nothing_that_outlives_the_next_put(
 
 
 @pytest.mark.req("FR-WF-16d")
-def test_a_time_to_live_without_end_ends(folder: Path, clock: Clock) -> None:
+def test_a_time_to_live_without_end_ends(folder: Path, clock: FakeClock) -> None:
     with quick(folder, clock) as cache:
         assert cache.put(PAGE, 1, ttl=timedelta.max) is None
-        clock.now += 3650 * 86_400
+        clock.advance(3650 * 86_400)
         assert cache.get(PAGE) is None
 
 
 @pytest.mark.req("FR-WF-16d", "FR-WF-16h")
 @pytest.mark.parametrize(("days", "note"), [(1e300, None), (float("inf"), None), (float("nan"), WRITE_FAILED)])
-def test_no_number_of_days_makes_a_put_raise(folder: Path, clock: Clock, days: float, note: str | None) -> None:
+def test_no_number_of_days_makes_a_put_raise(folder: Path, clock: FakeClock, days: float, note: str | None) -> None:
     with quick(folder, clock, ttl_days=days) as cache:
         assert cache.put(PAGE, 1) == note
         assert (cache.get(PAGE) is None) == (note is not None)
-        clock.now += 3650 * 86_400
+        clock.advance(3650 * 86_400)
         assert cache.get(PAGE) is None
 
 

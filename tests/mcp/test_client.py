@@ -13,7 +13,7 @@ import pytest
 from mcp import Client, MCPError, types
 
 from spaniel.pipeline.request import SCHEMA
-from tests.loopback import Page, Reply, Site, redirect, text
+from spaniel.testing import Page, Reply, Site, redirect, text
 from tests.mcp.harness import LEGACY, MODERN, Dripping, at, client_of, configured, served
 from tests.tool.harness import LONG
 

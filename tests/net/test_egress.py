@@ -13,10 +13,11 @@ from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.egress import USER, Exit
 from spaniel.net.proxy import Proxies
+from spaniel.testing import FakeResolver
 from spaniel.url import parse
 from spaniel.url.hostlists import HostList
 from tests.net.harness import OneHole
-from tests.net.servers import StaticResolver, Wire, answer, answering, proxying, serve, silence, site
+from tests.net.servers import Wire, answer, answering, proxying, serve, silence, site
 
 PUBLIC = "127.0.0.2"
 INSIDE = "127.0.0.66"
@@ -25,8 +26,8 @@ INSIDE = "127.0.0.66"
 @asynccontextmanager
 async def exit_for(
     *ports: int, names: dict[str, str | list[str]] | None = None, proxies: Proxies | None = None, most: int = 1 << 20
-) -> AsyncIterator[tuple[Exit, StaticResolver]]:
-    resolver = StaticResolver(names or {"site.test": PUBLIC, "inside.test": INSIDE})
+) -> AsyncIterator[tuple[Exit, FakeResolver]]:
+    resolver = FakeResolver(names or {"site.test": PUBLIC, "inside.test": INSIDE}, None)
     way_out = Exit(OneHole(resolver, ports, (PUBLIC,)), proxies, most)
     await way_out.open()
     try:

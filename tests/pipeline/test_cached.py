@@ -15,8 +15,8 @@ from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.answer import Answer
 from spaniel.pipeline.request import Request
-from tests.loopback import Everywhere, Page, Reply, Site, text
-from tests.pipeline.test_fetch import ARTICLE, html, settings_for, spaniel_at
+from spaniel.testing import FakeResolver, Page, Reply, Site, html, settings_for, text
+from tests.pipeline.test_fetch import ARTICLE, spaniel_at
 
 CODE = "<h1>Code</h1><p>Words before.</p><pre><code class=language-python>" + "x = [i ** 2 for i in range(9)]\n" * 200
 PAGES: dict[str, Page] = {
@@ -44,9 +44,9 @@ def like(fresh: Answer, hit: Answer) -> Answer:
 async def test_a_hit_equals_a_fresh_fetch_at_every_size_and_budget(tmp_path: Path) -> None:
     """Eight pages × eight chunk sizes × eight budgets, by a client of other defaults than the one that fetched."""
     async with Site(PAGES) as site:
-        writing = settings_for(site, tmp_path, default_max_chunk_tokens=300)
-        reading = settings_for(site, tmp_path)
-        async with Spaniel(writing, Everywhere()) as first, Spaniel(reading, Everywhere()) as second:
+        writing = settings_for(site, cache=tmp_path, default_max_chunk_tokens=300)
+        reading = settings_for(site, cache=tmp_path)
+        async with Spaniel(writing, FakeResolver()) as first, Spaniel(reading, FakeResolver()) as second:
             for path in PAGES:
                 await first.fetch(site.url(path))
             hits = {case: await second.answer(Request(site.url(case[0]), case[1])) for case in product(PAGES, SIZES)}

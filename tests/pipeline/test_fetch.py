@@ -7,17 +7,18 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spaniel.app.client import Spaniel
-from spaniel.app.settings import Settings, from_data
+from spaniel.app.settings import from_data
 from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.answer import fitted
 from spaniel.pipeline.request import SCHEMA, Request, read_request
 from spaniel.pipeline.trace import Trace
-from tests.loopback import Everywhere, Page, Reply, Site, redirect, text
+from spaniel.testing import FakeResolver, Page, Reply, Site, html, redirect, spaniel_for, text
 
 ARTICLE = (
     "<!doctype html><html lang=en-GB><head><title>The Otter</title></head><body><nav><a href=/>Home</a></nav><main>"
@@ -29,18 +30,9 @@ ARTICLE = (
 )
 
 
-def html(body: str, content_type: str = "text/html; charset=utf-8") -> Reply:
-    return 200, {"Content-Type": content_type}, body.encode()
-
-
-def settings_for(site: Site, cache: Path, **webfetch: object) -> Settings:
-    security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [site.port]}
-    return from_data({"tools": {"webfetch": {"cache_dir": str(cache), "security": security, **webfetch}}}, "test")
-
-
 @asynccontextmanager
-async def spaniel_at(pages: dict[str, Page], cache: Path, **webfetch: object) -> AsyncIterator[tuple[Spaniel, Site]]:
-    async with Site(pages) as site, Spaniel(settings_for(site, cache, **webfetch), Everywhere()) as spaniel:
+async def spaniel_at(pages: dict[str, Page], cache: Path, **webfetch: Any) -> AsyncIterator[tuple[Spaniel, Site]]:
+    async with Site(pages) as site, spaniel_for(site, cache=cache, **webfetch) as spaniel:
         yield spaniel, site
 
 
@@ -174,7 +166,7 @@ async def test_the_form_is_judged_before_the_cache_is_read(tmp_path: Path) -> No
     async with spaniel_at({"/a": text("x")}, tmp_path) as (spaniel, site):
         await spaniel.fetch(site.url("/a"))
         closed = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")
-        async with Spaniel(closed, Everywhere()) as strict:
+        async with Spaniel(closed, FakeResolver()) as strict:
             assert await code_of(strict, site.url("/a")) == "port_blocked"
 
 

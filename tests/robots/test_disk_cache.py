@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from spaniel.net.deadline import Deadline
 from spaniel.robots.disk_cache import DiskCache, StoredFile
 from spaniel.robots.gate import RobotsGate
+from spaniel.testing import Site, text
 from spaniel.url import parse
-from tests.loopback import Site, rooms_for, text
+from tests.loopback import rooms_for
 
 DAY = 24 * 3600.0
 ORIGIN = "https://example.com"

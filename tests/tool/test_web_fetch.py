@@ -14,11 +14,11 @@ from spaniel.app.client import Spaniel
 from spaniel.app.groups import ToolSettings
 from spaniel.app.settings import Settings, from_data
 from spaniel.pipeline.trace import TraceStep
+from spaniel.testing import Site, settings_for, text
 from spaniel.tool import ToolCtx, ToolError, ToolExecutor, ToolRegistry, WebFetchTool, for_anthropic, for_openai
 from spaniel.tool.web_fetch import OUTPUT_SCHEMA, registry_for
 from spaniel.url.hostlists import domains
-from tests.loopback import Site, text
-from tests.tool.harness import LONG, Names, settings_for, tool_at
+from tests.tool.harness import LONG, names, tool_at
 
 
 class NoClient:
@@ -236,8 +236,8 @@ async def test_cancelling_a_call_is_no_error_of_the_tool(tmp_path: Path) -> None
         return text("late")
 
     async with Site({"/slow": slow, "/a": text("hello")}) as site:
-        settings = settings_for(site.port, tmp_path, allow_auto_execution=True)
-        async with Spaniel(settings, Names()) as client:
+        settings = settings_for(site, cache=tmp_path, allow_auto_execution=True)
+        async with Spaniel(settings, names()) as client:
             tool = WebFetchTool(client, settings.tool)
             call = asyncio.ensure_future(tool.execute({"url": site.url("/slow")}, ToolCtx()))
             await begun.wait()

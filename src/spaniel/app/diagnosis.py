@@ -10,7 +10,6 @@ import tempfile
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.app.paths import cache_dir
 from spaniel.app.proxies import system_proxies, unused_proxies
 from spaniel.app.settings import Settings, load
 from spaniel.browser.find import locate
@@ -115,7 +114,7 @@ def _proxy(settings: Settings) -> Finding:
 
 
 def _cache(settings: Settings) -> Finding:
-    folder = cache_dir(settings)
+    folder = settings.cache.folder
     cure = "Make the folder yours (chmod 700), or set tools.webfetch.cache_dir; 'spaniel cache verify' tells more."
     try:
         with Upkeep(folder, create=True) as upkeep:

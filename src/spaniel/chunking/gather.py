@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.chunking.trim import trimmed
+
+if TYPE_CHECKING:
+    from spaniel.chunking.job import Job
 
 LONGEST_TOKEN = 128  # characters, in cl100k_base
 STRIDE = 0.9  # of what should just fit: going on costs less than going back
@@ -28,16 +31,6 @@ class Piece(NamedTuple):
     tokens: int
     before: str = ""
     after: str = ""
-
-
-class Job(NamedTuple):
-    """The text at hand, its view (see blocks), how it is counted, and the most tokens that a piece may have."""
-
-    text: str
-    view: str
-    count: Callable[[str], int]
-    additive: bool
-    limit: int
 
 
 def gather(job: Job, starts: list[int], finer: Finer) -> list[Piece]:

@@ -81,7 +81,10 @@ async def follow(url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, t
             with trail.step("guard"):
                 target = await door.guard.vet(url, deadline)
             with trail.step("robots"):
-                _add(notes, await door.robots.require(url, target, deadline, way.options.headers))
+                permission = await door.robots.require(url, target, deadline, way.options.headers)
+                _add(notes, permission.note)
+                if permission.crawl_delay:
+                    door.hosts.told_crawl_delay(url.host, permission.crawl_delay)
             with trail.step("fetch") as step:
                 page = await _hop(url, target, door, ask, deadline, way)
                 trail.status, step.text = page.status, str(page.status)

@@ -84,13 +84,13 @@ async def _climb_browser(
     headers = way.options.headers
 
     async def gate(moved_to: Url, target: Target, /) -> str | None:
-        return await door.robots.require(moved_to, target, deadline.within(deadline.seconds), headers)
+        return (await door.robots.require(moved_to, target, deadline.within(deadline.seconds), headers)).note
 
     async with deadline.guarding("start"):
         with trail.step("guard"):
             target = await door.guard.vet(url, deadline)
         with trail.step("robots"):
-            note = await door.robots.require(url, target, deadline, headers)
+            note = (await door.robots.require(url, target, deadline, headers)).note
     deadline.phase = "browser"
     left = max(0.0, deadline.left())
     wanted = Wanted(url, target, gate, left, way.max_redirects, errand.request.picture, headers.user_agent)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from spaniel.url.policy import Policy
+from typing import NamedTuple, Protocol
 
 
 class Dropped(NamedTuple):
@@ -71,12 +68,21 @@ class Notes:
         self.steps: list[Step] = []
 
 
+class Explains(Protocol):
+    """The policy that made a canonical URL, as far as it is asked again."""
+
+    name: str
+    version: str
+
+    def explain(self, raw: str, /) -> Canonical: ...
+
+
 class Canonical:
     """The canonical URL. `url` is ready; the rest is worked out when it is first asked for."""
 
     __slots__ = ("_notes", "_policy", "original", "url")
 
-    def __init__(self, url: str, original: str, policy: Policy, notes: Notes | None = None) -> None:
+    def __init__(self, url: str, original: str, policy: Explains, notes: Notes | None = None) -> None:
         self.url = url
         self.original = original
         self._policy = policy
