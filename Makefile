@@ -12,10 +12,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 
 .DEFAULT_GOAL := help
-.PHONY: help run test torture coverage check lint types layers dead docs bench lock clean
+.PHONY: help run test torture coverage check policies lint types layers dead docs bench lock clean
 
 help:  ## List the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' Makefile
 
 URL ?=
 override URL := $(value URL)
@@ -47,6 +47,9 @@ dead: $(VENV)/.dev
 
 docs: $(VENV)/.dev  ## Write again the pages that are made from the code
 	$(BIN)/python docs/make.py
+
+policies: $(VENV)/.dev  ## Write again what is compiled of the shipped policies
+	$(BIN)/python tools/compile_policies.py
 
 bench: $(BENCH_VENV)/.bench  ## Run Spaniel beside its peers, interleaved (ARGS="canon" to choose)
 	$(BENCH_VENV)/bin/python -m bench $(ARGS)

@@ -9,12 +9,12 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections import Counter
 from types import FrameType
 
 import spaniel
 
 ROOT = os.path.dirname(spaniel.__file__)
+GROUND = {"clock", "errors", "files", "tables", "testing"}  # used from everywhere, or no part of a walk
 
 
 class Walk:
@@ -22,7 +22,7 @@ class Walk:
 
     def __init__(self) -> None:
         self.functions: dict[tuple[str, str], None] = {}
-        self.changes: Counter[tuple[str, str]] = Counter()
+        self.changes: dict[tuple[str, str], tuple[str, str]] = {}  # from function to function, by their rooms
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         if event != "call" or (here := place(frame)) is None:
@@ -32,8 +32,15 @@ class Walk:
         while caller is not None and place(caller) is None:
             caller = caller.f_back
         before = place(caller) if caller else None
-        if before is not None and room(before) != room(here):
-            self.changes[room(before), room(here)] += 1
+        if (
+            before is None
+            or caller is None
+            or room(before) == room(here)
+            or not GROUND.isdisjoint((room(before), room(here)))
+        ):
+            return
+        way = f"{before}:{caller.f_code.co_qualname}", f"{here}:{frame.f_code.co_qualname}"
+        self.changes[way] = room(before), room(here)
 
 
 def place(frame: FrameType) -> str | None:
@@ -78,14 +85,15 @@ def main(what: str) -> None:
         canonicalized(walk)
     else:
         asyncio.run(fetched(walk, browser=what == "browser"))
+    print("functions, as they are met:")
     for file, function in walk.functions:
-        if room(file) not in ("testing",):
-            print(f"{file:34} {function}")
-    files = {file for file, _ in walk.functions if room(file) != "testing"}
-    changes = {pair: count for pair, count in walk.changes.items() if "testing" not in pair}
-    print(f"\n{sum(changes.values())} changes of room, {len(files)} files")
-    for (one, other), count in sorted(changes.items(), key=lambda item: -item[1]):
-        print(f"{count:4}  {one} -> {other}")
+        if room(file) not in GROUND:
+            print(f"  {file:34} {function}")
+    print("calls from one room into another:")
+    for one, other in walk.changes:
+        print(f"  {one:50} -> {other}")
+    files = {file for file, _ in walk.functions if room(file) not in GROUND}
+    print(f"{len(walk.changes)} such calls, {len(files)} files")
 
 
 if __name__ == "__main__":

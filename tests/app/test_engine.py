@@ -128,7 +128,7 @@ async def test_two_profiles_share_one_chromium_and_each_says_who_it_is(tmp_path:
 async def climb_mirror(
     errand: Errand, rooms: Rooms, deadline: Deadline, trail: Trail, options: Mapping[str, object]
 ) -> Retrieved:
-    trail.url = errand.url._replace(path=f"{options['prefix']}{errand.url.path}")
+    trail.arrive(errand.url._replace(path=f"{options['prefix']}{errand.url.path}"))
     return await retrieve(trail.url, rooms.door, deadline, errand.way, trail)
 
 

@@ -104,7 +104,8 @@ async def _render(wanted: Wanted, rooms: Rooms, trail: Trail) -> Retrieved:
     with trail.step("render") as step:
         shown = await rooms.renderer.render(wanted)
         trail.status, step.text = shown.head.status, str(shown.head.status)
-    trail.url, trail.chain = shown.url, list(shown.chain)
+    trail.chain = list(shown.chain)
+    trail.arrive(shown.url)
     headers = {**shown.head.headers, "content-type": shown.content_type}
     page = successful(Page(shown.url, shown.head.status, shown.head.reason, headers, shown.body))
     return Retrieved(page, shown.chain, shown.notes, shown.picture)
