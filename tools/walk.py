@@ -9,9 +9,12 @@ import asyncio
 import os
 import sys
 import tempfile
-from types import FrameType
+from typing import TYPE_CHECKING
 
 import spaniel
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 ROOT = os.path.dirname(spaniel.__file__)
 GROUND = {"clock", "errors", "files", "tables", "testing"}  # used from everywhere, or no part of a walk
