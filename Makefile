@@ -24,7 +24,13 @@ run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, the demo
 	@if [ -n "$$URL" ]; then $(BIN)/spaniel fetch "$$URL"; else $(BIN)/spaniel demo; fi
 
 test: $(VENV)/.dev $(VENV)/.inspector  ## Run all tests (ARGS="-k name" to choose)
-	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python -m pytest $(ARGS)
+	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" \
+	  $(BIN)/python -m $(if $(COVERAGE),coverage run -m )pytest $(ARGS)
+	@$(if $(COVERAGE),$(BIN)/python tools/coverage_by_room.py,true)
+
+# Rooms whose tests run what is gated, without a browser; CI measures the one run of all tests instead (COVERAGE=1).
+coverage:  ## Run the tests of some rooms, and fail where they leave more than 5 % of a room's lines or branches out
+	$(MAKE) --no-print-directory test COVERAGE=1 ARGS="-q $(addprefix tests/,url net robots cache pipeline app tool)"
 
 torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
 	$(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)
@@ -62,7 +68,7 @@ lock: $(VENV)/.dev  ## Pin the dependencies again (hashes, no addresses)
 
 clean:  ## Remove everything that was set up
 	rm -f src/spaniel/reading/native.*.so
-	rm -rf $(VENV) $(BENCH_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) $(BENCH_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage dist
 
 # A stamp stands for an environment that holds exactly its requirements file, and what is compiled.
 BUILT := pyproject.toml hatch_build.py $(wildcard src/spaniel/reading/native*.p[xy]*) src/spaniel/reading/trees.py

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from spaniel.testing import FakeClock
+from tests.cache.harness import OTHER, numbered, quick
 
 
 @pytest.fixture
@@ -20,6 +22,18 @@ def clock() -> FakeClock:
 def folder(tmp_path: Path) -> Path:
     """Not there yet: the cache makes it."""
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def kept(folder: Path) -> Path:
+    """Five pages of one host, one of them old, and one page of another."""
+    now = datetime.now(UTC)
+    with quick(folder) as cache:
+        for number in range(4):
+            cache.put(numbered(number), number, now)
+        cache.put(numbered(4), "old", now - timedelta(days=10))
+        cache.put(OTHER, "other", now)
+    return folder
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from spaniel.testing import FakeClock
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = key_for("https://example.com/page")
+OTHER = key_for("https://other.example/page")
 
 
 def numbered(number: int) -> Key:
@@ -39,3 +41,11 @@ def temporaries(folder: Path) -> list[str]:
 def problems(folder: Path) -> list[Problem]:
     with Upkeep(str(folder)) as upkeep:
         return list(upkeep.verify())
+
+
+def run_sql(folder: Path, statement: str, *values: object) -> list[tuple[int, ...]]:
+    db = sqlite3.connect(folder / "index.sqlite3")
+    found = db.execute(statement, values).fetchall()
+    db.commit()
+    db.close()
+    return found

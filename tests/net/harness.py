@@ -1,6 +1,6 @@
 """What a hostile server is met with: rooms, a good neighbour, and the invariants that hold whatever a server does.
 
-THREATS.md: a fetch ends within its deadline + 1 s, with one typed error, and the next request is served.
+Whatever it does, a fetch ends within its deadline + 1 s, with one typed error, and the next request is served.
 """
 
 from __future__ import annotations

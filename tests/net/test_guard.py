@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 import time
 from ipaddress import ip_address
 from pathlib import Path
@@ -217,6 +218,32 @@ async def test_a_lookup_that_hangs_does_not_hold_up_others(monkeypatch: pytest.M
     assert time.monotonic() - start < 0.2
     outcomes = await asyncio.gather(*hanging, return_exceptions=True)
     assert all(isinstance(o, SpanielError) and o.code is Code.DNS_FAILED for o in outcomes)
+
+
+async def test_an_answer_that_comes_too_late_disturbs_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+
+    def late(host: str) -> list[Address]:
+        go.wait(60)
+        if host == "failing.example":
+            raise SpanielError(Code.DNS_FAILED, host=host, error="late")
+        return [ip_address("93.184.215.14")]
+
+    monkeypatch.setattr("spaniel.net.resolver._addresses", late)
+    complaints: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+    resolver = SystemResolver(seconds=0.01)
+    for host in ("late.example", "failing.example"):
+        with pytest.raises(SpanielError, match="no answer within"):
+            await resolver.resolve(host)
+    asked = {"resolve late.example", "resolve failing.example"}
+    threads = [thread for thread in threading.enumerate() if thread.name in asked]
+    assert len(threads) == 2
+    go.set()
+    for thread in threads:
+        await asyncio.to_thread(thread.join, 60)
+    await asyncio.sleep(0)
+    assert not complaints
 
 
 @pytest.mark.req("NFR-WF-SEC-01", "FR-WF-05", "D2-07", "D2-12")

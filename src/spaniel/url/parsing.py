@@ -1,6 +1,6 @@
 """Text to `Url`: what was written is judged first, then the WHATWG parser repairs what may be repaired.
 
-Parsers disagree on broken URLs, and a guard that reads another host than the client does is no guard (THREATS.md).
+Parsers disagree on broken URLs, and a guard that reads another host than the client does is no guard (SECURITY.md).
 So whatever could be read in two ways is refused here, on the raw text (D2-12, D2-14); ada-url does the rest.
 """
 
