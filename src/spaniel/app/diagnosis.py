@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
 import sys
 import tempfile
 from ipaddress import ip_address
@@ -17,6 +16,7 @@ from spaniel.cache.upkeep import Upkeep
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security
+from spaniel.net.pool import tls_context
 from spaniel.net.resolver import SystemResolver
 from spaniel.url.parsing import parse
 
@@ -94,10 +94,10 @@ def _certificates(settings: Settings) -> Finding:
     if not path:
         return Finding("trust", True, "the system's certificates")
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
-    except OSError as error:  # also what is no certificate
+        tls_context(path)
+    except SpanielError as error:
         cure = "Correct ca_file under [spaniel.net]: it must be a file with certificates in PEM form."
-        return Finding("trust", False, f"ca_file {path}: {error.strerror or error}", cure)
+        return Finding("trust", False, error.message, cure)
     return Finding("trust", True, f"the system's certificates and those in {path}")
 
 

@@ -26,7 +26,7 @@ def default_cache_dir() -> str:
     return os.path.join(base, "spaniel")
 
 
-def user_file(environ: Mapping[str, str]) -> str:
+def user_file(environ: Mapping[str, str] = os.environ) -> str:
     """The settings file in the user's configuration folder; a relative `XDG_CONFIG_HOME` would be anybody's folder."""
     if os.name == "nt":
         base = environ.get("APPDATA") or os.path.expanduser("~\\AppData\\Roaming")
