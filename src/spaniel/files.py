@@ -1,0 +1,89 @@
+"""Files that appear whole or not at all: written beside their place under a fresh name, then renamed into it."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from contextlib import contextmanager, suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+# What a writer that was killed leaves behind. Its length does not depend on the file's name, which may be as long as
+# the file system allows; whoever sweeps a folder removes what this matches and nothing else.
+TEMPORARY_NAME = re.compile(r"\.spaniel-[0-9a-f]{16}\.tmp")
+
+# Never through a link, never into a file that somebody else has put there; by bytes, on Windows too.
+CREATE = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_EXCL
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+_ANYBODY = 0o666  # less the umask: what a shell's `>` makes
+
+
+def write_atomically(path: str, data: bytes, mode: int | None = 0o600, *, durable: bool = False) -> None:
+    """Put `data` at `path` in one step; whoever reads finds the old file or the new one, never a part.
+
+    The options are those of `replacing`. Whatever fails is an `OSError`; the old file is then untouched.
+    """
+    with replacing(path, mode, durable=durable) as file:
+        file.write(data)
+
+
+@contextmanager
+def replacing(
+    path: str, mode: int | None = 0o600, *, durable: bool = False, even_empty: bool = True
+) -> Iterator[BinaryIO]:
+    """A new file that takes the place of whatever is at `path` when the block ends without an exception.
+
+    `mode` is the file's (less the umask). None: as the file has that it replaces, or as any new file.
+    `durable` waits until file and name are on the disk; without it a power cut may leave either file, or an empty one.
+    `even_empty=False` leaves the old file where nothing was written.
+    A symbolic link at `path` is itself replaced; what it leads to is not touched. Whatever fails is an `OSError`.
+    """
+    temporary = os.path.join(os.path.dirname(path), f".spaniel-{os.urandom(8).hex()}.tmp")
+    kept = _mode_of(path) if mode is None else None
+    descriptor = os.open(temporary, CREATE, _ANYBODY if mode is None else mode)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if kept is not None and hasattr(os, "fchmod"):
+                os.fchmod(file.fileno(), kept)
+            yield file
+            file.flush()
+            written = os.fstat(file.fileno()).st_size
+            if durable:
+                os.fsync(file.fileno())
+        if written or even_empty:
+            os.replace(temporary, path)
+            if durable:
+                sync_folder(os.path.dirname(path) or ".")
+    finally:
+        with suppress(OSError):  # gone already, if all went well
+            os.unlink(temporary)
+
+
+def _mode_of(path: str) -> int | None:
+    """The permissions of the ordinary file at `path`; None where there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return stat.S_IMODE(found.st_mode) if stat.S_ISREG(found.st_mode) else None
+
+
+def sync_folder(path: str) -> None:
+    """Wait until the names in a folder are on the disk. Windows opens no folders, and writes names through."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
