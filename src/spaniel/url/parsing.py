@@ -116,6 +116,8 @@ def settle(written: Written) -> Url:
     url = split(href)
     if url.host != written.host.lower() and not url.host.startswith("["):
         hosts.judge_name(url.host, written.host)
+    if "xn--" in url.host:
+        hosts.judge_punycode(url.host, written.host)
     return url
 
 
