@@ -51,11 +51,15 @@ def test_readers_see_the_old_file_until_the_block_ends(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("trouble", [RuntimeError, KeyboardInterrupt, OSError])
 def test_whatever_goes_wrong_leaves_the_old_file_and_no_other(tmp_path: Path, trouble: type[BaseException]) -> None:
+    def fail_halfway() -> None:
+        with replacing(str(path)) as file:
+            file.write(b"half")
+            raise trouble
+
     path = tmp_path / "page"
     path.write_bytes(b"old")
-    with pytest.raises(trouble), replacing(str(path)) as file:
-        file.write(b"half")
-        raise trouble
+    with pytest.raises(trouble):
+        fail_halfway()
     assert path.read_bytes() == b"old"
     assert names(tmp_path) == ["page"]
 
