@@ -66,6 +66,29 @@ def test_renderings_and_profiles_are_kept_apart(folder: Path) -> None:
         assert [content(cache.get(key)) for key in keys] == [0, 1, 2, 3]
 
 
+@pytest.mark.req("D2-24")
+def test_what_overrides_let_in_is_no_strict_runs_answer(folder: Path) -> None:
+    url = "http://127.0.0.1/"
+    relaxed, other = (key_for(url, overrides=text) for text in ("block_loopback=false", "block_reserved=false"))
+    with quick(folder) as cache:
+        cache.put(relaxed, "from the inside")
+        assert cache.get(key_for(url)) is None
+        assert cache.get(other) is None
+        assert content(cache.get(relaxed)) == "from the inside"  # the control
+        file_of(folder, key_for(url)).parent.mkdir(mode=0o700, exist_ok=True)
+        file_of(folder, relaxed).rename(file_of(folder, key_for(url)))  # under the strict run's name, too
+        assert cache.get(key_for(url)) is None
+    assert [problem.kind for problem in problems(folder)] == ["misplaced", "missing"]
+
+
+@pytest.mark.req("D2-24")
+def test_upkeep_knows_an_entry_with_overrides_by_its_name(folder: Path) -> None:
+    with quick(folder) as cache:
+        cache.put(key_for("http://127.0.0.1/", overrides="block_loopback=false"), 1)
+        cache.put(key_for("http://127.0.0.1/", "http", "ingest", 2, "block_loopback=false"), 2)
+    assert not problems(folder)
+
+
 @pytest.mark.req("FR-WF-16d", "T-WF-CCH-03")
 def test_an_entry_is_fresh_for_the_days_that_are_set_and_not_a_second_longer(folder: Path, clock: Clock) -> None:
     start = clock.now

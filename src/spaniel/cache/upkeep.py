@@ -187,7 +187,8 @@ class Upkeep:
         except SpanielError as error:
             return Problem("damaged", found.path, str(error.details["error"]))
         self.checked += 1
-        if hash_of(entry.canonical_url, entry.rendering_method, entry.profile) != found.name[:64]:
+        made_of = entry.canonical_url, entry.rendering_method, entry.profile, entry.overrides
+        if hash_of(*made_of) != found.name[:64]:
             return Problem("misplaced", found.path, f"it holds {entry.canonical_url}, whose name is another")
         return None
 
