@@ -92,19 +92,17 @@ def _cache(settings: Settings) -> Finding:
 
 
 def chromium(settings: Settings) -> Finding:
-    """The browser that would be used, tried: its version, and whether its sandbox works here."""
+    """The browser that would be used, tried: its version, and whether it runs here, in its sandbox."""
     if not settings["tools.webfetch.browser.enabled"]:
         return Finding("chromium", True, "not wanted (tools.webfetch.browser.enabled = false)")
     try:
         found = locate(str(settings["tools.webfetch.browser.chromium_path"]))
     except SpanielError as error:
         cure = "Install chromium-headless-shell or chromium, or set chromium_path or enabled of tools.webfetch.browser."
+        if "sandbox" in error.message:
+            cure = "Allow user namespaces, or run Spaniel as a user who may use them."
         return Finding("chromium", False, error.message, cure)
-    told = f"{found.version} at {found.path}"
-    if found.sandbox:
-        return Finding("chromium", True, f"{told}, in its sandbox")
-    cure = "It works, with one wall less: allow user namespaces, or run Spaniel as a user who may use them."
-    return Finding("chromium", False, f"{told}, without its sandbox: {found.reason}", cure)
+    return Finding("chromium", True, f"{found.version} at {found.path}, in its sandbox")
 
 
 async def _dns(host: str) -> Finding:
