@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
-from spaniel.cli.files import replacing
+from spaniel.cli.files import replacing, write_bytes
 from spaniel.cli.heading import under_title
 from spaniel.cli.lines import inputs
 from spaniel.cli.main import report
 from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
 from spaniel.cli.quick_start import certificates_unread, collect_again, leave_garbage
 from spaniel.errors import Code, SpanielError, shown
+from spaniel.url.parsing import requested
 
 if TYPE_CHECKING:
     import argparse
@@ -73,7 +75,7 @@ async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
     failed: list[int] = []
     async with Spaniel(load(args.config), profile=args.profile) as spaniel:
         for line, url in inputs(args.urls):
-            place = line or (f"{shown(url)}: " if len(args.urls) > 1 else "")
+            place = line or (f"{shown(requested(url))}: " if len(args.urls) > 1 else "")
             code = await fetch_one(url, place, args, spaniel, out)
             collect_again()
             if code:
@@ -98,7 +100,7 @@ async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spa
         out.flush()
         report(error, place)
         if args.format == "json":
-            out.write(json.dumps({"url": url, **error.as_dict()}, ensure_ascii=False) + "\n")
+            out.write(json.dumps({"url": requested(url), **error.as_dict()}, ensure_ascii=False) + "\n")
         return error.row.exit
     finally:
         if args.explain:
@@ -109,17 +111,7 @@ async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spa
 
 def _keeper(path: str | None) -> Callable[[bytes], None] | None:
     """What writes a picture to its file."""
-    if path is None:
-        return None
-
-    def keep(picture: bytes) -> None:
-        try:
-            with open(path, "wb") as file:
-                file.write(picture)
-        except OSError as error:
-            raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be written: {error.strerror}") from None
-
-    return keep
+    return None if path is None else partial(write_bytes, path)
 
 
 def _print(answer: Answer, form: str, out: TextIO) -> None:

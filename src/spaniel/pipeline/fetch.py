@@ -17,7 +17,7 @@ from spaniel.pipeline.retrieve import Door, Retrieved, retrieve
 from spaniel.pipeline.trace import Trace
 from spaniel.reading import Document, read
 from spaniel.reading.kinds import kind_of
-from spaniel.url.parsing import parse
+from spaniel.url.parsing import parse, requested
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ async def fetch(request: Request, kit: Kit, trace: Trace | None = None, max_byte
     with trace.step("chunk"):
         chunks = cut(found.kept, request.max_chunk_tokens or kit.limits.chunk_tokens)
     answer = Answer(
-        requested_url=canonical.original,
+        requested_url=requested(canonical.original),
         final_url=found.kept.final_url,
         fetched_at=found.fetched_at,
         title=found.kept.title,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.url.value import echoed
+
 if TYPE_CHECKING:
     from spaniel.url.policy import Policy
 
@@ -148,7 +150,7 @@ class Canonical:
         notes = self.notes
         return {
             "url": self.url,
-            "original": self.original,
+            "original": echoed(self.original),
             "canonical_hash": self.canonical_hash,
             "policy": self.policy,
             "policy_version": self.policy_version,
