@@ -37,6 +37,8 @@ def find_path(setting: str = "") -> str:
 
     Nothing is run that lies where Spaniel happens to be started: a repository may bring a chromium of its own.
     """
+    if not hasattr(os, "fork"):
+        raise unavailable(setting, "it cannot be driven on this system yet")
     if os.path.dirname(setting):
         if not os.path.isabs(setting):
             raise unavailable(setting, "its path must be an absolute one")
@@ -72,8 +74,6 @@ def locate(setting: str = "") -> Chromium:
 
 def home_for(path: str) -> Home:
     """A new folder for a Chromium, in the hands of whoever is to run it."""
-    if not hasattr(os, "fork"):
-        raise unavailable(path, "it cannot be driven on this system yet")
     try:
         return make_home(runner(path))
     except OSError as error:

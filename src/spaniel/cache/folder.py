@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SHARDS = tuple(f"{number:02x}" for number in range(256))
 ENTRY_NAME = re.compile(r"[0-9a-f]{64}\.json")
 TEMPORARY_NAME = re.compile(r"[0-9a-f]{64}\.tmp\.[0-9a-f]{16}")
-_NOTHING_OPEN_IS_REMOVED = fcntl is None  # on Windows, whoever has it open: its writer, or we
+OPEN_FILES_STAY = fcntl is None  # Windows neither removes nor renames what somebody has open: its writer, or we
 _IN_ROOT = re.compile(r"[0-9a-f]{2}|index\.lock|index\.sqlite3(\.new)?(-wal|-shm|-journal)?|robots")
 _IN_SHARD = re.compile(rf"{ENTRY_NAME.pattern}|{TEMPORARY_NAME.pattern}")
 
@@ -185,11 +185,11 @@ def _remove_if_abandoned(root: OpenFolder, temporary: str) -> bool:
     descriptor = root.open_file(temporary)
     try:
         free = _lock(descriptor)
-        if free and not _NOTHING_OPEN_IS_REMOVED:
+        if free and not OPEN_FILES_STAY:
             root.remove(temporary)
     finally:
         os.close(descriptor)
-    if free and _NOTHING_OPEN_IS_REMOVED:
+    if free and OPEN_FILES_STAY:
         root.remove(temporary)
     return free
 

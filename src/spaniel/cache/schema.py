@@ -136,7 +136,9 @@ def create(root: str, instead_of: tuple[int, int] | None) -> None:
 
 @contextmanager
 def _locked(folder: OpenFolder) -> Iterator[None]:
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    flags = os.O_RDWR | os.O_CREAT
+    for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
+        flags |= getattr(os, name, 0)
     descriptor = os.open(folder.at(_LOCK), flags, 0o600, dir_fd=folder.descriptor)
     try:
         if fcntl is not None:

@@ -16,7 +16,7 @@ import msgspec
 from spaniel.cache import index as rows
 from spaniel.cache import recovery, schema
 from spaniel.cache.entry import LARGEST, LONGEST_LIFE, Entry, Validators, compose, encode
-from spaniel.cache.folder import SHARDS, Folder, write_all
+from spaniel.cache.folder import OPEN_FILES_STAY, SHARDS, Folder, write_all
 from spaniel.cache.index import Index, Limits, Row
 from spaniel.errors import SpanielError
 
@@ -137,9 +137,12 @@ class PageCache:
             descriptor = self._folder.create(temporary)
             try:
                 write_all(descriptor, raw, self._settings.durable)
-                self._commit(row, temporary)
+                if not OPEN_FILES_STAY:  # its lock tells others that it is in use
+                    self._commit(row, temporary)
             finally:
                 os.close(descriptor)
+            if OPEN_FILES_STAY:
+                self._commit(row, temporary)
         except BaseException:
             self._withdraw(temporary)
             raise
