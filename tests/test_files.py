@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from spaniel import files
 from spaniel.files import TEMPORARY_NAME, replacing, write_atomically
 
 
@@ -82,7 +81,7 @@ def test_a_temporary_name_that_is_taken_is_never_written_through(
         trap.symlink_to(treasure)
     else:
         trap.write_bytes(b"theirs")
-    monkeypatch.setattr(files.os, "urandom", bytes)
+    monkeypatch.setattr(os, "urandom", bytes)
     with pytest.raises(FileExistsError):
         write_atomically(str(tmp_path / "page"), b"new")
     assert treasure.read_bytes() == b"mine"
@@ -129,7 +128,7 @@ def test_what_cannot_be_written_is_an_os_error(tmp_path: Path) -> None:
 
 def test_a_system_without_posix_names_writes_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("O_DIRECTORY", "fchmod"):
-        monkeypatch.delattr(files.os, name)
+        monkeypatch.delattr(os, name)
     path = tmp_path / "page"
     write_atomically(str(path), b"x", None, durable=True)
     write_atomically(str(path), b"y", None, durable=True)
