@@ -92,7 +92,7 @@ def _cache(settings: Settings) -> Finding:
 
 
 def chromium(settings: Settings) -> Finding:
-    """The browser that would be used, tried: its version, and whether it runs here, in its sandbox."""
+    """The browser that would be used, tried: its version, and whether its sandbox works here."""
     if not settings["tools.webfetch.browser.enabled"]:
         return Finding("chromium", True, "not wanted (tools.webfetch.browser.enabled = false)")
     try:
