@@ -226,6 +226,18 @@ def test_upkeep_says_what_is_wrong_with_the_folder(tmp_path: Path) -> None:
         assert caught.value.details["path"] == str(tmp_path / name)
 
 
+@pytest.mark.req("D2-22")
+def test_upkeep_names_the_file_that_it_does_not_trust(folder: Path) -> None:
+    with quick(folder) as cache:
+        cache.put(PAGE, 1)
+    file_of(folder, PAGE).chmod(0o666)
+    with Upkeep(str(folder)) as upkeep:
+        with pytest.raises(SpanielError, match="others may write to the file") as caught:
+            list(upkeep.find({PAGE.canonical_url}))
+        assert caught.value.details["path"] == str(file_of(folder, PAGE))
+        assert [problem.path for problem in upkeep.verify()] == [str(file_of(folder, PAGE))]
+
+
 @pytest.mark.req("FR-WF-16a")
 def test_the_layout_is_the_srds(folder: Path) -> None:
     key = numbered(1)

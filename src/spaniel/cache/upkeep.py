@@ -259,4 +259,5 @@ class Upkeep:
             yield
         except (OSError, sqlite3.Error) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise SpanielError(Code.CACHE_READ_FAILED, path=self.folder.root, error=reason) from error
+            refused = error.filename if isinstance(error, PermissionError) else None  # it says which file or folder
+            raise SpanielError(Code.CACHE_READ_FAILED, path=refused or self.folder.root, error=reason) from error
