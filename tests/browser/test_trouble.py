@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from spaniel.browser import pool
-from spaniel.browser.launch import MOST_MEMORY, PREFIX, sweep
+from spaniel.browser.home import PREFIX, sweep
+from spaniel.browser.launch import MOST_MEMORY
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Reply, Site, text
 from tests.browser.harness import SITE, WORDS, Web, alive, all_gone, html, open_web, spaniel_at

@@ -66,6 +66,29 @@ def test_renderings_and_profiles_are_kept_apart(folder: Path) -> None:
         assert [content(cache.get(key)) for key in keys] == [0, 1, 2, 3]
 
 
+@pytest.mark.req("D2-24")
+def test_what_overrides_let_in_is_no_strict_runs_answer(folder: Path) -> None:
+    url = "http://127.0.0.1/"
+    relaxed, other = (key_for(url, overrides=text) for text in ("block_loopback=false", "block_reserved=false"))
+    with quick(folder) as cache:
+        cache.put(relaxed, "from the inside")
+        assert cache.get(key_for(url)) is None
+        assert cache.get(other) is None
+        assert content(cache.get(relaxed)) == "from the inside"  # the control
+        file_of(folder, key_for(url)).parent.mkdir(mode=0o700, exist_ok=True)
+        file_of(folder, relaxed).rename(file_of(folder, key_for(url)))  # under the strict run's name, too
+        assert cache.get(key_for(url)) is None
+    assert [problem.kind for problem in problems(folder)] == ["misplaced", "missing"]
+
+
+@pytest.mark.req("D2-24")
+def test_upkeep_knows_an_entry_with_overrides_by_its_name(folder: Path) -> None:
+    with quick(folder) as cache:
+        cache.put(key_for("http://127.0.0.1/", overrides="block_loopback=false"), 1)
+        cache.put(key_for("http://127.0.0.1/", "http", "ingest", 2, "block_loopback=false"), 2)
+    assert not problems(folder)
+
+
 @pytest.mark.req("FR-WF-16d", "T-WF-CCH-03")
 def test_an_entry_is_fresh_for_the_days_that_are_set_and_not_a_second_longer(folder: Path, clock: FakeClock) -> None:
     start = clock.time()
@@ -165,16 +188,16 @@ def test_a_write_goes_to_a_temporary_file_in_the_same_folder_then_is_renamed(
     steps: list[tuple[str, str, str]] = []
     replace = os.replace
 
-    def watched(source: str, target: str) -> None:
+    def watched(source: str, target: str, **places: int) -> None:
         if target.endswith(".json"):
-            steps.append((source, target, Path(source).read_text()[:12]))
-        replace(source, target)
+            steps.append((source, target, (folder / source).read_text()[:12]))
+        replace(source, target, **places)
 
     monkeypatch.setattr(os, "replace", watched)
     with quick(folder) as cache:
         cache.put(PAGE, 1)
     [(source, target, begun)] = steps
-    assert Path(target) == file_of(folder, PAGE)
+    assert folder / target == file_of(folder, PAGE)
     assert Path(source).parent == Path(target).parent
     assert Path(source).name.startswith(f"{PAGE.hex}.tmp.")
     assert begun == '{"checksum":'
@@ -184,10 +207,10 @@ def test_a_write_goes_to_a_temporary_file_in_the_same_folder_then_is_renamed(
 def test_a_rename_across_devices_falls_back_to_copy_then_delete(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     replace = os.replace
 
-    def refusing(source: str, target: str) -> None:
+    def refusing(source: str, target: str, **places: int) -> None:
         if target.endswith(".json"):
             raise OSError(errno.EXDEV, "Invalid cross-device link")
-        replace(source, target)
+        replace(source, target, **places)
 
     monkeypatch.setattr(os, "replace", refusing)
     with quick(folder) as cache:
@@ -204,7 +227,7 @@ def test_a_rename_across_devices_falls_back_to_copy_then_delete(folder: Path, mo
 def test_a_write_that_fails_at_any_call_is_a_note_and_the_old_entry_stays(
     folder: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch, call: str, number: int
 ) -> None:
-    def failing(*_: object) -> None:
+    def failing(*_: object, **__: object) -> None:
         raise OSError(number, os.strerror(number))
 
     with quick(folder, durable=True) as cache:
@@ -299,22 +322,24 @@ def test_a_read_that_fails_is_a_miss_and_a_warning(
 
 
 @pytest.mark.req("NFR-WF-PERF-03")
-def test_a_get_opens_one_file_by_its_name_and_nothing_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_get_opens_its_folder_and_one_file_by_its_name_and_nothing_else(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with quick(folder) as cache:
         for number in range(20):
             cache.put(numbered(number), number)
         opened: list[str] = []
         real = os.open
 
-        def counting(path: str, flags: int, mode: int = 0o777) -> int:
+        def counting(path: str, flags: int, mode: int = 0o777, **places: int) -> int:
             opened.append(path)
-            return real(path, flags, mode)
+            return real(path, flags, mode, **places)
 
         monkeypatch.setattr(os, "open", counting)
         monkeypatch.setattr(os, "scandir", None)
         monkeypatch.setattr(sqlite3, "connect", None)
         assert content(cache.get(numbered(7))) == 7
-        assert opened == [str(file_of(folder, numbered(7)))]
+        assert [folder / path for path in opened] == [folder, file_of(folder, numbered(7))]
 
 
 def test_a_cache_of_no_entries_keeps_nothing_and_complains_of_nothing(folder: Path) -> None:

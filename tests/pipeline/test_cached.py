@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.app.client import Spaniel
+from spaniel.app.settings import Settings, from_data
 from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.answer import Answer
@@ -120,3 +122,31 @@ async def test_over_http_the_deadline_is_the_whole_and_nothing_partial_is_return
         with PageCache(CacheSettings(str(tmp_path))) as cache:
             assert cache.peek(key_for(site.url("/hop"))) is None
         assert (await spaniel.fetch(site.url("/good"))).markdown == "x\n"
+
+
+@pytest.mark.req("D2-04", "FR-WF-05")
+async def test_what_a_relaxed_run_cached_is_not_served_to_a_strict_one(tmp_path: Path) -> None:
+    """Not under the same key, and not if somebody put it there: the final URL is judged again."""
+    relaxed = {"block_loopback": False, "allow_insecure_overrides": True}
+    url = "http://inside.example/"
+
+    def settings(security: Mapping[str, object]) -> Settings:
+        return from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path), "security": security}}}, "test")
+
+    at, page = datetime.now(UTC), {"final_url": url, "markdown": "secret\n", "chunk_tokens": 600}
+    page["chunks"] = {"document": "d", "headings": [[]], "rows": [[0, 7, 1, 0]]}
+    with PageCache(CacheSettings(str(tmp_path))) as cache:
+        cache.put(key_for(url, "http", overrides="block_loopback"), page, at)
+    async with Spaniel(settings(relaxed), FakeResolver()) as spaniel:
+        assert (await spaniel.fetch(url)).note == "cache_hit"  # the control
+    async with Spaniel(settings({}), FakeResolver()) as spaniel:
+        with pytest.raises(SpanielError) as refused:
+            await spaniel.fetch(url)
+        assert refused.value.code is Code.SSRF_BLOCKED
+    for inside in ("http://127.0.0.1/", "http://inside.example:22/", "file:///etc/passwd"):
+        with PageCache(CacheSettings(str(tmp_path))) as cache:
+            cache.put(key_for(url, "http"), page | {"final_url": inside}, at)
+        async with Spaniel(settings({}), FakeResolver()) as spaniel:
+            with pytest.raises(SpanielError) as refused:
+                await spaniel.fetch(url)
+            assert refused.value.code is Code.SSRF_BLOCKED

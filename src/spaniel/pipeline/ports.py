@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 
 class Guard(Protocol):
+    @property
+    def overrides(self) -> str: ...
+
     def check_form(self, url: Url) -> None: ...
 
     async def vet(self, url: Url, deadline: Deadline) -> Target: ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
@@ -85,11 +84,3 @@ def _truth(name: str, value: object) -> bool:
 
 def bad(field: str, reason: str) -> SpanielError:
     return SpanielError(Code.BAD_ARGS, field=field, reason=reason)
-
-
-def without_credentials(raw: object) -> str:
-    """What was asked for, as it may be repeated where it is no URL: nothing before an '@' in its authority."""
-    text = raw if isinstance(raw, str) else ""
-    start, separator, rest = text.partition("//")
-    authority = re.split(r"[/?#\\]", rest, maxsplit=1)[0] if separator else ""
-    return f"{start}//{rest[authority.rfind('@') + 1 :]}" if "@" in authority else text

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from spaniel.url.value import echoed
+
 
 class Dropped(NamedTuple):
     """A parameter that is not part of the canonical URL."""
@@ -154,7 +156,7 @@ class Canonical:
         notes = self.notes
         return {
             "url": self.url,
-            "original": self.original,
+            "original": echoed(self.original),
             "canonical_hash": self.canonical_hash,
             "policy": self.policy,
             "policy_version": self.policy_version,
