@@ -26,11 +26,11 @@ run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, the demo
 test: $(VENV)/.dev $(VENV)/.inspector  ## Run all tests (ARGS="-k name" to choose)
 	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" \
 	  $(BIN)/python -m $(if $(COVERAGE),coverage run -m )pytest $(ARGS)
-	@$(if $(COVERAGE),$(BIN)/python tools/coverage_by_room.py,true)
+	@$(if $(COVERAGE),$(BIN)/python tools/coverage_by_room.py $(filter --gaps,$(COVERAGE)),true)
 
 # Rooms whose tests run what is gated, without a browser; CI measures the one run of all tests instead (COVERAGE=1).
 coverage:  ## Run the tests of some rooms, and fail where they leave more than 5 % of a room's lines or branches out
-	$(MAKE) --no-print-directory test COVERAGE=1 ARGS="-q $(addprefix tests/,url net robots cache pipeline app tool)"
+	$(MAKE) --no-print-directory test COVERAGE=--gaps ARGS="-q $(addprefix tests/,url net robots cache pipeline app tool)"
 
 torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
 	$(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Explains(Protocol):
+        """The policy that made a canonical URL, as far as it is asked again."""
+
+        name: str
+        version: str
+
+        def explain(self, raw: str, /) -> Canonical: ...
 
 from spaniel.url.value import echoed
 
@@ -68,15 +79,6 @@ class Notes:
         self.flags: list[str] = []
         self.warnings: list[str] = []
         self.steps: list[Step] = []
-
-
-class Explains(Protocol):
-    """The policy that made a canonical URL, as far as it is asked again."""
-
-    name: str
-    version: str
-
-    def explain(self, raw: str, /) -> Canonical: ...
 
 
 class Canonical:
