@@ -44,7 +44,7 @@ SOCKETS_BY_EXCEPTION = {
 
 ENVIRONMENT = frozenset("environ environb getenv getenvb putenv unsetenv expandvars expanduser home".split())
 ENVIRONMENT_BY_EXCEPTION = {
-    "spaniel.browser.launch": {"os.environ"},  # hands a few variables on to Chromium; none changes what we do
+    "spaniel.browser.home": {"os.environ"},  # hands a few variables on to Chromium; none changes what we do
     "spaniel.cli.canon_show": {"os.environ"},  # NO_COLOR: how a terminal is written to
 }
 
@@ -53,7 +53,11 @@ RUNNERS = frozenset(
     "system popen fork forkpty execv execve execvp spawnv spawnve posix_spawn create_subprocess_exec "
     "create_subprocess_shell subprocess_exec subprocess_shell open_process run_process".split()
 )
-PROGRAMS_BY_EXCEPTION = {"spaniel.browser.launch", "spaniel.browser.find"}  # Chromium, and nothing else
+PROGRAMS_BY_EXCEPTION = {  # Chromium, and whatever empties its folder in its name
+    "spaniel.browser.launch",
+    "spaniel.browser.find",
+    "spaniel.browser.home",
+}
 
 Rule = Callable[[Module], Iterator[Use]]
 

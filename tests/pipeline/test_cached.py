@@ -18,7 +18,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.answer import Answer
 from spaniel.pipeline.request import Request
 from spaniel.testing import FakeResolver, Page, Reply, Site, html, settings_for, text
-from tests.pipeline.test_fetch import ARTICLE, spaniel_at
+from tests.pipeline.test_fetch import ARTICLE, RELAXED, spaniel_at
 
 CODE = "<h1>Code</h1><p>Words before.</p><pre><code class=language-python>" + "x = [i ** 2 for i in range(9)]\n" * 200
 PAGES: dict[str, Page] = {
@@ -90,13 +90,13 @@ async def test_what_the_browser_brought_is_found_by_a_fetch_over_http_and_http_c
     async with spaniel_at({"/app": text("thin")}, tmp_path) as (spaniel, site):
         url, at = site.url("/app"), datetime.now(UTC)
         with PageCache(CacheSettings(str(tmp_path))) as cache:
-            assert cache.put(key_for(url, "browser"), kept(site, "by the browser"), at) is None
+            assert cache.put(key_for(url, "browser", overrides=RELAXED), kept(site, "by the browser"), at) is None
             hit = await spaniel.fetch(url + "#part")
             assert (hit.markdown, hit.rendering_method, hit.title) == ("by the browser", "browser", "Rendered")
             assert hit.note == "browser_timeout_dom_partial, cache_hit"
             assert hit.as_dict()["rendering_method"] == "browser"
             assert not site.requests
-            cache.put(key_for(url, "http"), kept(site, "over http"), at)
+            cache.put(key_for(url, "http", overrides=RELAXED), kept(site, "over http"), at)
         again = await spaniel.fetch(url)
         assert (again.markdown, again.rendering_method) == ("over http", "http")
         fresh = await spaniel.fetch(url, no_cache=True)  # and a bypass asks neither
@@ -120,7 +120,7 @@ async def test_over_http_the_deadline_is_the_whole_and_nothing_partial_is_return
         assert caught.value.code is Code.TIMEOUT
         assert caught.value.details["timeout_ms"] == 1000
         with PageCache(CacheSettings(str(tmp_path))) as cache:
-            assert cache.peek(key_for(site.url("/hop"))) is None
+            assert cache.peek(key_for(site.url("/hop"), overrides=RELAXED)) is None
         assert (await spaniel.fetch(site.url("/good"))).markdown == "x\n"
 
 
@@ -136,7 +136,7 @@ async def test_what_a_relaxed_run_cached_is_not_served_to_a_strict_one(tmp_path:
     at, page = datetime.now(UTC), {"final_url": url, "markdown": "secret\n", "chunk_tokens": 600}
     page["chunks"] = {"document": "d", "headings": [[]], "rows": [[0, 7, 1, 0]]}
     with PageCache(CacheSettings(str(tmp_path))) as cache:
-        cache.put(key_for(url, "http", overrides="block_loopback"), page, at)
+        cache.put(key_for(url, "http", overrides=RELAXED), page, at)
     async with Spaniel(settings(relaxed), FakeResolver()) as spaniel:
         assert (await spaniel.fetch(url)).note == "cache_hit"  # the control
     async with Spaniel(settings({}), FakeResolver()) as spaniel:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
         def explain(self, raw: str, /) -> Canonical: ...
 
+
 from spaniel.url.value import echoed
 
 
