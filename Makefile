@@ -13,10 +13,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 
 .DEFAULT_GOAL := help
-.PHONY: help run test torture foreign check lint types layers docs bench lock clean
+.PHONY: help run test torture foreign coverage check policies lint types layers dead docs bench lock clean
 
 help:  ## List the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' Makefile
 
 URL ?=
 override URL := $(value URL)
@@ -25,7 +25,13 @@ run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, the demo
 	@if [ -n "$$URL" ]; then $(BIN)/spaniel fetch "$$URL"; else $(BIN)/spaniel demo; fi
 
 test: $(VENV)/.dev $(VENV)/.inspector  ## Run all tests (ARGS="-k name" to choose)
-	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python -m pytest $(ARGS)
+	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" \
+	  $(BIN)/python -m $(if $(COVERAGE),coverage run -m )pytest $(ARGS)
+	@$(if $(COVERAGE),$(BIN)/python tools/coverage_by_room.py $(filter --gaps,$(COVERAGE)),true)
+
+# Rooms whose tests run what is gated, without a browser; CI measures the one run of all tests instead (COVERAGE=1).
+coverage:  ## Run the tests of some rooms, and fail where they leave more than 5 % of a room's lines or branches out
+	$(MAKE) --no-print-directory test COVERAGE=--gaps ARGS="-q $(addprefix tests/,url net robots cache pipeline app tool)"
 
 torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
 	$(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)
@@ -34,7 +40,7 @@ foreign: $(VENV)/.run $(FOREIGN_VENV)/.foreign  ## Run other projects' MCP clien
 	@for session in langchain_agent genai_schema fastmcp_session; do echo "$$session"; \
 	  $(FOREIGN_VENV)/bin/python tests/mcp/foreign/$$session.py $(abspath $(BIN)/python) || exit 1; done
 
-check: lint types layers  ## Lint, types, layering, dependencies
+check: lint types layers dead  ## Lint, types, layering, dependencies, dead code
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -47,8 +53,14 @@ types: $(VENV)/.dev
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports
 
+dead: $(VENV)/.dev
+	$(BIN)/vulture
+
 docs: $(VENV)/.dev  ## Write again the pages that are made from the code
 	$(BIN)/python docs/make.py
+
+policies: $(VENV)/.dev  ## Write again what is compiled of the shipped policies
+	$(BIN)/python tools/compile_policies.py
 
 bench: $(BENCH_VENV)/.bench  ## Run Spaniel beside its peers, interleaved (ARGS="canon" to choose)
 	$(BENCH_VENV)/bin/python -m bench $(ARGS)
@@ -63,7 +75,7 @@ lock: $(VENV)/.dev  ## Pin the dependencies again (hashes, no addresses)
 
 clean:  ## Remove everything that was set up
 	rm -f src/spaniel/reading/native.*.so
-	rm -rf $(VENV) $(BENCH_VENV) $(FOREIGN_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) $(BENCH_VENV) $(FOREIGN_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage dist
 
 # A stamp stands for an environment that holds exactly its requirements file, and what is compiled.
 BUILT := pyproject.toml hatch_build.py $(wildcard src/spaniel/reading/native*.p[xy]*) src/spaniel/reading/trees.py

@@ -9,6 +9,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spaniel.app.client import Spaniel, afetch
     from spaniel.app.client import fetch_now as fetch
+    from spaniel.app.settings import Settings
+    from spaniel.app.settings import from_data as settings_from
+    from spaniel.app.settings import load as load_settings
     from spaniel.chunking import chunk
     from spaniel.errors import SpanielError
     from spaniel.reading import extract
@@ -16,9 +19,21 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["Spaniel", "SpanielError", "afetch", "canonicalize", "chunk", "extract", "fetch"]
+__all__ = [
+    "Settings",
+    "Spaniel",
+    "SpanielError",
+    "afetch",
+    "canonicalize",
+    "chunk",
+    "extract",
+    "fetch",
+    "load_settings",
+    "settings_from",
+]
 
 _HOME = {
+    "Settings": "spaniel.app.settings:Settings",
     "Spaniel": "spaniel.app.client:Spaniel",
     "SpanielError": "spaniel.errors:SpanielError",
     "afetch": "spaniel.app.client:afetch",
@@ -26,6 +41,8 @@ _HOME = {
     "chunk": "spaniel.chunking:chunk",
     "extract": "spaniel.reading:extract",
     "fetch": "spaniel.app.client:fetch_now",
+    "load_settings": "spaniel.app.settings:load",
+    "settings_from": "spaniel.app.settings:from_data",
 }
 
 

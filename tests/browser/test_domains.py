@@ -9,8 +9,8 @@ import pytest
 from spaniel.app.client import Spaniel
 from spaniel.app.settings import Settings, from_data
 from spaniel.errors import Code, SpanielError
+from spaniel.testing import FakeResolver, Site, redirect
 from tests.browser.harness import WORDS, chromium_path, html, script
-from tests.loopback import Everywhere, Site, redirect
 
 GOES = "<p>" + WORDS * 3 + "<p id=more><script>setTimeout(() => location = '{}', 50)</script>"
 
@@ -39,7 +39,7 @@ async def test_a_page_goes_nowhere_else(tmp_path: Path, lists: dict[str, list[st
     mine, theirs = (lists, {}) if by == "settings" else ({}, lists)
     async with Site({}) as site:
         pages(site)
-        async with Spaniel(settings_with(site, tmp_path, **mine), Everywhere()) as spaniel:
+        async with Spaniel(settings_with(site, tmp_path, **mine), FakeResolver()) as spaniel:
             with pytest.raises(SpanielError) as caught:
                 await spaniel.fetch(site.url("/moved", "a.example"), force_browser=True, **theirs)  # type: ignore[arg-type]
             stayed = await spaniel.fetch(site.url("/goes", "a.example"), force_browser=True, **theirs)  # type: ignore[arg-type]
@@ -52,7 +52,7 @@ async def test_a_page_goes_nowhere_else(tmp_path: Path, lists: dict[str, list[st
 async def test_the_control_goes_there(tmp_path: Path) -> None:
     async with Site({}) as site:
         pages(site)
-        async with Spaniel(settings_with(site, tmp_path, allowed_domains=["example"]), Everywhere()) as spaniel:
+        async with Spaniel(settings_with(site, tmp_path, allowed_domains=["example"]), FakeResolver()) as spaniel:
             for path in ("/moved", "/goes"):
                 answer = await spaniel.fetch(site.url(path, "a.example"), force_browser=True)
                 assert "badger" in answer.markdown
@@ -68,6 +68,6 @@ async def test_a_page_may_load_from_elsewhere_but_not_from_what_the_settings_blo
 ) -> None:
     async with Site({}) as site:
         pages(site)
-        async with Spaniel(settings_with(site, tmp_path, **lists), Everywhere()) as spaniel:
+        async with Spaniel(settings_with(site, tmp_path, **lists), FakeResolver()) as spaniel:
             answer = await spaniel.fetch(site.url("/loads", "a.example"), force_browser=True)
     assert ("otter" in answer.markdown, site.requests["/words.js"]) == (loaded, int(loaded))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spaniel.chunking import Chunk, chunk
 from spaniel.chunking.blocks import outline, view_of
 from spaniel.chunking.chunks import chunk_at
-from spaniel.chunking.gather import Job
+from spaniel.chunking.job import Job
 from spaniel.chunking.space import trim_space
 from spaniel.chunking.tokens import cl100k
 from spaniel.chunking.trim import trimmed

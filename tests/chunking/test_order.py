@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from spaniel.chunking import chunk, fit
+from spaniel.testing import Page, html, text
 from spaniel.tool.framework import ToolCtx
-from tests.loopback import Page, text
-from tests.pipeline.test_fetch import html, spaniel_at
+from tests.pipeline.test_fetch import spaniel_at
 from tests.tool.harness import tool_at
 
 SECTIONS = range(100, 160)

@@ -16,7 +16,7 @@ from spaniel.chunking import Boundaries, boundaries, chunk, rebuild
 from spaniel.chunking.chunks import chunk_at
 from spaniel.chunking.stored import RULES
 from spaniel.chunking.tokens import cl100k
-from spaniel.pipeline.kept import Kept, cut, from_cache
+from spaniel.pipeline.stored import StoredPage, from_cache
 
 CODE = "# Long\n\n```python\n" + "".join(f"print({n})\n" for n in range(100)) + "```\n\n## End\n\ntext"
 pieces = st.sampled_from(["# A\n\n", "## B\n\n", "word ", "漢字", "👩‍👧", CODE, "\n\n", "- item\n", "\r\n", "```\n"])
@@ -64,14 +64,14 @@ def test_what_another_version_kept_is_cut_anew(rules: int | None) -> None:
     content = {"final_url": "https://e.x/", "markdown": OLD, "chunk_tokens": 600, "chunks": stored}
     kept = from_cache(msgspec.Raw(json.dumps(content).encode()))
     assert kept is not None
-    assert cut(kept, 600) == chunk(OLD, 600)
+    assert kept.cut(600) == chunk(OLD, 600)
 
 
 @pytest.mark.req("D2-24")
 def test_what_this_version_kept_is_read_off() -> None:
     chunks = chunk_at(OLD, 200, cl100k())  # other chunks than 600 would give, so that they are known again
-    kept = Kept("https://e.x/", OLD, 600, boundaries(chunks))
-    assert cut(kept, 600) == chunks != chunk(OLD, 600)
+    kept = StoredPage("https://e.x/", OLD, 600, boundaries(chunks))
+    assert kept.cut(600) == chunks != chunk(OLD, 600)
 
 
 SHAPES = f"""intro **bold**

@@ -16,8 +16,8 @@ from mcp import Client, MCPError, types
 
 from spaniel.errors import TABLE, Code
 from spaniel.pipeline.request import SCHEMA
+from spaniel.testing import Page, Reply, Site, redirect, text
 from spaniel.tool.schemas import MORE_SCHEMA
-from tests.loopback import Page, Reply, Site, redirect, text
 from tests.mcp.harness import LEGACY, MODERN, Dripping, at, client_of, configured, served
 from tests.tool.harness import LONG
 

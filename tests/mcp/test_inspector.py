@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.loopback import Site, text
+from spaniel.testing import Site, text
 from tests.mcp.harness import SPANIEL, at, configured
 
 INSPECTOR = Path(sys.prefix, "inspector", "node_modules", ".bin", "mcp-inspector")

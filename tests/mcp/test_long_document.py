@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.loopback import Page, Reply
+from spaniel.testing import Page, Reply
 from tests.mcp.harness import at, served
 from tests.mcp.test_client import words
 

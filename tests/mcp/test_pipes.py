@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loopback import Site, text
+from spaniel.testing import Site, text
 from tests.mcp.harness import ENVELOPE, SPANIEL, Dripping, at, configured, raw
 
 # A server whose every fetch also prints, from Python, from C's side, and from a child.

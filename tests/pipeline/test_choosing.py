@@ -7,6 +7,7 @@ import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,23 +19,23 @@ from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.ports import Renders
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.rungs import SIGNS
+from spaniel.testing import FakeResolver, Page, Site, settings_for
 from spaniel.url.hostlists import domains
-from tests.browser.harness import html, settings_for
-from tests.loopback import Everywhere, Page, Site
+from tests.browser.harness import html
 
 SHELL = html("<title>App</title><div id=root></div><script type=module src=/app.js></script>")
 MISSING: dict[str, object] = {"chromium_path": "/nowhere/chromium"}
 
 
-def opened(site: Site, cache: Path, browser: dict[str, object] | None = None, **webfetch: object) -> Spaniel:
-    return Spaniel(settings_for(site, cache, browser or MISSING, **webfetch), Everywhere())
+def opened(site: Site, cache: Path, browser: dict[str, object] | None = None, **webfetch: Any) -> Spaniel:
+    return Spaniel(settings_for(site, cache=cache, browser=browser or MISSING, **webfetch), FakeResolver())
 
 
 @asynccontextmanager
 async def rendered_by(renderer: Renders, site: Site, cache: Path) -> AsyncIterator[Spaniel]:
     """A Spaniel whose browser is this one."""
     async with (
-        Engine(settings_for(site, cache), Everywhere(), renderer=renderer) as engine,
+        Engine(settings_for(site, cache=cache), FakeResolver(), renderer=renderer) as engine,
         Spaniel(engine=engine) as spaniel,
     ):
         yield spaniel

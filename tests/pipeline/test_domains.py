@@ -12,7 +12,7 @@ from spaniel.app.client import Spaniel
 from spaniel.app.settings import Settings, from_data
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.request import Request
-from tests.loopback import Everywhere, Page, Reply, Site, redirect, text
+from spaniel.testing import FakeResolver, Page, Reply, Site, redirect, text
 
 Lists = dict[str, Any]
 
@@ -53,7 +53,7 @@ async def refused(spaniel: Spaniel, url: str, **lists: Any) -> SpanielError:
 
 @pytest.mark.parametrize("lists", INSIDE)
 async def test_pages_of_the_domains_come(tmp_path: Path, lists: Lists) -> None:
-    async with Site({}) as site, Spaniel(settings_with(site, tmp_path), Everywhere()) as spaniel:
+    async with Site({}) as site, Spaniel(settings_with(site, tmp_path), FakeResolver()) as spaniel:
         pages(site)
         for path in ("/far", "/near"):
             assert (await spaniel.fetch(site.url(path, "a.example"), **lists)).markdown.strip() == "hello"
@@ -65,7 +65,7 @@ async def test_a_hop_outside_is_refused_before_anything_is_sent_there(tmp_path: 
     mine, theirs = (lists, {}) if by == "settings" else ({}, lists)
     async with Site({}) as site:
         pages(site)
-        async with Spaniel(settings_with(site, tmp_path, **mine), names := Everywhere()) as spaniel:
+        async with Spaniel(settings_with(site, tmp_path, **mine), names := FakeResolver()) as spaniel:
             error = await refused(spaniel, site.url("/far", "a.example"), **theirs)
             first = await refused(spaniel, site.url("/end", "b.example"), **theirs)
             assert (await spaniel.fetch(site.url("/near", "a.example"), **theirs)).markdown.strip() == "hello"
@@ -80,7 +80,7 @@ async def test_a_hop_outside_is_refused_before_anything_is_sent_there(tmp_path: 
 async def test_a_call_cannot_open_what_the_settings_close(tmp_path: Path) -> None:
     async with Site({"/a": text("hello")}) as site:
         settings = settings_with(site, tmp_path, allowed_domains=["a.example"], blocked_domains=["x.a.example"])
-        async with Spaniel(settings, Everywhere()) as spaniel:
+        async with Spaniel(settings, FakeResolver()) as spaniel:
             for host in ("b.example", "x.a.example"):
                 error = await refused(spaniel, site.url("/a", host), allowed_domains=[host, "a.example"])
                 assert error.code is Code.INVALID_HOST
@@ -89,7 +89,7 @@ async def test_a_call_cannot_open_what_the_settings_close(tmp_path: Path) -> Non
 
 
 async def test_what_is_cached_is_judged_again_with_the_way_to_it(tmp_path: Path) -> None:
-    async with Site({}) as site, Spaniel(settings_with(site, tmp_path), Everywhere()) as spaniel:
+    async with Site({}) as site, Spaniel(settings_with(site, tmp_path), FakeResolver()) as spaniel:
         pages(site)
         url = site.url("/far", "a.example")
         await spaniel.fetch(url)
@@ -105,9 +105,9 @@ async def test_what_other_settings_let_in_is_judged_by_these(tmp_path: Path) -> 
     async with Site({}) as site:
         pages(site)
         url = site.url("/far", "a.example")
-        async with Spaniel(settings_with(site, tmp_path), Everywhere()) as spaniel:
+        async with Spaniel(settings_with(site, tmp_path), FakeResolver()) as spaniel:
             await spaniel.fetch(url)
-        async with Spaniel(settings_with(site, tmp_path, blocked_domains=["b.example"]), Everywhere()) as spaniel:
+        async with Spaniel(settings_with(site, tmp_path, blocked_domains=["b.example"]), FakeResolver()) as spaniel:
             assert (await refused(spaniel, url)).code is Code.INVALID_HOST
 
 
@@ -119,7 +119,7 @@ async def test_nobody_joins_a_fetch_that_other_lists_rule(tmp_path: Path) -> Non
         await go_on.wait()
         return text("hello")
 
-    async with Site({}) as site, Spaniel(settings_with(site, tmp_path), Everywhere()) as spaniel:
+    async with Site({}) as site, Spaniel(settings_with(site, tmp_path), FakeResolver()) as spaniel:
         pages(site)
         site.pages["/end"] = slow
         url = site.url("/far", "a.example")
@@ -137,11 +137,11 @@ async def test_robots_txt_is_not_asked_for_at_a_blocked_domain(tmp_path: Path) -
     async with Site(away) as site:
         site.pages["/robots.txt"] = redirect(site.url("/rules", "b.example"))
         site.pages["/rules"] = text("User-agent: *\nAllow: /")
-        async with Spaniel(settings_with(site, tmp_path, allowed_domains=["a.example"]), Everywhere()) as spaniel:
+        async with Spaniel(settings_with(site, tmp_path, allowed_domains=["a.example"]), FakeResolver()) as spaniel:
             assert (await spaniel.fetch(site.url("/a", "a.example"))).markdown.strip() == "hello"
         assert site.requests["/rules"] == 1
         blocking = settings_with(site, tmp_path / "other", blocked_domains=["b.example"])
-        async with Spaniel(blocking, Everywhere()) as spaniel:
+        async with Spaniel(blocking, FakeResolver()) as spaniel:
             with pytest.raises(SpanielError):
                 await spaniel.fetch(site.url("/a", "a.example"))
         assert site.requests["/rules"] == 1
@@ -157,7 +157,7 @@ async def test_robots_txt_is_not_asked_for_at_a_blocked_domain(tmp_path: Path) -
     ],
 )
 async def test_lists_that_do_not_mean_what_they_seem_to_are_refused(tmp_path: Path, lists: Lists, told: str) -> None:
-    async with Site({"/a": text("hello")}) as site, Spaniel(settings_with(site, tmp_path), Everywhere()) as spaniel:
+    async with Site({"/a": text("hello")}) as site, Spaniel(settings_with(site, tmp_path), FakeResolver()) as spaniel:
         error = await refused(spaniel, site.url("/a", "a.example"), **lists)
         assert (error.code, site.requests["/a"]) == (Code.BAD_ARGS, 0)
         assert told in error.message

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.loopback import Site, text
-from tests.tool.harness import settings_for
+from spaniel.testing import Site, settings_for, text
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -53,7 +52,7 @@ async def test_the_agent_loop_of_the_readme_works_and_survives_its_model(tmp_pat
     run: Callable[..., Awaitable[str]] = loop["run"]
     async with Site({"/a": text("hello")}) as site:
         here = f"http://127.0.0.1:{site.port}"
-        loop |= {"settings": settings_for(site.port, tmp_path), "ask": ask}
+        loop |= {"settings": settings_for(site, cache=tmp_path), "ask": ask}
         model = Model("{not json", "[]", f'{{"url": "{here}/no"}}', f'{{"url": "{here}/a?q=1"}}')
         assert await run(model.chat, "What is there?") == "done"
         assert set(site.requests) == {"/robots.txt", "/a?q=1"}

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from spaniel.app.settings import from_data
+from spaniel.testing import text
 from spaniel.tool import ToolCtx, ToolError, registry_for
-from tests.loopback import text
 from tests.tool.harness import Tools, tools_at
 
 YES = ToolCtx(approve=lambda _: True)

@@ -15,6 +15,7 @@ from spaniel.app.groups import ToolSettings
 from spaniel.app.settings import Settings, from_data
 from spaniel.errors import TABLE, Code
 from spaniel.pipeline.trace import TraceStep
+from spaniel.testing import Site, settings_for, text
 from spaniel.tool import (
     ToolCtx,
     ToolError,
@@ -27,8 +28,7 @@ from spaniel.tool import (
 )
 from spaniel.tool.schemas import OUTPUT_SCHEMA
 from spaniel.url.hostlists import domains
-from tests.loopback import Site, text
-from tests.tool.harness import LONG, Names, settings_for, tool_at
+from tests.tool.harness import LONG, names, tool_at
 
 
 class NoClient:
@@ -176,7 +176,7 @@ async def test_nobody_is_asked_about_what_is_refused_for_its_form(tmp_path: Path
     settings = from_data(
         {"tools": {"webfetch": {"enabled": True, "cache_dir": str(tmp_path), "security": security}}}, "t"
     )
-    async with Spaniel(settings, Names()) as client:
+    async with Spaniel(settings, names()) as client:
         tool = WebFetchTool(client, settings.tool)
         assert (await refusal(tool, {"url": url}, ToolCtx(approve=yes)))["code"] == code
         assert asked == []
@@ -297,8 +297,8 @@ async def test_cancelling_a_call_is_no_error_of_the_tool(tmp_path: Path) -> None
         return text("late")
 
     async with Site({"/slow": slow, "/a": text("hello")}) as site:
-        settings = settings_for(site.port, tmp_path, allow_auto_execution=True)
-        async with Spaniel(settings, Names()) as client:
+        settings = settings_for(site, cache=tmp_path, allow_auto_execution=True)
+        async with Spaniel(settings, names()) as client:
             tool = WebFetchTool(client, settings.tool)
             call = asyncio.ensure_future(tool.execute({"url": site.url("/slow")}, ToolCtx()))
             await begun.wait()

@@ -12,12 +12,12 @@ import pytest
 
 from spaniel.app.groups import ToolSettings
 from spaniel.errors import SpanielError
+from spaniel.testing import Page, redirect, settings_for, text
 from spaniel.tool import ToolCtx, ToolError, ToolExecutor, WebFetchMoreTool
 from spaniel.tool.recent import MOST, RecentPages
 from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA, OUTPUT_SCHEMA
 from spaniel.tool.web_fetch_more import read_more
-from tests.loopback import Page, redirect, text
-from tests.tool.harness import LONG, Tools, settings_for, tools_at
+from tests.tool.harness import LONG, Tools, tools_at
 
 PAGES: dict[str, Page] = {"/a": text(LONG), "/moved": redirect("/a"), "/short": text("short"), "/empty": text("")}
 
@@ -70,7 +70,7 @@ async def test_another_session_reads_on_from_the_same_cache(tmp_path: Path) -> N
     """Some hosts start a server for every call."""
     async with tools_at(PAGES, tmp_path) as tools:
         await tools.fetch("/a")
-        fresh = Tools(tools.client, settings_for(tools.site.port, tmp_path), tools.site)
+        fresh = Tools(tools.client, settings_for(tools.site, cache=tmp_path), tools.site)
         assert (await fresh.more("/a", from_chunk=12))["chunks"]
         assert tools.site.requests["/a"] == 1
 

@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spaniel.app.paths import cache_dir
 from spaniel.app.proxies import system_proxies, warn_of_unused_proxies
 from spaniel.app.settings import Settings, load
 from spaniel.browser.pool import Renderer
@@ -119,7 +118,7 @@ class Engine:
 
     def _robots_files(self) -> DiskCache:
         """robots.txt files stand beside the page cache."""
-        return DiskCache(Path(cache_dir(self.settings)) / "robots", self.settings.robots.cache_ttl_hours * 3600)
+        return DiskCache(Path(self.settings.cache.folder) / "robots", self.settings.robots.cache_ttl_hours * 3600)
 
     def _renderer(self) -> Renders | None:
         """Chromium itself is started when a page first needs it."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.chunking.blocks import outline, view_of
-from spaniel.chunking.gather import Job, gather
+from spaniel.chunking.gather import gather
 from spaniel.chunking.headings import paths
+from spaniel.chunking.job import Job
 from spaniel.chunking.split import split
 from spaniel.chunking.tokens import Cl100k, cl100k, counting
 from spaniel.errors import Code, SpanielError

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.chunking.space import trim_space
 from spaniel.chunking.trim import trimmed
+
+if TYPE_CHECKING:
+    from spaniel.chunking.job import Job
 
 LONGEST_TOKEN = 128  # characters, in cl100k_base
 STRIDE = 0.9  # of what should just fit: going on costs less than going back
@@ -29,20 +32,6 @@ class Piece(NamedTuple):
     tokens: int
     before: str = ""
     after: str = ""
-
-
-class Job(NamedTuple):
-    """The text at hand, its view (see blocks), how it is counted, and the most tokens that a piece may have.
-
-    Before `body` nothing is cut: headings that go with what follows them.
-    """
-
-    text: str
-    view: str
-    count: Callable[[str], int]
-    additive: bool
-    limit: int
-    body: int = 0
 
 
 def gather(job: Job, starts: list[int], finer: Finer) -> list[Piece]:

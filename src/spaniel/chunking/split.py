@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spaniel.chunking.blocks import Fence, Outline
-    from spaniel.chunking.gather import Job
+    from spaniel.chunking.job import Job
 
 # All cuts are where counts add up: after the last newline of a run of white space, or before a run without any.
 # A sentence's search passes over list markers, so that the full stop of `1.` ends none; the one class at its front is

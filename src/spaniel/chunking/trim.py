@@ -10,7 +10,7 @@ from spaniel.chunking.space import skip_space, trim_space
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spaniel.chunking.gather import Job
+    from spaniel.chunking.job import Job
 
 _NEAR = 16  # characters: most ends are shorter
 _SIGNS = "".join(sign for sign in map(chr, range(128)) if not sign.isalnum())

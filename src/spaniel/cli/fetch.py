@@ -6,13 +6,14 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.files import replacing
+from spaniel.cli.files import replacing, write_bytes
 from spaniel.cli.heading import under_title
 from spaniel.cli.lines import inputs
 from spaniel.cli.main import report
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.cli.quick_start import certificates_unread, collect_again, leave_garbage
 from spaniel.errors import Code, SpanielError, shown
+from spaniel.url.parsing import requested
 
 if TYPE_CHECKING:
     import argparse
@@ -71,7 +72,7 @@ async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
     failed: list[int] = []
     async with Spaniel(settings_from(args), profile=args.profile) as spaniel:
         for line, url in inputs(args.urls):
-            place = line or (f"{shown(url)}: " if len(args.urls) > 1 else "")
+            place = line or (f"{shown(requested(url))}: " if len(args.urls) > 1 else "")
             code = await fetch_one(url, place, args, spaniel, out)
             collect_again()
             if code:
@@ -95,27 +96,19 @@ async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spa
         )
         answer = spaniel.view(outcome, args.max_chunk_tokens, trace)
         if args.screenshot and (picture := outcome.require().picture) is not None:
-            _keep(args.screenshot, picture)
+            write_bytes(args.screenshot, picture)
         shown = _shown(answer, args, trace)
     except SpanielError as error:
         out.flush()
         report(error, place)
         if args.format == "json":
-            out.write(json.dumps({"url": url, **error.as_dict()}, ensure_ascii=False) + "\n")
+            out.write(json.dumps({"url": requested(url), **error.as_dict()}, ensure_ascii=False) + "\n")
         return error.row.exit
     finally:
         if args.explain:
             _draw(trace)
     out.write(shown)
     return 0
-
-
-def _keep(path: str, picture: bytes) -> None:
-    try:
-        with open(path, "wb") as file:
-            file.write(picture)
-    except OSError as error:
-        raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be written: {error.strerror}") from None
 
 
 def _shown(answer: Answer, args: argparse.Namespace, trace: Trace) -> str:

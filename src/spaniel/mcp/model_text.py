@@ -82,8 +82,8 @@ def _joined(answer: Answer, first: int, given: Given) -> str:
 
 
 def _gap(markdown: str, before: Chunk, after: Chunk) -> str:
-    gap = markdown[before.end : after.start]
-    return gap if len(gap) <= LONGEST_GAP else "\n\n"
+    between = markdown[before.end : after.start]
+    return between if len(between) <= LONGEST_GAP else "\n\n"
 
 
 def _found(fields: Mapping[str, object], given: Given) -> tuple[str, str]:

@@ -98,6 +98,11 @@ class Guard:
                 )
             log.warning("SSRF protection disabled for: %s", names)
 
+    @property
+    def overrides(self) -> str:
+        """The blocks that are switched off, as one text: what is fetched without them is kept apart."""
+        return ",".join(sorted(self._off))
+
     def validate_ip(self, ip: Address) -> None:
         if found := blocked(ip, self._off):
             raise SpanielError(

@@ -12,11 +12,11 @@ from spaniel.pipeline.errand import Ascent, Errand
 from spaniel.pipeline.ladder import climb
 from spaniel.pipeline.outcome import Found, Outcome
 from spaniel.pipeline.record import record
-from spaniel.pipeline.request import checked, without_credentials
+from spaniel.pipeline.request import checked
 from spaniel.pipeline.rungs import PASSING
 from spaniel.pipeline.stored import StoredPage, bounds, from_cache
 from spaniel.pipeline.trace import Trace
-from spaniel.url.parsing import parse
+from spaniel.url.parsing import parse, requested
 
 if TYPE_CHECKING:
     from spaniel.cache import Key
@@ -33,7 +33,7 @@ async def fetch(request: Request, profile: Profile, rooms: Rooms, trace: Trace |
     try:
         outcome = await _fetch(request, profile, rooms, trace)
     except SpanielError as error:  # it was no URL, or none that may be asked for
-        outcome = Outcome(without_credentials(request.url), refusal=error, steps=trace.steps)
+        outcome = Outcome(_asked_for(request), refusal=error, steps=trace.steps)
     record(outcome, rooms.clock.monotonic() - began)
     return outcome
 
@@ -76,7 +76,7 @@ def prepare(request: Request, profile: Profile, rooms: Rooms, trace: Trace) -> E
 
 def _check_cache(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Outcome:
     """What is known of a fetch before it is made, with the stored page if there is one to be served."""
-    known = Outcome(errand.canonical.original, errand.canonical.url, steps=trace.steps)
+    known = Outcome(requested(errand.canonical.original), errand.canonical.url, steps=trace.steps)
     bypassed = errand.request.no_cache
     with trace.step("check_cache") as step:
         found = None if bypassed else _look_up(errand, profile, rooms)
@@ -104,7 +104,7 @@ def _look_up(errand: Errand, profile: Profile, rooms: Rooms) -> Found | None:
         return None
     serving = (rung.kind.rendering_method for rung in profile.ladder if rung.kind.serves(errand, rooms))
     for method in dict.fromkeys(serving):
-        entry = rooms.cache.get(_key(errand, method, profile))
+        entry = rooms.cache.get(_key(errand, method, profile, rooms))
         if entry is not None and (page := from_cache(entry.content)) and _may_be_served(page, errand, rooms):
             return Found(page, entry.fetched_at, method)
     return None
@@ -128,7 +128,7 @@ async def _write_cache(
         return "not kept", None
     if rooms.cache is None or not profile.cached:
         return "no cache", None
-    key = _key(errand, best.rendering_method, profile)
+    key = _key(errand, best.rendering_method, profile, rooms)
     note = await rooms.threads.write(rooms.cache.put, key, page, best.fetched_at, profile.ttl)
     return note or "ok", note
 
@@ -151,5 +151,9 @@ def _page(best: Brought, profile: Profile) -> StoredPage:
     )
 
 
-def _key(errand: Errand, method: str, profile: Profile) -> Key:
-    return key_for(errand.canonical.url, method, profile.name, profile.version)
+def _key(errand: Errand, method: str, profile: Profile, rooms: Rooms) -> Key:
+    return key_for(errand.canonical.url, method, profile.name, profile.version, rooms.door.guard.overrides)
+
+
+def _asked_for(request: Request) -> str:
+    return requested(str(request.url))  # which may be anything in Python

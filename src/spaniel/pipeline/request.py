@@ -128,11 +128,3 @@ def _truth(args: Mapping[str, object], name: str) -> bool:
 
 def bad(field: str, reason: str) -> SpanielError:
     return SpanielError(Code.BAD_ARGS, field=field, reason=reason)
-
-
-def without_credentials(raw: object) -> str:
-    """What was asked for, as it may be repeated where it is no URL: nothing before an '@' in its authority."""
-    text = raw if isinstance(raw, str) else ""
-    start, separator, rest = text.partition("//")
-    authority = re.split(r"[/?#\\]", rest, maxsplit=1)[0] if separator else ""
-    return f"{start}//{rest[authority.rfind('@') + 1 :]}" if "@" in authority else text

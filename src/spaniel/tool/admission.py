@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.record import record
-from spaniel.pipeline.request import without_credentials
 from spaniel.tool.framework import ToolCtx, ToolError, not_in_mode
-from spaniel.url.parsing import parse
+from spaniel.url.parsing import parse, requested
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterator
@@ -50,7 +49,7 @@ def refusals_recorded(args: object) -> Iterator[None]:
 
 def record_refusal(args: object, error: SpanielError) -> None:
     url = args.get("url") if isinstance(args, Mapping) else None
-    record(Outcome(without_credentials(url), refusal=error), 0)
+    record(Outcome(requested(url) if isinstance(url, str) else "", refusal=error), 0)
 
 
 def require_on(settings: ToolSettings) -> None:
