@@ -22,7 +22,7 @@ from spaniel.url.hostlists import domains
 from tests.browser.harness import html, settings_for
 from tests.loopback import Everywhere, Page, Site
 
-SHELL = html("<title>App</title><div id=root></div><script type=module src=/app.js></script>")
+SHELL = html("<title>App</title><div id=root></div><p>Please wait</p><script type=module src=/app.js></script>")
 MISSING: dict[str, object] = {"chromium_path": "/nowhere/chromium"}
 
 
@@ -75,7 +75,7 @@ async def test_a_fallback_without_chromium_gives_the_http_result_with_its_note_a
         (SHELL, {"browser": {"enabled": False}}),
         (html("<p>short, and no sign of a script that would make it longer</p>"), {}),
         ((200, {"Content-Type": "text/plain"}, b'id="root"'), {}),
-        (html("<div id=root></div>", 203), {}),
+        (html("<div id=root>a</div>", 203), {}),
     ],
 )
 async def test_without_need_or_leave_there_is_no_fallback(

@@ -18,6 +18,8 @@ from spaniel.pipeline.stored import StoredPage, bounds, from_cache
 from spaniel.pipeline.trace import Trace
 from spaniel.url.parsing import parse
 
+NO_TEXT = "no_text"  # an empty answer says that it is meant to be one (D2-33)
+
 if TYPE_CHECKING:
     from spaniel.cache import Key
     from spaniel.pipeline.errand import Brought
@@ -100,6 +102,7 @@ async def _write_cache(
 
 def _page(best: Brought, profile: Profile) -> StoredPage:
     document, page = best.document, best.retrieved.page
+    empty = () if document.markdown.strip() else (NO_TEXT,)
     return StoredPage(
         final_url=page.url.href,
         markdown=document.markdown,
@@ -107,7 +110,7 @@ def _page(best: Brought, profile: Profile) -> StoredPage:
         chunks=bounds(document.markdown, profile.limits.chunk_tokens),
         title=document.title,
         language=document.language,
-        notes=list(best.notes),
+        notes=[*best.notes, *empty],
         metadata=asdict(document.metadata),
         content_type=page.headers.get("content-type", ""),
         status=page.status,
