@@ -7,25 +7,28 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from spaniel.app.client import Spaniel, afetch
-    from spaniel.app.client import fetch_now as fetch
+    from spaniel.app.client import Spaniel, afetch, fetch
     from spaniel.chunking import chunk
     from spaniel.errors import SpanielError
+    from spaniel.pipeline.answer import Answer
+    from spaniel.pipeline.outcome import Outcome
     from spaniel.reading import extract
     from spaniel.url import canonicalize
 
 __version__ = "0.1.0"
 
-__all__ = ["Spaniel", "SpanielError", "afetch", "canonicalize", "chunk", "extract", "fetch"]
+__all__ = ["Answer", "Outcome", "Spaniel", "SpanielError", "afetch", "canonicalize", "chunk", "extract", "fetch"]
 
 _HOME = {
+    "Answer": "spaniel.pipeline.answer:Answer",
+    "Outcome": "spaniel.pipeline.outcome:Outcome",
     "Spaniel": "spaniel.app.client:Spaniel",
     "SpanielError": "spaniel.errors:SpanielError",
     "afetch": "spaniel.app.client:afetch",
     "canonicalize": "spaniel.url:canonicalize",
     "chunk": "spaniel.chunking:chunk",
     "extract": "spaniel.reading:extract",
-    "fetch": "spaniel.app.client:fetch_now",
+    "fetch": "spaniel.app.client:fetch",
 }
 
 
