@@ -65,6 +65,11 @@ class Spaniel:
         """The settings that this client uses."""
         return self._engine.settings
 
+    @property
+    def profile(self) -> Profile:
+        """How this client fetches, once it is open."""
+        return self._open_profile()
+
     async def __aenter__(self) -> Spaniel:
         if self._owns:
             await self._engine.__aenter__()

@@ -87,9 +87,12 @@ def top() -> ArgumentParser:
     return parser
 
 
-def report(error: SpanielError, where: str = "") -> None:
-    """One refusal on standard error: the code, what happened, what to do."""
-    sys.stderr.write(f"spaniel: {where}{error.code}: {error.message}\n  {error.row.hint}\n")
+def report(error: SpanielError, where: str = "", *, hint: bool = True) -> None:
+    """One refusal on standard error: the code, what happened, what to do. A line of the input is told with its URL."""
+    told = str(error) if where.startswith("line ") else f"{error.code}: {error.message}"
+    sys.stderr.write(f"spaniel: {where}{told}\n")
+    if hint:
+        sys.stderr.write("".join(f"  {line}".rstrip() + "\n" for line in error.hint.split("\n")))
 
 
 def _explain_failure(error: Exception) -> int:
