@@ -34,7 +34,7 @@ class Many(ThreadingHTTPServer):
         self.here: Counter[str] = Counter()
         self.most: Counter[str] = Counter()
         self.company = Barrier(4)
-        self.pair = Barrier(2)
+        self.pairs = {host: Barrier(2) for host in HOSTS}
         self.over = Event()
         self.hanging = Event()
 
@@ -63,7 +63,7 @@ class Handler(BaseHTTPRequestHandler):
         elif path.startswith("/company"):
             self._meet(self.server.company)
         elif path.startswith("/pair"):
-            self._meet(self.server.pair)
+            self._meet(self.server.pairs[self.headers["Host"].partition(":")[0]])
         elif path == "/slow":
             time.sleep(0.4)
         elif path == "/never":
@@ -88,7 +88,7 @@ class Handler(BaseHTTPRequestHandler):
     def _meet(self, barrier: Barrier) -> None:
         """Answer when so many are here; an error where they never are."""
         try:
-            barrier.wait(5)
+            barrier.wait(60)
         except BrokenBarrierError:
             self.path = "/gone"
 
@@ -161,15 +161,15 @@ def test_one_page_stays_as_it_is(site: Many, config: str) -> None:
 
 def test_many_are_fetched_at_once_and_one_at_a_time_where_that_is_asked_for(site: Many, config: str) -> None:
     urls = [site.url("/company", host) for host in HOSTS]
-    assert spaniel("fetch", "-q", "--no-cache", "--config", config, *urls).returncode == 0
+    assert spaniel("fetch", "-q", "--no-cache", "--timeout", "60", "--config", config, *urls).returncode == 0
     site.company.reset()
-    alone = spaniel("fetch", "-q", "--no-cache", "--jobs", "1", "--config", config, "--timeout", "3", *urls)
+    alone = spaniel("fetch", "-q", "--no-cache", "--jobs", "1", "--config", config, "--timeout", "1", *urls)
     assert alone.returncode == 1  # nobody came to meet the first
 
 
 def test_no_host_is_asked_for_more_than_two_pages_at_once(site: Many, config: str) -> None:
     urls = [site.url(f"/pair/{number}", host) for number in range(8) for host in HOSTS[:2]]
-    done = spaniel("fetch", "-q", "--jobs", "16", "--config", config, *urls)
+    done = spaniel("fetch", "-q", "--jobs", "16", "--timeout", "60", "--config", config, *urls)
     assert done.returncode == 0  # so that two were there, time and again
     assert set(site.most.values()) == {2}
 

@@ -66,7 +66,7 @@ def _reading() -> Finding:
     """Whether pages are judged by the compiled judge; the one in Python decides the same and is no fault."""
     from spaniel.reading.content import is_compiled
 
-    found = "compiled" if is_compiled() else "in Python: install Spaniel beside a C compiler for more speed"
+    found = "compiled" if is_compiled() else "in Python; installed where there is a C compiler, it is twice as fast"
     return Finding("reading", True, found)
 
 
@@ -116,7 +116,7 @@ def _proxy(settings: Settings) -> Finding:
 
 def _cache(settings: Settings) -> Finding:
     folder = cache_dir(settings)
-    cure = "Make the folder yours (chmod 700), or set tools.webfetch.cache_dir; 'spaniel cache verify' tells more."
+    cure = "Make the folder your own (chmod 700), or set tools.webfetch.cache_dir. 'spaniel cache verify' tells more."
     try:
         with Upkeep(folder, create=True) as upkeep:
             stats = upkeep.stats()
@@ -142,7 +142,7 @@ def chromium(settings: Settings) -> Finding:
     told = f"{found.version} at {found.path}"
     if found.sandbox:
         return Finding("chromium", True, f"{told}, in its sandbox")
-    cure = "It works, with one wall less: allow user namespaces, or run Spaniel as a user who may use them."
+    cure = "It works, but with less protection. Allow user namespaces, or run Spaniel as a user who may use them."
     return Finding("chromium", False, f"{told}, without its sandbox: {found.reason}", cure)
 
 
@@ -190,7 +190,12 @@ async def _guard(settings: Settings) -> Finding:
     if await _judged(f"https://{PUBLIC}/", (), security) is not None:
         wrong.append(PUBLIC)
     if wrong:
-        return Finding("guard", False, f"misjudged: {', '.join(wrong)}", "Do not fetch with it; report this.")
+        return Finding(
+            "guard",
+            False,
+            f"misjudged: {', '.join(wrong)}",
+            "Do not use it, and please report this.",
+        )
     return Finding("guard", True, f"refused {len(SHUT)} of {len(SHUT)} addresses that must be, let a public one pass")
 
 

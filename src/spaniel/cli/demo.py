@@ -11,8 +11,11 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    p = new_parser("spaniel demo", "A guided tour: fetches from a small packaged site on loopback, good pages and bad.")
-    p.add_argument("--policies", action="store_true", help="show the four URL policies at work instead")
+    p = new_parser(
+        "spaniel demo",
+        "A short tour: fetches good and bad pages from a small site that comes with Spaniel. No Internet is needed.",
+    )
+    p.add_argument("--policies", action="store_true", help="show instead what the four URL policies do")
     return p
 
 

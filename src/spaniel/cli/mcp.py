@@ -16,7 +16,7 @@ def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel mcp",
         "Serve the web_fetch tool over MCP on standard input and output, to a host such as an editor.",
-        "The host starts this; README.md says what to write into its settings. Logs go to standard error.",
+        "The host starts this command. Logs go to standard error.",
     )
     add_settings_options(p)
     add_log_options(p)
@@ -28,6 +28,6 @@ def main(args: argparse.Namespace) -> int:
 
     configure_logs(args)
     if standard_input().isatty():
-        sys.stderr.write("spaniel mcp speaks to a host, which starts it as README.md says. Ctrl-C ends it.\n")
+        sys.stderr.write("spaniel mcp speaks to a host (an AI application), which starts it. Ctrl-C ends it.\n")
     serve(settings_from(args))
     return 0
