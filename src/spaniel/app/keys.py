@@ -86,7 +86,7 @@ KEYS: tuple[Key, ...] = (
     Key(SECURITY, "allow_insecure_overrides", False, "Must be true to set a block_ key to false", trusted=True),
     Key(f"{FETCH}.rendering", "js_heavy_domains", (), "Domains whose pages go to the browser at once"),
     Key(f"{FETCH}.rendering", "spa_fallback_enabled", True, "Use the browser for pages that a script would fill"),
-    Key(f"{FETCH}.rendering", "min_extracted_chars", 400, "Only where HTTP brought fewer characters of text", 0, 1_000_000),
+    Key(f"{FETCH}.rendering", "min_extracted_chars", 400, "Only where HTTP brought fewer characters", 0, 1_000_000),
     Key(f"{FETCH}.robots", "fail_open", False, "Fetch a page although its robots.txt cannot be read"),
     Key(f"{OWN}.mcp", "max_output_bytes", 65_536, "Largest answer of a call over MCP in bytes", 1024, 104_857_600),
     Key(f"{OWN}.mcp", "max_chunk_bytes", 33_554_432, "Bytes of memory for chunks to be read again", 0, 4_294_967_296),

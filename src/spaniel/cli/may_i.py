@@ -40,7 +40,10 @@ def main(args: argparse.Namespace) -> int:
 
     async def go() -> int:
         async with Engine(settings_from(args)) as engine:
-            return await ask(args, engine)
+            try:
+                return await ask(args, engine)
+            except SpanielError as error:
+                raise error.about(args.url) from None
 
     return asyncio.run(go())
 
