@@ -20,7 +20,7 @@ help:  ## List the targets
 URL ?=
 override URL := $(value URL)
 export URL  # by the environment: a URL has signs that mean something to a shell
-run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, the demo
+run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, a short tour
 	@if [ -n "$$URL" ]; then $(BIN)/spaniel fetch "$$URL"; else $(BIN)/spaniel demo; fi
 
 test: $(VENV)/.dev $(VENV)/.inspector  ## Run all tests (ARGS="-k name" to choose)
@@ -42,8 +42,9 @@ types: $(VENV)/.dev
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.dev  ## Write again the pages that are made from the code
+docs: $(VENV)/.dev  ## Write again the pages that are made from the code, and the transcripts
 	$(BIN)/python docs/make.py
+	$(BIN)/python docs/transcripts.py
 
 bench: $(BENCH_VENV)/.bench  ## Run Spaniel beside its peers, interleaved (ARGS="canon" to choose)
 	$(BENCH_VENV)/bin/python -m bench $(ARGS)

@@ -111,9 +111,10 @@ class Spaniel:
         trace = trace or Trace()
         return self.view(await self.outcome(request, trace), request.max_chunk_tokens, trace)
 
-    async def outcome(self, request: Request, trace: Trace | None = None) -> Outcome:
-        """How the fetch ended, as a value: the page or the error, what was tried, which redirects were followed."""
+    async def outcome(self, request: Request | str, trace: Trace | None = None) -> Outcome:
+        """How the fetch of a URL ended, as a value: the page or the error, what was tried, the redirects."""
         profile = self._open_profile()
+        request = Request(request) if isinstance(request, str) else request
         if request.picture:
             request = request._replace(no_cache=True, force_browser=True)
         return await self._engine.fetch(request, profile, trace)

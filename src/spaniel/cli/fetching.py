@@ -164,7 +164,7 @@ def facts_of(answer: Answer) -> dict[str, object]:
         "author": answer.metadata.get("author"),
         "published": answer.metadata.get("published"),
         "fetched_at": moment(answer.fetched_at),
-        "notes": list(answer.notes),
+        "notes": [note for note in answer.notes if note != CACHE_HIT],  # that is about today, not about the page
     }
 
 
