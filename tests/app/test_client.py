@@ -70,7 +70,7 @@ async def test_settings_and_a_profile_can_be_passed_with_a_call(tmp_path: Path) 
         assert {headers["user-agent"] for headers in site.seen} == {"otter/1"}
         with pytest.raises(SpanielError, match="unsupported_content_type"):
             await spaniel.afetch(f"{url}/a", profile=tmp_path / "text.toml", settings=settings)
-        async with Spaniel.from_config(profile=str(tmp_path / "text.toml"), **settings) as client:
+        async with Spaniel.from_config(None, profile=str(tmp_path / "text.toml"), **settings) as client:
             assert (await client.fetch(f"{url}/b")).markdown == "hello\n"
             assert client.settings["tools.webfetch.user_agent"] == "otter/1"
 
@@ -86,7 +86,7 @@ def test_a_file_is_under_what_is_passed_and_a_mistake_is_told_by_its_name(tmp_pa
         ({"robots_fail_open": "yes"}, "robots_fail_open: must be true or false"),
     ):
         with pytest.raises(SpanielError) as caught:
-            Spaniel.from_config(**wrong)  # type: ignore[arg-type]
+            Spaniel.from_config(None, **wrong)
         assert told in str(caught.value)
 
 

@@ -64,9 +64,11 @@ async def _tour(console: Console) -> None:
             for number, stop in enumerate(STOPS, 1):
                 console.print(Text(f"{number}. {stop.what}", style="bold"))
                 await _visit(f"http://{HOST}:{port}{stop.path}", stop, spaniel, console)
-    command = own_command()
-    console.print(f"Now fetch a page of your own:  [bold]{command} fetch URL[/bold]")
-    console.print(f"To see every step of it:       [bold]{command} fetch --explain URL[/bold]")
+    for what, rest in (
+        ("Now fetch a page of your own:  ", "fetch URL"),
+        ("To see every step of it:  ", "fetch --explain URL"),
+    ):
+        console.print(Text.assemble(what, (f"{own_command()} {rest}", "bold")), soft_wrap=True)  # to be copied whole
 
 
 def own_command() -> str:
