@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What the page says about itself (FG-17)."""
+    """What the page says about itself."""
 
     title: str | None = None  # the headline, where the page names one: `Document.title` is the SRD's `<title>`
     description: str | None = None
@@ -29,7 +29,7 @@ class Hygiene:
     dangerous_links: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Document:
     """Clean Markdown and what is known about it. Foreign text: whoever passes it on says where it came from."""
 
@@ -42,3 +42,7 @@ class Document:
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)
+
+    def __repr__(self) -> str:
+        title = (self.metadata.title or self.title or "")[:60]
+        return f"Document({title!r}, {self.kind!r}, {len(self.markdown)} characters)"
