@@ -5,11 +5,15 @@ from __future__ import annotations
 from spaniel.errors import Code, SpanielError
 from spaniel.reading import html as _loaded  # noqa: F401 - so that the first page takes no longer than the second
 from spaniel.reading import read, read_as
-from spaniel.reading.kinds import Kind, is_binary
+from spaniel.reading.kinds import Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spaniel.reading.document import Document
+
+
+# What nobody means by a page; other bytes, however odd, are read as far as they go
+NO_PAGE = (b"%PDF-", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"\x1f\x8b\x08", b"PK\x03\x04")
 
 
 def extract(html: bytes | str, url: str | None = None, content_type: str | None = None) -> Document:
@@ -24,6 +28,6 @@ def extract(html: bytes | str, url: str | None = None, content_type: str | None 
         raise SpanielError(Code.BAD_ARGS, field="url", reason=f"must be text, not {type(url).__name__}")
     if isinstance(html, bytes) and content_type is not None:
         return read(html, content_type, url)
-    if isinstance(html, bytes) and is_binary(html):
+    if isinstance(html, bytes) and html.startswith(NO_PAGE):
         raise SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type="binary data")
     return read_as(Kind("html", None), html, url)
