@@ -12,15 +12,11 @@ if TYPE_CHECKING:
     from spaniel.reading.document import Document
 
 
-# What nobody means by a page; other bytes, however odd, are read as far as they go
-NO_PAGE = (b"%PDF-", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"\x1f\x8b\x08", b"PK\x03\x04")
-
-
 def extract(html: bytes | str, url: str | None = None, content_type: str | None = None) -> Document:
     """Read an HTML page that you have, as bytes or text.
 
-    `url` is where it came from: its links become absolute. Without a `content_type` it is taken for HTML; bytes that
-    are no text (a PDF, a picture, a zip file) are refused with `unsupported_content_type`.
+    `url` is where it came from: its links become absolute. Without a `content_type` it is taken for HTML, whatever it
+    is. With one, what cannot be read (a PDF, a picture) is refused with `unsupported_content_type`.
     """
     if not isinstance(html, (bytes, str)):
         raise SpanielError(Code.BAD_ARGS, field="html", reason=f"must be bytes or text, not {type(html).__name__}")
@@ -28,6 +24,4 @@ def extract(html: bytes | str, url: str | None = None, content_type: str | None 
         raise SpanielError(Code.BAD_ARGS, field="url", reason=f"must be text, not {type(url).__name__}")
     if isinstance(html, bytes) and content_type is not None:
         return read(html, content_type, url)
-    if isinstance(html, bytes) and html.startswith(NO_PAGE):
-        raise SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type="binary data")
     return read_as(Kind("html", None), html, url)
