@@ -5,6 +5,7 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
     $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 VENV ?= .venv
 BENCH_VENV ?= .venv-bench
+FOREIGN_VENV ?= .venv-foreign
 BIN := $(VENV)/bin
 URL ?=
 ARGS ?=
@@ -12,10 +13,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 
 .DEFAULT_GOAL := help
-.PHONY: help run test torture check lint types layers docs bench lock clean
+.PHONY: help run test torture foreign coverage check policies lint types layers dead docs bench lock clean
 
 help:  ## List the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' Makefile
 
 URL ?=
 override URL := $(value URL)
@@ -24,12 +25,22 @@ run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, a short to
 	@if [ -n "$$URL" ]; then $(BIN)/spaniel fetch "$$URL"; else $(BIN)/spaniel demo; fi
 
 test: $(VENV)/.dev $(VENV)/.inspector  ## Run all tests (ARGS="-k name" to choose)
-	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python -m pytest $(ARGS)
+	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" \
+	  $(BIN)/python -m $(if $(COVERAGE),coverage run -m )pytest $(ARGS)
+	@$(if $(COVERAGE),$(BIN)/python tools/coverage_by_room.py $(filter --gaps,$(COVERAGE)),true)
+
+# Rooms whose tests run what is gated, without a browser; CI measures the one run of all tests instead (COVERAGE=1).
+coverage:  ## Run the tests of some rooms, and fail where they leave more than 5 % of a room's lines or branches out
+	$(MAKE) --no-print-directory test COVERAGE=--gaps ARGS="-q $(addprefix tests/,url net robots cache pipeline app tool)"
 
 torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
 	$(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)
 
-check: lint types layers  ## Lint, types, layering, dependencies
+foreign: $(VENV)/.run $(FOREIGN_VENV)/.foreign  ## Run other projects' MCP clients against the real server (minutes)
+	@for session in langchain_agent genai_schema fastmcp_session; do echo "$$session"; \
+	  $(FOREIGN_VENV)/bin/python tests/mcp/foreign/$$session.py $(abspath $(BIN)/python) || exit 1; done
+
+check: lint types layers dead  ## Lint, types, layering, dependencies, dead code
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -42,9 +53,15 @@ types: $(VENV)/.dev
 layers: $(VENV)/.dev
 	$(BIN)/lint-imports
 
+dead: $(VENV)/.dev
+	$(BIN)/vulture
+
 docs: $(VENV)/.dev  ## Write again the pages that are made from the code, and the transcripts
 	$(BIN)/python docs/make.py
 	$(BIN)/python docs/transcripts.py
+
+policies: $(VENV)/.dev  ## Write again what is compiled of the shipped policies
+	$(BIN)/python tools/compile_policies.py
 
 bench: $(BENCH_VENV)/.bench  ## Run Spaniel beside its peers, interleaved (ARGS="canon" to choose)
 	$(BENCH_VENV)/bin/python -m bench $(ARGS)
@@ -54,10 +71,12 @@ lock: $(VENV)/.dev  ## Pin the dependencies again (hashes, no addresses)
 	@for set in run: dev:--extra=dev bench:--extra=bench; do \
 	  $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	    pyproject.toml requirements/build.in $${set#*:} -o requirements/$${set%%:*}.txt; done
+	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	  requirements/foreign.in -o requirements/foreign.txt
 
 clean:  ## Remove everything that was set up
 	rm -f src/spaniel/reading/native.*.so
-	rm -rf $(VENV) $(BENCH_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) $(BENCH_VENV) $(FOREIGN_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage dist
 
 # A stamp stands for an environment that holds exactly its requirements file, and what is compiled.
 BUILT := pyproject.toml hatch_build.py $(wildcard src/spaniel/reading/native*.p[xy]*) src/spaniel/reading/trees.py
@@ -70,6 +89,12 @@ $(VENV)/.dev: requirements/dev.txt $(BUILT)
 
 $(BENCH_VENV)/.bench: requirements/bench.txt $(BUILT)
 	$(call environment,$(BENCH_VENV),bench)
+
+# Other projects' clients have nothing of Spaniel in their environment: they speak to a server of ours.
+$(FOREIGN_VENV)/.foreign: requirements/foreign.txt
+	@test -x $(FOREIGN_VENV)/bin/pip || { echo "Setting up $(FOREIGN_VENV) ..."; $(PYTHON) -m venv $(FOREIGN_VENV); }
+	@$(FOREIGN_VENV)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements/foreign.txt
+	@touch $@
 
 # The MCP Inspector, a second client for tests/mcp. Without npm its tests are skipped, which CI takes for a failure.
 INSPECTOR := tests/mcp/inspector/package.json tests/mcp/inspector/package-lock.json

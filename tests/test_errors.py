@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spaniel.app.settings import Settings, from_data
-from spaniel.errors import TABLE, Code, SpanielError
+from spaniel.errors import TABLE, Code, SpanielError, shown
 from spaniel.net.guard import Guard, Security
 from spaniel.net.resolver import SystemResolver
 from spaniel.url import parse
@@ -90,6 +90,19 @@ def test_no_foreign_text_can_steer_a_terminal(text: str) -> None:
     error = SpanielError(Code.NETWORK, error=f"\x1b[31m{text}\x9b0m\u202e")
     assert error.message.replace(" ", "").isprintable()
     error.as_json().encode()
+
+
+@pytest.mark.parametrize(
+    "sign",
+    ["\x00", "\x1b", "\x7f", "\x85", "\x9b", "\u00ad", "\u061c", "\u200b", "\u200f", "\u202a", "\u202e", "\u2028"]
+    + ["\u2029", "\u2066", "\u2069", "\ufeff", "\ufff9", "\ufffe", "\U0001bca0", "\U000e0041", "\U0010ffff", "\udcff"],
+    ids=ascii,
+)
+def test_what_steers_or_hides_is_shown_by_its_number(sign: str) -> None:
+    escape = ascii(sign)[1:-1]
+    assert shown(f"https://example.com/a{sign}b") == f"https://example.com/a{escape}b"
+    error = SpanielError(Code.INVALID_URL, url=f"http://{sign}/", reason="why")
+    assert (error.details["url"], sign in error.as_json()) == (f"http://{escape}/", False)
 
 
 def test_an_error_survives_a_process_boundary() -> None:

@@ -28,29 +28,37 @@ CREATE = (
 _ANYBODY = 0o666  # less the umask: what a shell's `>` makes
 
 
-def write_atomically(path: str, data: bytes, mode: int | None = 0o600, *, durable: bool = False) -> None:
+def write_atomically(
+    path: str, data: bytes, mode: int | None = 0o600, *, durable: bool = False, dir_fd: int | None = None
+) -> None:
     """Put `data` at `path` in one step; whoever reads finds the old file or the new one, never a part.
 
     The options are those of `replacing`. Whatever fails is an `OSError`; the old file is then untouched.
     """
-    with replacing(path, mode, durable=durable) as file:
+    with replacing(path, mode, durable=durable, dir_fd=dir_fd) as file:
         file.write(data)
 
 
 @contextmanager
 def replacing(
-    path: str, mode: int | None = 0o600, *, durable: bool = False, even_empty: bool = True
+    path: str,
+    mode: int | None = 0o600,
+    *,
+    durable: bool = False,
+    even_empty: bool = True,
+    dir_fd: int | None = None,
 ) -> Iterator[BinaryIO]:
     """A new file that takes the place of whatever is at `path` when the block ends without an exception.
 
     `mode` is the file's (less the umask). None: as the file has that it replaces, or as any new file.
     `durable` waits until file and name are on the disk; without it a power cut may leave either file, or an empty one.
     `even_empty=False` leaves the old file where nothing was written.
+    `dir_fd` is an open folder that `path` is relative to, where the system has such descriptors.
     A symbolic link at `path` is itself replaced; what it leads to is not touched. Whatever fails is an `OSError`.
     """
     temporary = os.path.join(os.path.dirname(path), f".spaniel-{os.urandom(8).hex()}.tmp")
-    kept = _mode_of(path) if mode is None else None
-    descriptor = os.open(temporary, CREATE, _ANYBODY if mode is None else mode)
+    kept = _mode_of(path, dir_fd) if mode is None else None
+    descriptor = os.open(temporary, CREATE, _ANYBODY if mode is None else mode, dir_fd=dir_fd)
     try:
         with os.fdopen(descriptor, "wb") as file:
             if kept is not None and hasattr(os, "fchmod"):
@@ -61,28 +69,28 @@ def replacing(
             if durable:
                 os.fsync(file.fileno())
         if written or even_empty:
-            os.replace(temporary, path)
+            os.replace(temporary, path, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
             if durable:
-                sync_folder(os.path.dirname(path) or ".")
+                sync_folder(os.path.dirname(path) or ".", dir_fd)
     finally:
         with suppress(OSError):  # gone already, if all went well
-            os.unlink(temporary)
+            os.unlink(temporary, dir_fd=dir_fd)
 
 
-def _mode_of(path: str) -> int | None:
+def _mode_of(path: str, dir_fd: int | None) -> int | None:
     """The permissions of the ordinary file at `path`; None where there is none."""
     try:
-        found = os.lstat(path)
+        found = os.lstat(path, dir_fd=dir_fd)
     except OSError:
         return None
     return stat.S_IMODE(found.st_mode) if stat.S_ISREG(found.st_mode) else None
 
 
-def sync_folder(path: str) -> None:
+def sync_folder(path: str, dir_fd: int | None = None) -> None:
     """Wait until the names in a folder are on the disk. Windows opens no folders, and writes names through."""
     if not hasattr(os, "O_DIRECTORY"):
         return
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=dir_fd)
     try:
         os.fsync(descriptor)
     finally:

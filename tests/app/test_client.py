@@ -14,8 +14,8 @@ from spaniel.chunking import Chunk
 from spaniel.pipeline.outcome import Attempt
 from spaniel.pipeline.request import Request
 from spaniel.reading import Document, Metadata
+from spaniel.testing import Site, spaniel_for, text
 from spaniel.url import Canonical
-from tests.loopback import Site, spaniel_for, text
 from tests.test_errors import REQUIREMENT
 
 PAGE = (
@@ -38,7 +38,7 @@ def here(site: Site, cache: Path) -> dict[str, object]:
 
 
 async def test_values_show_themselves_in_one_short_line(tmp_path: Path) -> None:
-    async with Site({"/a": PAGE}) as site, spaniel_for(site, tmp_path) as client:
+    async with Site({"/a": PAGE}) as site, spaniel_for(site, cache=tmp_path) as client:
         answer = await client.fetch(site.url("/a?" + "x" * 500))
         outcome = await client.outcome(Request(site.url("/a")))
         gone = await client.outcome(Request(site.url("/gone")))
@@ -53,7 +53,7 @@ async def test_values_show_themselves_in_one_short_line(tmp_path: Path) -> None:
 
 
 async def test_an_error_names_its_url(tmp_path: Path) -> None:
-    async with Site({}) as site, spaniel_for(site, tmp_path) as client:
+    async with Site({}) as site, spaniel_for(site, cache=tmp_path) as client:
         with pytest.raises(SpanielError) as caught:
             await client.fetch(site.url("/gone"))
     assert str(caught.value) == f"http_4xx: The server answered 404 Status ({site.url('/gone')})"
@@ -101,7 +101,7 @@ def test_help_shows_each_name_as_it_is_written_and_no_requirement_id() -> None:
 
 @pytest.mark.req("FR-WF-13e", "FG-17")
 async def test_there_is_one_title_for_readers_and_the_tool_has_the_pages_own(tmp_path: Path) -> None:
-    async with Site({"/a": PAGE, "/plain": text("hello")}) as site, spaniel_for(site, tmp_path) as client:
+    async with Site({"/a": PAGE, "/plain": text("hello")}) as site, spaniel_for(site, cache=tmp_path) as client:
         for _ in range(2):  # from the site, then from the cache
             answer = await client.fetch(site.url("/a"))
             assert answer.title == answer.metadata["title"] == "Otters return"

@@ -61,6 +61,12 @@ CASES = {
     "tools.webfetch.security.allow_insecure_overrides": Case(
         "true", lambda s: s.security.allow_insecure_overrides, True
     ),
+    "tools.webfetch.security.allowed_domains": Case(
+        '["*.A.example"]', lambda s: s.security.allowed_domains, ("a.example",)
+    ),
+    "tools.webfetch.security.blocked_domains": Case(
+        '["bücher.example"]', lambda s: s.security.blocked_domains, ("xn--bcher-kva.example",)
+    ),
     "tools.webfetch.rendering.js_heavy_domains": Case(
         '["a.example"]', lambda s: ("x.a.example" in s.rendering.js_heavy, "a.example" in s.tool.js_heavy), (True, True)
     ),
@@ -68,7 +74,7 @@ CASES = {
     "tools.webfetch.rendering.min_extracted_chars": Case("1", lambda s: s.rendering.min_extracted_chars, 1),
     "tools.webfetch.robots.fail_open": Case("true", lambda s: s.robots.fail_open, True),
     "spaniel.mcp.max_output_bytes": Case("1025", lambda s: s.mcp.max_output_bytes, 1025),
-    "spaniel.mcp.max_chunk_bytes": Case("3", lambda s: s.mcp.max_chunk_bytes, 3),
+    "spaniel.mcp.resource_links": Case("true", lambda s: s.mcp.resource_links, True),
     "spaniel.net.ca_file": Case('"/ca.pem"', lambda s: s.ca_file, "/ca.pem"),
 }
 

@@ -19,7 +19,7 @@ from spaniel.errors import SpanielError
 from spaniel.net.guard import Guard, Security
 from spaniel.net.resolver import SystemResolver
 from spaniel.pipeline.request import Request
-from tests.loopback import Page, Site, redirect, spaniel_for, text
+from spaniel.testing import Page, Site, redirect, spaniel_for, text
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ async def test_every_end_of_a_fetch_leaves_one_record_with_the_fields_of_the_srd
         ("ftp://site.example/", "invalid_scheme", "", 0, False),
         ("", "bad_args", "", 0, False),
     ]
-    async with Site(pages) as site, spaniel_for(site, tmp_path) as spaniel:
+    async with Site(pages) as site, spaniel_for(site, cache=tmp_path) as spaniel:
         for what, *_ in asked:
             await spaniel.outcome(Request(site.url(what) if what.startswith("/") else what))
     warning, *found = records(logged)
@@ -65,7 +65,7 @@ async def test_every_end_of_a_fetch_leaves_one_record_with_the_fields_of_the_srd
 
 @pytest.mark.req("FR-WF-19c")
 async def test_whoever_joins_a_fetch_leaves_a_record_too(logged: io.StringIO, tmp_path: Path) -> None:
-    async with Site({"/a": text("hello")}) as site, spaniel_for(site, tmp_path) as spaniel:
+    async with Site({"/a": text("hello")}) as site, spaniel_for(site, cache=tmp_path) as spaniel:
         await asyncio.gather(*(spaniel.fetch(site.url("/a")) for _ in range(3)))
     assert [record["event"] for record in records(logged)[1:]] == ["fetch_complete"] * 3
     assert site.requests["/a"] == 1
@@ -86,7 +86,7 @@ async def test_nothing_that_a_hostile_run_brings_gets_into_the_log(logged: io.St
     }
     starts = ["/away?key=SECRET", "/creds?SECRET", "/bad", "/type?SECRET=1", "/gone?SECRET", "/no?SECRET", "/b?SECRET"]
     starts += ["http://user:SECRET@[bad/", "http://user:SECRET@10.0.0.1/?SECRET"]
-    async with Site({**pages}) as site, spaniel_for(site, tmp_path) as spaniel:
+    async with Site({**pages}) as site, spaniel_for(site, cache=tmp_path) as spaniel:
         for start in starts:
             raw = site.url(start).replace("://", "://user:SECRET@") if start.startswith("/") else start
             outcome = await spaniel.outcome(Request(raw))

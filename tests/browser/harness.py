@@ -7,17 +7,16 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from spaniel.app.client import Spaniel
-from spaniel.app.settings import Settings, from_data
 from spaniel.browser.pool import Renderer
 from spaniel.browser.rendered import BrowserSettings, Rendered, Wanted
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Target
+from spaniel.testing import FakeResolver, Page, Reply, Site, spaniel_for
 from spaniel.url import Url, parse
-from tests.loopback import Everywhere, Page, Reply, Site
 from tests.net.harness import OneHole
-from tests.net.servers import StaticResolver
 
 SITE = "127.0.0.2"  # passes for a public address
 VICTIM = "127.0.0.66"  # is what it is
@@ -37,19 +36,18 @@ def script(body: str) -> Reply:
     return 200, {"Content-Type": "text/javascript"}, body.encode()
 
 
-def settings_for(site: Site, cache: Path, browser: dict[str, object] | None = None, **webfetch: object) -> Settings:
-    security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [site.port]}
-    chosen = {"chromium_path": chromium_path(), **(browser or {})}
-    table = {"cache_dir": str(cache), "security": security, "browser": chosen, **webfetch}
-    return from_data({"tools": {"webfetch": table}}, "test")
+def with_chromium(browser: dict[str, object] | None = None) -> dict[str, object]:
+    """The browser's settings for these tests."""
+    return {"chromium_path": chromium_path(), **(browser or {})}
 
 
 @asynccontextmanager
 async def spaniel_at(
-    pages: dict[str, Page], cache: Path, browser: dict[str, object] | None = None, **webfetch: object
+    pages: dict[str, Page], cache: Path, browser: dict[str, object] | None = None, **webfetch: Any
 ) -> AsyncIterator[tuple[Spaniel, Site]]:
     """A whole Spaniel, which may look at one site."""
-    async with Site(pages) as site, Spaniel(settings_for(site, cache, browser, **webfetch), Everywhere()) as spaniel:
+    chosen = with_chromium(browser)
+    async with Site(pages) as site, spaniel_for(site, cache=cache, browser=chosen, **webfetch) as spaniel:
         yield spaniel, site
 
 
@@ -60,7 +58,7 @@ async def anyone(_url: Url, _target: Target, /) -> str | None:
 class Web:
     """The browser room alone, behind the real guard, for which only the site's address is public."""
 
-    def __init__(self, guard: Guard, renderer: Renderer, resolver: StaticResolver) -> None:
+    def __init__(self, guard: Guard, renderer: Renderer, resolver: FakeResolver) -> None:
         self.guard = guard
         self.renderer = renderer
         self.resolver = resolver
@@ -75,7 +73,7 @@ class Web:
 async def open_web(
     *ports: int, names: dict[str, str] | None = None, public: tuple[str, ...] = (SITE,), **browser: object
 ) -> AsyncIterator[Web]:
-    resolver = StaticResolver(names or {})
+    resolver = FakeResolver(names, None)
     guard = OneHole(resolver, ports, public)
     settings = BrowserSettings(**{"chromium_path": chromium_path(), **browser})  # type: ignore[arg-type]
     renderer = Renderer(guard, settings)

@@ -20,10 +20,10 @@ from spaniel.browser.interception import Interception
 from spaniel.browser.launch import launch
 from spaniel.browser.navigation import Navigation
 from spaniel.errors import SpanielError
+from spaniel.testing import Page, Reply, Site
 from spaniel.url import parse
 from tests.browser.harness import SITE, WORDS, Victim, chromium_path, html, open_web, script
 from tests.browser.vectors import VECTORS
-from tests.loopback import Page, Reply, Site
 
 ONLY_FULL = "preconnect"  # which the headless shell does not even try
 IN_EVERY = [name for name in VECTORS if name != ONLY_FULL]

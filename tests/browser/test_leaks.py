@@ -17,8 +17,8 @@ from spaniel.browser import pool
 from spaniel.browser.flags import FLAGS
 from spaniel.browser.launch import launch
 from spaniel.errors import SpanielError
+from spaniel.testing import Page, Site
 from tests.browser.harness import SITE, html, open_web, script
-from tests.loopback import Page, Site
 from tests.net.servers import Wire, answer, authority, serve, tls_for
 
 if TYPE_CHECKING:

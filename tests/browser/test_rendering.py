@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from spaniel import Spaniel
 from spaniel.errors import SpanielError
 from spaniel.pipeline.profile import from_data
 from spaniel.pipeline.trace import Trace
-from tests.browser.harness import WORDS, html, open_web, script, settings_for, spaniel_at
-from tests.loopback import Everywhere, Page, Reply, Site, redirect, text
+from spaniel.testing import Page, Reply, Site, redirect, spaniel_for, text
+from tests.browser.harness import WORDS, html, open_web, script, spaniel_at, with_chromium
 
 SHELL = "<title>App</title><div id=root></div><script type=module src=/app.js></script>"
 APP = """
@@ -419,6 +418,6 @@ async def test_a_service_worker_does_not_get_round_robots(tmp_path: Path) -> Non
 async def test_a_profiles_agent_is_who_goes_and_who_is_asked_for(tmp_path: Path) -> None:
     profile = from_data({"name": "mine", "version": "1", "headers": {"user_agent": "otterbot/2"}}, "mine")
     async with Site(SPA) as site:
-        async with Spaniel(settings_for(site, tmp_path), Everywhere(), profile) as spaniel:
+        async with spaniel_for(site, cache=tmp_path, browser=with_chromium(), profile=profile) as spaniel:
             await spaniel.fetch(site.url("/"), force_browser=True)
         assert {seen["user-agent"] for seen in site.seen} == {"otterbot/2"}

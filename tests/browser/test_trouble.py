@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 
 from spaniel.browser import pool
-from spaniel.browser.launch import MOST_MEMORY, PREFIX, sweep
+from spaniel.browser.home import PREFIX, sweep
+from spaniel.browser.launch import MOST_MEMORY
 from spaniel.errors import SpanielError
+from spaniel.testing import Page, Reply, Site, text
 from tests.browser.harness import SITE, WORDS, Web, alive, all_gone, html, open_web, spaniel_at
-from tests.loopback import Page, Reply, Site, text
 
 GOOD = html(f"<h1>Good</h1><p>{WORDS}</p>")
-LATE = 1.0  # THREATS.md: a fetch ends within its deadline + 1 s
+LATE = 1.0  # seconds after its deadline by which a fetch has ended
 SECONDS, IDLE = 2.0, 1_000  # D2-25: their sum and two seconds more are the hard limit
 
 TROUBLE = {

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-
-class Clock:
-    """Stands still until it is set."""
-
-    def __init__(self) -> None:
-        self.now = 1_800_000_000.0  # some day in 2027
-
-    def __call__(self) -> float:
-        return self.now
+from spaniel.testing import FakeClock
+from tests.cache.harness import OTHER, numbered, quick
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Not there yet: the cache makes it."""
     return tmp_path / "cache"
+
+
+@pytest.fixture
+def kept(folder: Path) -> Path:
+    """Five pages of one host, one of them old, and one page of another."""
+    now = datetime.now(UTC)
+    with quick(folder) as cache:
+        for number in range(4):
+            cache.put(numbered(number), number, now)
+        cache.put(numbered(4), "old", now - timedelta(days=10))
+        cache.put(OTHER, "other", now)
+    return folder
 
 
 @pytest.fixture

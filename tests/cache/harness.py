@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import sqlite3
 from pathlib import Path
 from typing import Any
 
 from spaniel.cache import CacheSettings, Entry, Key, PageCache, key_for
 from spaniel.cache.upkeep import Problem, Upkeep
+from spaniel.testing import FakeClock
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = key_for("https://example.com/page")
+OTHER = key_for("https://other.example/page")
 
 
 def numbered(number: int) -> Key:
     return key_for(f"https://example.com/{number}")
 
 
-def quick(folder: Path, clock: Callable[[], float] | None = None, **settings: Any) -> PageCache:
+def quick(folder: Path, clock: FakeClock | None = None, **settings: Any) -> PageCache:
     """A cache that does not wait for the disk: for tests that are not about it."""
     chosen = CacheSettings(str(folder), durable=False)._replace(**settings)
-    return PageCache(chosen, clock) if clock else PageCache(chosen)
+    return PageCache(chosen, clock.time) if clock else PageCache(chosen)
 
 
 def content(entry: Entry | None) -> object:
@@ -39,3 +41,11 @@ def temporaries(folder: Path) -> list[str]:
 def problems(folder: Path) -> list[Problem]:
     with Upkeep(str(folder)) as upkeep:
         return list(upkeep.verify())
+
+
+def run_sql(folder: Path, statement: str, *values: object) -> list[tuple[int, ...]]:
+    db = sqlite3.connect(folder / "index.sqlite3")
+    found = db.execute(statement, values).fetchall()
+    db.commit()
+    db.close()
+    return found

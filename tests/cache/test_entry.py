@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from spaniel.cache import Validators, key_for
 from spaniel.cache.entry import compose, decode, encode
 from spaniel.cache.upkeep import Upkeep
-from tests.cache.conftest import Clock
+from spaniel.testing import FakeClock
 from tests.cache.harness import PAGE, content, file_of, quick
 
 THEN = datetime(2026, 1, 10, 12, tzinfo=UTC)
@@ -49,7 +49,7 @@ def test_the_file_is_the_json_that_the_srd_shows(folder: Path) -> None:
 
 
 @pytest.mark.req("FG-37")
-def test_it_has_room_for_what_a_conditional_request_needs(folder: Path, clock: Clock) -> None:
+def test_it_has_room_for_what_a_conditional_request_needs(folder: Path, clock: FakeClock) -> None:
     asked = Validators(etag='W/"x"', last_modified="Sat, 10 Jan 2026 12:00:00 GMT", content_hash="ab" * 32)
     with quick(folder, clock) as cache:
         cache.put(PAGE, {}, ttl=timedelta(hours=6), validators=asked)

@@ -53,7 +53,7 @@ def test_a_folder_that_others_could_read_is_closed_to_them(folder: Path) -> None
 
 
 @pytest.mark.parametrize("where", ["root", "shard"])
-@pytest.mark.parametrize("bits", [0o777, 0o770, 0o702])
+@pytest.mark.parametrize("bits", [0o777, 0o1777, 0o702])
 def test_a_folder_that_others_may_write_is_refused(folder: Path, warnings: list[str], where: str, bits: int) -> None:
     with quick(folder) as cache:
         cache.put(PAGE, "old")
@@ -64,6 +64,49 @@ def test_a_folder_that_others_may_write_is_refused(folder: Path, warnings: list[
         assert warnings[1].startswith("cache_write_failed: others may write")
         path.chmod(0o700)
         assert content(cache.get(PAGE)) == "old"
+
+
+@pytest.mark.parametrize("where", ["root", "shard"])
+@pytest.mark.parametrize("bits", [0o770, 0o775])
+def test_a_folder_that_a_umask_of_002_made_is_closed_and_used(
+    folder: Path, warnings: list[str], where: str, bits: int
+) -> None:
+    with quick(folder) as cache:
+        cache.put(PAGE, "old")
+        (folder / "robots").mkdir(mode=0o700)
+        path = folder if where == "root" else file_of(folder, PAGE).parent
+        path.chmod(bits)
+        assert content(cache.get(PAGE)) == "old"
+        assert mode(path) == 0o700
+        path.chmod(bits)
+        assert cache.put(PAGE, "new") is None
+        assert mode(path) == 0o700
+    assert not warnings
+
+
+def test_a_folder_that_is_shared_on_purpose_is_refused_and_stays_shared(folder: Path, warnings: list[str]) -> None:
+    folder.mkdir()
+    (folder / "minutes of the meeting.txt").write_text("ours, all of us")
+    folder.chmod(0o775)
+    with quick(folder) as cache:
+        assert refused(cache)
+    assert mode(folder) == 0o775
+    assert "chmod 700" in warnings[0]
+    assert "name a folder of your own" in warnings[0]
+
+
+def test_a_folder_with_other_things_in_it_keeps_its_mode_and_they_stay(folder: Path) -> None:
+    """Somebody may name a folder that has other uses; that it can be read is no danger."""
+    folder.mkdir()
+    other = folder / "index.html"
+    other.write_text("not ours")
+    folder.chmod(0o755)
+    with quick(folder, max_entries=1) as cache:
+        for number in range(3):
+            assert cache.put(numbered(number), number) is None
+    with Upkeep(str(folder)) as upkeep:
+        assert upkeep.clear().entries == 1
+    assert (mode(folder), other.read_text()) == (0o755, "not ours")
 
 
 @pytest.mark.parametrize("where", ["root", "shard"])
@@ -162,7 +205,7 @@ def test_a_file_larger_than_any_entry_is_not_read_into_memory(folder: Path, warn
         cache.put(PAGE, 1)
         os.truncate(file_of(folder, PAGE), 1 << 40)  # sparse
         assert cache.get(PAGE) is None
-    assert "more than an entry can have" in warnings[0]
+    assert "bytes are more than it can have" in warnings[0]
 
 
 @pytest.mark.req("D2-22")
@@ -181,6 +224,18 @@ def test_upkeep_says_what_is_wrong_with_the_folder(tmp_path: Path) -> None:
             pass
         assert caught.value.code == "cache_read_failed"
         assert caught.value.details["path"] == str(tmp_path / name)
+
+
+@pytest.mark.req("D2-22")
+def test_upkeep_names_the_file_that_it_does_not_trust(folder: Path) -> None:
+    with quick(folder) as cache:
+        cache.put(PAGE, 1)
+    file_of(folder, PAGE).chmod(0o666)
+    with Upkeep(str(folder)) as upkeep:
+        with pytest.raises(SpanielError, match="others may write to the file") as caught:
+            list(upkeep.find({PAGE.canonical_url}))
+        assert caught.value.details["path"] == str(file_of(folder, PAGE))
+        assert [problem.path for problem in upkeep.verify()] == [str(file_of(folder, PAGE))]
 
 
 @pytest.mark.req("FR-WF-16a")

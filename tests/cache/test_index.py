@@ -15,7 +15,7 @@ import pytest
 
 from spaniel.cache import PageCache, key_for
 from spaniel.cache.entry import Validators, compose, encode
-from spaniel.cache.folder import create_file
+from spaniel.cache.folder import Folder
 from spaniel.cache.upkeep import Upkeep
 from spaniel.errors import SpanielError
 from tests.cache.harness import PAGE, content, file_of, numbered, problems, quick, temporaries
@@ -78,7 +78,7 @@ def test_a_rebuilt_index_takes_the_temporary_files_of_the_dead_along(filled: Pat
     living = file_of(filled, numbered(1)).with_name(f"{numbered(1).hex}.tmp.0123456789abcdef")
     abandoned.parent.mkdir(mode=0o700, exist_ok=True)
     abandoned.write_bytes(b"half")
-    held = create_file(str(living))
+    held = Folder(str(filled)).create(living.name)
     lose(filled)
     with quick(filled) as cache:
         cache.put(PAGE, 1)

@@ -21,9 +21,14 @@ NAMES = st.one_of(st.sampled_from(["ingest", "ingest1", "i", "http", ""]), st.te
     lambda name: not set(name) & {"@", "\n"} and name != "web_fetch"
 )
 VERSIONS = st.one_of(st.sampled_from(["1", "11", "1@1"]), st.text(max_size=4)).filter(lambda text: "\n" not in text)
-QUESTIONS = st.one_of(
-    st.tuples(URLS, RENDERINGS), st.tuples(URLS, RENDERINGS, NAMES, VERSIONS)
-)  # without a profile: the SRD's
+OVERRIDES = st.one_of(st.sampled_from(["", "block_loopback=false", "i@1"]), st.text(max_size=8)).filter(
+    lambda text: "\n" not in text
+)
+PROFILES = st.one_of(st.just(("web_fetch", "1")), st.tuples(NAMES, VERSIONS))  # the first: the SRD's
+QUESTIONS = st.builds(
+    lambda url, rendering, profile, overrides: (url, rendering, *profile, overrides),
+    URLS, RENDERINGS, PROFILES, OVERRIDES,
+)  # fmt: skip
 
 
 @pytest.mark.req("FR-WF-16", "T-WF-DET-01")
@@ -41,6 +46,25 @@ def test_another_profile_appends_its_name_and_version() -> None:
     assert key_for(url, "http", "ingest", 3).hex == wanted == key_for(url, "http", "ingest", "3").hex
 
 
+@pytest.mark.req("FR-WF-16", "D2-24")
+@given(URLS, RENDERINGS, PROFILES)
+def test_without_overrides_a_key_is_what_it_was_before_there_were_any(
+    url: str, rendering: str, profile: tuple[str, str]
+) -> None:
+    named = [] if profile[0] == "web_fetch" else ["@".join(profile)]
+    wanted = hashlib.sha256("\n".join([url, rendering, *named]).encode("utf-8", "surrogatepass")).hexdigest()
+    assert key_for(url, rendering, *profile, overrides="").hex == key_for(url, rendering, *profile).hex == wanted
+
+
+@pytest.mark.req("FR-WF-16", "D2-24")
+@given(URLS, RENDERINGS, PROFILES, OVERRIDES, OVERRIDES)
+def test_what_was_fetched_under_other_overrides_is_kept_apart(
+    url: str, rendering: str, profile: tuple[str, str], one: str, two: str
+) -> None:
+    keys = [key_for(url, rendering, *profile, overrides=text).hex for text in (one, two)]
+    assert (keys[0] == keys[1]) == (one == two)
+
+
 @pytest.mark.req("FR-WF-16", "D2-24", "T-WF-CCH-04")
 @given(QUESTIONS, QUESTIONS)
 def test_two_keys_are_equal_exactly_when_the_questions_are(one: tuple[str, ...], two: tuple[str, ...]) -> None:
@@ -56,6 +80,7 @@ def test_two_keys_are_equal_exactly_when_the_questions_are(one: tuple[str, ...],
         ("https://a.example/", "http", "a@b", "1"),
         ("https://a.example/", "http", "a\nb", "1"),
         ("https://a.example/", "http", "a", "1\n2"),
+        ("https://a.example/", "http", "a", "1", "b\nc"),
     ],
 )
 def test_what_separates_the_parts_may_not_be_in_them(question: tuple[str, ...]) -> None:

@@ -16,20 +16,20 @@ from hypothesis import strategies as st
 
 from spaniel.cache import WRITE_FAILED, key_for
 from spaniel.cache.upkeep import Upkeep
-from tests.cache.conftest import Clock
+from spaniel.testing import FakeClock
 from tests.cache.harness import PAGE, content, file_of, numbered, problems, quick, temporaries
 
 WEEK = 7 * 86_400
 
 
 @pytest.mark.req("FR-WF-17a", "T-WF-CCH-01")
-def test_a_hit_is_what_was_put_with_the_time_of_the_original_fetch(folder: Path, clock: Clock) -> None:
+def test_a_hit_is_what_was_put_with_the_time_of_the_original_fetch(folder: Path, clock: FakeClock) -> None:
     then = datetime(2027, 1, 1, 3, 4, 5, 678_901, tzinfo=UTC)
-    clock.now = then.timestamp()
+    clock.set(then.timestamp())
     with quick(folder, clock) as cache:
         assert cache.get(PAGE) is None
         assert cache.put(PAGE, {"markdown": "# Hi"}, then) is None
-        clock.now += 3_600
+        clock.advance(3_600)
         entry = cache.get(PAGE)
     assert entry is not None
     assert content(entry) == {"markdown": "# Hi"}
@@ -66,41 +66,64 @@ def test_renderings_and_profiles_are_kept_apart(folder: Path) -> None:
         assert [content(cache.get(key)) for key in keys] == [0, 1, 2, 3]
 
 
+@pytest.mark.req("D2-24")
+def test_what_overrides_let_in_is_no_strict_runs_answer(folder: Path) -> None:
+    url = "http://127.0.0.1/"
+    relaxed, other = (key_for(url, overrides=text) for text in ("block_loopback=false", "block_reserved=false"))
+    with quick(folder) as cache:
+        cache.put(relaxed, "from the inside")
+        assert cache.get(key_for(url)) is None
+        assert cache.get(other) is None
+        assert content(cache.get(relaxed)) == "from the inside"  # the control
+        file_of(folder, key_for(url)).parent.mkdir(mode=0o700, exist_ok=True)
+        file_of(folder, relaxed).rename(file_of(folder, key_for(url)))  # under the strict run's name, too
+        assert cache.get(key_for(url)) is None
+    assert [problem.kind for problem in problems(folder)] == ["misplaced", "missing"]
+
+
+@pytest.mark.req("D2-24")
+def test_upkeep_knows_an_entry_with_overrides_by_its_name(folder: Path) -> None:
+    with quick(folder) as cache:
+        cache.put(key_for("http://127.0.0.1/", overrides="block_loopback=false"), 1)
+        cache.put(key_for("http://127.0.0.1/", "http", "ingest", 2, "block_loopback=false"), 2)
+    assert not problems(folder)
+
+
 @pytest.mark.req("FR-WF-16d", "T-WF-CCH-03")
-def test_an_entry_is_fresh_for_the_days_that_are_set_and_not_a_second_longer(folder: Path, clock: Clock) -> None:
-    start = clock.now
+def test_an_entry_is_fresh_for_the_days_that_are_set_and_not_a_second_longer(folder: Path, clock: FakeClock) -> None:
+    start = clock.time()
     with quick(folder, clock) as cache, quick(folder, clock, ttl_days=30) as longer:
         cache.put(PAGE, 7)
         longer.put(numbered(1), 30)
-        clock.now = start + WEEK - 1
+        clock.set(start + WEEK - 1)
         assert content(cache.get(PAGE)) == 7
-        clock.now = start + WEEK
+        clock.set(start + WEEK)
         assert cache.get(PAGE) is None
         assert content(cache.get(numbered(1))) == 30
 
 
 @pytest.mark.req("FR-WF-16d")
-def test_a_put_may_set_its_own_time_to_live(folder: Path, clock: Clock) -> None:
+def test_a_put_may_set_its_own_time_to_live(folder: Path, clock: FakeClock) -> None:
     with quick(folder, clock) as cache:
         cache.put(PAGE, 1, ttl=timedelta(hours=1))
-        clock.now += 3_599
+        clock.advance(3_599)
         assert cache.get(PAGE)
-        clock.now += 1
+        clock.advance(1)
         assert cache.get(PAGE) is None
         assert content(cache.peek(PAGE)) == 1
 
 
 @pytest.mark.req("FR-WF-16d")
-def test_no_entry_lives_for_ever_however_the_clock_jumps(folder: Path, clock: Clock) -> None:
+def test_no_entry_lives_for_ever_however_the_clock_jumps(folder: Path, clock: FakeClock) -> None:
     """Whatever the clock said at the put, an entry is served within one week of that, and at no other time."""
     with quick(folder, clock) as cache:
 
         @given(st.integers(0, 1 << 32), st.integers(0, 1 << 32), st.integers(-2 * WEEK, 2 * WEEK))
         def law(written: int, anywhere: int, near: int) -> None:
-            clock.now = written + 0.5
+            clock.set(written + 0.5)
             assert cache.put(PAGE, 1) is None
             for moment in (anywhere, written + near, written, written + WEEK - 1, written + WEEK):
-                clock.now = moment
+                clock.set(moment)
                 hit = cache.get(PAGE) is not None
                 assert hit == (written <= moment < written + WEEK)
 
@@ -108,12 +131,12 @@ def test_no_entry_lives_for_ever_however_the_clock_jumps(folder: Path, clock: Cl
 
 
 @pytest.mark.req("FR-WF-16d")
-def test_a_clock_that_was_years_ahead_leaves_nothing_that_outlives_the_next_put(folder: Path, clock: Clock) -> None:
-    now = clock.now
+def test_a_clock_that_was_years_ahead_leaves_nothing_that_outlives_the_next_put(folder: Path, clock: FakeClock) -> None:
+    now = clock.time()
     with quick(folder, clock, max_entries=2) as cache:
-        clock.now = now + 50 * 365 * 86_400
+        clock.set(now + 50 * 365 * 86_400)
         cache.put(PAGE, "from the future")
-        clock.now = now
+        clock.set(now)
         assert cache.get(PAGE) is None
         for number in range(2):
             cache.put(numbered(number), number)
@@ -121,20 +144,20 @@ def test_a_clock_that_was_years_ahead_leaves_nothing_that_outlives_the_next_put(
 
 
 @pytest.mark.req("FR-WF-16d")
-def test_a_time_to_live_without_end_ends(folder: Path, clock: Clock) -> None:
+def test_a_time_to_live_without_end_ends(folder: Path, clock: FakeClock) -> None:
     with quick(folder, clock) as cache:
         assert cache.put(PAGE, 1, ttl=timedelta.max) is None
-        clock.now += 3650 * 86_400
+        clock.advance(3650 * 86_400)
         assert cache.get(PAGE) is None
 
 
 @pytest.mark.req("FR-WF-16d", "FR-WF-16h")
 @pytest.mark.parametrize(("days", "note"), [(1e300, None), (float("inf"), None), (float("nan"), WRITE_FAILED)])
-def test_no_number_of_days_makes_a_put_raise(folder: Path, clock: Clock, days: float, note: str | None) -> None:
+def test_no_number_of_days_makes_a_put_raise(folder: Path, clock: FakeClock, days: float, note: str | None) -> None:
     with quick(folder, clock, ttl_days=days) as cache:
         assert cache.put(PAGE, 1) == note
         assert (cache.get(PAGE) is None) == (note is not None)
-        clock.now += 3650 * 86_400
+        clock.advance(3650 * 86_400)
         assert cache.get(PAGE) is None
 
 
@@ -165,16 +188,16 @@ def test_a_write_goes_to_a_temporary_file_in_the_same_folder_then_is_renamed(
     steps: list[tuple[str, str, str]] = []
     replace = os.replace
 
-    def watched(source: str, target: str) -> None:
+    def watched(source: str, target: str, **places: int) -> None:
         if target.endswith(".json"):
-            steps.append((source, target, Path(source).read_text()[:12]))
-        replace(source, target)
+            steps.append((source, target, (folder / source).read_text()[:12]))
+        replace(source, target, **places)
 
     monkeypatch.setattr(os, "replace", watched)
     with quick(folder) as cache:
         cache.put(PAGE, 1)
     [(source, target, begun)] = steps
-    assert Path(target) == file_of(folder, PAGE)
+    assert folder / target == file_of(folder, PAGE)
     assert Path(source).parent == Path(target).parent
     assert Path(source).name.startswith(f"{PAGE.hex}.tmp.")
     assert begun == '{"checksum":'
@@ -184,10 +207,10 @@ def test_a_write_goes_to_a_temporary_file_in_the_same_folder_then_is_renamed(
 def test_a_rename_across_devices_falls_back_to_copy_then_delete(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     replace = os.replace
 
-    def refusing(source: str, target: str) -> None:
+    def refusing(source: str, target: str, **places: int) -> None:
         if target.endswith(".json"):
             raise OSError(errno.EXDEV, "Invalid cross-device link")
-        replace(source, target)
+        replace(source, target, **places)
 
     monkeypatch.setattr(os, "replace", refusing)
     with quick(folder) as cache:
@@ -204,7 +227,7 @@ def test_a_rename_across_devices_falls_back_to_copy_then_delete(folder: Path, mo
 def test_a_write_that_fails_at_any_call_is_a_note_and_the_old_entry_stays(
     folder: Path, warnings: list[str], monkeypatch: pytest.MonkeyPatch, call: str, number: int
 ) -> None:
-    def failing(*_: object) -> None:
+    def failing(*_: object, **__: object) -> None:
         raise OSError(number, os.strerror(number))
 
     with quick(folder, durable=True) as cache:
@@ -299,22 +322,24 @@ def test_a_read_that_fails_is_a_miss_and_a_warning(
 
 
 @pytest.mark.req("NFR-WF-PERF-03")
-def test_a_get_opens_one_file_by_its_name_and_nothing_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_get_opens_its_folder_and_one_file_by_its_name_and_nothing_else(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with quick(folder) as cache:
         for number in range(20):
             cache.put(numbered(number), number)
         opened: list[str] = []
         real = os.open
 
-        def counting(path: str, flags: int, mode: int = 0o777) -> int:
+        def counting(path: str, flags: int, mode: int = 0o777, **places: int) -> int:
             opened.append(path)
-            return real(path, flags, mode)
+            return real(path, flags, mode, **places)
 
         monkeypatch.setattr(os, "open", counting)
         monkeypatch.setattr(os, "scandir", None)
         monkeypatch.setattr(sqlite3, "connect", None)
         assert content(cache.get(numbered(7))) == 7
-        assert opened == [str(file_of(folder, numbered(7)))]
+        assert [folder / path for path in opened] == [folder, file_of(folder, numbered(7))]
 
 
 def test_a_cache_of_no_entries_keeps_nothing_and_complains_of_nothing(folder: Path) -> None:

@@ -156,14 +156,14 @@ def die(folder: str, step: str) -> dict[str, int]:
 
     cache = PageCache(CacheSettings(folder, max_entries=3))
     places: dict[str, tuple[object, str, Callable[..., object]]] = {
-        "announced": (store, "create_file", dying()),
+        "announced": (cache._folder, "create", dying()),
         "created": (store, "write_all", dying()),
         "half written": (store, "write_all", half),
         "written": (store, "write_all", dying(files.write_all)),
         "evicted": (cache._folder, "replace", dying()),
         "renamed": (cache._folder, "replace", dying(cache._folder.replace)),
         "indexed": (index, "add", dying(index.add)),
-        "committed": (store, "sync_folder", dying()),
+        "committed": (cache._folder, "sync", dying()),
     }
     setattr(*places[step])
     cache.put(numbered(9), "new")

@@ -141,6 +141,10 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "pipes": lambda n: "| " * (n // 2),
     "marks": lambda n: "e" + "\u0301" * n,
     "special tokens": lambda n: "<|endoftext|>" * (n // 13),
+    "headings over long blocks": lambda n: ("# T\n\n## T\n\n" + "word. " * 200 + "\n\n") * (n // 1200),
+    "many headings over one block": lambda n: "# T\n" * (n // 8) + "\n" + "word. " * (n // 12),
+    "headings of Markdown": lambda n: "# *a [b](c) `d` _e\n\nword\n\n" * (n // 26),
+    "one heading": lambda n: "# " + "*a [b](c) `d` _e" * (n // 16),
 }
 
 

@@ -132,7 +132,7 @@ def test_certificates_that_cannot_be_had_are_red(machine: Machine) -> None:
     file = machine.folder / "ca.pem"
     code, found = machine.findings("--config", named)
     assert (code, found["trust"]["well"]) == (7, False)
-    assert found["trust"]["found"] == f"ca_file {file}: No such file or directory"
+    assert found["trust"]["found"] == f"ca_file: {file}: No such file or directory"
     assert "ca_file" in str(found["trust"]["cure"])
     file.write_text("no certificate", encoding="utf-8")
     assert machine.findings("--config", named)[0] == 7

@@ -10,8 +10,9 @@ from threading import Thread
 import pytest
 
 from spaniel.cli import may_i
+from spaniel.testing import Site, text
 from tests.cli.test_canon import spaniel
-from tests.loopback import Site, engine_for, text
+from tests.loopback import engine_for
 
 ROBOTS = text("User-agent: *\nDisallow: /no\nAllow: /no/but\nCrawl-delay: 2\nContent-Signal: ai-train=no\n")
 

@@ -14,7 +14,7 @@ from typing import IO, Any
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from tests.loopback import Page, Site
+from spaniel.testing import Page, Site
 
 MODERN = "2026-07-28"
 LEGACY = "legacy"  # the SDK's word for a client that shakes hands: revision 2025-11-25 and before

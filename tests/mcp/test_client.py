@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,10 @@ import jsonschema
 import pytest
 from mcp import Client, MCPError, types
 
+from spaniel.errors import TABLE, Code
 from spaniel.pipeline.request import SCHEMA
-from tests.loopback import Page, Reply, Site, redirect, text
+from spaniel.testing import Page, Reply, Site, redirect, text
+from spaniel.tool.schemas import MORE_SCHEMA
 from tests.mcp.harness import LEGACY, MODERN, Dripping, at, client_of, configured, served
 from tests.tool.harness import LONG
 
@@ -63,10 +67,15 @@ REFUSALS = {
 
 
 def said(result: types.CallToolResult) -> Any:
-    """The text block, read."""
-    block = result.content[0]
+    """A refusal's JSON."""
+    return json.loads(words(result))
+
+
+def words(result: types.CallToolResult) -> str:
+    """The text block, which is the only one."""
+    [block] = result.content
     assert isinstance(block, types.TextContent)
-    return json.loads(block.text)
+    return block.text
 
 
 @pytest.mark.req("D2-10", "FR-WF-01", "FR-WF-02", "FR-WF-03", "D2-26")
@@ -74,17 +83,19 @@ def said(result: types.CallToolResult) -> Any:
 async def test_it_is_listed_and_called(tmp_path: Path, mode: str, revision: str) -> None:
     async with served({"/a": text("hello")}, tmp_path, mode) as (client, site):
         assert client.protocol_version == revision
-        [tool] = (await client.list_tools()).tools
+        tool, more = (await client.list_tools()).tools
         fresh = await client.call_tool("web_fetch", {"url": at(site, "/a")})
         hit = await client.call_tool("web_fetch", {"url": at(site, "/a")})
         assert site.requests["/a"] == 1
-    assert tool.name == "web_fetch"
-    assert tool.input_schema == SCHEMA
-    assert tool.annotations
-    assert (tool.annotations.read_only_hint, tool.annotations.open_world_hint) == (False, True)
+    assert [tool.name, more.name] == ["web_fetch", "web_fetch_more"]
+    assert [tool.input_schema, more.input_schema] == [SCHEMA, MORE_SCHEMA]
+    for listed in (tool, more):
+        assert listed.annotations
+        assert (listed.annotations.read_only_hint, listed.annotations.open_world_hint) == (False, True)
+    assert words(fresh) == f"URL: {at(site, '/a')}\n---\nhello"
+    assert words(hit) == f"URL: {at(site, '/a')}\nNote: cache_hit\n---\nhello"
     for result in (fresh, hit):
         assert not result.is_error
-        assert said(result) == result.structured_content
         jsonschema.validate(result.structured_content, tool.output_schema)
     assert fresh.structured_content["chunks"] == [{"heading": "", "text": "hello", "token_count": 1}]
     assert hit.structured_content["note"] == "cache_hit"
@@ -93,9 +104,10 @@ async def test_it_is_listed_and_called(tmp_path: Path, mode: str, revision: str)
 @pytest.mark.req("D2-26", "NFR-WF-OP-02")
 async def test_hosts_need_not_ask_where_the_user_allowed_it(tmp_path: Path) -> None:
     async with served({}, tmp_path, webfetch="allow_auto_execution = true") as (client, _):
-        [tool] = (await client.list_tools()).tools
-    assert tool.annotations
-    assert (tool.annotations.read_only_hint, tool.annotations.open_world_hint) == (True, True)
+        tools = (await client.list_tools()).tools
+    for tool in tools:
+        assert tool.annotations
+        assert (tool.annotations.read_only_hint, tool.annotations.open_world_hint) == (True, True)
 
 
 @pytest.mark.req("FR-WF-18", "NFR-WF-REL-02", "D2-10")
@@ -113,6 +125,7 @@ async def refuses_and_serves(client: Client, site: Site, refusals: dict[str, str
         envelope = said(result)
         assert (result.is_error, envelope["code"], result.structured_content) == (True, code, None), url
         assert {"message", "retryable"} <= set(envelope)
+        assert envelope["hint"] == TABLE[Code(code)].hint
     for arguments in ({}, {"url": 1}, {"url": at(site, "/good"), "more": 1}, {"url": "x", "no_cache": "yes"}):
         assert said(await client.call_tool("web_fetch", arguments))["code"] == "bad_args"
     assert not (await client.call_tool("web_fetch", {"url": at(site, "/good")})).is_error
@@ -197,31 +210,50 @@ async def test_a_thousand_calls_at_once_are_all_answered(tmp_path: Path) -> None
         assert (await client.list_tools(cache_mode="bypass")).tools
 
 
-@pytest.mark.req("D2-28", "FR-WF-03a")
+LINKS = "resource_links = true\nmax_output_bytes = "
+
+
+@pytest.mark.req("D2-28", "D2-29", "FR-WF-03a")
 async def test_chunks_can_be_read_again_by_their_ids(tmp_path: Path) -> None:
-    async with served({"/long": text(LONG)}, tmp_path, mcp="max_output_bytes = 5000") as (client, site):
+    async with served({"/long": text(LONG)}, tmp_path, mcp=f"{LINKS} 5000") as (client, site):
         assert (await client.list_resources(cache_mode="bypass")).resources == []
         result = await client.call_tool("web_fetch", {"url": at(site, "/long")})
-        block = result.content[0]
-        assert isinstance(block, types.TextContent)
-        assert len(block.text.encode()) <= 5000
-        assert result.structured_content["truncated"]
         given = result.structured_content["chunks"]
         listed = (await client.list_resources(cache_mode="bypass")).resources
         texts = [await read(client, resource.uri) for resource in listed]
         links = [block.uri for block in result.content if isinstance(block, types.ResourceLink)]
         [template] = (await client.list_resource_templates()).resource_templates
         assert site.requests["/long"] == 1
+        shutil.rmtree(tmp_path / "cache")
+        with pytest.raises(MCPError, match="no longer cached"):
+            await client.read_resource(links[0], cache_mode="bypass")
     assert texts[: len(given)] == [chunk["text"] for chunk in given]
     assert " ".join(texts).split() == LONG.split()
     assert links == [resource.uri for resource in listed[len(given) :]]
     assert all(uri.startswith(template.uri_template.removesuffix("{id}")) for uri in links)
 
 
+@pytest.mark.req("D2-29", "D2-32")
+async def test_without_the_setting_a_cut_answer_is_one_block_of_text_that_tells_how_to_go_on(tmp_path: Path) -> None:
+    async with served({"/long": text(LONG)}, tmp_path, mcp="max_output_bytes = 5000") as (client, site):
+        result = await client.call_tool("web_fetch", {"url": at(site, "/long"), "max_chunk_tokens": 500})
+        whole = await client.call_tool("web_fetch", {"url": at(site, "/long")})
+        head, _, body = words(result).partition("\n---\n")
+        told = json.loads(re.findall(r"call web_fetch_more with (\{.*?\})", head)[0])
+        part = await client.call_tool("web_fetch_more", told)
+        assert site.requests["/long"] == 1
+    more = result.structured_content["more"]
+    assert told == {"url": at(site, "/long"), "from_chunk": more["next_chunk"], "max_chunk_tokens": 500}
+    assert f"chunks 1 to {more['next_chunk'] - 1} of {more['total_chunks']}" in head
+    both = [*body.split(), *words(part).partition("\n---\n")[2].split()]
+    assert both == LONG.split()[: len(both)]
+    assert max(len(words(r).encode()) for r in (result, whole, part)) <= 5000
+
+
 @pytest.mark.req("FR-WF-03a")
 async def test_a_chunk_that_was_cut_is_linked_whole_and_names_stay_short(tmp_path: Path) -> None:
     page = f"# {'Heading ' * 500}\n\n" + "words " * 400
-    async with served({"/a": text(page)}, tmp_path, mcp="max_output_bytes = 6000") as (client, site):
+    async with served({"/a": text(page)}, tmp_path, mcp=f"{LINKS} 6000") as (client, site):
         result = await client.call_tool("web_fetch", {"url": at(site, "/a"), "max_chunk_tokens": 2048})
         [cut] = result.structured_content["chunks"]
         [link] = [block for block in result.content if isinstance(block, types.ResourceLink)]
@@ -260,7 +292,7 @@ async def test_the_list_of_chunks_comes_in_pages_and_unknown_ones_are_said_to_be
 @pytest.mark.parametrize(
     ("file", "listed", "field"),
     [
-        ({"tools": 'mode = "parse_only"'}, 1, "tools.mode"),
+        ({"tools": 'mode = "parse_only"'}, 2, "tools.mode"),
         ({"tools": 'mode = "disabled"'}, 0, "tools.mode"),
         ({"webfetch": "enabled = false"}, 0, "tools.webfetch.enabled"),
     ],
@@ -270,6 +302,7 @@ async def test_what_a_file_switches_off_stays_off(
 ) -> None:
     async with served({"/a": text("hello")}, tmp_path, **file) as (client, site):
         assert len((await client.list_tools()).tools) == listed
-        result = await client.call_tool("web_fetch", {"url": at(site, "/a")})
-        assert (result.is_error, said(result)["details"]["field"]) == (True, field)
+        for name in ("web_fetch", "web_fetch_more"):
+            result = await client.call_tool(name, {"url": at(site, "/a")})
+            assert (result.is_error, said(result)["details"]["field"]) == (True, field)
         assert not site.requests

@@ -10,7 +10,7 @@ import spaniel
 from spaniel.app.keys import KEYS
 from spaniel.cli.main import COMMANDS
 from spaniel.pipeline.request import SCHEMA
-from spaniel.tool.web_fetch import OUTPUT_SCHEMA
+from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA, OUTPUT_SCHEMA
 from tests.mcp.harness import raw
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +46,7 @@ def test_the_registrys_manifest_is_that_of_this_package() -> None:
 
 
 def test_the_page_about_the_tool_names_what_there_is() -> None:
-    for schema in (SCHEMA, OUTPUT_SCHEMA):
+    for schema in (SCHEMA, OUTPUT_SCHEMA, MORE_SCHEMA, MORE_OUTPUT_SCHEMA):
         for name in schema["properties"]:  # type: ignore[attr-defined]
             assert f"`{name}`" in PAGE
     known = {key.path for key in KEYS}

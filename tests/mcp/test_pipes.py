@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.loopback import Site, text
+from spaniel.testing import Site, text
 from tests.mcp.harness import ENVELOPE, SPANIEL, Dripping, at, configured, raw
 
 # A server whose every fetch also prints, from Python, from C's side, and from a child.
@@ -97,7 +97,7 @@ async def test_every_byte_of_standard_output_is_protocol(tmp_path: Path) -> None
         assert set(message) <= {"jsonrpc", "id", "method", "params", "result", "error"}
         assert "noise" not in line.decode()
         answers[message.get("id")] = message
-    assert heard.count(b"noise") == 9  # the control: it was made, thrice for each of the three calls that came through
+    assert heard.count(b"noise") >= 9  # the control: it was made, thrice for each call that came through
     assert answers[91]["result"]["structuredContent"]["chunks"][0]["text"] == "hello"
     assert answers[92]["result"]["isError"]
     assert answers[93]["error"]["code"] == -32601
@@ -115,8 +115,8 @@ def call(number: int, url: str, meta: dict[str, object] | None = None) -> dict[s
 def test_older_revisions_are_spoken_as_their_clients_know_them(version: str, tmp_path: Path) -> None:
     with raw("--config", configured(tmp_path)) as server:
         assert server.shake_hands(version)["result"]["protocolVersion"] == version
-        [tool] = server.ask("tools/list")["result"]["tools"]
-        assert tool["name"] == "web_fetch"
+        tools = server.ask("tools/list")["result"]["tools"]
+        assert [tool["name"] for tool in tools] == ["web_fetch", "web_fetch_more"]
         refused = server.ask("tools/call", {"name": "web_fetch", "arguments": {"url": "http://10.0.0.1/"}})["result"]
         assert refused["isError"] is True
         assert json.loads(refused["content"][0]["text"])["code"] == "ssrf_blocked"

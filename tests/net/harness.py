@@ -1,6 +1,6 @@
 """What a hostile server is met with: rooms, a good neighbour, and the invariants that hold whatever a server does.
 
-THREATS.md: a fetch ends within its deadline + 1 s, with one typed error, and the next request is served.
+Whatever it does, a fetch ends within its deadline + 1 s, with one typed error, and the next request is served.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security, Target
 from spaniel.net.http import USUAL, Http, Options, Page, RequestHeaders
 from spaniel.pipeline.retrieve import Retrieved, Way, retrieve
+from spaniel.robots.gate import Permission
+from spaniel.testing import FakeResolver
 from spaniel.url import Url, parse
 from tests.loopback import Rooms
-from tests.net.servers import Server, StaticResolver, serve, site
+from tests.net.servers import Server, serve, site
 
 if TYPE_CHECKING:
     from spaniel.net.addresses import Address
@@ -36,14 +38,14 @@ class Anyone:
 
     async def require(
         self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders | None = None
-    ) -> None:
-        return None
+    ) -> Permission:
+        return Permission()
 
 
 class OneHole(Guard):
     """The real guard, but for some loopback addresses that stand in for public ones."""
 
-    def __init__(self, resolver: StaticResolver, ports: tuple[int, ...], public: tuple[str, ...]) -> None:
+    def __init__(self, resolver: FakeResolver, ports: tuple[int, ...], public: tuple[str, ...]) -> None:
         super().__init__(resolver, Security(allowed_ports=ports))
         self._public = frozenset(map(ip_address, public))
 
@@ -55,7 +57,7 @@ class OneHole(Guard):
 class Harness:
     """Rooms, and what may be asked of them in a test."""
 
-    def __init__(self, rooms: Rooms, resolver: StaticResolver, good: Server, options: Options) -> None:
+    def __init__(self, rooms: Rooms, resolver: FakeResolver, good: Server, options: Options) -> None:
         self.rooms = rooms
         self._options = options
         self.resolver = resolver
@@ -124,7 +126,7 @@ async def open_harness(
     """Rooms that may dial these servers' ports on loopback; with `public`, only those addresses of it."""
     async with AsyncExitStack() as stack:
         good = await stack.enter_async_context(serve(site({"/": (200, [], GOOD_BODY)}), GOOD_ADDRESS))
-        resolver = StaticResolver({GOOD: GOOD_ADDRESS, **(names or {})})
+        resolver = FakeResolver({GOOD: GOOD_ADDRESS, **(names or {})}, None)
         allowed = (good.port, *(server.port for server in servers), *ports)
         if public:
             guard: Guard = OneHole(resolver, allowed, (*public, GOOD_ADDRESS))

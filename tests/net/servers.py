@@ -11,12 +11,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import trustme
-
-if TYPE_CHECKING:
-    from spaniel.net.addresses import Address
 
 MOST_HEAD = 1 << 20
 
@@ -230,19 +227,6 @@ async def _copy(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> Non
         while data := await source.read(1 << 16):
             sink.write(data)
             await sink.drain()
-
-
-class StaticResolver:
-    """Knows the names it was told, and counts how often it was asked."""
-
-    def __init__(self, names: Mapping[str, str | list[str]]) -> None:
-        self.names = dict(names)
-        self.asked: list[str] = []
-
-    async def resolve(self, host: str) -> list[Address]:
-        self.asked.append(host)
-        found = self.names[host]
-        return [ip_address(address) for address in ([found] if isinstance(found, str) else found)]
 
 
 @cache

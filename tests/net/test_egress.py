@@ -13,10 +13,11 @@ from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.egress import USER, Exit
 from spaniel.net.proxy import Proxies
+from spaniel.testing import FakeResolver
 from spaniel.url import parse
 from spaniel.url.hostlists import HostList
 from tests.net.harness import OneHole
-from tests.net.servers import StaticResolver, Wire, answer, answering, proxying, serve, silence, site
+from tests.net.servers import Wire, answer, answering, proxying, serve, silence, site
 
 PUBLIC = "127.0.0.2"
 INSIDE = "127.0.0.66"
@@ -25,8 +26,8 @@ INSIDE = "127.0.0.66"
 @asynccontextmanager
 async def exit_for(
     *ports: int, names: dict[str, str | list[str]] | None = None, proxies: Proxies | None = None, most: int = 1 << 20
-) -> AsyncIterator[tuple[Exit, StaticResolver]]:
-    resolver = StaticResolver(names or {"site.test": PUBLIC, "inside.test": INSIDE})
+) -> AsyncIterator[tuple[Exit, FakeResolver]]:
+    resolver = FakeResolver(names or {"site.test": PUBLIC, "inside.test": INSIDE}, None)
     way_out = Exit(OneHole(resolver, ports, (PUBLIC,)), proxies, most)
     await way_out.open()
     try:
@@ -273,3 +274,57 @@ async def test_a_head_that_others_might_read_otherwise_is_refused(head: bytes) -
         exit_for(server.port) as (way_out, _),
     ):
         assert await ask(way_out, f"GET http://site.test:{server.port}/ HTTP/1.1") == b""
+
+
+async def test_a_way_out_that_is_not_open_has_no_port_and_is_closed_without_fuss() -> None:
+    way_out = Exit(OneHole(FakeResolver(), (80,), (PUBLIC,)))
+    with pytest.raises(RuntimeError, match="not open"):
+        _ = way_out.port
+    await way_out.close()
+
+
+async def test_one_page_cannot_hold_any_number_of_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serve(site({"/": (200, [], b"x")}), PUBLIC) as server, exit_for(server.port) as (way_out, _):
+        head = f"GET http://site.test:{server.port}/ HTTP/1.1"
+        monkeypatch.setattr("spaniel.net.egress.MOST_CONNECTIONS", 0)
+        assert await ask(way_out, head) == b""
+        assert server.connections == 0
+        monkeypatch.undo()
+        assert (await ask(way_out, head)).endswith(b"x")
+
+
+async def test_a_body_that_ends_too_early_ends_the_request() -> None:
+    heard: list[bytes] = []
+
+    async def listening(wire: Wire) -> None:
+        heard.append(await wire.reader.read())  # to the connection's end
+
+    async with serve(listening, PUBLIC) as server, exit_for(server.port) as (way_out, _):
+        reader, writer = await asyncio.open_connection("127.0.0.1", way_out.port)
+        token = b64encode(f"{USER}:{way_out.secret}".encode()).decode()
+        head = f"POST http://site.test:{server.port}/ HTTP/1.1\r\nContent-Length: 10\r\n"
+        writer.write(f"{head}Proxy-Authorization: Basic {token}\r\n\r\nhal".encode())
+        writer.write_eof()
+        async with asyncio.timeout(30):
+            assert await reader.read() == b""
+            while not heard:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        assert heard[0].endswith(b"\r\n\r\nhal")
+        writer.close()
+
+
+async def test_the_systems_proxy_gets_its_password_and_may_refuse() -> None:
+    async def refusing(wire: Wire) -> None:
+        await wire.request()
+        await wire.send(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+
+    async with serve(refusing, "127.0.0.1") as proxy, serve(silence, PUBLIC) as server:
+        where = proxy.url().replace("http://", "http://me:secret@")
+        proxies = Proxies({"http": where, "https": where}, HostList(()))
+        async with exit_for(server.port, proxies=proxies) as (way_out, _):
+            assert await ask(way_out, f"CONNECT site.test:{server.port} HTTP/1.1") == b""
+            assert "403" in way_out.failures["site.test"]
+            assert (await ask(way_out, f"GET http://site.test:{server.port}/ HTTP/1.1")).startswith(b"HTTP/1.1 403")
+        token = b64encode(b"me:secret").decode()
+        assert [request.header("proxy-authorization") for request in proxy.heard] == [f"Basic {token}"] * 2
+        assert server.connections == 0

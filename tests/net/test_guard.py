@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 import time
 from ipaddress import ip_address
 from pathlib import Path
@@ -16,21 +17,16 @@ from spaniel.net.addresses import TOGGLES, Address
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security, SsrfValidator, Target
 from spaniel.net.resolver import MOST_ADDRESSES, SystemResolver
+from spaniel.testing import FakeResolver
 from spaniel.url import parse
 
 CORPUS = Path(__file__).resolve().parents[3] / "shared" / "corpora" / "attack_urls.json"
 
 
-class Names:
-    """A resolver that answers from a table, and counts (T-WF-INFRA-01)."""
-
-    def __init__(self, **answers: list[str]) -> None:
-        self._answers = answers
-        self.asked: list[str] = []
-
-    async def resolve(self, host: str) -> list[Address]:
-        self.asked.append(host)
-        return [ip_address(a) for a in self._answers.get(host.partition(".")[0], [])]
+def names(**answers: list[str]) -> FakeResolver:
+    """`a=[…]` is what `a.example` resolves to; other names are nowhere (T-WF-INFRA-01)."""
+    table = {f"{name}.example": addresses for name, addresses in answers.items()}
+    return FakeResolver(table | {"localhost": ["127.0.0.1", "::1"]}, None)
 
 
 async def verdict(url: str, guard: Guard) -> str:
@@ -62,9 +58,8 @@ async def verdict(url: str, guard: Guard) -> str:
     ],
 )
 async def test_every_answer_must_pass(url: str, right: str) -> None:
-    resolver = Names(
+    resolver = names(
         public=["93.184.215.14", "2606:4700::1"],
-        localhost=["127.0.0.1", "::1"],
         inside=["10.1.2.3"],
         metadata=["169.254.169.254"],
         mixed=["93.184.215.14", "10.0.0.1"],
@@ -77,7 +72,7 @@ async def test_every_answer_must_pass(url: str, right: str) -> None:
 @pytest.mark.req("FR-WF-18b", "FR-WF-05")
 async def test_a_refusal_names_the_address_the_range_and_the_toggle() -> None:
     with pytest.raises(SpanielError) as caught:
-        await Guard(Names(a=["10.0.0.5"])).vet(parse("http://a.example/"), Deadline(5))
+        await Guard(names(a=["10.0.0.5"])).vet(parse("http://a.example/"), Deadline(5))
     assert caught.value.details == {
         "blocked_ip": "10.0.0.5",
         "cidr": "10.0.0.0/8",
@@ -88,7 +83,7 @@ async def test_a_refusal_names_the_address_the_range_and_the_toggle() -> None:
 
 @pytest.mark.req("FR-WF-06", "NFR-WF-SEC-05")
 async def test_a_name_is_looked_up_once_and_a_literal_never() -> None:
-    resolver = Names(a=["93.184.215.14"])
+    resolver = names(a=["93.184.215.14"])
     guard = Guard(resolver)
     target = await guard.vet(parse("https://a.example/x"), Deadline(5))
     await guard.vet(parse("https://93.184.215.14/"), Deadline(5))
@@ -98,7 +93,7 @@ async def test_a_name_is_looked_up_once_and_a_literal_never() -> None:
 
 @pytest.mark.req("FR-WF-05c", "FR-WF-05d", "FR-WF-05e", "T-WF-SSRF-07", "T-WF-SSRF-08")
 async def test_only_allowed_ports_pass_and_settings_may_add_some() -> None:
-    resolver = Names(a=["93.184.215.14"])
+    resolver = names(a=["93.184.215.14"])
     for url, right in [
         ("http://a.example/", "accept"),
         ("https://a.example/", "accept"),
@@ -115,13 +110,13 @@ async def test_only_allowed_ports_pass_and_settings_may_add_some() -> None:
 @pytest.mark.req("FR-WF-05e", "FR-WF-18b")
 def test_a_blocked_port_is_named_with_the_allowed_ones() -> None:
     with pytest.raises(SpanielError) as caught:
-        Guard(Names()).check_form(parse("http://a.example:8080/"))
+        Guard(names()).check_form(parse("http://a.example:8080/"))
     assert caught.value.details == {"port": 8080, "allowed_ports": [80, 443]}
 
 
 @pytest.mark.req("D2-04")
 def test_the_form_of_a_url_is_judged_without_a_resolver() -> None:
-    resolver = Names(a=["10.0.0.1"])
+    resolver = names(a=["10.0.0.1"])
     guard = Guard(resolver)
     guard.check_form(parse("http://a.example/"))
     with pytest.raises(SpanielError, match="blocked"):
@@ -133,7 +128,7 @@ def test_the_form_of_a_url_is_judged_without_a_resolver() -> None:
 @pytest.mark.parametrize("toggle", TOGGLES)
 def test_a_block_is_not_switched_off_without_the_override(toggle: str) -> None:
     with pytest.raises(SpanielError) as caught:
-        Guard(Names(), Security(**{toggle: False}))  # type: ignore[arg-type]
+        Guard(names(), Security(**{toggle: False}))  # type: ignore[arg-type]
     assert caught.value.code is Code.BAD_ARGS
     assert "allow_insecure_overrides" in caught.value.message
 
@@ -142,7 +137,7 @@ def test_a_block_is_not_switched_off_without_the_override(toggle: str) -> None:
 async def test_with_the_override_it_is_switched_off_and_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     settings = Security(block_loopback=False, block_private_ips=False, allow_insecure_overrides=True)
     with caplog.at_level(logging.WARNING, "spaniel"):
-        guard = Guard(Names(a=["127.0.0.1", "10.0.0.1"], b=["169.254.1.1"]), settings)
+        guard = Guard(names(a=["127.0.0.1", "10.0.0.1"], b=["169.254.1.1"]), settings)
     assert caplog.messages == ["SSRF protection disabled for: block_private_ips, block_loopback"]
     assert await verdict("http://a.example/", guard) == "accept"
     assert await verdict("http://b.example/", guard) == "ssrf_blocked"
@@ -156,14 +151,14 @@ def test_a_target_cannot_be_made_by_hand() -> None:
 
 
 async def test_a_target_cannot_be_changed() -> None:
-    target = await Guard(Names(a=["93.184.215.14"])).vet(parse("http://a.example/"), Deadline(5))
+    target = await Guard(names(a=["93.184.215.14"])).vet(parse("http://a.example/"), Deadline(5))
     with pytest.raises(AttributeError, match="proof"):
         target.addresses = (ip_address("127.0.0.1"),)
 
 
 @pytest.mark.req("FR-WF-06b")
 async def test_the_guard_is_a_validator_that_tests_may_replace() -> None:
-    validator: SsrfValidator = Guard(Names(a=["93.184.215.14"], b=["127.0.0.1"]))
+    validator: SsrfValidator = Guard(names(a=["93.184.215.14"], b=["127.0.0.1"]))
     assert await validator.resolve_and_validate("a.example") == [ip_address("93.184.215.14")]
     with pytest.raises(SpanielError, match="blocked"):
         await validator.resolve_and_validate("b.example")
@@ -174,8 +169,8 @@ async def test_the_guard_is_a_validator_that_tests_may_replace() -> None:
 @pytest.mark.req("FR-WF-06c", "FG-02")
 async def test_a_thousand_addresses_are_a_failed_lookup() -> None:
     many = [f"93.184.{i >> 8}.{i & 255}" for i in range(1000)]
-    assert await verdict("http://a.example/", Guard(Names(a=many))) == "dns_failed"
-    assert await verdict("http://a.example/", Guard(Names(a=many[:MOST_ADDRESSES]))) == "accept"
+    assert await verdict("http://a.example/", Guard(names(a=many))) == "dns_failed"
+    assert await verdict("http://a.example/", Guard(names(a=many[:MOST_ADDRESSES]))) == "accept"
 
 
 class Silent:
@@ -225,19 +220,40 @@ async def test_a_lookup_that_hangs_does_not_hold_up_others(monkeypatch: pytest.M
     assert all(isinstance(o, SpanielError) and o.code is Code.DNS_FAILED for o in outcomes)
 
 
+async def test_an_answer_that_comes_too_late_disturbs_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+
+    def late(host: str) -> list[Address]:
+        go.wait(60)
+        if host == "failing.example":
+            raise SpanielError(Code.DNS_FAILED, host=host, error="late")
+        return [ip_address("93.184.215.14")]
+
+    monkeypatch.setattr("spaniel.net.resolver._addresses", late)
+    complaints: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+    resolver = SystemResolver(seconds=0.01)
+    for host in ("late.example", "failing.example"):
+        with pytest.raises(SpanielError, match="no answer within"):
+            await resolver.resolve(host)
+    asked = {"resolve late.example", "resolve failing.example"}
+    threads = [thread for thread in threading.enumerate() if thread.name in asked]
+    assert len(threads) == 2
+    go.set()
+    for thread in threads:
+        await asyncio.to_thread(thread.join, 60)
+    await asyncio.sleep(0)
+    assert not complaints
+
+
 @pytest.mark.req("NFR-WF-SEC-01", "FR-WF-05", "D2-07", "D2-12")
 @pytest.mark.skipif(not CORPUS.exists(), reason="the shared corpus is not here")
 async def test_the_shared_attack_urls_whole() -> None:
     wrong = []
     for row in json.loads(CORPUS.read_text(encoding="utf-8")):
-        host = row.get("resolves_to", [])
-
-        class Stub:
-            async def resolve(self, _: str, answers: list[str] = host) -> list[Address]:
-                return [ip_address(a) for a in answers]
-
+        resolver = FakeResolver(elsewhere=row.get("resolves_to", []))
         try:
-            await Guard(Stub()).vet(parse(row["url"]), Deadline(5))
+            await Guard(resolver).vet(parse(row["url"]), Deadline(5))
             got = "accept"
         except SpanielError as error:
             got = str(error.code)

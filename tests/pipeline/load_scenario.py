@@ -15,13 +15,12 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from ipaddress import ip_address
 from pathlib import Path
 
 from spaniel.app.client import Spaniel
 from spaniel.app.settings import from_data
 from spaniel.errors import SpanielError
-from spaniel.net.addresses import Address
+from spaniel.testing import FakeResolver
 from tests.net.measure import begin_anew, resident
 from tests.net.servers import Server, Wire, answer, serve
 
@@ -159,12 +158,6 @@ async def ask_all(port: int, count: int, each: int, seconds: int, folder: Path) 
     return told
 
 
-class Names:
-    async def resolve(self, name: str) -> list[Address]:
-        await asyncio.sleep(0)
-        return [ip_address(address(int(name[1:].split(".", maxsplit=1)[0])))]
-
-
 def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
@@ -174,7 +167,8 @@ async def client(port: int, count: int, each: int, seconds: int, folder: str) ->
     limits = {"timeout_seconds": seconds, "max_download_bytes": CAP}
     settings = from_data({"tools": {"webfetch": {"cache_dir": folder, "security": security, **limits}}}, "test")
     ends: Counter[str] = Counter()
-    async with Spaniel(settings, Names()) as spaniel:
+    names = FakeResolver({host(number): address(number) for number in range(count)}, None)
+    async with Spaniel(settings, names) as spaniel:
 
         async def ask(number: int, path: str) -> None:
             manner = BY_TURN[number % len(BY_TURN)][0].__name__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
@@ -11,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from spaniel.app.client import Spaniel
+from spaniel.app.settings import Settings, from_data
 from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.answer import Answer
 from spaniel.pipeline.request import Request
-from tests.loopback import Everywhere, Page, Reply, Site, text
-from tests.pipeline.test_fetch import ARTICLE, html, settings_for, spaniel_at
+from spaniel.testing import FakeResolver, Page, Reply, Site, html, settings_for, spaniel_for, text
+from tests.pipeline.test_fetch import ARTICLE, RELAXED, spaniel_at
 
 CODE = "<h1>Code</h1><p>Words before.</p><pre><code class=language-python>" + "x = [i ** 2 for i in range(9)]\n" * 200
 PAGES: dict[str, Page] = {
@@ -44,9 +46,9 @@ def like(fresh: Answer, hit: Answer) -> Answer:
 async def test_a_hit_equals_a_fresh_fetch_at_every_size_and_budget(tmp_path: Path) -> None:
     """Eight pages × eight chunk sizes × eight budgets, by a client of other defaults than the one that fetched."""
     async with Site(PAGES) as site:
-        writing = settings_for(site, tmp_path, default_max_chunk_tokens=300)
-        reading = settings_for(site, tmp_path)
-        async with Spaniel(writing, Everywhere()) as first, Spaniel(reading, Everywhere()) as second:
+        writing = settings_for(site, cache=tmp_path, default_max_chunk_tokens=300)
+        reading = settings_for(site, cache=tmp_path)
+        async with Spaniel(writing, FakeResolver()) as first, Spaniel(reading, FakeResolver()) as second:
             for path in PAGES:
                 await first.fetch(site.url(path))
             hits = {case: await second.answer(Request(site.url(case[0]), case[1])) for case in product(PAGES, SIZES)}
@@ -88,13 +90,13 @@ async def test_what_the_browser_brought_is_found_by_a_fetch_over_http_and_http_c
     async with spaniel_at({"/app": text("thin")}, tmp_path) as (spaniel, site):
         url, at = site.url("/app"), datetime.now(UTC)
         with PageCache(CacheSettings(str(tmp_path))) as cache:
-            assert cache.put(key_for(url, "browser"), kept(site, "by the browser"), at) is None
+            assert cache.put(key_for(url, "browser", overrides=RELAXED), kept(site, "by the browser"), at) is None
             hit = await spaniel.fetch(url + "#part")
             assert (hit.markdown, hit.rendering_method, hit.title) == ("by the browser", "browser", "Rendered")
             assert hit.note == "browser_timeout_dom_partial, cache_hit"
             assert hit.as_dict()["rendering_method"] == "browser"
             assert not site.requests
-            cache.put(key_for(url, "http"), kept(site, "over http"), at)
+            cache.put(key_for(url, "http", overrides=RELAXED), kept(site, "over http"), at)
         again = await spaniel.fetch(url)
         assert (again.markdown, again.rendering_method) == ("over http", "http")
         fresh = await spaniel.fetch(url, no_cache=True)  # and a bypass asks neither
@@ -118,5 +120,44 @@ async def test_over_http_the_deadline_is_the_whole_and_nothing_partial_is_return
         assert caught.value.code is Code.TIMEOUT
         assert caught.value.details["timeout_ms"] == 1000
         with PageCache(CacheSettings(str(tmp_path))) as cache:
-            assert cache.peek(key_for(site.url("/hop"))) is None
+            assert cache.peek(key_for(site.url("/hop"), overrides=RELAXED)) is None
         assert (await spaniel.fetch(site.url("/good"))).markdown == "x\n"
+
+
+@pytest.mark.req("D2-04", "FR-WF-05")
+async def test_what_a_relaxed_run_cached_is_not_served_to_a_strict_one(tmp_path: Path) -> None:
+    """Not under the same key, and not if somebody put it there: the final URL is judged again."""
+    relaxed = {"block_loopback": False, "allow_insecure_overrides": True}
+    url = "http://inside.example/"
+
+    def settings(security: Mapping[str, object]) -> Settings:
+        return from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path), "security": security}}}, "test")
+
+    at, page = datetime.now(UTC), {"final_url": url, "markdown": "secret\n", "chunk_tokens": 600}
+    page["chunks"] = {"document": "d", "headings": [[]], "rows": [[0, 7, 1, 0]]}
+    with PageCache(CacheSettings(str(tmp_path))) as cache:
+        cache.put(key_for(url, "http", overrides=RELAXED), page, at)
+    async with Spaniel(settings(relaxed), FakeResolver()) as spaniel:
+        assert (await spaniel.fetch(url)).note == "cache_hit"  # the control
+    async with Spaniel(settings({}), FakeResolver()) as spaniel:
+        with pytest.raises(SpanielError) as refused:
+            await spaniel.fetch(url)
+        assert refused.value.code is Code.SSRF_BLOCKED
+    for inside in ("http://127.0.0.1/", "http://inside.example:22/", "file:///etc/passwd"):
+        with PageCache(CacheSettings(str(tmp_path))) as cache:
+            cache.put(key_for(url, "http"), page | {"final_url": inside}, at)
+        async with Spaniel(settings({}), FakeResolver()) as spaniel:
+            with pytest.raises(SpanielError) as refused:
+                await spaniel.fetch(url)
+            assert refused.value.code is Code.SSRF_BLOCKED
+
+
+@pytest.mark.req("D2-33", "D2-05")
+async def test_a_page_without_text_says_so_fresh_and_from_the_cache(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/": html("<title>Empty</title><p> </p>"), "/full": html("<p>Otters.</p>")}
+    async with Site(pages) as site, spaniel_for(site, cache=tmp_path) as spaniel:
+        answers = [await spaniel.fetch(site.url("/")) for _ in range(2)]
+        full = await spaniel.fetch(site.url("/full"))
+    assert [answer.note for answer in answers] == ["no_text", "no_text, cache_hit"]
+    assert [list(answer.chunks) for answer in answers] == [[], []]
+    assert full.note is None

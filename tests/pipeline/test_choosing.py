@@ -7,6 +7,7 @@ import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,23 +19,23 @@ from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.ports import Renders
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.rungs import SIGNS
+from spaniel.testing import FakeResolver, Page, Site, settings_for
 from spaniel.url.hostlists import domains
-from tests.browser.harness import html, settings_for
-from tests.loopback import Everywhere, Page, Site
+from tests.browser.harness import html
 
 SHELL = html("<title>App</title><div id=root></div><p>Please wait</p><script type=module src=/app.js></script>")
 MISSING: dict[str, object] = {"chromium_path": "/nowhere/chromium"}
 
 
-def opened(site: Site, cache: Path, browser: dict[str, object] | None = None, **webfetch: object) -> Spaniel:
-    return Spaniel(settings_for(site, cache, browser or MISSING, **webfetch), Everywhere())
+def opened(site: Site, cache: Path, browser: dict[str, object] | None = None, **webfetch: Any) -> Spaniel:
+    return Spaniel(settings_for(site, cache=cache, browser=browser or MISSING, **webfetch), FakeResolver())
 
 
 @asynccontextmanager
 async def rendered_by(renderer: Renders, site: Site, cache: Path) -> AsyncIterator[Spaniel]:
     """A Spaniel whose browser is this one."""
     async with (
-        Engine(settings_for(site, cache), Everywhere(), renderer=renderer) as engine,
+        Engine(settings_for(site, cache=cache), FakeResolver(), renderer=renderer) as engine,
         Spaniel(engine=engine) as spaniel,
     ):
         yield spaniel
@@ -57,35 +58,34 @@ async def test_forced_without_chromium_is_browser_unavailable(tmp_path: Path) ->
         assert "switched off" in (await refusal(spaniel, site.url("/"))).message
 
 
-@pytest.mark.req("FR-WF-12d", "FR-WF-12c", "D2-05")
+@pytest.mark.req("FR-WF-12d", "FR-WF-12c", "D2-05", "D2-33")
 async def test_a_fallback_without_chromium_gives_the_http_result_with_its_note_and_is_not_kept(tmp_path: Path) -> None:
     async with Site({"/": SHELL}) as site, opened(site, tmp_path) as spaniel:
         for _ in range(2):
             answer = await spaniel.fetch(site.url("/"))
-            assert (answer.rendering_method, answer.note) == ("http", "browser_unavailable_used_http")
+            assert (answer.rendering_method, answer.note) == ("http", "browser_unavailable_used_http, no_text")
         assert site.requests["/"] == 2
 
 
 @pytest.mark.req("FR-WF-12e", "FR-WF-12c")
 @pytest.mark.parametrize(
-    ("page", "webfetch"),
+    ("page", "webfetch", "note"),
     [
-        (SHELL, {"rendering": {"spa_fallback_enabled": False}}),
-        (SHELL, {"rendering": {"min_extracted_chars": 0}}),
-        (SHELL, {"browser": {"enabled": False}}),
-        (html("<p>short, and no sign of a script that would make it longer</p>"), {}),
-        ((200, {"Content-Type": "text/plain"}, b'id="root"'), {}),
-        (html("<div id=root>a</div>", 203), {}),
+        (SHELL, {"rendering": {"spa_fallback_enabled": False}}, None),
+        (SHELL, {"rendering": {"min_extracted_chars": 0}}, None),
+        (SHELL, {"browser": {"enabled": False}}, None),
+        (html("<p>short, and no sign of a script that would make it longer</p>"), {}, None),
+        ((200, {"Content-Type": "text/plain"}, b'id="root"'), {}, "browser_unavailable_used_http"),
+        (html("<div id=root></div>", 203), {}, "no_text"),
     ],
 )
 async def test_without_need_or_leave_there_is_no_fallback(
-    tmp_path: Path, page: Page, webfetch: dict[str, dict[str, object]]
+    tmp_path: Path, page: Page, webfetch: dict[str, dict[str, object]], note: str | None
 ) -> None:
     browser = {**MISSING, **webfetch.get("browser", {})}
     rest = {name: table for name, table in webfetch.items() if name != "browser"}
     async with Site({"/": page}) as site, opened(site, tmp_path, browser, **rest) as spaniel:
-        expected = None if page[2] != b'id="root"' else "browser_unavailable_used_http"  # type: ignore[index]
-        assert (await spaniel.fetch(site.url("/"))).note == expected
+        assert (await spaniel.fetch(site.url("/"))).note == note
 
 
 class Failing:
@@ -106,7 +106,7 @@ async def test_a_fallback_that_fails_gives_the_http_result_too(tmp_path: Path) -
     failing = Failing(SpanielError(Code.BROWSER_CRASHED, error="x"))
     async with Site({"/": SHELL}) as site, rendered_by(failing, site, tmp_path) as spaniel:
         answer = await spaniel.fetch(site.url("/"))
-        assert (answer.rendering_method, answer.note) == ("http", "browser_failed_used_http")
+        assert (answer.rendering_method, answer.note) == ("http", "browser_failed_used_http, no_text")
         assert str((await refusal(spaniel, site.url("/"))).code) == "browser_crashed"
 
 

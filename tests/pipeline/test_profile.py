@@ -16,8 +16,8 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Options, RequestHeaders
 from spaniel.pipeline.profile import RANGES, Limits, Profile, load, shipped
 from spaniel.pipeline.retrieve import Way
-from tests.loopback import Everywhere, Page, Site, text
-from tests.pipeline.test_fetch import code_of, html, settings_for
+from spaniel.testing import FakeResolver, Page, Site, html, settings_for, spaniel_for, text
+from tests.pipeline.test_fetch import code_of
 
 MINE = """
 name = "mine"
@@ -50,7 +50,7 @@ def profile_of(tmp_path: Path, toml: str) -> Profile:
 
 async def profile_under(settings: Settings, profile: str | Path = "web_fetch") -> Profile:
     """A profile as an engine with these settings completes it."""
-    async with Engine(settings, Everywhere()) as engine:
+    async with Engine(settings, FakeResolver()) as engine:
         return engine.profile(profile)
 
 
@@ -101,8 +101,8 @@ async def test_a_fetch_behaves_as_its_profile_says(tmp_path: Path, mine: Path) -
         "/there": (302, {"Location": "/page"}, b""),
     }
     async with Site(pages) as site:
-        settings = settings_for(site, tmp_path / "cache")
-        async with Spaniel(settings, Everywhere(), mine) as own, Spaniel(settings, Everywhere()) as web_fetch:
+        settings = settings_for(site, cache=tmp_path / "cache")
+        async with Spaniel(settings, FakeResolver(), mine) as own, Spaniel(settings, FakeResolver()) as web_fetch:
             url = site.url("/page/?utm_source=x").removeprefix("http://")
             assert await code_of(web_fetch, url) == "invalid_url"  # 'exact' repairs nothing; 'ingest' does
             pages["/page/"] = pages["/page"]
@@ -124,7 +124,7 @@ async def test_a_profile_without_a_cache_neither_reads_nor_writes_it(tmp_path: P
     profile = profile_of(tmp_path, 'name = "fresh"\nversion = "1"\n[cache]\nenabled = false\n')
     async with (
         Site({"/a": text("x")}) as site,
-        Spaniel(settings_for(site, tmp_path / "c"), Everywhere(), profile) as spaniel,
+        spaniel_for(site, cache=tmp_path / "c", profile=profile) as spaniel,
     ):
         for times in (1, 2):
             assert (await spaniel.fetch(site.url("/a"))).note is None

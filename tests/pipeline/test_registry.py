@@ -15,25 +15,18 @@ from spaniel.app.client import Spaniel
 from spaniel.app.settings import from_data
 from spaniel.cache.upkeep import Upkeep
 from spaniel.errors import TABLE, Code, SpanielError
-from spaniel.net.addresses import Address
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.request import read_request
 from spaniel.pipeline.trace import Trace, TraceStep
+from spaniel.testing import FakeResolver, Page, Reply, Site, html, redirect, text
 from spaniel.url import parse
-from tests.loopback import Everywhere, Page, Reply, Site, redirect, rooms_for, text
+from tests.loopback import rooms_for
 from tests.net.servers import Wire, serve, site
-from tests.pipeline.test_fetch import ARTICLE, html
+from tests.pipeline.test_fetch import ARTICLE
 
 WITH_CHROMIUM = {Code.BROWSER_CRASHED}  # tests/browser/test_trouble.py kills a real one
 
 ROBOTS = text("User-agent: *\nDisallow: /closed\n")
-
-
-class Nobody(Everywhere):
-    """`nobody.example` has no address; everybody else is here."""
-
-    async def resolve(self, host: str) -> list[Address]:
-        return [] if host == "nobody.example" else await super().resolve(host)
 
 
 async def _never() -> Reply:
@@ -90,7 +83,8 @@ async def open_scenario(folder: Path) -> AsyncIterator[Scenario]:
             "max_download_bytes": 9000,
             "browser": {"chromium_path": "/nowhere/chromium"},
         }
-        async with Spaniel(from_data({"tools": {"webfetch": data}}, "test"), Nobody()) as spaniel:
+        settings = from_data({"tools": {"webfetch": data}}, "test")
+        async with Spaniel(settings, FakeResolver({"nobody.example": []})) as spaniel:
             names = (resetting.url("/", "reset.example"), unwell.url("/", "unwell.example"))
             yield Scenario(spaniel, pages, *names, folder)
 

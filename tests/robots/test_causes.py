@@ -11,8 +11,9 @@ from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Security
 from spaniel.pipeline.retrieve import Retrieved, retrieve
 from spaniel.robots.gate import RobotsSettings
+from spaniel.testing import Reply, Site, redirect, text
 from spaniel.url import parse
-from tests.loopback import Reply, Rooms, Site, open_rooms, redirect, rooms_for, text
+from tests.loopback import Rooms, open_rooms, rooms_for
 from tests.net.servers import Wire, serve, site, tls_for
 
 

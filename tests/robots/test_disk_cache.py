@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
+from hashlib import sha256
 from pathlib import Path
+from queue import Queue
+from threading import get_ident
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spaniel.net.deadline import Deadline
+from spaniel.robots import disk_cache
 from spaniel.robots.disk_cache import DiskCache, StoredFile
 from spaniel.robots.gate import RobotsGate
+from spaniel.testing import Site, text
 from spaniel.url import parse
-from tests.loopback import Site, rooms_for, text
+from tests.cache.harness import PAGE, quick
+from tests.loopback import rooms_for
 
 DAY = 24 * 3600.0
 ORIGIN = "https://example.com"
@@ -93,17 +100,147 @@ def test_files_are_for_the_user_alone_and_links_are_not_followed(disk: DiskCache
     assert disk.read(ORIGIN, 1000.0) is None
 
 
-def test_a_shelf_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     disk = DiskCache(tmp_path / "file" / "robots", DAY)
     disk.write(ORIGIN, StoredFile(b"x", 1000.0))
     assert disk.read(ORIGIN, 1000.0) is None
 
 
-def test_what_is_too_old_is_swept(disk: DiskCache, tmp_path: Path) -> None:
+def planted(folder: Path) -> list[Path]:
+    """What a user may have in a folder: older than any robots.txt, some of it with a name like ours."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    treasure = folder.parent / "treasure"
+    treasure.write_bytes(b"precious")
+    link, inner = folder / ("a" * 64), folder / ("b" * 64)
+    link.symlink_to(treasure)
+    inner.mkdir()
+    files = [folder / name for name in ("thesis.odt", "A" * 64, "a" * 63, "a" * 64 + ".bak", ".spaniel-x.tmp")]
+    files.append(inner / ("c" * 64))
+    for file in files:
+        file.write_bytes(b"precious")
+    for path in (treasure, *files):
+        os.utime(path, (0, 0))
+    os.utime(link, (0, 0), follow_symlinks=False)
+    os.utime(inner, (0, 0))
+    return [treasure, link, inner, *files]
+
+
+def old_file(folder: Path) -> Path:
+    """A file that a sweep removes."""
+    DiskCache(folder, DAY).write(ORIGIN, StoredFile(b"x", 1000.0))
+    path = folder / sha256(ORIGIN.encode()).hexdigest()
+    os.utime(path, (0, 0))
+    return path
+
+
+def test_what_is_too_old_is_swept_and_nothing_that_is_not_ours(disk: DiskCache, tmp_path: Path) -> None:
+    old = old_file(tmp_path / "robots")
+    abandoned = [old.with_name(name) for name in (f"{old.name}.01234567.tmp", ".spaniel-0123456789abcdef.tmp")]
+    for path in abandoned:
+        path.write_bytes(b"half")
+        os.utime(path, (0, 0))
+    theirs = planted(tmp_path / "robots")
+    disk.write("https://new.example", StoredFile(b"y", DAY * 10_000))
+    disk.sweep(time.time())
+    assert not any(path.exists() for path in (old, *abandoned))  # the control
+    assert all(os.path.lexists(path) for path in theirs)
+    assert disk.read("https://new.example", DAY * 10_000)
+
+
+@pytest.mark.parametrize("where", ["robots", "root"])
+def test_a_folder_that_is_a_link_is_neither_read_nor_written_nor_swept(tmp_path: Path, where: str) -> None:
+    root, documents = tmp_path / "root", tmp_path / "documents"
+    target = documents if where == "robots" else documents / "robots"
+    documents.mkdir(mode=0o700)
+    old = old_file(target)
+    theirs = [old, *planted(target)]
+    if where == "robots":
+        root.mkdir(mode=0o700)
+        (root / "robots").symlink_to(documents)
+    else:
+        root.symlink_to(documents)
+    disk = DiskCache(root / "robots", DAY)
+    assert disk.read(ORIGIN, 1000.0) is None
+    assert DiskCache(target, DAY).read(ORIGIN, 1000.0)  # the control: it is there
+    disk.write("https://new.example", StoredFile(b"y", 1000.0))
+    disk.sweep(time.time())
+    assert all(os.path.lexists(path) for path in theirs)
+    assert not (target / sha256(b"https://new.example").hexdigest()).exists()
+    DiskCache(target, DAY).sweep(time.time())
+    assert not old.exists()  # the control: without the link it goes
+
+
+@pytest.mark.parametrize("how", ["foreign", "0777"])
+@pytest.mark.parametrize("where", ["robots", "root"])
+def test_a_folder_that_others_own_or_write_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, how: str
+) -> None:
+    folder = tmp_path / "root" / "robots"
+    old = old_file(folder)
+    path = folder if where == "robots" else folder.parent
+    if how == "foreign":
+        if os.geteuid() != 0:
+            pytest.skip("only root can give a folder away")
+        os.chown(path, 12_345, 12_345)
+    else:
+        path.chmod(0o777)
+    disk = DiskCache(folder, DAY)
+    warned: list[str] = []
+    monkeypatch.setattr(disk_cache.log, "warning", lambda form, *args: warned.append(form % args))
+    assert disk.read(ORIGIN, 1000.0) is None
+    disk.write("https://new.example", StoredFile(b"y", 1000.0))
+    disk.sweep(time.time())
+    assert [entry.name for entry in folder.iterdir()] == [old.name]
+    assert [line.partition(":")[0] for line in warned] == ["robots_cache_failed"]  # once
+
+
+@pytest.mark.parametrize("bits", [0o000, 0o002, 0o022])
+def test_whoever_makes_the_root_makes_it_so_that_the_page_cache_takes_it(tmp_path: Path, bits: int) -> None:
+    old = os.umask(bits)
+    try:
+        DiskCache(tmp_path / "root" / "robots", DAY).write(ORIGIN, StoredFile(b"x", 1000.0))
+        with quick(tmp_path / "root") as cache:
+            assert cache.put(PAGE, 1) is None
+            assert cache.get(PAGE)
+    finally:
+        os.umask(old)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "root", tmp_path / "root" / "robots")} == {0o700}
+
+
+def test_a_root_that_was_left_open_to_the_group_is_closed_by_the_page_cache_and_used_by_both(tmp_path: Path) -> None:
+    """As earlier versions left it under a umask of 002."""
+    root = tmp_path / "root"
+    disk = DiskCache(root / "robots", DAY)
     disk.write(ORIGIN, StoredFile(b"x", 1000.0))
-    old = only_file(tmp_path)
-    os.utime(old, (0, 0))
-    again = DiskCache(tmp_path / "robots", DAY)
-    again.write("https://other.example", StoredFile(b"y", DAY * 10_000))
-    assert not old.exists()
+    root.chmod(0o775)
+    (root / "robots").chmod(0o775)
+    with quick(root) as cache:
+        assert cache.put(PAGE, 1) is None
+    assert disk.read(ORIGIN, 1000.0)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (root, root / "robots")} == {0o700}
+
+
+def test_one_sweep_looks_at_some_files_and_all_get_their_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disk_cache, "SWEPT_AT_ONCE", 10)
+    disk = DiskCache(tmp_path / "robots", DAY)
+    for number in range(35):
+        disk.write(f"https://{number}.example", StoredFile(b"x", 1000.0))
+    left = []
+    for _ in range(4):
+        disk.sweep(time.time() + 2 * DAY)
+        left.append(len(list((tmp_path / "robots").iterdir())))
+    assert left == [25, 15, 5, 0]
+
+
+def test_every_so_many_writes_there_is_a_sweep_and_not_in_the_writers_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk_cache, "SWEEP_EVERY", 5)
+    swept: Queue[int] = Queue()
+    monkeypatch.setattr(DiskCache, "sweep", lambda *_: swept.put(get_ident()))
+    disk = DiskCache(tmp_path / "robots", DAY)
+    for number in range(10):
+        disk.write(f"https://{number}.example", StoredFile(b"x", 1000.0))
+    assert get_ident() not in {swept.get(timeout=60), swept.get(timeout=60)}
+    assert swept.empty()

@@ -13,8 +13,9 @@ from spaniel.net.http import Options, RequestHeaders
 from spaniel.pipeline.retrieve import Way, retrieve
 from spaniel.robots import gate as gate_module
 from spaniel.robots.gate import RobotsGate, RobotsSettings
+from spaniel.testing import FakeClock, FakeResolver, Reply, Site, redirect, text
 from spaniel.url import parse
-from tests.loopback import Everywhere, Reply, Site, redirect, rooms_for, text
+from tests.loopback import rooms_for
 
 HELLO = text("hello")
 NO_SECRETS = text("User-agent: *\nDisallow: /secret\n")
@@ -166,7 +167,7 @@ async def test_however_many_wait_there_is_one_flight() -> None:
 
 @pytest.mark.req("NFR-WF-SEC-05", "FR-WF-06")
 async def test_one_lookup_serves_the_hop_and_its_robots_txt() -> None:
-    resolver = Everywhere()
+    resolver = FakeResolver()
     async with Site({"/robots.txt": NO_SECRETS, "/a": HELLO}) as site, rooms_for(site, resolver=resolver) as rooms:
         await retrieve(parse(site.url("/a")), rooms.door, Deadline(5))
     assert resolver.asked == ["site.example"]
@@ -185,18 +186,11 @@ async def test_every_hop_asks_the_robots_txt_of_its_own_origin() -> None:
         assert strict.requests["/secret"] == 0
 
 
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.mark.req("FR-WF-08f", "FR-WF-08g", "FG-28")
 async def test_a_file_is_kept_for_its_time_and_the_least_used_goes_first() -> None:
-    clock = Clock()
+    clock = FakeClock()
     async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as rooms:
-        gate = RobotsGate(rooms.http, rooms.guard, RobotsSettings(cache_entries=2), clock=clock)
+        gate = RobotsGate(rooms.http, rooms.guard, RobotsSettings(cache_entries=2), clock=clock.monotonic)
 
         async def ask(host: str) -> None:
             url = parse(site.url("/a", host=host))
@@ -209,22 +203,22 @@ async def test_a_file_is_kept_for_its_time_and_the_least_used_goes_first() -> No
         assert site.requests["/robots.txt"] == 3
         await ask("b.example")
         assert site.requests["/robots.txt"] == 4
-        clock.now += 24 * 3600 - 1
+        clock.advance(24 * 3600 - 1)
         await ask("b.example")
         assert site.requests["/robots.txt"] == 4
-        clock.now += 2
+        clock.advance(2)
         await ask("b.example")
         assert site.requests["/robots.txt"] == 5
 
 
 @pytest.mark.req("FR-WF-09a")
 async def test_a_failure_is_remembered_for_seconds_only() -> None:
-    clock = Clock()
+    clock = FakeClock()
     async with Site({"/robots.txt": text("", 503)}) as site, rooms_for(site) as rooms:
-        gate = RobotsGate(rooms.http, rooms.guard, clock=clock)
+        gate = RobotsGate(rooms.http, rooms.guard, clock=clock.monotonic)
         url = parse(site.url("/a"))
         for seconds, requests in [(0, 1), (4, 1), (2, 2)]:
-            clock.now += seconds
+            clock.advance(seconds)
             with pytest.raises(SpanielError, match="cannot be read"):
                 await gate.ask(url, await rooms.guard.vet(url, Deadline(5)), Deadline(5))
             assert site.requests["/robots.txt"] == requests

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from spaniel.errors import TABLE, Code
+from spaniel.testing import Page, Reply, redirect, text
 from spaniel.tool import ToolCtx, ToolError
-from tests.loopback import Page, Reply, redirect, text
 from tests.tool.harness import tool_at
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.loopback import Site, text
+from spaniel.testing import Site, text
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -65,7 +65,7 @@ async def test_the_agent_loop_of_the_readme_works_and_survives_its_model(
         model = Model("{not json", "[]", f'{{"url": "{here}/no"}}', f'{{"url": "{here}/a?q=1"}}')
         assert await run(model.chat, "What is there?") == "done"
         assert set(site.requests) == {"/robots.txt", "/a?q=1"}
-    assert [tool["function"]["name"] for tool in model.tools] == ["web_fetch"]
+    assert [tool["function"]["name"] for tool in model.tools] == ["web_fetch", "web_fetch_more"]
     answers = [message["content"] for message in model.messages if message["role"] == "tool"]
     assert len(answers) == 4
     assert [json.loads(answer).get("code") for answer in answers[1:]] == ["bad_args", "bad_args", None]

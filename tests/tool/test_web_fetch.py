@@ -13,12 +13,22 @@ import pytest
 from spaniel.app.client import Spaniel
 from spaniel.app.groups import ToolSettings
 from spaniel.app.settings import Settings, from_data
+from spaniel.errors import TABLE, Code
 from spaniel.pipeline.trace import TraceStep
-from spaniel.tool import ToolCtx, ToolError, ToolExecutor, ToolRegistry, WebFetchTool, for_anthropic, for_openai
-from spaniel.tool.web_fetch import OUTPUT_SCHEMA, registry_for
+from spaniel.testing import Site, settings_for, text
+from spaniel.tool import (
+    ToolCtx,
+    ToolError,
+    ToolExecutor,
+    ToolRegistry,
+    WebFetchTool,
+    for_anthropic,
+    for_openai,
+    registry_for,
+)
+from spaniel.tool.schemas import OUTPUT_SCHEMA
 from spaniel.url.hostlists import domains
-from tests.loopback import Site, text
-from tests.tool.harness import LONG, Names, settings_for, tool_at
+from tests.tool.harness import LONG, names, tool_at
 
 
 class NoClient:
@@ -26,6 +36,12 @@ class NoClient:
 
     async def answer(self, *_: object) -> None:
         raise AssertionError("fetched")
+
+    async def stored(self, *_: object) -> None:
+        raise AssertionError("looked up")
+
+    async def check(self, *_: object) -> None:
+        pass
 
 
 def unused(**given: object) -> WebFetchTool:
@@ -38,7 +54,8 @@ async def refusal(tool: WebFetchTool, args: object, ctx: ToolCtx | None = None) 
     assert caught.value.tool == "web_fetch"
     assert str(caught.value) == caught.value.message == str(pickle.loads(pickle.dumps(caught.value)))  # noqa: S301
     envelope: dict[str, object] = json.loads(caught.value.message)
-    assert {"code", "message", "retryable"} <= set(envelope)
+    assert {"code", "message", "retryable", "hint"} <= set(envelope)
+    assert envelope["hint"] == TABLE[Code(str(envelope["code"]))].hint
     return envelope
 
 
@@ -136,6 +153,37 @@ async def test_nobody_is_asked_about_a_request_that_is_wrong() -> None:
         assert (await refusal(unused(), args, ToolCtx(approve=never)))["code"] in ("bad_args", "invalid_host")
 
 
+@pytest.mark.req("NFR-WF-OP-02", "D2-04")
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("http://10.0.0.5/", "ssrf_blocked"),
+        ("http://[::1]/", "ssrf_blocked"),
+        ("http://a.example:22/", "port_blocked"),
+        ("http://blocked.example/", "invalid_host"),
+        ("ftp://a.example/", "invalid_scheme"),
+        ("http://a..b/", "invalid_url"),
+    ],
+)
+async def test_nobody_is_asked_about_what_is_refused_for_its_form(tmp_path: Path, url: str, code: str) -> None:
+    asked: list[str] = []
+
+    def yes(summary: str) -> bool:
+        asked.append(summary)
+        return True
+
+    security = {"allowed_ports": [80, 443], "blocked_domains": ["blocked.example"]}
+    settings = from_data(
+        {"tools": {"webfetch": {"enabled": True, "cache_dir": str(tmp_path), "security": security}}}, "t"
+    )
+    async with Spaniel(settings, names()) as client:
+        tool = WebFetchTool(client, settings.tool)
+        assert (await refusal(tool, {"url": url}, ToolCtx(approve=yes)))["code"] == code
+        assert asked == []
+        await refusal(tool, {"url": "http://nowhere.example/"}, ToolCtx(approve=yes))  # the control
+    assert asked == ["web_fetch http://nowhere.example/ (http)"]
+
+
 @pytest.mark.req("NFR-WF-REL-02", "FR-WF-18")
 async def test_a_callback_that_breaks_is_an_internal_error() -> None:
     def broken(_: str) -> bool:
@@ -178,7 +226,7 @@ def test_mode_and_switch_decide_what_is_in_the_registry(
     settings = from_data({"tools": {"mode": mode, "webfetch": {"enabled": enabled}}}, "test")
     registry = registry_for(NoClient(), settings)  # type: ignore[arg-type]
     assert (registry.get("web_fetch") is not None) is registered
-    assert [tool.name for tool in registry.advertised()] == (["web_fetch"] if advertised else [])
+    assert [tool.name for tool in registry.advertised()] == (["web_fetch", "web_fetch_more"] if advertised else [])
 
 
 @pytest.mark.req("FR-WF-01", "D2-10")
@@ -192,6 +240,19 @@ async def test_a_name_is_matched_letter_for_letter_and_belongs_to_one_tool() -> 
             await registry.execute(other, {}, ToolCtx())
     with pytest.raises(ValueError, match="already"):
         registry.register(unused())
+
+
+@pytest.mark.req("D2-26", "FR-WF-CFG-PREC-02")
+@pytest.mark.parametrize("name", ["web_fetch", "web_fetch_more"])
+async def test_a_registry_without_the_tools_says_which_setting_switches_them_on(name: str) -> None:
+    registry = registry_for(NoClient(), Settings())  # type: ignore[arg-type]
+    with pytest.raises(ToolError) as caught:
+        await registry.execute(name, {"url": "https://a.example/"}, ToolCtx())
+    envelope = json.loads(caught.value.message)
+    assert envelope["details"]["field"] == "tools.webfetch.enabled"
+    assert "set it to true" in envelope["message"]
+    with pytest.raises(ToolError, match="no such tool; there is: none"):
+        await registry.execute("web_search", {}, ToolCtx())
 
 
 @pytest.mark.req("D2-26")
@@ -236,8 +297,8 @@ async def test_cancelling_a_call_is_no_error_of_the_tool(tmp_path: Path) -> None
         return text("late")
 
     async with Site({"/slow": slow, "/a": text("hello")}) as site:
-        settings = settings_for(site.port, tmp_path, allow_auto_execution=True)
-        async with Spaniel(settings, Names()) as client:
+        settings = settings_for(site, cache=tmp_path, allow_auto_execution=True)
+        async with Spaniel(settings, names()) as client:
             tool = WebFetchTool(client, settings.tool)
             call = asyncio.ensure_future(tool.execute({"url": site.url("/slow")}, ToolCtx()))
             await begun.wait()

@@ -81,6 +81,40 @@ http://1_1/
 http://foo.1-a/
 """.split("\n")[1:-1]
 
+# Names that no name server has: characters that mean something to a shell or a template, and Punycode of nothing.
+NAMELESS = [
+    *(f"http://a{sign}b.example.com/" for sign in "!\"$&'()*+,;=`{}~"),
+    "http://`id`.example.com/",
+    "http://$(id).example.com/",
+    "http://${jndi}.example.com/",
+    "http://*.example.com/",
+    "http://*/",
+    "http://{host}/",
+    "http://example.com)/",
+    'http://"example.com"/',
+    "http://'or'1'='1.example.com/",
+    "http://example.com,example.org/",
+    "http://example.com;example.org/",
+    "http://bü$cher.example/",
+    "http://＄ab.example/",
+    "http://＂ab＂.example/",
+    "http://｀id｀.example/",
+    "http://xn--a.example/",
+    "http://xn--0000h.example/",
+    "http://a.xn--a/",
+    "http://XN--A.example/",
+    "http://xn--.example/",
+    "http://xn--abc-.example/",
+    "http://xn--99999999.example/",
+    "http://xn--bcher-2pa.example/",  # a capital Ü
+    "http://www.xn--BCHER-2PA.example/",
+    "http://xn--1ug.example/",  # a joiner alone
+    "http://xn--xn---epa.example/",
+    "http://xn--ab-h4t.example/",  # a bidi control
+    "http://xn--ab-1u3n.example/",  # a full-width slash
+    "http://xn--ab-r13a.example/",  # an ideographic full stop
+]
+
 BROKEN = [
     "",
     "   ",
@@ -195,7 +229,15 @@ http://1e100.net/
 http://3com.com/
 http://a-b--c.example.com/
 http://under_score.example.com/
+http://_dmarc.example.com/
+http://-a-.example.com/
+http://r3---sn-4g5e6nez.example.com/
 http://xn--bcher-kva.example/
+http://XN--Bcher-KVA.example/
+http://xn--fa-hia.de/
+http://xn--i-7iq.ws/
+http://xn--ls8h.la/
+http://xn--r8jz45g.xn--zckzah/
 http://bücher.example/
 http://例え.テスト/
 http://faß.de/
@@ -221,6 +263,7 @@ http://intranet/
 TABLE: list[tuple[str, str]] = [
     *((url, "invalid_scheme") for url in SCHEMES),
     *((url.encode().decode("unicode_escape") if url.isascii() else url, "invalid_host") for url in NUMBERS),
+    *((url, "invalid_host") for url in NAMELESS),
     *((url, "invalid_url") for url in BROKEN),
     *((url, OK) for url in HARMLESS),
 ]

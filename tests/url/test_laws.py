@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,31 @@ def test_canonical_is_a_fixed_point(raw: str, policy: str) -> None:
 def test_the_canonical_url_is_one_that_the_parser_leaves_alone(raw: str, policy: str) -> None:
     result = canonical(raw, policy).url
     assert parse(result).href in (result, f"{result}/")  # the latter where a bare root is text (CP-02)
+
+
+hidden = st.sampled_from("\u202e\u2066\u200f\u2028\u2029\u200b\ufeff\ufffe\u00ad\U0001bca0\U000e0041\u00a0\udcff")
+spoilt = st.one_of(
+    st.builds(lambda url, sign, at: url[: at % len(url)] + sign + url[at % len(url) :], urls, hidden, st.integers(0)),
+    st.builds("https://h.example/{0}?utm_{0}={0}&page={0}&{0}=1#{0}".format, hidden),
+)
+
+
+@pytest.mark.req("CP-20", "UN-06")
+@given(spoilt, policies)
+def test_nothing_that_is_said_of_a_url_steers_or_hides_whatever_the_policy(raw: str, policy: str) -> None:
+    result = canonical(raw, policy)
+    assert result.url.isascii()
+    assert all(text.isprintable() for text in strings([result.url, result.as_dict()]))
+
+
+def strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from strings([*value, *value.values()])
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from strings(item)
 
 
 @pytest.mark.req("CP-16")

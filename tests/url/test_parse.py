@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import string
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,42 @@ def test_the_table_of_attacks_is_large_enough() -> None:
 @pytest.mark.parametrize(("url", "right"), TABLE, ids=lambda value: ascii(value)[:60])
 def test_every_attack_gets_its_one_verdict(url: str, right: str) -> None:
     assert verdict(url) == right
+
+
+NAMES_HAVE = set(string.ascii_letters + string.digits + "-_.")
+ENDS_A_HOST = set("/?#:@")  # what stands after it is something else
+
+
+@pytest.mark.req("FR-WF-04a", "D2-14")
+@pytest.mark.parametrize("name", ["a{}b.example.com", "{}b.example.com", "b{}.example.com", "ü{}b.example.com"])
+def test_of_all_ascii_only_what_names_have_gets_into_a_host(name: str) -> None:
+    signs = set(map(chr, range(128))) - ENDS_A_HOST
+    through = {sign for sign in signs if verdict(f"http://{name.replace('{}', sign)}/") == OK}
+    assert through | {"."} == NAMES_HAVE  # a dot makes an empty label at either end
+
+
+@pytest.mark.req("FR-WF-04a", "D2-14")
+@given(st.text(st.characters(exclude_characters="/\\?#@:[]"), min_size=1, max_size=12))
+def test_a_host_is_made_of_letters_digits_hyphens_dots_and_underscores_whatever_was_written(name: str) -> None:
+    try:
+        host = parse(f"http://{name}.example/").host
+    except SpanielError:
+        return
+    assert set(host) <= NAMES_HAVE
+    assert parse(f"http://{host}/").host == host
+
+
+@pytest.mark.req("FR-WF-04a", "D2-14")
+@given(st.text("abcdefghijklmnopqrstuvwxyz0123456789-", max_size=20).map("xn--".__add__))
+def test_punycode_is_let_through_exactly_where_it_is_what_its_name_is_written_as(label: str) -> None:
+    """The other way round: whatever passes is what the parser makes of the name that a reader would be shown."""
+    try:
+        host = parse(f"http://{label}.example/").host
+    except SpanielError:
+        return
+    shown = label[4:].encode().decode("punycode")
+    assert not shown.isascii()
+    assert parse(f"http://{shown}.example/").host == host == f"{label}.example"
 
 
 @pytest.mark.req("FR-WF-04", "D2-12", "D2-14")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from spaniel.errors import Code, SpanielError
-from spaniel.url import canonicalize, load
+from spaniel.url import canonicalize, load, policies
 from spaniel.url import overrides as override_files
 from spaniel.url.hostlists import HostList
+from spaniel.url.policies.compiled import POLICIES
 from spaniel.url.policy import shipped
 from spaniel.url.rules.table import RULES
 
@@ -176,3 +178,11 @@ class TestOverrides:
 )
 def test_host_lists_match_after_idna(pattern: str, host: str, listed: bool) -> None:
     assert (host in HostList([pattern])) is listed
+
+
+def test_what_is_compiled_is_what_the_files_say() -> None:
+    """`make policies` writes it; a policy is its TOML file, and the Python beside it only saves the reading."""
+    folder = Path(policies.__file__).parent
+    files = {file.stem: tomllib.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*.toml")}
+    assert files == POLICIES
+    assert shipped() == sorted(files)

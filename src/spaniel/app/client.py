@@ -14,7 +14,7 @@ from spaniel.pipeline.trace import Trace
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from spaniel.net.resolver import Resolver
     from spaniel.pipeline.answer import Answer
@@ -94,17 +94,24 @@ class Spaniel:
         view._profile = self._engine.profile(profile)
         return view
 
-    async def fetch(
+    async def fetch(  # noqa: PLR0913  each is a word of its own to the caller
         self,
         url: str,
         max_chunk_tokens: int | None = None,
         *,
         no_cache: bool = False,
         force_browser: bool = False,
+        allowed_domains: Sequence[str] | None = None,
+        blocked_domains: Sequence[str] = (),
         trace: Trace | None = None,
     ) -> Answer:
-        """The page behind a URL. Where there is none, a `SpanielError` says why."""
-        return await self.answer(Request(url, max_chunk_tokens, no_cache, force_browser), trace)
+        """The page behind a URL. Where there is none, a `SpanielError` says why.
+
+        With `allowed_domains`, the page and every redirect on the way to it must be in one of these domains, or below
+        it. None may be in `blocked_domains`. Both hold besides those of the settings.
+        """
+        request = Request(url, max_chunk_tokens, no_cache, force_browser, False, allowed_domains, blocked_domains)
+        return await self.answer(request, trace)
 
     async def answer(self, request: Request, trace: Trace | None = None) -> Answer:
         """The same as `fetch`, for a `Request`."""
@@ -118,6 +125,16 @@ class Spaniel:
         if request.picture:
             request = request._replace(no_cache=True, force_browser=True)
         return await self._engine.fetch(request, profile, trace)
+
+    async def check(self, request: Request, trace: Trace | None = None) -> None:
+        """Raises what a fetch would refuse for its form, before it asks anybody for anything."""
+        self._engine.check(request, self._open_profile(), trace)
+
+    async def stored(self, request: Request, trace: Trace | None = None) -> Answer | None:
+        """The answer if the page is in the cache; None where it would have to be fetched. Refusals are as `check`'s."""
+        trace = trace or Trace()
+        outcome = self._engine.stored(request, self._open_profile(), trace)
+        return None if outcome is None else self.view(outcome, request.max_chunk_tokens, trace)
 
     def view(self, outcome: Outcome, max_chunk_tokens: int | None = None, trace: Trace | None = None) -> Answer:
         """The answer in an outcome. Where there is no page, its error is raised."""

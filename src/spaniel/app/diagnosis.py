@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
 import sys
 import tempfile
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.app.paths import cache_dir
 from spaniel.app.proxies import system_proxies, unused_proxies
 from spaniel.app.settings import Settings, load
 from spaniel.browser.find import locate
@@ -18,6 +16,7 @@ from spaniel.cache.upkeep import Upkeep
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security
+from spaniel.net.pool import tls_context
 from spaniel.net.resolver import SystemResolver
 from spaniel.url.parsing import parse
 
@@ -95,10 +94,10 @@ def _certificates(settings: Settings) -> Finding:
     if not path:
         return Finding("trust", True, "the system's certificates")
     try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
-    except OSError as error:  # also what is no certificate
+        tls_context(path)
+    except SpanielError as error:
         cure = "Correct ca_file under [spaniel.net]: it must be a file with certificates in PEM form."
-        return Finding("trust", False, f"ca_file {path}: {error.strerror or error}", cure)
+        return Finding("trust", False, error.message, cure)
     return Finding("trust", True, f"the system's certificates and those in {path}")
 
 
@@ -115,7 +114,7 @@ def _proxy(settings: Settings) -> Finding:
 
 
 def _cache(settings: Settings) -> Finding:
-    folder = cache_dir(settings)
+    folder = settings.cache.folder
     cure = "Make the folder your own (chmod 700), or set tools.webfetch.cache_dir. 'spaniel cache verify' tells more."
     try:
         with Upkeep(folder, create=True) as upkeep:
@@ -138,12 +137,10 @@ def chromium(settings: Settings) -> Finding:
         found = locate(settings.browser.chromium_path)
     except SpanielError as error:
         cure = "Install chromium-headless-shell or chromium, or set chromium_path or enabled of tools.webfetch.browser."
+        if "sandbox" in error.message:
+            cure = "Allow user namespaces, or run Spaniel as a user who may use them."
         return Finding("chromium", False, error.message, cure)
-    told = f"{found.version} at {found.path}"
-    if found.sandbox:
-        return Finding("chromium", True, f"{told}, in its sandbox")
-    cure = "It works, but with less protection. Allow user namespaces, or run Spaniel as a user who may use them."
-    return Finding("chromium", False, f"{told}, without its sandbox: {found.reason}", cure)
+    return Finding("chromium", True, f"{found.version} at {found.path}, in its sandbox")
 
 
 async def _dns(host: str) -> Finding:

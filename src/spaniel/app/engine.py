@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spaniel.app.paths import cache_dir
 from spaniel.app.proxies import system_proxies, warn_of_unused_proxies
 from spaniel.app.settings import Settings, load
 from spaniel.browser.pool import Renderer
@@ -17,13 +16,14 @@ from spaniel.hosts import Hosts
 from spaniel.net.guard import Guard
 from spaniel.net.http import Http
 from spaniel.net.resolver import SystemResolver
-from spaniel.pipeline.fetch import fetch
+from spaniel.pipeline.fetch import fetch, prepare, stored
 from spaniel.pipeline.flights import Flights
 from spaniel.pipeline.ports import Door
 from spaniel.pipeline.profile import DEFAULT, Given, Profile
 from spaniel.pipeline.profile import load as load_profile
 from spaniel.pipeline.rooms import Rendering, Rooms
 from spaniel.pipeline.threads import Threads
+from spaniel.pipeline.trace import Trace
 from spaniel.robots.disk_cache import DiskCache
 from spaniel.robots.gate import RobotsGate
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from spaniel.pipeline.outcome import Outcome
     from spaniel.pipeline.ports import Renders
     from spaniel.pipeline.request import Request
-    from spaniel.pipeline.trace import Trace
 
 
 class Engine:
@@ -99,6 +98,14 @@ class Engine:
     async def fetch(self, request: Request, profile: Profile, trace: Trace | None = None) -> Outcome:
         return await fetch(request, profile, self.rooms, trace)
 
+    def check(self, request: Request, profile: Profile, trace: Trace | None = None) -> None:
+        """Raises what is refused for its form."""
+        prepare(request, profile, self.rooms, trace or Trace())
+
+    def stored(self, request: Request, profile: Profile, trace: Trace | None = None) -> Outcome | None:
+        """How the fetch would end that finds its page in the cache; None where it would not."""
+        return stored(request, profile, self.rooms, trace)
+
     def _given(self) -> Given:
         settings = self.settings
         paths = {name: f"tools.webfetch.{name}" for name in (*settings.limits._fields, "user_agent")}
@@ -111,7 +118,7 @@ class Engine:
 
     def _robots_files(self) -> DiskCache:
         """robots.txt files stand beside the page cache."""
-        return DiskCache(Path(cache_dir(self.settings)) / "robots", self.settings.robots.cache_ttl_hours * 3600)
+        return DiskCache(Path(self.settings.cache.folder) / "robots", self.settings.robots.cache_ttl_hours * 3600)
 
     def _renderer(self) -> Renders | None:
         """Chromium itself is started when a page first needs it."""

@@ -36,7 +36,7 @@ class McpSettings(NamedTuple):
     """`[spaniel.mcp]`."""
 
     max_output_bytes: int = 65_536
-    max_chunk_bytes: int = 33_554_432
+    resource_links: bool = False
 
 
 class RenderingSettings(NamedTuple):

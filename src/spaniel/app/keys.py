@@ -22,7 +22,7 @@ class Key(NamedTuple):
     what: str
     low: int | None = None
     high: int | None = None
-    kind: Literal["", "line", "mode", "path", "ports", "program"] = ""
+    kind: Literal["", "domains", "line", "mode", "path", "ports", "program"] = ""
     # What runs a program, trusts a file, names a folder or opens the guard. A file in the working folder may come from
     # anybody, so it may not set these (D2-31). A new key that names a program, a file or a folder is one of them.
     trusted: bool = False
@@ -84,12 +84,20 @@ KEYS: tuple[Key, ...] = (
         1, 65_535, "ports", trusted=True,
     ),
     Key(SECURITY, "allow_insecure_overrides", False, "Must be true to set a block_ key to false", trusted=True),
+    Key(
+        SECURITY, "allowed_domains", (), "Domains that pages may come from, with all below them (empty: any)",
+        kind="domains", trusted=True,
+    ),
+    Key(
+        SECURITY, "blocked_domains", (), "Domains that nothing is fetched from, with all below them",
+        kind="domains", trusted=True,
+    ),
     Key(f"{FETCH}.rendering", "js_heavy_domains", (), "Domains whose pages go to the browser at once"),
     Key(f"{FETCH}.rendering", "spa_fallback_enabled", True, "Use the browser for pages that a script would fill"),
     Key(f"{FETCH}.rendering", "min_extracted_chars", 400, "Only where HTTP brought fewer characters", 0, 1_000_000),
     Key(f"{FETCH}.robots", "fail_open", False, "Fetch a page although its robots.txt cannot be read"),
     Key(f"{OWN}.mcp", "max_output_bytes", 65_536, "Largest answer of a call over MCP in bytes", 1024, 104_857_600),
-    Key(f"{OWN}.mcp", "max_chunk_bytes", 33_554_432, "Bytes of memory for chunks to be read again", 0, 4_294_967_296),
+    Key(f"{OWN}.mcp", "resource_links", False, "Link the chunks that did not fit an answer as MCP resources"),
     Key(
         f"{OWN}.net", "ca_file", "", "Certificates to trust besides the system's (PEM)",
         kind="path", trusted=True,

@@ -11,13 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spaniel.app.settings import Settings
-
-
-def cache_dir(settings: Settings) -> str:
-    """Where the page cache is: as the settings say, else the user's own."""
-    return str(settings["tools.webfetch.cache_dir"]) or default_cache_dir()
-
 
 def default_cache_dir() -> str:
     """The user's cache folder. A relative `XDG_CACHE_HOME` is to be ignored, says its specification."""
@@ -33,7 +26,7 @@ def default_cache_dir() -> str:
     return os.path.join(base, "spaniel")
 
 
-def user_file(environ: Mapping[str, str]) -> str:
+def user_file(environ: Mapping[str, str] = os.environ) -> str:
     """The settings file in the user's configuration folder; a relative `XDG_CONFIG_HOME` would be anybody's folder."""
     if os.name == "nt":
         base = environ.get("APPDATA") or os.path.expanduser("~\\AppData\\Roaming")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from spaniel.app.groups import DEFAULT, LimitSettings, McpSettings, RenderingSettings, ToolSettings
 from spaniel.app.keys import BY_PATH, FETCH, KEYS, OWN, SECURITY, Value
-from spaniel.app.paths import FILE, cache_dir, user_file
+from spaniel.app.paths import FILE, default_cache_dir, user_file
 from spaniel.app.values import asked, checked, from_text
 from spaniel.tables import complaint, nearest, read_toml
 from spaniel.url.hostlists import domains
@@ -135,7 +135,7 @@ class Settings:
         from spaniel.cache import CacheSettings
 
         return CacheSettings(
-            cache_dir(self),
+            str(self[f"{FETCH}.cache_dir"]) or default_cache_dir(),
             self.number(f"{FETCH}.cache_ttl_days"),
             self.number(f"{FETCH}.max_cache_entries"),
             self.number(f"{FETCH}.max_cache_bytes") or None,
@@ -168,7 +168,7 @@ class Settings:
 
     @property
     def mcp(self) -> McpSettings:
-        return McpSettings(*(self.number(f"{OWN}.mcp.{name}") for name in McpSettings._fields))
+        return McpSettings(**self._table(f"{OWN}.mcp"))  # type: ignore[arg-type]
 
 
 def load(

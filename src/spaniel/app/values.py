@@ -85,11 +85,18 @@ def _clamped(key: Key, value: int, place: str) -> int:
 
 def _listed(key: Key, items: list[object], place: str) -> Value:
     if key.kind != "ports":
-        return tuple(_of(str, item, place, "a list of texts") for item in items)
+        texts = tuple(_of(str, item, place, "a list of texts") for item in items)
+        return _domains(texts, place) if key.kind == "domains" else texts
     ports = tuple(_of(int, item, place, "a list of ports") for item in items)
     if any(_inside(key, port) != port for port in ports):
         raise complaint(place, f"a port is a number from {key.range}")
     return ports or key.default
+
+
+def _domains(texts: tuple[str, ...], place: str) -> tuple[str, ...]:
+    from spaniel.url.domains import domain_list
+
+    return domain_list(texts, place)
 
 
 def _expanded(text: str, place: str, environ: Mapping[str, str]) -> str:

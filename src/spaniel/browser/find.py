@@ -1,14 +1,13 @@
-"""Which Chromium there is, who runs it, and whether it sits in its sandbox."""
+"""Which Chromium there is, and who runs it: never root, and never without its sandbox."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
-import tempfile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from spaniel.browser.home import Home, Owner, make_home, remove_home
 from spaniel.errors import Code, SpanielError
 
 OLDEST = 100  # FR-WF-11: the protocol is stable from here on
@@ -22,70 +21,85 @@ NAMES = (
     "google-chrome",
 )
 SECONDS = 20.0
-NO_SANDBOX = "--no-sandbox"
-
-
-class Owner(NamedTuple):
-    """Somebody else, for whom Chromium is run."""
-
-    uid: int
-    gid: int
-
-
-class Way(NamedTuple):
-    """One way to run Chromium: as whom (None: as ourselves), and in its sandbox or not."""
-
-    owner: Owner | None
-    sandbox: bool
-
-    def popen(self) -> dict[str, Any]:
-        """What `subprocess` needs to know of it."""
-        return {} if self.owner is None else {"user": self.owner.uid, "group": self.owner.gid, "extra_groups": []}
-
-    def flags(self) -> tuple[str, ...]:
-        return () if self.sandbox else (NO_SANDBOX,)
+_SANDBOX = "It is never run without its sandbox: allow user namespaces (in Docker, by a seccomp profile)."
+_NOBODY = "Root has the user nobody run it: install it where every user may run it, or do not run Spaniel as root."
 
 
 class Chromium(NamedTuple):
-    """A Chromium that runs here; `reason` says why its sandbox does not, where it does not."""
+    """A Chromium that runs here, in its sandbox."""
 
     path: str
     version: str
-    sandbox: bool
-    reason: str
 
 
 def find_path(setting: str = "") -> str:
-    """The binary that the settings name, or the first of the usual ones; else `browser_unavailable`."""
-    if setting:
-        found = shutil.which(setting)
-        if found is None:
+    """The binary that the settings name, or the first of the usual ones; else `browser_unavailable`.
+
+    Nothing is run that lies where Spaniel happens to be started: a repository may bring a chromium of its own.
+    """
+    if not hasattr(os, "fork"):
+        raise unavailable(setting, "it cannot be driven on this system yet")
+    if os.path.dirname(setting):
+        if not os.path.isabs(setting):
+            raise unavailable(setting, "its path must be an absolute one")
+        if not _can_be_run(setting):
             raise unavailable(setting, "it cannot be run" if os.path.exists(setting) else "there is no such program")
-        return found
-    for name in NAMES:
-        if found := shutil.which(name):
-            return found
+        return setting
+    for name in (setting,) if setting else NAMES:
+        for folder in filter(os.path.isabs, os.get_exec_path()):
+            if _can_be_run(path := os.path.join(folder, name)):
+                return path
+    if setting:
+        raise unavailable(setting, "there is no such program on the PATH")
     raise unavailable("", f"none of {', '.join(NAMES)} is on the PATH")
 
 
+def _can_be_run(path: str) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK)
+
+
 def locate(setting: str = "") -> Chromium:
-    """Find Chromium and try it: its version, and whether its sandbox works here. Takes about a second."""
+    """Find Chromium and try it: its version, and whether it runs here. Takes about a second."""
     path = find_path(setting)
-    version = _run([path, "--version"], Way(None, sandbox=True))[1]
-    check_version(path, version)
-    complaints: list[str] = []
-    for way in ways():
-        with tempfile.TemporaryDirectory(prefix="spaniel-trial-") as home:
-            if way.owner:
-                os.chown(home, *way.owner)
-            command = [path, *way.flags(), "--headless", "--disable-gpu", f"--user-data-dir={home}", "--dump-dom"]
-            ended, said = _run([*command, "about:blank"], way)
-        if ended:
-            return Chromium(
-                path, version, way.sandbox, "" if way.sandbox else f"the system refuses it: {complaints[0]}"
-            )
-        complaints.append(said)
-    raise unavailable(path, complaints[-1])
+    home = home_for(path)
+    try:
+        version = _run([path, "--version"], path, home)
+        check_version(path, version)
+        flags = ("--headless", "--disable-gpu", f"--user-data-dir={home.path}/profile", "--dump-dom")
+        _run([path, *flags, "about:blank"], path, home)
+    finally:
+        remove_home(home)
+    return Chromium(path, version)
+
+
+def home_for(path: str) -> Home:
+    """A new folder for a Chromium, in the hands of whoever is to run it."""
+    try:
+        return make_home(runner(path))
+    except OSError as error:
+        raise unavailable(path, f"no folder can be made for it: {error.strerror}") from None
+
+
+def runner(path: str) -> Owner | None:
+    """Who runs Chromium: None for this user. Its sandbox is not for root, so root lets nobody run it."""
+    if os.geteuid() != 0:
+        return None
+    import pwd
+
+    try:
+        entry = pwd.getpwnam("nobody")
+    except KeyError:
+        raise unavailable(path, "root does not run it, and there is no user nobody to do so") from None
+    return Owner(entry.pw_uid, entry.pw_gid)
+
+
+def why_not(error: OSError | subprocess.SubprocessError | str, owner: Owner | None) -> str:
+    """What keeps Chromium from running, and what to do: the system's reason, or Chromium's own words."""
+    if isinstance(error, str):
+        said = complaint(error)
+        return f"{said}. {_SANDBOX}" if re.search("sandbox|namespace", said, re.IGNORECASE) else said
+    said = getattr(error, "strerror", None) or str(error)
+    return f"{said}. {_NOBODY}" if owner else said
 
 
 def check_version(path: str, version: str) -> None:
@@ -95,14 +109,6 @@ def check_version(path: str, version: str) -> None:
         raise unavailable(path, f"it does not tell its version but '{version[:80]}'")
     if int(found[1]) < OLDEST:
         raise unavailable(path, f"version {found[0]} is older than {OLDEST}")
-
-
-def ways() -> list[Way]:
-    """The ways to run Chromium, best first. Its sandbox is not for root, so root lets nobody run it."""
-    nobody = _nobody()
-    if nobody:
-        return [Way(nobody, sandbox=True), Way(nobody, sandbox=False), Way(None, sandbox=False)]
-    return [Way(None, sandbox=True), Way(None, sandbox=False)]
 
 
 def unavailable(path: str, error: str) -> SpanielError:
@@ -117,28 +123,17 @@ def complaint(text: str) -> str:
     return re.sub(r"^\[[^\]]*\]\s*", "", found)[:200]
 
 
-def _nobody() -> Owner | None:
-    if not hasattr(os, "geteuid") or os.geteuid() != 0:
-        return None
-    import pwd
-
-    try:
-        entry = pwd.getpwnam("nobody")
-    except KeyError:
-        return None
-    return Owner(entry.pw_uid, entry.pw_gid)
-
-
-def _run(command: list[str], way: Way) -> tuple[bool, str]:
-    """Whether a command ended well, and what it said."""
+def _run(command: list[str], path: str, home: Home) -> str:
+    """What a command says that ends well; else `browser_unavailable`."""
     try:
         done = subprocess.run(  # noqa: S603
-            command, capture_output=True, timeout=SECONDS, check=False, cwd="/", stdin=subprocess.DEVNULL, **way.popen()
+            command, capture_output=True, timeout=SECONDS, check=False, stdin=subprocess.DEVNULL, **home.popen()
         )
-    except OSError as error:
-        return False, error.strerror or str(error)
     except subprocess.TimeoutExpired:
-        return False, f"no answer within {SECONDS:g} s"
-    ended = done.returncode == 0
-    said = (done.stdout if ended else done.stderr).decode("utf-8", "replace")
-    return ended, said.strip() if ended else complaint(said)
+        raise unavailable(path, f"no answer within {SECONDS:g} s") from None
+    except (OSError, subprocess.SubprocessError) as error:
+        raise unavailable(path, why_not(error, home.owner)) from None
+    if done.returncode:
+        raise unavailable(path, why_not(done.stderr.decode("utf-8", "replace"), home.owner))
+    said: bytes = done.stdout
+    return said.decode("utf-8", "replace").strip()

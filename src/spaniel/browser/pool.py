@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.browser.cdp import CdpError
 from spaniel.browser.chrome import Chrome
-from spaniel.browser.find import Way, find_path
+from spaniel.browser.find import find_path
 from spaniel.browser.launch import launch
 from spaniel.browser.rendered import BrowserSettings, Rendered
 from spaniel.errors import Code, SpanielError
@@ -54,7 +54,6 @@ class Renderer:
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._starting = asyncio.Lock()
         self._chrome: Chrome | None = None
-        self._way: Way | None = None  # how Chromium could be run before
         self._spare: Place | None = None
         self._filling = False
         self._active = 0
@@ -139,10 +138,7 @@ class Renderer:
             if old is not None:
                 self._begin(self._retire(old))
             path = find_path(self._settings.chromium_path)
-            process = await launch(path, known=self._way)
-            if not process.way.sandbox and self._way is None:
-                log.warning("Chromium runs without its sandbox: the system does not allow it")
-            self._way = process.way
+            process = await launch(path)
             if self._closed:
                 await process.kill()
             self._require_open()

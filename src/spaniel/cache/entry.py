@@ -39,6 +39,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     fetched_at: Moment
     expires_at: Moment
     profile: str | None = None
+    overrides: str = ""
     ttl_hours: float | None = None
     etag: str | None = None
     last_modified: str | None = None
@@ -50,7 +51,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return self.fetched_at <= now < self.expires_at
 
     def is_for(self, key: Key) -> bool:
-        return (self.canonical_url, self.rendering_method, self.profile) == key[:3]
+        return (self.canonical_url, self.rendering_method, self.profile) == key[:3] and self.overrides == key.overrides
 
 
 class Validators(NamedTuple):
@@ -80,6 +81,7 @@ def compose(key: Key, content: object, fetched_at: datetime, ttl: timedelta, val
         canonical_url=key.canonical_url,
         rendering_method=key.rendering_method,
         profile=key.profile,
+        overrides=key.overrides,
         fetched_at=fetched_at,
         expires_at=(fetched_at + ttl).replace(microsecond=0),
         ttl_hours=ttl / timedelta(hours=1),

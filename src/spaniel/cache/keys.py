@@ -18,12 +18,21 @@ class Key(NamedTuple):
     rendering_method: str
     profile: str | None  # "name@version"; None for the SRD's own
     hex: str
+    overrides: str = ""  # of the security settings; "" where none is in force
 
 
 def key_for(
-    canonical_url: str, rendering_method: str = "http", profile: str = SRD_PROFILE, version: str | int = 1
+    canonical_url: str,
+    rendering_method: str = "http",
+    profile: str = SRD_PROFILE,
+    version: str | int = 1,
+    overrides: str = "",
 ) -> Key:
-    """Two different questions never get one key: no part may hold what separates the parts."""
+    """Two different questions never get one key: no part may hold what separates the parts.
+
+    `overrides` is a stable text of the security settings that are switched off. What was fetched with a guard that
+    has holes is kept apart: a strict run must not be served what it could not have fetched.
+    """
     if rendering_method not in RENDERINGS:
         raise SpanielError(Code.BAD_ARGS, field="rendering_method", reason=f"is none of {', '.join(RENDERINGS)}")
     if "\n" in canonical_url:
@@ -31,11 +40,17 @@ def key_for(
     named = None if profile == SRD_PROFILE else f"{profile}@{version}"
     if named and ("@" in profile or "\n" in named):
         raise SpanielError(Code.BAD_ARGS, field="profile", reason="holds '@' or a line break")
-    return Key(canonical_url, rendering_method, named, hash_of(canonical_url, rendering_method, named))
+    if "\n" in overrides:
+        raise SpanielError(Code.BAD_ARGS, field="overrides", reason="holds a line break")
+    hex_key = hash_of(canonical_url, rendering_method, named, overrides)
+    return Key(canonical_url, rendering_method, named, hex_key, overrides)
 
 
-def hash_of(canonical_url: str, rendering_method: str, profile: str | None) -> str:
-    text = (
-        f"{canonical_url}\n{rendering_method}" if profile is None else f"{canonical_url}\n{rendering_method}\n{profile}"
-    )
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+def hash_of(canonical_url: str, rendering_method: str, profile: str | None, overrides: str = "") -> str:
+    """Two lines are the SRD's key, three have a profile, four have overrides."""
+    parts = [canonical_url, rendering_method]
+    if overrides:
+        parts += [profile or "", overrides]
+    elif profile is not None:
+        parts.append(profile)
+    return sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()

@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.cache.folder import ENTRY_NAME, SHARDS, TEMPORARY_NAME, Folder, remove_if_abandoned
+from spaniel.cache.folder import ENTRY_NAME, SHARDS, TEMPORARY_NAME, Folder, Found
 from spaniel.cache.index import Row, add, ended, forget_writing, sizes, totals
 from spaniel.errors import SpanielError
 
@@ -47,8 +47,7 @@ def end(tx: sqlite3.Connection, folder: Folder, temporary: str) -> None:
     """A write that did not come to its end: nobody knows how far it came, but the files say."""
     if TEMPORARY_NAME.fullmatch(temporary):
         with suppress(OSError, SpanielError):  # the folder is gone, or no longer ours to touch
-            folder.judge(temporary[:64])
-            if not remove_if_abandoned(folder.temporary_path(temporary)):
+            if not folder.remove_if_abandoned(temporary):
                 return
             _adopt(tx, folder, temporary[:64])
     forget_writing(tx, temporary)
@@ -84,19 +83,15 @@ def compare(tx: sqlite3.Connection, folder: Folder, shard: str) -> Differences:
                 abandoned.append(found.name)
         elif ENTRY_NAME.fullmatch(found.name) and found.name.startswith(shard):
             known = rows.pop(found.name[:64], None)
-            try:
-                status = found.stat(follow_symlinks=False)
-            except FileNotFoundError:
-                continue
-            if stat.S_ISREG(status.st_mode) and status.st_size != known:
+            if stat.S_ISREG(found.status.st_mode) and found.status.st_size != known:
                 unknown.append(found.name[:64])
     return Differences(list(rows), unknown, abandoned)
 
 
-def _trusted(folder: Folder, shard: str) -> list[os.DirEntry[str]]:
+def _trusted(folder: Folder, shard: str) -> list[Found]:
     try:
         return list(folder.listing(shard))
-    except SpanielError:  # a link, or somebody else's: nothing in it can be read, so there is nothing in it
+    except PermissionError:  # a link, or somebody else's: nothing in it can be read, so there is nothing in it
         return []
 
 
@@ -106,13 +101,14 @@ def reconcile(tx: sqlite3.Connection, folder: Folder, differences: Differences) 
     for key in differences.unknown:
         _adopt(tx, folder, key)
     for name in differences.abandoned:
-        remove_if_abandoned(folder.temporary_path(name))
+        with suppress(OSError):
+            folder.remove_if_abandoned(name)
 
 
 def _adopt(tx: sqlite3.Connection, folder: Folder, key: str) -> None:
     """A file that the index does not know. One that cannot be read counts too: it takes room, and can be evicted."""
     try:
-        found = os.lstat(folder.path(key))
+        found = folder.status(key)
     except FileNotFoundError:
         tx.execute("DELETE FROM entries WHERE key = ?", (bytes.fromhex(key),))
         return

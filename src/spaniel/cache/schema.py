@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from spaniel.cache.folder import judge_file
+from spaniel.private_folder import open_folder
 
-if sys.platform != "win32":
+try:
     import fcntl
+except ImportError:  # Windows; two processes that meet a damaged index at one moment may both replace it
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from spaniel.private_folder import OpenFolder
+
 VERSION = 1
 NAME = "index.sqlite3"
 _LOCK = "index.lock"
-_SIDE_FILES = ("-wal", "-shm")
+_SIDE_FILES = ("", "-wal", "-shm")
 
 # `used` is a tick, not a time, so that a clock that jumps cannot make an entry the last to be evicted. Entries that
 # were found on disk get a negative one, by the age of the file: older than all that was used since.
@@ -50,9 +53,11 @@ END;
 
 def connect(path: str, timeout: float) -> sqlite3.Connection:
     """A connection that any thread may use, one at a time; transactions are begun and ended by hand."""
-    for name in (path, *(path + side for side in _SIDE_FILES)):
-        with suppress(FileNotFoundError):
-            judge_file(name, os.lstat(name))
+    folder, name = os.path.split(path)
+    with open_folder(folder) as root:
+        for side in _SIDE_FILES:
+            with suppress(FileNotFoundError):
+                root.judge_file(name + side)
     connection = sqlite3.connect(path, timeout=timeout, isolation_level=None, check_same_thread=False)
     connection.text_factory = _lenient
     try:
@@ -110,34 +115,33 @@ def create(root: str, instead_of: tuple[int, int] | None) -> None:
 
     One process does it; the others, who waited, see that another file is there already.
     """
-    path = f"{root}/{NAME}"
-    with _locked(root):
-        if identity(path) != instead_of:
+    fresh = f"{NAME}.new"
+    with open_folder(root) as folder, _locked(folder):
+        if identity(f"{root}/{NAME}") != instead_of:
             return
-        for name in (path, *(path + side for side in _SIDE_FILES)):  # another file's WAL would be replayed into ours
-            with suppress(FileNotFoundError):
-                os.unlink(name)
-        fresh = f"{path}.new"
-        for name in (fresh, *(fresh + side for side in _SIDE_FILES)):
-            with suppress(FileNotFoundError):
-                os.unlink(name)
-        os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        connection = sqlite3.connect(fresh, isolation_level=None)
+        for name in (NAME, fresh):
+            for side in _SIDE_FILES:  # another file's WAL would be replayed into ours
+                with suppress(FileNotFoundError):
+                    folder.remove(name + side)
+        os.close(folder.create(fresh))
+        connection = sqlite3.connect(f"{root}/{fresh}", isolation_level=None)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.executescript(_TABLES)
             connection.execute(f"PRAGMA user_version = {VERSION}")
         finally:
             connection.close()
-        os.replace(fresh, path)
+        folder.rename(fresh, NAME)
 
 
 @contextmanager
-def _locked(root: str) -> Iterator[None]:
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    descriptor = os.open(f"{root}/{_LOCK}", flags, 0o600)
+def _locked(folder: OpenFolder) -> Iterator[None]:
+    flags = os.O_RDWR | os.O_CREAT
+    for name in ("O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):
+        flags |= getattr(os, name, 0)
+    descriptor = os.open(folder.at(_LOCK), flags, 0o600, dir_fd=folder.descriptor)
     try:
-        if sys.platform != "win32":
+        if fcntl is not None:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:

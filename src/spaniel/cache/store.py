@@ -16,7 +16,7 @@ import msgspec
 from spaniel.cache import index as rows
 from spaniel.cache import recovery, schema
 from spaniel.cache.entry import LARGEST, LONGEST_LIFE, Entry, Validators, compose, encode
-from spaniel.cache.folder import SHARDS, Folder, create_file, sync_folder, write_all
+from spaniel.cache.folder import OPEN_FILES_STAY, SHARDS, Folder, write_all
 from spaniel.cache.index import Index, Limits, Row
 from spaniel.errors import SpanielError
 
@@ -130,22 +130,24 @@ class PageCache:
 
     def _write_file(self, row: Row, raw: bytes) -> None:
         temporary = self._folder.new_temporary(row.key)
-        path = self._folder.temporary_path(temporary)
         with self._index.transaction() as tx:
             recovery.catch_up(tx, self._folder, CATCH_UP_SECONDS)
             rows.announce(tx, temporary)
         try:
-            descriptor = create_file(path)
+            descriptor = self._folder.create(temporary)
             try:
                 write_all(descriptor, raw, self._settings.durable)
-                self._commit(row, temporary)
+                if not OPEN_FILES_STAY:  # its lock tells others that it is in use
+                    self._commit(row, temporary)
             finally:
                 os.close(descriptor)
+            if OPEN_FILES_STAY:
+                self._commit(row, temporary)
         except BaseException:
             self._withdraw(temporary)
             raise
         if self._settings.durable:
-            sync_folder(self._folder.shard(row.key))
+            self._folder.sync(row.key)
 
     def _commit(self, row: Row, temporary: str) -> None:
         """Room first, then the rename, then the row, all under the write lock (FR-WF-16e, -16f)."""
@@ -165,7 +167,7 @@ class PageCache:
     def _withdraw(self, temporary: str) -> None:
         """The file goes at once; its row too, or else with the next process that opens the index."""
         with suppress(OSError):
-            os.unlink(self._folder.temporary_path(temporary))
+            self._folder.discard(temporary)
         with suppress(OSError, sqlite3.Error, SpanielError), self._index.transaction(patient=False) as tx:
             recovery.end(tx, self._folder, temporary)
 

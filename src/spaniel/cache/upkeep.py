@@ -5,28 +5,19 @@ from __future__ import annotations
 import sqlite3
 import stat
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.cache import index as rows
 from spaniel.cache import recovery, schema
-from spaniel.cache.folder import (
-    ENTRY_NAME,
-    SHARDS,
-    TEMPORARY_NAME,
-    Folder,
-    judge_folder,
-    make_private,
-    remove_if_abandoned,
-)
+from spaniel.cache.folder import ENTRY_NAME, SHARDS, TEMPORARY_NAME, Folder
 from spaniel.cache.index import Index, Row
 from spaniel.cache.keys import hash_of
 from spaniel.cache.store import CATCH_UP_SECONDS
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
     from spaniel.cache.entry import Entry
@@ -77,11 +68,8 @@ class Upkeep:
         self._index = Index(self.folder.root, partial(recovery.sweep, self.folder))
 
     def __enter__(self) -> Upkeep:
-        with self._errors_named():
-            if self._create:
-                make_private(self.folder.root)
-            judge_folder(self.folder.root)
-        return self
+        with self._errors_named(), self.folder.opened(self._create):
+            return self
 
     def __exit__(self, *_: object) -> None:
         self._index.close()
@@ -152,14 +140,14 @@ class Upkeep:
     def _verify_files(self, shard: str, repair: bool) -> Iterator[Problem]:
         try:
             listing = list(self.folder.listing(shard))
-        except SpanielError as error:
-            yield Problem("stranger", f"{self.folder.root}/{shard}", str(error.details["error"]))
+        except PermissionError as error:
+            yield Problem("stranger", f"{self.folder.root}/{shard}", str(error.strerror))
             return
         for found in listing:
-            if problem := self._verify_file(found, shard):
+            if problem := self._verify_file(found.name, found.status.st_mode, shard):
                 yield problem
                 if repair and problem.kind in ("damaged", "misplaced"):
-                    self._remove_if_still(found, shard)
+                    self._remove_if_still(found.name, shard)
 
     def _verify_rows(self, shard: str, repair: bool) -> Iterator[Problem]:
         with self._index.transaction() as tx:
@@ -173,29 +161,33 @@ class Upkeep:
         for name in differences.abandoned:
             yield Problem("abandoned", self.folder.temporary_path(name), "a writer that is gone has left it")
 
-    def _verify_file(self, found: os.DirEntry[str], shard: str) -> Problem | None:
-        if TEMPORARY_NAME.fullmatch(found.name):
+    def _verify_file(self, name: str, mode: int, shard: str) -> Problem | None:
+        if TEMPORARY_NAME.fullmatch(name):
             return None
-        if not (ENTRY_NAME.fullmatch(found.name) and found.name.startswith(shard)):
-            return Problem("stranger", found.path, "it is not a name that the cache gives")
+        path = f"{self.folder.root}/{shard}/{name}"
+        if not (ENTRY_NAME.fullmatch(name) and name.startswith(shard)):
+            return Problem("stranger", path, "it is not a name that the cache gives")
+        if not stat.S_ISREG(mode):
+            return Problem("stranger", path, "it is not a regular file")
         try:
-            if not stat.S_ISREG(found.stat(follow_symlinks=False).st_mode):
-                return Problem("stranger", found.path, "it is not a regular file")
-            entry = self.folder.read_named(found.name[:64])
+            entry = self.folder.read_named(name[:64])
         except FileNotFoundError:  # evicted since it was listed
             return None
+        except PermissionError as error:
+            return Problem("damaged", path, str(error.strerror))
         except SpanielError as error:
-            return Problem("damaged", found.path, str(error.details["error"]))
+            return Problem("damaged", path, str(error.details["error"]))
         self.checked += 1
-        if hash_of(entry.canonical_url, entry.rendering_method, entry.profile) != found.name[:64]:
-            return Problem("misplaced", found.path, f"it holds {entry.canonical_url}, whose name is another")
+        made_of = entry.canonical_url, entry.rendering_method, entry.profile, entry.overrides
+        if hash_of(*made_of) != name[:64]:
+            return Problem("misplaced", path, f"it holds {entry.canonical_url}, whose name is another")
         return None
 
-    def _remove_if_still(self, found: os.DirEntry[str], shard: str) -> None:
+    def _remove_if_still(self, name: str, shard: str) -> None:
         """Looked at again under the write lock: a writer may have replaced it by a good one."""
         with self._index.transaction():
-            if self._verify_file(found, shard):
-                self.folder.remove(found.name[:64])
+            if self._verify_file(name, stat.S_IFREG, shard):
+                self.folder.remove(name[:64])
 
     def _index_is_sound(self) -> bool:
         try:
@@ -236,7 +228,8 @@ class Upkeep:
         for shard in SHARDS:
             for found in self.folder.listing(shard):
                 if TEMPORARY_NAME.fullmatch(found.name):
-                    remove_if_abandoned(found.path)
+                    with suppress(OSError):
+                        self.folder.remove_if_abandoned(found.name)
 
     @contextmanager
     def _settled(self) -> Iterator[sqlite3.Connection]:
@@ -266,4 +259,5 @@ class Upkeep:
             yield
         except (OSError, sqlite3.Error) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            raise SpanielError(Code.CACHE_READ_FAILED, path=self.folder.root, error=reason) from error
+            refused = error.filename if isinstance(error, PermissionError) else None  # it says which file or folder
+            raise SpanielError(Code.CACHE_READ_FAILED, path=refused or self.folder.root, error=reason) from error

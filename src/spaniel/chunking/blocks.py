@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from itertools import filterfalse
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.chunking.space import trim_space
@@ -57,7 +58,7 @@ def outline(markdown: str, view: str) -> Outline:
         return Outline([0], [], [])
     fences = _fences(view, end)
     starts = _starts(view, fences, end)
-    initials = "".join(map(markdown.__getitem__, starts))
+    initials = "".join(itemgetter(*starts, end - 1)(markdown))[: len(starts)]  # of one index it would give no tuple
     hashes = [starts[match.start()] for match in _HASH.finditer(initials)]
     starts = _with_lists_whole(view, starts, [match.start() for match in _LISTY.finditer(initials)], fences)
     starts.append(end)
@@ -75,6 +76,10 @@ def _fences(view: str, end: int) -> list[Fence]:
     start, mark, margin = -1, "", 0  # of the open fence, if there is a mark
     for match in _fence_like(view):
         line, at = match[0], match.start()
+        if line == mark and view[at - 1] == "\n":  # as nearly all end
+            fences.append(Fence(start, min(end, next_line(view, match.end())), True))
+            mark = ""
+            continue
         newline = at - 1 if view[at - 1] == "\n" else view.rfind("\n", 0, at)
         if not mark:
             margin = at - newline - 1

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.chunking.blocks import outline, view_of
-from spaniel.chunking.gather import Job, gather
+from spaniel.chunking.gather import gather
 from spaniel.chunking.headings import paths
+from spaniel.chunking.job import Job
 from spaniel.chunking.split import split
 from spaniel.chunking.tokens import Cl100k, cl100k, counting
 from spaniel.errors import Code, SpanielError
@@ -69,9 +70,9 @@ def chunk_at(markdown: str, limit: int, counter: TokenCounter) -> list[Chunk]:
     document = _digest(markdown)
     view = view_of(markdown)
     job = Job(markdown, view, counting(markdown, counter), isinstance(counter, Cl100k), limit)
-    starts, hashes, fences = outline(markdown, view)
-    pieces = gather(job, starts, lambda start, end: split(job, fences, start, end))
-    above = paths(view, hashes, [piece.start for piece in pieces])
+    found = outline(markdown, view)
+    pieces = gather(job, found.starts, lambda start, end: split(job, found, start, end))
+    above = paths(view, found.hashes, [piece.start for piece in pieces])
     return [chunk_of(markdown, piece, path, document) for piece, path in zip(pieces, above, strict=True)]
 
 

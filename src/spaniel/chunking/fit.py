@@ -1,21 +1,40 @@
-"""Fitting an answer to a byte budget: trailing chunks go first, then the end of the only one left (FR-WF-03a, 15e)."""
+"""Fitting an answer to a byte budget: trailing chunks go first, then the end of the only one left (FR-WF-03a, 15e).
+
+A cut answer says where to read on (D2-29). Chunks are numbered from 1, as people say "chunk 3 of 40". The number is the
+first chunk's that was not given whole: who reads on from it gets that chunk from its beginning, and nothing is lost.
+But a chunk that alone is larger than the budget would then be given, and cut, for ever. So where the first chunk of an
+answer is cut, `next_offset` says besides how many characters of it were given: reading on from there always moves.
+Where the budget has no room for even one character, `read_on` refuses instead of answering nothing again and again.
+"""
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from spaniel.chunking.tokens import cl100k
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from spaniel.chunking.chunks import Chunk
     from spaniel.chunking.tokens import TokenCounter
 
+    Shown = dict[str, object]  # a chunk as it is answered
+    Ending = Callable[[int, int], Shown]  # what a cut answer has besides, by whole chunks given and characters after
+
 REASON = "tool_output_limit"
+
+
+class More(TypedDict):
+    """Where to read on. Chunks count from 1; the offset is in characters of that chunk's text."""
+
+    next_chunk: int
+    total_chunks: int
+    next_offset: NotRequired[int]
 
 
 def serialize(value: object) -> str:
@@ -24,47 +43,117 @@ def serialize(value: object) -> str:
 
 
 def fit(
-    answer: Mapping[str, object], chunks: Iterable[Chunk], max_bytes: int, counter: TokenCounter | None = None
+    answer: Mapping[str, object], chunks: Sequence[Chunk], max_bytes: int, counter: TokenCounter | None = None
 ) -> dict[str, object]:
     """The answer with as many of the chunks as its JSON has room for in `max_bytes` of UTF-8.
 
-    `chunks`, `truncated` and `truncation_reason` are set here, where the answer has them or at its end; the rest is
-    kept. A tokenizer is asked only if a chunk has to be cut.
+    `chunks`, `truncated`, `truncation_reason` and `more` are set here, where the answer has them or at its end; the
+    rest is kept. A tokenizer is asked only if a chunk has to be cut.
     """
-    whole = _with(answer, [], truncated=False)
-    cut_short = _with(answer, [], truncated=True)
-    fitting: list[dict[str, object]] = []
-    ends = [_size(whole)]  # the bytes of the answer with none, one, two ... chunks
-    extra = _size(cut_short) - ends[0]
-    for chunk in chunks:
+    return _pack(answer, (chunk.answer() for chunk in chunks), max_bytes, counter, _where(len(chunks)))
+
+
+def read_on(
+    answer: Mapping[str, object],
+    chunks: Sequence[Chunk],
+    max_bytes: int,
+    from_chunk: int = 1,
+    from_offset: int = 0,
+    counter: TokenCounter | None = None,
+) -> dict[str, object]:
+    """What `fit` does, from a chunk on, or from within it: as `more` of a cut answer says. Every call gives something.
+
+    `chunks` are all those of the document, as they were when `more` was said.
+    """
+    _require(from_chunk in range(1, len(chunks) + 1), "from_chunk", f"{from_chunk} is not between 1 and {len(chunks)}")
+    last = len(chunks[from_chunk - 1].text) - 1
+    _require(from_offset in range(last + 1), "from_offset", f"{from_offset} is not between 0 and {last}")
+    shown = _from(chunks, from_chunk, from_offset, counter)
+    fitted = _pack(answer, shown, max_bytes, counter, _where(len(chunks), from_chunk, from_offset))
+    _require(bool(fitted["chunks"]), "max_output_bytes", f"{max_bytes} is too small for any of chunk {from_chunk}")
+    return fitted
+
+
+def fit_found(
+    answer: Mapping[str, object],
+    chunks: Sequence[Chunk],
+    numbers: Sequence[int],
+    max_bytes: int,
+    counter: TokenCounter | None = None,
+) -> dict[str, object]:
+    """The answer with as many as fit of the chunks that have these numbers, in this order, each with its `number`."""
+    shown = ({"number": number, **chunks[number - 1].answer()} for number in numbers)
+    return _pack(answer, shown, max_bytes, counter, lambda *_: {})
+
+
+def _require(holds: bool, field: str, reason: str) -> None:
+    if not holds:
+        raise SpanielError(Code.BAD_ARGS, field=field, reason=reason)
+
+
+def _from(chunks: Sequence[Chunk], number: int, offset: int, counter: TokenCounter | None) -> Iterator[Shown]:
+    for chunk in islice(chunks, number - 1, None):
         shown = chunk.answer()
+        if offset:
+            text = chunk.text[offset:]
+            shown |= {"text": text, "token_count": (counter or cl100k()).count(text)}
+            offset = 0
+        yield shown
+
+
+def _where(total: int, first: int = 1, offset: int = 0) -> Ending:
+    def more(whole: int, characters: int) -> Shown:
+        where: More = {"next_chunk": first + whole, "total_chunks": total}
+        given = characters if whole else offset + characters
+        if given:
+            where["next_offset"] = given
+        return {"more": where}
+
+    return more
+
+
+def _pack(
+    answer: Mapping[str, object], chunks: Iterable[Shown], max_bytes: int, counter: TokenCounter | None, ending: Ending
+) -> dict[str, object]:
+    fitting: list[Shown] = []
+    ends = [_size(_whole(answer, []))]  # the bytes of the answer with none, one, two ... chunks
+    for shown in chunks:
         ends.append(ends[-1] + _size(shown) + (2 if fitting else 0))  # ", " stands between them
         fitting.append(shown)
         if ends[-1] > max_bytes:
             break
     if ends[-1] <= max_bytes:
-        return _with(answer, fitting, truncated=False)
-    count = bisect_right(ends, max_bytes - extra) - 1
+        return _whole(answer, fitting)
+
+    def extra(count: int) -> int:
+        return _size(_cut_short(answer, [], ending(count, 0))) - ends[0]
+
+    count = bisect_right(range(len(fitting)), max_bytes, key=lambda count: ends[count] + extra(count)) - 1
+    if count > 0:
+        return _cut_short(answer, fitting[:count], ending(count, 0))
     if count < 0:
-        least = ends[0] + (extra if fitting else 0)
+        least = ends[0] + (extra(0) if fitting else 0)
         reason = f"{max_bytes} is too small: without any content the answer has {least} bytes"
         raise SpanielError(Code.BAD_ARGS, field="max_output_bytes", reason=reason)
-    if not count and fitting:
-        first = _cut(fitting[0], max_bytes - extra - ends[0], counter or cl100k())
-        return _with(answer, [first] if first["text"] else [], truncated=True)
-    return _with(answer, fitting[:count], truncated=True)
+    text = str(fitting[0]["text"])
+    room = max_bytes - _size(_cut_short(answer, [], ending(0, len(text))))
+    first = _cut(fitting[0], room, counter or cl100k())
+    given = len(str(first["text"]))
+    return _cut_short(answer, [first] if given else [], ending(0, given))
 
 
-def _with(answer: Mapping[str, object], chunks: list[dict[str, object]], *, truncated: bool) -> dict[str, object]:
-    fitted = {**answer, "chunks": chunks, "truncated": truncated}
-    if truncated:
-        fitted["truncation_reason"] = REASON
-    else:
-        fitted.pop("truncation_reason", None)
+def _whole(answer: Mapping[str, object], chunks: list[Shown]) -> dict[str, object]:
+    fitted = {**answer, "chunks": chunks, "truncated": False}
+    fitted.pop("truncation_reason", None)
+    fitted.pop("more", None)
     return fitted
 
 
-def _cut(chunk: dict[str, object], room: int, counter: TokenCounter) -> dict[str, object]:
+def _cut_short(answer: Mapping[str, object], chunks: list[Shown], ending: Shown) -> dict[str, object]:
+    return {**answer, "chunks": chunks, "truncated": True, "truncation_reason": REASON, **ending}
+
+
+def _cut(chunk: Shown, room: int, counter: TokenCounter) -> Shown:
     """The chunk with as much of its text as leaves it at most `room` bytes.
 
     Half a word can have more tokens than the word: the cut goes back until the count is not over what it was.

@@ -8,11 +8,15 @@ sums are a guess, and each piece is counted again as a whole.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.chunking.space import trim_space
 from spaniel.chunking.trim import trimmed
+
+if TYPE_CHECKING:
+    from spaniel.chunking.job import Job
 
 LONGEST_TOKEN = 128  # characters, in cl100k_base
 STRIDE = 0.9  # of what should just fit: going on costs less than going back
@@ -30,20 +34,11 @@ class Piece(NamedTuple):
     after: str = ""
 
 
-class Job(NamedTuple):
-    """The text at hand, its view (see blocks), how it is counted, and the most tokens that a piece may have."""
-
-    text: str
-    view: str
-    count: Callable[[str], int]
-    additive: bool
-    limit: int
-
-
 def gather(job: Job, starts: list[int], finer: Finer) -> list[Piece]:
     """Pieces of as many units as fit; a unit that does not fit alone gives the pieces that `finer` makes of it.
 
-    A unit goes from its start to the next; the last of `starts` is the end.
+    A unit goes from its start to the next; the last of `starts` is the end. The first piece of a unit may begin with
+    units before it.
     """
     limit = job.limit
     split: dict[int, list[Piece]] = {}  # what is clearly too large is split before it is counted
@@ -54,7 +49,7 @@ def gather(job: Job, starts: list[int], finer: Finer) -> list[Piece]:
     while i < len(starts) - 1:
         j, tokens, following = _reach(job, starts, size, (i, known), width)
         if i in split:
-            pieces += split.pop(i)
+            _place(job, pieces, starts, finer, split.pop(i))
             i, known = i + 1, 0
             continue
         if following and (j == i or tokens + following == limit + 1):  # without the white space after it, it may fit
@@ -65,12 +60,28 @@ def gather(job: Job, starts: list[int], finer: Finer) -> list[Piece]:
             tokens, following = _less(job, starts[i], starts[j], tokens, size(j))
             start, end, exact = trimmed(job, starts[i], starts[j], tokens)
         if exact > limit:
-            pieces += finer(starts[i], starts[j])
+            _place(job, pieces, starts, finer, finer(starts[i], starts[j]))
         elif start < end:
             pieces.append(Piece(start, end, exact))
             width = (starts[j] - starts[i]) / max(tokens, 1)
         i, known = j, following
     return pieces
+
+
+def _place(job: Job, pieces: list[Piece], starts: list[int], finer: Finer, found: list[Piece]) -> None:
+    """Add what was found in a unit; what it took from the units before it is taken from the pieces before it."""
+    first = found[0].start if found else len(job.text)
+    while pieces and pieces[-1].start >= first:
+        pieces.pop()
+    if pieces and pieces[-1].end > first:
+        last = pieces.pop()
+        rest = last.tokens - job.count(job.text[first : last.end])
+        start, end, tokens = trimmed(job, last.start, first, rest)
+        if tokens <= job.limit:
+            pieces.append(Piece(start, end, tokens))
+        else:
+            pieces += gather(job, starts[bisect_left(starts, start) : bisect_left(starts, first) + 1], finer)
+    pieces += found
 
 
 def _reach(
@@ -105,16 +116,25 @@ def _less(job: Job, start: int, end: int, tokens: int, last: int) -> tuple[int, 
 
 
 def _sizing(job: Job, starts: list[int], finer: Finer, split: dict[int, list[Piece]]) -> Callable[[int], int]:
-    text, _, count, _, limit = job
+    text, count, limit = job.text, job.count, job.limit
     long, too_long = 6 * limit, LONGEST_TOKEN * limit
 
     def size(i: int) -> int:
         start, end = starts[i], starts[i + 1]
         if end - start > long:
             pieces = finer(start, end)
-            if len(pieces) > 1 or end - start > too_long:
+            if end - start > too_long or _is_split(job, pieces, start, end):
                 split[i] = pieces
                 return too_long
         return count(text[start:end])
 
     return size
+
+
+def _is_split(job: Job, pieces: list[Piece], start: int, end: int) -> bool:
+    """Whether they are several because of the unit, not because of the headings that the first begins with."""
+    if not pieces or pieces[0].start >= start:
+        return len(pieces) > 1
+    most = 4 * (start - pieces[0].start + len(pieces))  # tokens of the headings, and what trimming may have added
+    sure = sum(tokens - 4 * len(before + after) for _, _, tokens, before, after in pieces) - most
+    return sure > job.limit or job.count(job.text[start : trim_space(job.text, start, end)]) > job.limit

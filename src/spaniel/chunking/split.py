@@ -2,22 +2,29 @@
 
 The items of a list, the rows of a table and the lines of code stand before sentences, and ends of lines before other
 white space. A split code block is closed at the end of each piece and opened again in the next.
+
+Headings right before such a block go with its first piece (D2-30): then the first unit of every step begins with them,
+and no cut is made before `job.body`.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from spaniel.chunking.blocks import MARKER, fence_lines
-from spaniel.chunking.gather import Piece, gather
+from spaniel.chunking.blocks import MARKER, fence_lines, next_line
+from spaniel.chunking.gather import LONGEST_TOKEN, Piece, gather
+from spaniel.chunking.headings import alone_before, body_after
 from spaniel.chunking.space import skip_space, trim_space
 
 if TYPE_CHECKING:
-    from spaniel.chunking.blocks import Fence
-    from spaniel.chunking.gather import Job
+    from collections.abc import Iterator
+
+    from spaniel.chunking.blocks import Fence, Outline
+    from spaniel.chunking.job import Job
 
 # All cuts are where counts add up: after the last newline of a run of white space, or before a run without any.
 # A sentence's search passes over list markers, so that the full stop of `1.` ends none; the one class at its front is
@@ -32,8 +39,58 @@ _IDEOGRAPHIC_STOPS = "。！？"  # they end sentences in scripts without spaces
 _start = attrgetter("start")
 
 
-def split(job: Job, fences: list[Fence], start: int, end: int) -> list[Piece]:
-    """The pieces of the block from `start` to `end`; `fences` are all those of the text."""
+def split(job: Job, outline: Outline, start: int, end: int) -> list[Piece]:
+    """The pieces of the block from `start` to `end`, the first with as many of the headings before it as fit."""
+    body = body_after(job.view, start, end)
+    if body == end:  # the heading itself is what is too large
+        body = start
+    own = (start,) if start < body else ()
+    first, room = body, -1
+    for heading in chain(own, alone_before(job.view, outline.starts, start)):
+        if first == body:
+            room = _room(job, outline.fences, body, end)
+        room -= job.count(job.text[heading:first])
+        if room < 0:
+            break
+        first = heading
+    if first == body:
+        return _parts(job, outline.fences, start, end)
+    return _parts(job._replace(body=body), outline.fences, first, end)
+
+
+def _room(job: Job, fences: list[Fence], body: int, end: int) -> int:
+    """How many tokens of headings fit in one piece with the first sentence, or the first line of code, of the block.
+
+    Nothing that fits by itself is broken to make room. Of what has to be broken anyway, a part will do.
+    """
+    for stop, added in _least(job, fences, body, end):
+        if stop - body <= LONGEST_TOKEN * job.limit:
+            tokens = job.count(job.text[body:stop]) + added
+            if tokens <= job.limit:
+                return job.limit - tokens
+    return job.limit // 2
+
+
+def _least(job: Job, fences: list[Fence], body: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where the least of the block ends that makes a piece, and what is added to it; then where less does."""
+    at = bisect_left(fences, body, key=_start)
+    if at < len(fences) and (fence := fences[at]).start == body:
+        code = next_line(job.view, job.view.find("\n", body + 1))
+        second = next_line(job.view, job.view.find("\n", code + 1)) if code < fence.end else fence.end
+        yield min(second, fence.end), sum(map(job.count, fence_lines(job.view, fence))) + 2
+        return
+    before = -1
+    for pattern in (_SENTENCE, _LINE, _SPACES):
+        ends = (match.end(pattern.groups) - 1 for match in pattern.finditer(job.view, body, end + 1))
+        stop = next((cut for cut in ends if body < cut < end), end)
+        if stop != before:
+            yield stop, 0
+        before = stop
+
+
+def _parts(job: Job, fences: list[Fence], start: int, end: int) -> list[Piece]:
+    """The items, rows, paragraphs and code of a block."""
+    first = start
     inside = fences[bisect_left(fences, start, key=_start) : bisect_left(fences, end, key=_start)]
     code = {fence.start: fence for fence in inside}
     cuts: list[int] = []
@@ -41,9 +98,11 @@ def split(job: Job, fences: list[Fence], start: int, end: int) -> list[Piece]:
         cuts += [*_cuts(job, _PART, start, fence.start), fence.start]
         start = fence.end
     cuts += [*_cuts(job, _PART, start, end), end]
+    cuts[0] = first  # code may stand right under the headings
 
     def finer(start: int, end: int) -> list[Piece]:
-        return _code(job, code[start]) if start in code else _sentences(job, start, end)
+        fence = code.get(max(start, job.body))
+        return _code(job, fence, start) if fence else _sentences(job, start, end)
 
     return gather(job, cuts, finer)
 
@@ -56,11 +115,12 @@ def _sentences(job: Job, start: int, end: int) -> list[Piece]:
 
 
 def _cuts(job: Job, pattern: re.Pattern[str], start: int, end: int) -> list[int]:
-    """The start, if there is anything, and where the first group of the pattern ends before the end."""
-    if start == end:
+    """The start, if there is anything but headings, and where the first group of the pattern ends before the end."""
+    body = max(start, job.body)
+    if body == end:
         return []
-    ends = [match.end(1) - 1 for match in pattern.finditer(job.view, start, end + 1)]
-    return [start, *(cut for cut in ends if start < cut < end)]
+    ends = [match.end(1) - 1 for match in pattern.finditer(job.view, body, end + 1)]
+    return [start, *(cut for cut in ends if body < cut < end)]
 
 
 def _lines(job: Job, cuts: list[int]) -> list[Piece]:
@@ -70,15 +130,16 @@ def _lines(job: Job, cuts: list[int]) -> list[Piece]:
 def _words(job: Job, start: int, end: int) -> list[Piece]:
     view = job.view
     word, stop = skip_space(job.text, start, end), trim_space(job.text, start, end)
-    spaces = [match.span() for match in _SPACES.finditer(view, word + 1, stop + 1)]
+    spaces = [match.span() for match in _SPACES.finditer(view, max(word, job.body) + 1, stop + 1)]
     cuts = [start, *(max(a - 1, view.rfind("\n", a, b)) for a, b in spaces), end]
     return gather(job, cuts, lambda start, end: _characters(job, start, end))
 
 
-def _code(job: Job, fence: Fence) -> list[Piece]:
+def _code(job: Job, fence: Fence, start: int) -> list[Piece]:
     """Pieces of a code block, each a code block of its own unless the fences would take half the budget."""
     cuts = _cuts(job, _LINE, fence.start, fence.end)
     cuts[1:] = cuts[2:-1] if fence.closed else cuts[2:]  # the fences go with the first and the last line of code
+    cuts[0] = start
     cuts.append(fence.end)
     opening, closing = fence_lines(job.view, fence)
     room = job.limit - job.count(opening) - job.count(closing) - 2  # a newline more at either end may cost one
@@ -105,7 +166,7 @@ def _characters(job: Job, start: int, end: int) -> list[Piece]:
     guess = 4 * job.limit
     while start < end:
         cut, tokens = _furthest(job, start, end, start + guess)
-        stop = max(text.rfind(stop, start, cut) for stop in _IDEOGRAPHIC_STOPS) + 1
+        stop = max(text.rfind(stop, max(start, job.body), cut) for stop in _IDEOGRAPHIC_STOPS) + 1
         if cut < end and stop and (fewer := job.count(text[start:stop])) <= job.limit:
             cut, tokens = stop, fewer
         pieces.append(Piece(start, cut, tokens))

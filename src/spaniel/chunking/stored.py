@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from spaniel.chunking.chunks import Chunk, chunk_of
 from spaniel.chunking.gather import Piece
@@ -10,11 +10,16 @@ from spaniel.chunking.gather import Piece
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# Raised whenever the same Markdown is cut or headed otherwise than before: what an older Spaniel kept is then cut anew,
+# so that a hit equals a fresh fetch (D2-02). Without a number it is from before headings were plain text.
+RULES = 2
+
 
 class Boundaries(TypedDict):
     """Plain JSON values. A row is start, end, tokens, and the index of its heading path, which many chunks share; then,
     of a piece of a split code block, the fence lines that were added."""
 
+    rules: NotRequired[int]
     document: str
     headings: list[list[str]]
     rows: list[list[int | str]]
@@ -30,11 +35,16 @@ def boundaries(chunks: Sequence[Chunk]) -> Boundaries:
             row += [chunk.opened, chunk.closed]
         rows.append(row)
     document = chunks[0].document if chunks else ""
-    return {"document": document, "headings": [list(path) for path in headings], "rows": rows}
+    return {"rules": RULES, "document": document, "headings": [list(path) for path in headings], "rows": rows}
 
 
 def rebuild(markdown: str, stored: Boundaries) -> list[Chunk]:
-    """The very chunks that `boundaries` was given, from the Markdown that they came from."""
+    """The very chunks that `boundaries` was given, from the Markdown that they came from.
+
+    A ValueError where they were cut by other rules: then the Markdown has to be cut again.
+    """
+    if stored.get("rules") != RULES:
+        raise ValueError("these chunks were cut by another version")
     document = stored["document"]
     headings = [tuple(path) for path in stored["headings"]]
     chunks: list[Chunk] = []

@@ -10,7 +10,7 @@ from spaniel.chunking.space import skip_space, trim_space
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spaniel.chunking.gather import Job
+    from spaniel.chunking.job import Job
 
 _NEAR = 16  # characters: most ends are shorter
 _SIGNS = "".join(sign for sign in map(chr, range(128)) if not sign.isalnum())
@@ -22,7 +22,7 @@ def trimmed(job: Job, first: int, stop: int, tokens: int) -> tuple[int, int, int
     Trimming changes what the first word and the last line count, and can raise it. Counts add up between a letter or a
     digit and a sign, so it is enough to know what the signs at the end count, and texts end in few ways.
     """
-    text, view, count, additive, _ = job
+    text, view, count, additive, _, _ = job
     if additive and view[first] == "\n":
         near = text[max(first, stop - _NEAR) : stop]
         word = near.rstrip(_SIGNS)
@@ -38,7 +38,7 @@ def _change(count: Callable[[str], int], signs: str) -> int:
 
 
 def _counted_again(job: Job, first: int, stop: int, tokens: int) -> tuple[int, int, int]:
-    text, view, count, additive, limit = job
+    text, view, count, additive, limit, _ = job
     start = first if view[first] == "\n" else skip_space(text, first, stop)
     end = trim_space(text, start, stop)
     if tokens > limit + (start - first) + (stop - end):

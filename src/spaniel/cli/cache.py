@@ -54,13 +54,12 @@ def duration(text: str) -> float:
 
 
 def main(args: argparse.Namespace) -> int:
-    from spaniel.app.paths import cache_dir
     from spaniel.app.settings import load
     from spaniel.cache.upkeep import Upkeep
 
     if args.dir and not looks_like_a_cache(args.dir):
         raise SpanielError(Code.CACHE_READ_FAILED, path=args.dir, error="there is no page cache in that folder")
-    folder = args.dir or cache_dir(load(args.config))
+    folder = args.dir or load(args.config).cache.folder
     with Upkeep(folder, create=not args.dir) as upkeep:  # the user's own may not have been used yet; that is no error
         return COMMANDS[args.command][1](upkeep, args)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from spaniel.cli.canon_show import colours
 from spaniel.cli.lines import inputs
 from spaniel.errors import SpanielError, shown
+from spaniel.url.parsing import requested
 
 if TYPE_CHECKING:
     import argparse
@@ -29,10 +30,11 @@ def show_differences(old: Policy, new: Policy, args: argparse.Namespace) -> int:
         if before == after:
             continue
         changed += 1
+        written = requested(raw)
         if args.form in ("json", "jsonl"):
-            sys.stdout.write(json.dumps({"original": raw, "before": before, "after": after}) + "\n")
+            sys.stdout.write(json.dumps({"original": written, "before": before, "after": after}) + "\n")
         else:
-            sys.stdout.write(f"  {shown(raw)}\n{red}- {before}{off}\n{green}+ {after}{off}\n")
+            sys.stdout.write(f"  {shown(written)}\n{red}- {before}{off}\n{green}+ {after}{off}\n")
     sys.stdout.flush()
     sys.stderr.write(f"{changed} of {count} URLs change from {_label(old)} to {_label(new)}\n")
     return DIFFERENT if changed else 0

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
+from spaniel.url.value import echoed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +60,9 @@ def json_lines(results: Iterator[Canonical], explain: bool) -> None:
 def _record(result: Canonical, explain: bool) -> dict[str, object]:
     record = result.as_dict()
     if explain:
-        record["steps"] = [step._asdict() for step in result.steps]
+        record["steps"] = [
+            step._replace(before=echoed(step.before), after=echoed(step.after))._asdict() for step in result.steps
+        ]
     return record
 
 

@@ -70,7 +70,7 @@ def _init(args: argparse.Namespace) -> int:
     from spaniel.app.keys import sample
     from spaniel.app.paths import user_file
 
-    path = user_file(os.environ) if args.user else args.path
+    path = user_file() if args.user else args.path
     if path == "-":
         print(sample(), end="")
         return 0

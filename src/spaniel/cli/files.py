@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
+import stat
 import sys
 from contextlib import contextmanager, suppress
 
+from spaniel import files
 from spaniel.errors import Code, SpanielError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO, TextIO
+
+_DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+")
 
 
 def standard_input() -> BinaryIO:
@@ -42,17 +48,48 @@ def read_text(path: str) -> str:
 @contextmanager
 def replacing(path: str) -> Iterator[TextIO]:
     """A file to write, which takes the place of the one at `path` when something was written and nothing failed."""
-    ordinary = not os.path.exists(path) or os.path.isfile(path)
-    beside = f"{path}.{os.getpid()}.tmp" if ordinary else path
+    with _writing(path, even_empty=False) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace")
+        try:
+            yield text
+            text.flush()
+        finally:
+            with suppress(OSError):  # told already; it must not be closed here, nor flushed later
+                text.detach()
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """The whole file or none."""
+    with _writing(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def _writing(path: str, even_empty: bool = True) -> Iterator[BinaryIO]:
+    """A device or a pipe is written to; anything else is replaced, a link by the file, not what it leads to."""
     try:
-        with open(beside, "w", encoding="utf-8", errors="backslashreplace") as file:
-            yield file
-            written = file.tell() if ordinary else 0
-        if written:
-            os.replace(beside, path)
+        if _is_stream(path):
+            with open(path, "wb", opener=_open_existing) as file:
+                yield file
+        else:
+            with files.replacing(path, None, even_empty=even_empty) as file:
+                yield file
     except OSError as error:
         raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be written: {error.strerror}") from None
-    finally:
-        if ordinary:
-            with suppress(OSError):
-                os.unlink(beside)
+
+
+def _is_stream(path: str) -> bool:
+    """Whether it is one of this process's own descriptors, or a device or pipe that no other user has put there."""
+    if _DESCRIPTOR.fullmatch(path):
+        return True
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    trusted = not hasattr(os, "geteuid") or found.st_uid in (0, os.geteuid())
+    return trusted and not (stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode) or stat.S_ISDIR(found.st_mode))
+
+
+def _open_existing(path: str, _flags: int) -> int:
+    link = 0 if _DESCRIPTOR.fullmatch(path) else getattr(os, "O_NOFOLLOW", 0)
+    return os.open(path, os.O_WRONLY | link | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))

@@ -7,7 +7,7 @@ from errno import ENOSPC
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import ArgumentParser
+    from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
     from typing import NoReturn
 
@@ -51,7 +51,7 @@ def run(argv: Sequence[str] | None = None) -> NoReturn:
 
 def main(argv: Sequence[str]) -> int:
     if not argv or argv[0].startswith("-"):
-        top().parse_args(argv)
+        _parse(top(), argv)
         top().print_help()
         return 0
     name, rest = argv[0], argv[1:]
@@ -65,8 +65,18 @@ def main(argv: Sequence[str]) -> int:
     from importlib import import_module
 
     command = import_module(f"spaniel.cli.{name.replace('-', '_')}")
-    code: int = command.main(command.parser().parse_args(rest))
+    code: int = command.main(_parse(command.parser(), rest))
     return code
+
+
+def _parse(parser: ArgumentParser, argv: Sequence[str]) -> Namespace:
+    """As `parse_args` does, but that what it does not know is shown without what could steer a terminal."""
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        from spaniel.errors import shown
+
+        parser.error(f"unrecognized arguments: {shown(' '.join(unknown))}")
+    return args
 
 
 def top() -> ArgumentParser:

@@ -1,4 +1,4 @@
-"""`spaniel mcp`: the `web_fetch` tool for a model's host, over the Model Context Protocol."""
+"""`spaniel mcp`: the tools for a model's host, over the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -11,12 +11,25 @@ from spaniel.cli.options import add_log_options, add_settings_options, configure
 if TYPE_CHECKING:
     import argparse
 
+AT_A_TERMINAL = """\
+This is a server for AI assistants and editors that speak MCP. It now waits for messages on standard input.
+You need not start it yourself: put the command 'spaniel mcp' into your assistant's settings for MCP servers.
+Press Ctrl-C to stop it.
+"""
+
 
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel mcp",
-        "Serve the web_fetch tool over MCP on standard input and output, to a host such as an editor.",
-        "The host starts this command. Logs go to standard error.",
+        "Serve the tools web_fetch and web_fetch_more over MCP, on standard input and output.",
+        "An assistant or an editor starts this: put the command into its settings for MCP servers. "
+        "The log goes to standard error.",
+    )
+    p.add_argument(
+        "--schema",
+        choices=("full", "plain"),
+        default="full",
+        help="how the tools are described: plain is for hosts that reject parts of JSON Schema, as Gemini does (full)",
     )
     add_settings_options(p)
     add_log_options(p)
@@ -28,6 +41,7 @@ def main(args: argparse.Namespace) -> int:
 
     configure_logs(args)
     if standard_input().isatty():
-        sys.stderr.write("spaniel mcp speaks to a host (an AI application), which starts it. Ctrl-C ends it.\n")
-    serve(settings_from(args))
+        sys.stderr.write(AT_A_TERMINAL)
+        sys.stderr.flush()
+    serve(settings_from(args), plain_schemas=args.schema == "plain")
     return 0

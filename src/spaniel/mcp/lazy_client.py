@@ -25,6 +25,14 @@ class LazyClient:
         spaniel = self._spaniel or await self.open()
         return await spaniel.answer(request, trace)
 
+    async def check(self, request: Request, trace: Trace | None = None) -> None:
+        spaniel = self._spaniel or await self.open()
+        await spaniel.check(request, trace)
+
+    async def stored(self, request: Request, trace: Trace | None = None) -> Answer | None:
+        spaniel = self._spaniel or await self.open()
+        return await spaniel.stored(request, trace)
+
     async def open(self) -> Spaniel:
         async with self._opening:
             if self._spaniel is None:

@@ -18,6 +18,8 @@ from mcp.shared.message import SessionMessage
 from spaniel.errors import Code, SpanielError
 from spaniel.mcp.blocking_calls import BlockingCalls
 from spaniel.mcp.lines import LONGEST, Lines, TooLong
+from spaniel.tool.admission import record_refusal
+from spaniel.tool.framework import ToolError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +92,9 @@ async def _refuse(line: TooLong, outgoing: MemoryObjectSendStream[SessionMessage
     refusal = SpanielError(Code.BAD_ARGS, field="arguments", reason=reason)
     message: types.JSONRPCMessage
     if members.get("method") == "tools/call":
-        result = types.CallToolResult(content=[types.TextContent(text=refusal.as_json())], is_error=True)
+        record_refusal(None, refusal)
+        content = types.TextContent(text=ToolError("", refusal).message)
+        result = types.CallToolResult(content=[content], is_error=True)
         fields = result.model_dump(by_alias=True, mode="json", exclude_none=True)
         message = types.JSONRPCResponse(jsonrpc="2.0", id=number, result=fields)
     else:

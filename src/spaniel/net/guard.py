@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from spaniel.errors import Code, SpanielError
 from spaniel.net.addresses import TOGGLES, Address, blocked
 from spaniel.net.resolver import MOST_ADDRESSES, failed
+from spaniel.url.domains import ALLOWED, ANYWHERE, BLOCKED, domain_list, domain_rules
 from spaniel.url.hosts import is_ipv4
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from spaniel.net.deadline import Deadline
     from spaniel.net.resolver import Resolver
+    from spaniel.url.domains import Domains
     from spaniel.url.value import Url
 
 log = logging.getLogger("spaniel.protection")  # a name of its own: no option hides what it says
@@ -33,6 +35,8 @@ class Security(NamedTuple):
     block_reserved: bool = True
     allowed_ports: tuple[int, ...] = DEFAULT_PORTS
     allow_insecure_overrides: bool = False
+    allowed_domains: tuple[str, ...] = ()  # empty: any
+    blocked_domains: tuple[str, ...] = ()
 
 
 class SsrfValidator(Protocol):
@@ -75,12 +79,14 @@ class Target:
 
 
 class Guard:
-    """Judges ports, literal addresses, and every address that a name resolves to."""
+    """Judges ports, domains, literal addresses, and every address that a name resolves to."""
 
     def __init__(self, resolver: Resolver, security: Security | None = None) -> None:
         security = security or Security()
         self._resolver = resolver
         self._ports = security.allowed_ports or DEFAULT_PORTS
+        self._nothing_from = domain_rules(None, domain_list(security.blocked_domains, BLOCKED))
+        self._pages_from = domain_rules(domain_list(security.allowed_domains, ALLOWED) or None)
         self._off = frozenset(toggle for toggle in TOGGLES if not getattr(security, toggle))
         if self._off:
             names = ", ".join(t for t in TOGGLES if t in self._off)
@@ -91,6 +97,11 @@ class Guard:
                     reason="switching a block off needs allow_insecure_overrides = true",
                 )
             log.warning("SSRF protection disabled for: %s", names)
+
+    @property
+    def overrides(self) -> str:
+        """The blocks that are switched off, as one text: what is fetched without them is kept apart."""
+        return ",".join(sorted(self._off))
 
     def validate_ip(self, ip: Address) -> None:
         if found := blocked(ip, self._off):
@@ -110,11 +121,21 @@ class Guard:
         return addresses
 
     def check_form(self, url: Url) -> None:
-        """What needs no resolver: the port, and a literal address (D2-04)."""
+        """What needs no resolver: the port, a literal address, a blocked domain (D2-04)."""
         if literal := literal_address(url.host):
             self.validate_ip(literal)
         if url.effective_port not in self._ports:
             raise SpanielError(Code.PORT_BLOCKED, port=url.effective_port, allowed_ports=list(self._ports))
+        self._nothing_from.require(url)
+
+    def check_page(self, url: Url, asked: Domains = ANYWHERE) -> None:
+        """The same of a page, and whether pages may come from there: by the settings, and by whoever asks for it.
+
+        It is asked of each page on the way, not of what a page loads into itself: that is from elsewhere as a rule.
+        """
+        self.check_form(url)
+        self._pages_from.require(url)
+        asked.require(url)
 
     async def vet(self, url: Url, deadline: Deadline) -> Target:
         """Resolve once, judge every answer; whoever dials, dials one of these."""

@@ -213,7 +213,7 @@ class Pool:
         """Read when the first https page is asked for (it takes two bare Python starts), or to check a file of them."""
         if scheme != "https" and not self._ca_file:
             return True
-        self._tls = self._tls or _tls_context(self._ca_file)
+        self._tls = self._tls or tls_context(self._ca_file)
         return self._tls
 
     @property
@@ -232,11 +232,12 @@ class Pool:
             await entry.session.close()
 
 
-def _tls_context(ca_file: str) -> ssl.SSLContext:
+def tls_context(ca_file: str) -> ssl.SSLContext:
+    """What trusts the system's certificates and those of a file; `bad_args` where it cannot be read."""
     context = ssl.create_default_context()
     if ca_file:
         try:
             context.load_verify_locations(ca_file)
         except (OSError, ssl.SSLError) as error:
-            raise SpanielError(Code.BAD_ARGS, field="ca_file", reason=f"{ca_file}: {error}") from None
+            raise SpanielError(Code.BAD_ARGS, field="ca_file", reason=f"{ca_file}: {error.strerror or error}") from None
     return context

@@ -46,6 +46,10 @@ class Answer(NamedTuple):
 
     def as_dict(self, max_bytes: int | None = None) -> dict[str, object]:
         """What the tool returns, for JSON. With `max_bytes`, chunks are left out at the end until it fits."""
+        return fit(self.fields(), self.chunks, NO_LIMIT if max_bytes is None else max_bytes)
+
+    def fields(self) -> dict[str, object]:
+        """The same before it has any chunks."""
         fields: dict[str, object] = {
             "requested_url": self.requested_url,
             "final_url": self.final_url,
@@ -58,8 +62,7 @@ class Answer(NamedTuple):
             "note": self.note,
             "served_at": moment(self.served_at) if self.served_at else None,
         }
-        present = {name: value for name, value in fields.items() if value is not None}
-        return fit(present, self.chunks, NO_LIMIT if max_bytes is None else max_bytes)
+        return {name: value for name, value in fields.items() if value is not None}
 
     def __repr__(self) -> str:
         size = f"{len(self.markdown)} characters in {len(self.chunks)} chunks"

@@ -12,13 +12,11 @@ from spaniel.pipeline.errand import Ascent, Errand
 from spaniel.pipeline.ladder import climb
 from spaniel.pipeline.outcome import Found, Outcome
 from spaniel.pipeline.record import record
-from spaniel.pipeline.request import checked, without_credentials
+from spaniel.pipeline.request import checked
 from spaniel.pipeline.rungs import PASSING
 from spaniel.pipeline.stored import StoredPage, bounds, from_cache
 from spaniel.pipeline.trace import Trace
-from spaniel.url.parsing import parse
-
-NO_TEXT = "no_text"  # an empty answer says that it is meant to be one (D2-33)
+from spaniel.url.parsing import parse, requested
 
 if TYPE_CHECKING:
     from spaniel.cache import Key
@@ -35,30 +33,55 @@ async def fetch(request: Request, profile: Profile, rooms: Rooms, trace: Trace |
     try:
         outcome = await _fetch(request, profile, rooms, trace)
     except SpanielError as error:  # it was no URL, or none that may be asked for
-        outcome = Outcome(without_credentials(request.url), refusal=error, steps=trace.steps)
+        outcome = Outcome(_asked_for(request), refusal=error, steps=trace.steps)
     record(outcome, rooms.clock.monotonic() - began)
     return outcome
 
 
 async def _fetch(request: Request, profile: Profile, rooms: Rooms, trace: Trace) -> Outcome:
-    with trace.step("parse"):  # by the policy, whose first rule says what is a URL to it
-        canonical = profile.policy.apply(checked(request).url)
-    with trace.step("normalize"):
-        url = parse(canonical.url)
-        rooms.door.guard.check_form(url)
-    errand = Errand(url, canonical, request, profile.way, profile.rungs)
-    known = Outcome(canonical.original, canonical.url, steps=trace.steps)
-    with trace.step("check_cache") as step:
-        found = None if request.no_cache else _look_up(errand, profile, rooms)
-        step.text = "bypassed" if request.no_cache else "hit" if found else "miss"
-    if found is not None:
-        return known._replace(found=found, served_at=rooms.clock.now())
+    errand = prepare(request, profile, rooms, trace)
+    outcome = _check_cache(errand, profile, rooms, trace)
+    if outcome.found is not None:
+        return outcome
+    request = errand.request
     ascent = await rooms.flights.join(
-        (canonical.url, profile.name, profile.version, request.force_browser, request.picture),
+        (errand.canonical.url, profile.name, profile.version, request.force_browser, request.picture, *request.lists),
         lambda shared: _fetch_afresh(errand, profile, rooms, shared),
         trace,
     )
-    return known._replace(found=ascent.found, refusal=ascent.refusal, attempts=tuple(ascent.attempts))
+    return outcome._replace(found=ascent.found, refusal=ascent.refusal, attempts=tuple(ascent.attempts))
+
+
+def stored(request: Request, profile: Profile, rooms: Rooms, trace: Trace | None = None) -> Outcome | None:
+    """How a fetch would end that finds its page in the cache; None where it would not. Nobody is asked for anything."""
+    began = rooms.clock.monotonic()
+    trace = trace or Trace()
+    outcome = _check_cache(prepare(request, profile, rooms, trace), profile, rooms, trace)
+    if outcome.found is None:
+        return None
+    record(outcome, rooms.clock.monotonic() - began)
+    return outcome
+
+
+def prepare(request: Request, profile: Profile, rooms: Rooms, trace: Trace) -> Errand:
+    """What is to be fetched. Whatever is refused here is refused for its form: nobody need be asked (D2-04)."""
+    with trace.step("parse"):  # by the policy, whose first rule says what is a URL to it
+        request = checked(request)
+        canonical = profile.policy.apply(request.url)
+    with trace.step("normalize"):
+        url = parse(canonical.url)
+        rooms.door.guard.check_page(url, request.domains)
+    return Errand(url, canonical, request, profile.way._replace(domains=request.domains), profile.rungs)
+
+
+def _check_cache(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Outcome:
+    """What is known of a fetch before it is made, with the stored page if there is one to be served."""
+    known = Outcome(requested(errand.canonical.original), errand.canonical.url, steps=trace.steps)
+    bypassed = errand.request.no_cache
+    with trace.step("check_cache") as step:
+        found = None if bypassed else _look_up(errand, profile, rooms)
+        step.text = "bypassed" if bypassed else "hit" if found else "miss"
+    return known._replace(found=found, served_at=rooms.clock.now()) if found else known
 
 
 async def _fetch_afresh(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Ascent:
@@ -81,10 +104,20 @@ def _look_up(errand: Errand, profile: Profile, rooms: Rooms) -> Found | None:
         return None
     serving = (rung.kind.rendering_method for rung in profile.ladder if rung.kind.serves(errand, rooms))
     for method in dict.fromkeys(serving):
-        entry = rooms.cache.get(_key(errand, method, profile))
-        if entry is not None and (page := from_cache(entry.content)):
+        entry = rooms.cache.get(_key(errand, method, profile, rooms))
+        if entry is not None and (page := from_cache(entry.content)) and _may_be_served(page, errand, rooms):
             return Found(page, entry.fetched_at, method)
     return None
+
+
+def _may_be_served(page: StoredPage, errand: Errand, rooms: Rooms) -> bool:
+    """Whether this fetch might have gone the way that brought the page; if not, it is fetched and judged hop by hop."""
+    try:
+        for url in (*page.chain, page.final_url):
+            rooms.door.guard.check_page(parse(url), errand.way.domains)
+    except SpanielError:
+        return False
+    return True
 
 
 async def _write_cache(
@@ -95,14 +128,13 @@ async def _write_cache(
         return "not kept", None
     if rooms.cache is None or not profile.cached:
         return "no cache", None
-    key = _key(errand, best.rendering_method, profile)
+    key = _key(errand, best.rendering_method, profile, rooms)
     note = await rooms.threads.write(rooms.cache.put, key, page, best.fetched_at, profile.ttl)
     return note or "ok", note
 
 
 def _page(best: Brought, profile: Profile) -> StoredPage:
     document, page = best.document, best.retrieved.page
-    empty = () if document.markdown.strip() else (NO_TEXT,)
     return StoredPage(
         final_url=page.url.href,
         markdown=document.markdown,
@@ -110,7 +142,7 @@ def _page(best: Brought, profile: Profile) -> StoredPage:
         chunks=bounds(document.markdown, profile.limits.chunk_tokens),
         title=document.title,
         language=document.language,
-        notes=[*best.notes, *empty],
+        notes=list(best.notes),
         metadata=asdict(document.metadata),
         content_type=page.headers.get("content-type", ""),
         status=page.status,
@@ -119,5 +151,9 @@ def _page(best: Brought, profile: Profile) -> StoredPage:
     )
 
 
-def _key(errand: Errand, method: str, profile: Profile) -> Key:
-    return key_for(errand.canonical.url, method, profile.name, profile.version)
+def _key(errand: Errand, method: str, profile: Profile, rooms: Rooms) -> Key:
+    return key_for(errand.canonical.url, method, profile.name, profile.version, rooms.door.guard.overrides)
+
+
+def _asked_for(request: Request) -> str:
+    return requested(str(request.url))  # which may be anything in Python

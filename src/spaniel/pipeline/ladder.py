@@ -38,12 +38,14 @@ class _Times:
 
     def __init__(self, profile: Profile, rooms: Rooms) -> None:
         self._limits, self._clock = profile.limits, rooms.clock
-        self._end = rooms.clock.monotonic() + (profile.limits.total_seconds or 0)
         self._shared = None if profile.limits.total_seconds else Deadline(profile.limits.timeout_seconds)
+        self._end = 0.0 if self._shared else rooms.clock.monotonic() + profile.limits.total_seconds
 
     def next(self) -> Deadline:
+        if self._shared is not None:
+            return self._shared
         left = self._end - self._clock.monotonic()
-        return self._shared or Deadline(max(0.0, min(self._limits.timeout_seconds, left)))
+        return Deadline(max(0.0, min(self._limits.timeout_seconds, left)))
 
 
 async def _try(rung: Rung, ascent: Ascent, profile: Profile, rooms: Rooms, deadline: Deadline, trace: Trace) -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from spaniel.pipeline.trace import TraceStep
 
 CACHE_HIT = "cache_hit"
+NO_TEXT = "no_text"
 
 
 class Attempt(NamedTuple):
@@ -69,8 +70,12 @@ class Outcome(NamedTuple):
     @property
     def caveats(self) -> tuple[str, ...]:  # D2-05
         """The notes on the page, in the order in which they arose."""
-        notes = self.found.page.notes if self.found else ()
-        return (*notes, CACHE_HIT) if self.cache_hit else tuple(notes)
+        notes = list(self.found.page.notes) if self.found else []
+        if self.found and not self.found.page.markdown.strip():
+            notes.append(NO_TEXT)  # nothing is silently empty (D2-33)
+        if self.cache_hit:
+            notes.append(CACHE_HIT)
+        return tuple(notes)
 
     @property
     def final_url(self) -> str | None:

@@ -12,19 +12,31 @@ if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Options, Page, RequestHeaders
+    from spaniel.url.domains import Domains
     from spaniel.url.value import Url
 
 
 class Guard(Protocol):
-    def check_form(self, url: Url) -> None: ...
+    @property
+    def overrides(self) -> str: ...
+
+    def check_page(self, url: Url, asked: Domains) -> None: ...
 
     async def vet(self, url: Url, deadline: Deadline) -> Target: ...
+
+
+class Permission(Protocol):
+    @property
+    def note(self) -> str | None: ...
+
+    @property
+    def crawl_delay(self) -> float | None: ...
 
 
 class Robots(Protocol):
     async def require(
         self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = ...
-    ) -> str | None: ...
+    ) -> Permission: ...
 
 
 class Fetcher(Protocol):
@@ -39,6 +51,8 @@ class Turn(Protocol):
 
 class Hosts(Protocol):
     def turn(self, host: str, deadline: Deadline, manners: Manners) -> Turn: ...
+
+    def told_crawl_delay(self, host: str, seconds: float) -> None: ...
 
     def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None: ...
 

@@ -31,6 +31,8 @@ def record(outcome: Outcome, seconds: float) -> None:
     }
     if outcome.refusal is not None:
         fields |= {"error_code": str(outcome.refusal.code), "phase": last.phase if last else "start"}
+        if "field" in outcome.refusal.details:  # of bad_args: which one, or which setting
+            fields["field"] = outcome.refusal.details["field"]
     event = str(outcome.refusal.code) if outcome.refusal else "fetch_complete"
     log.info(event, extra={"fields": fields})
 

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.tables import nearest
+from spaniel.url.domains import ALLOWED, BLOCKED, domain_list, domain_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from spaniel.url.domains import Domains
 
 LEAST_CHUNK_TOKENS, MOST_CHUNK_TOKENS = 128, 2048
 
@@ -32,64 +35,96 @@ SCHEMA: dict[str, object] = {
 
 
 class Request(NamedTuple):
-    """A checked request."""
+    """A checked request. The last three are for programs; a model cannot ask for them."""
 
     url: str
     max_chunk_tokens: int | None = None  # None: the settings' default
     no_cache: bool = False
     force_browser: bool = False
-    picture: bool = False  # a PNG of the page besides: it is rendered afresh; not for a model to ask
+    picture: bool = False  # a PNG of the page besides: it is rendered afresh
+    allowed_domains: Sequence[str] | None = None  # pages come from these alone, and only where the settings agree
+    blocked_domains: Sequence[str] = ()
+
+    @property
+    def lists(self) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+        """Both lists of a checked request."""
+        return None if self.allowed_domains is None else tuple(self.allowed_domains), tuple(self.blocked_domains)
+
+    @property
+    def domains(self) -> Domains:
+        return domain_rules(*self.lists)
 
 
 def read_request(args: Mapping[str, object]) -> Request:
     """A request from a tool call's arguments; the first thing that is wrong with them is `bad_args`."""
-    known = ("url", "max_chunk_tokens", "no_cache", "force_browser")
-    for name in args:
-        if name not in known:
-            raise bad(name, f"there is no such parameter; {nearest(str(name), known)}")
-    url = args.get("url")
-    if not isinstance(url, str):
-        raise bad("url", "is missing" if url is None else "must be text")
+    require_known(args, ("url", "max_chunk_tokens", "no_cache", "force_browser"))
     request = Request(
-        url,
-        _tokens(args.get("max_chunk_tokens")),
-        _truth("no_cache", args.get("no_cache", False)),
-        _truth("force_browser", args.get("force_browser", False)),
+        text(args, "url"),
+        whole_number(args, "max_chunk_tokens"),
+        _truth(args, "no_cache"),
+        _truth(args, "force_browser"),
     )
     return checked(request)
 
 
+def require_known(args: Mapping[str, object], known: tuple[str, ...]) -> None:
+    for name in args:
+        if name not in known:
+            raise bad(name, f"there is no such parameter; {nearest(str(name), known)}")
+
+
+def text(args: Mapping[str, object], name: str) -> str:
+    value = args.get(name)
+    if not isinstance(value, str):
+        raise bad(name, "is missing" if value is None else "must be text")
+    return value
+
+
+def whole_number(args: Mapping[str, object], name: str) -> int | None:
+    """A number as it is sent: models write 600.0 for 600 and null for nothing; some hosts put every number in quotes.
+
+    Such a host does so each time, so that a refusal would help no model.
+    """
+    value = args.get(name)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and re.fullmatch("[0-9]{1,9}", value.strip(), re.ASCII):
+        return int(value)
+    return _whole(name, value)
+
+
 def checked(request: Request) -> Request:
-    """The bounds of FR-WF-02a and 02b, for requests made in Python too."""
+    """The bounds of FR-WF-02a and 02b, for requests made in Python too; lists of domains in their one spelling."""
     if not isinstance(request.url, str):
         raise bad("url", f"must be text, not {type(request.url).__name__}")
     if not request.url.strip():
         raise bad("url", "is empty")
-    tokens = _tokens(request.max_chunk_tokens)
+    tokens = _whole("max_chunk_tokens", request.max_chunk_tokens)
     if tokens is not None and not LEAST_CHUNK_TOKENS <= tokens <= MOST_CHUNK_TOKENS:
         raise bad("max_chunk_tokens", f"{tokens} is not between {LEAST_CHUNK_TOKENS} and {MOST_CHUNK_TOKENS}")
-    return request
+    allowed, blocked = request.allowed_domains, request.blocked_domains
+    if allowed is None and not blocked:
+        return request
+    if allowed is not None and not allowed:  # it would allow nothing, which is meant by nobody
+        raise bad(ALLOWED, "is empty; leave it out to allow every domain")
+    return request._replace(
+        allowed_domains=None if allowed is None else domain_list(allowed, ALLOWED),
+        blocked_domains=domain_list(blocked, BLOCKED),
+    )
 
 
-def _tokens(value: object) -> int | None:
+def _whole(name: str, value: object) -> int | None:
     if value is None or (isinstance(value, int) and not isinstance(value, bool)):
         return value
-    raise bad("max_chunk_tokens", "must be a whole number")
+    raise bad(name, "must be a whole number")
 
 
-def _truth(name: str, value: object) -> bool:
-    if isinstance(value, bool):
-        return value
+def _truth(args: Mapping[str, object], name: str) -> bool:
+    value = args.get(name)
+    if value is None or isinstance(value, bool):
+        return bool(value)
     raise bad(name, "must be true or false")
 
 
 def bad(field: str, reason: str) -> SpanielError:
     return SpanielError(Code.BAD_ARGS, field=field, reason=reason)
-
-
-def without_credentials(raw: object) -> str:
-    """What was asked for, as it may be repeated where it is no URL: nothing before an '@' in its authority."""
-    text = raw if isinstance(raw, str) else ""
-    start, separator, rest = text.partition("//")
-    authority = re.split(r"[/?#\\]", rest, maxsplit=1)[0] if separator else ""
-    return f"{start}//{rest[authority.rfind('@') + 1 :]}" if "@" in authority else text

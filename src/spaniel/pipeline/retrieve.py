@@ -8,6 +8,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Manners
 from spaniel.net.http import Options
 from spaniel.pipeline.trace import Step, Trace
+from spaniel.url.domains import ANYWHERE, Domains
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
@@ -25,11 +26,12 @@ HTTPS_DOWNGRADE = "https_downgrade"
 
 
 class Way(NamedTuple):
-    """How hops are made: a profile's."""
+    """How hops are made: a profile's, and where they may lead: the request's."""
 
     options: Options = Options()
     max_redirects: int = 5
     manners: Manners = Manners()
+    domains: Domains = ANYWHERE
 
 
 USUAL_WAY = Way()
@@ -47,21 +49,25 @@ class Retrieved(NamedTuple):
 class Trail:
     """Where an attempt has been: for its trace, and for whoever tells how it ended."""
 
-    __slots__ = ("_trace", "attempt", "chain", "status", "url")
+    __slots__ = ("_shown", "_trace", "attempt", "chain", "status", "url")
 
     def __init__(self, url: Url, trace: Trace | None = None, attempt: int = 1) -> None:
         self.url = url
+        self._shown = url.redacted
         self.chain: list[str] = []
         self.status: int | None = None
         self.attempt = attempt
         self._trace = trace or Trace()
 
     def step(self, name: str) -> Step:
-        return self._trace.step(name, self.url.redacted, self.attempt, len(self.chain))
+        return self._trace.step(name, self._shown, self.attempt, len(self.chain))
 
     def move(self, url: Url) -> None:
         self.chain.append(self.url.href)
-        self.url = url
+        self.arrive(url)
+
+    def arrive(self, url: Url) -> None:
+        self.url, self._shown = url, url.redacted
 
 
 async def retrieve(
@@ -79,9 +85,13 @@ async def follow(url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, t
     async with deadline.guarding("start"):
         for _ in range(way.max_redirects + 1):
             with trail.step("guard"):
+                door.guard.check_page(url, way.domains)
                 target = await door.guard.vet(url, deadline)
             with trail.step("robots"):
-                _add(notes, await door.robots.require(url, target, deadline, way.options.headers))
+                permission = await door.robots.require(url, target, deadline, way.options.headers)
+                _add(notes, permission.note)
+                if permission.crawl_delay:
+                    door.hosts.told_crawl_delay(url.host, permission.crawl_delay)
             with trail.step("fetch") as step:
                 page = await _hop(url, target, door, ask, deadline, way)
                 trail.status, step.text = page.status, str(page.status)

@@ -84,13 +84,15 @@ async def _climb_browser(
     headers = way.options.headers
 
     async def gate(moved_to: Url, target: Target, /) -> str | None:
-        return await door.robots.require(moved_to, target, deadline.within(deadline.seconds), headers)
+        door.guard.check_page(moved_to, way.domains)
+        return (await door.robots.require(moved_to, target, deadline.within(deadline.seconds), headers)).note
 
     async with deadline.guarding("start"):
         with trail.step("guard"):
+            door.guard.check_page(url, way.domains)
             target = await door.guard.vet(url, deadline)
         with trail.step("robots"):
-            note = await door.robots.require(url, target, deadline, headers)
+            note = (await door.robots.require(url, target, deadline, headers)).note
     deadline.phase = "browser"
     left = max(0.0, deadline.left())
     wanted = Wanted(url, target, gate, left, way.max_redirects, errand.request.picture, headers.user_agent)
@@ -104,7 +106,8 @@ async def _render(wanted: Wanted, rooms: Rooms, trail: Trail) -> Retrieved:
     with trail.step("render") as step:
         shown = await rooms.renderer.render(wanted)
         trail.status, step.text = shown.head.status, str(shown.head.status)
-    trail.url, trail.chain = shown.url, list(shown.chain)
+    trail.chain = list(shown.chain)
+    trail.arrive(shown.url)
     headers = {**shown.head.headers, "content-type": shown.content_type}
     page = successful(Page(shown.url, shown.head.status, shown.head.reason, headers, shown.body))
     return Retrieved(page, shown.chain, shown.notes, shown.picture)

@@ -13,22 +13,6 @@ MAGIC = (
     b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"RIFF", b"OggS", b"ID3", b"fLaC", b"\x00\x00\x01\x00", b"wOFF", b"wOF2",
     b"\xca\xfe\xba\xbe", b"\xd0\xcf\x11\xe0", b"{\\rtf", b"SQLite format 3", b"\x28\xb5\x2f\xfd", b"%!PS",
 )  # fmt: skip
-BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
-HTML_STARTS = (
-    b"<!doctype",
-    b"<html",
-    b"<head",
-    b"<body",
-    b"<!--",
-    b"<script",
-    b"<title",
-    b"<meta",
-    b"<p>",
-    b"<div",
-    b"<h1",
-    b"<table",
-    b"<br",
-)
 
 
 class Kind(NamedTuple):

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import secrets
 import stat
+from contextlib import suppress
 from hashlib import sha256
+from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.files import TEMPORARY_NAME
+from spaniel.private_folder import OpenFolder, open_folder
+from spaniel.robots.rules import LIMIT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SWEEP_EVERY = 100  # writes
+log = logging.getLogger("spaniel.robots")
+
+SWEEP_EVERY = 1000  # writes, by however many processes: each begins to count somewhere
+SWEPT_AT_ONCE = 10_000  # files that one sweep looks at, however many there are
+_LARGEST = LIMIT + (64 << 10)  # the file, cut as it is when it is fetched, and its head
 _MAGIC = b"spaniel robots 1\n"
+_OURS = re.compile(rf"[0-9a-f]{{64}}(\.[0-9a-f]{{8}}\.tmp)?|{TEMPORARY_NAME.pattern}")  # the older temporaries, too
 
 
 class StoredFile(NamedTuple):
@@ -23,24 +36,27 @@ class StoredFile(NamedTuple):
 
 
 class DiskCache:
-    """A folder of robots.txt files by origin. It only ever helps: whatever fails is as if nothing were there."""
+    """A folder of robots.txt files by origin. It only ever helps: whatever fails is as if nothing were there.
+
+    The folder and the one that it is in are judged whenever they are used; only what has a name of ours is removed.
+    """
 
     def __init__(self, folder: Path, keep_seconds: float) -> None:
-        self._folder = folder
+        self._above, self._name = os.path.split(os.path.abspath(folder))
         self._keep = keep_seconds
-        self._writes = 0
+        self._until_sweep = 1 + secrets.randbelow(SWEEP_EVERY)
+        self._warned = False
 
     def read(self, origin: str, now: float) -> StoredFile | None:
         """What is there for an origin, if it is whole, ours, and not too old (nor from the future)."""
         try:
-            fd = os.open(self._path(origin), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError:
+            with self._open() as folder:
+                data = folder.read(_name_of(origin), _LARGEST)
+        except FileNotFoundError:
             return None
-        with os.fdopen(fd, "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-                return None
-            data = file.read()
+        except OSError as error:
+            self._warn(error)
+            return None
         head, _, body = data.removeprefix(_MAGIC).partition(b"\n")
         words = head.split(b" ")
         if not data.startswith(_MAGIC) or len(words) != 3 or words[1] != sha256(body).hexdigest().encode():
@@ -50,30 +66,42 @@ class DiskCache:
 
     def write(self, origin: str, stored: StoredFile) -> None:
         """Put a file there, whole or not at all."""
-        path = self._path(origin)
-        temporary = f"{path}.{secrets.token_hex(4)}.tmp"
         head = f"{origin} {sha256(stored.body).hexdigest()} {stored.fetched!r}\n".encode()
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            with os.fdopen(fd, "wb") as file:
-                file.write(_MAGIC + head + stored.body)
-            os.replace(temporary, path)
-        except OSError:
+            with self._open(make=True) as folder:
+                folder.write(_name_of(origin), _MAGIC + head + stored.body)
+        except OSError as error:
+            self._warn(error)
             return
-        self._writes += 1
-        if self._writes % SWEEP_EVERY == 1:
-            self._sweep(stored.fetched)
+        self._until_sweep -= 1
+        if not self._until_sweep:
+            self._until_sweep = SWEEP_EVERY
+            # Tens of thousands of files take a while, and whoever writes may be an event loop.
+            Thread(target=self.sweep, args=(stored.fetched,), name="spaniel robots sweep", daemon=True).start()
 
-    def _sweep(self, now: float) -> None:
-        """Files that are too old to be read again, and what dead writers left."""
-        try:
-            with os.scandir(self._folder) as entries:
-                for entry in entries:
-                    if now - entry.stat(follow_symlinks=False).st_mtime > self._keep:
-                        os.unlink(entry.path)
-        except OSError:
-            return
+    def sweep(self, now: float) -> None:
+        """Remove what is too old to be read again and what dead writers left: of some files, chosen by chance.
 
-    def _path(self, origin: str) -> str:
-        return os.path.join(self._folder, sha256(origin.encode()).hexdigest())
+        A part each time, so that no sweep takes long; by chance, so that no file is passed over for ever.
+        """
+        with suppress(OSError), self._open() as folder:
+            entries = [entry for entry in folder.entries() if _OURS.fullmatch(entry.name)]
+            for entry in secrets.SystemRandom().sample(entries, min(SWEPT_AT_ONCE, len(entries))):
+                with suppress(FileNotFoundError):
+                    found = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(found.st_mode) and now - found.st_mtime > self._keep:
+                        folder.remove(entry.name)
+
+    def _open(self, make: bool = False) -> OpenFolder:
+        with open_folder(self._above, make=make) as above:
+            return above.folder(self._name, _OURS, make=make)
+
+    def _warn(self, error: OSError) -> None:
+        """Once is enough: the fetch itself goes on."""
+        if not self._warned:
+            self._warned = True
+            log.warning("robots_cache_failed: %s", error.strerror or error)
+
+
+def _name_of(origin: str) -> str:
+    return sha256(origin.encode()).hexdigest()

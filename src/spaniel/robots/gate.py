@@ -43,6 +43,13 @@ class _Known(NamedTuple):
     size: int
 
 
+class Permission(NamedTuple):
+    """A page may be asked for; what is to be known besides."""
+
+    note: str | None = None  # for the answer
+    crawl_delay: float | None = None  # seconds that the file asks to leave between requests
+
+
 class Verdict(NamedTuple):
     """What was decided about a URL; `note` says when nobody could be asked."""
 
@@ -72,11 +79,13 @@ class RobotsGate:
 
     async def require(
         self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = USUAL_HEADERS
-    ) -> str | None:
-        """Raises `robots_disallowed` or `robots_unavailable`; else the note that the answer should carry, if any."""
+    ) -> Permission:
+        """Raises `robots_disallowed` or `robots_unavailable`."""
         verdict = await self.ask(url, target, deadline, headers)
-        if verdict.decision is None or verdict.decision.allowed:
-            return verdict.note
+        if verdict.decision is None:
+            return Permission(verdict.note)
+        if verdict.decision.allowed:
+            return Permission(verdict.note, verdict.decision.crawl_delay)
         rule = verdict.decision.rule
         raise SpanielError(
             Code.ROBOTS_DISALLOWED,

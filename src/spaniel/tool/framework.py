@@ -1,7 +1,8 @@
-"""What a tool is, what it is called with, how it fails, and where it is looked up by its one name (D2-10)."""
+"""What a tool is, what it is called with, what it fetches with, and how it fails (D2-10)."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,7 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from spaniel.app.groups import Mode
-    from spaniel.pipeline.trace import TraceStep
+    from spaniel.pipeline.answer import Answer
+    from spaniel.pipeline.request import Request
+    from spaniel.pipeline.trace import Trace, TraceStep
 
 OUTPUT_BYTES = 65_536  # some 16,000 tokens of English
 
@@ -35,12 +38,12 @@ class ToolCtx:
 
 
 class ToolError(Exception):
-    """The one way in which a tool fails: its message is the SRD's JSON (FR-WF-18)."""
+    """The one way in which a tool fails: its message is the SRD's JSON (FR-WF-18) and what to do about it (D2-32)."""
 
     def __init__(self, tool: str, error: SpanielError) -> None:
         self.tool = tool
         self.error = error
-        self.message = error.as_json()
+        self.message = json.dumps({**error.as_dict(), "hint": error.row.hint}, ensure_ascii=False)
         super().__init__(self.message)
 
     @property
@@ -53,6 +56,16 @@ class ToolError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         return ToolError, (self.tool, self.error)
+
+
+class Client(Protocol):
+    """What the tools fetch with: an open `Spaniel`."""
+
+    async def answer(self, request: Request, trace: Trace | None = None) -> Answer: ...
+
+    async def check(self, request: Request, trace: Trace | None = None) -> None: ...
+
+    async def stored(self, request: Request, trace: Trace | None = None) -> Answer | None: ...
 
 
 class ToolExecutor(Protocol):
@@ -74,36 +87,6 @@ class ToolExecutor(Protocol):
     def approval_summary(self, args: Mapping[str, object]) -> str: ...
 
     async def execute(self, args: Mapping[str, object], ctx: ToolCtx) -> str: ...
-
-
-class ToolRegistry:
-    """Tools by their names, letter for letter (FR-WF-01), under one `tools.mode`."""
-
-    def __init__(self, mode: Mode = "enabled") -> None:
-        self.mode = mode
-        self._tools: dict[str, ToolExecutor] = {}
-
-    def register(self, tool: ToolExecutor) -> None:
-        if tool.name in self._tools:
-            raise ValueError(f"there is a tool {tool.name!r} already: a name belongs to one tool")
-        self._tools[tool.name] = tool
-
-    def get(self, name: str) -> ToolExecutor | None:
-        return self._tools.get(name)
-
-    def advertised(self) -> list[ToolExecutor]:
-        """What a model is told of: everything, unless tools are disabled."""
-        return [] if self.mode == "disabled" else list(self._tools.values())
-
-    async def execute(self, name: str, args: Mapping[str, object], ctx: ToolCtx) -> str:
-        """Run a tool; raises nothing but `ToolError`."""
-        if self.mode != "enabled":
-            raise ToolError(name, not_in_mode(self.mode))
-        tool = self.get(name)
-        if tool is None:
-            there = ", ".join(self._tools) or "none"
-            raise ToolError(name, SpanielError(Code.BAD_ARGS, field="name", reason=f"no such tool; there is: {there}"))
-        return await tool.execute(args, ctx)
 
 
 def not_in_mode(mode: Mode) -> SpanielError:

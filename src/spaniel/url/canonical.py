@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from spaniel.url.policy import Policy
+    from typing import Protocol
+
+    class Explains(Protocol):
+        """The policy that made a canonical URL, as far as it is asked again."""
+
+        name: str
+        version: str
+
+        def explain(self, raw: str, /) -> Canonical: ...
+
+
+from spaniel.url.value import echoed
 
 
 class Dropped(NamedTuple):
@@ -76,7 +87,7 @@ class Canonical:
 
     __slots__ = ("_notes", "_policy", "original", "url")
 
-    def __init__(self, url: str, original: str, policy: Policy, notes: Notes | None = None) -> None:
+    def __init__(self, url: str, original: str, policy: Explains, notes: Notes | None = None) -> None:
         self.url = url
         self.original = original
         self._policy = policy
@@ -148,7 +159,7 @@ class Canonical:
         notes = self.notes
         return {
             "url": self.url,
-            "original": self.original,
+            "original": echoed(self.original),
             "canonical_hash": self.canonical_hash,
             "policy": self.policy,
             "policy_version": self.policy_version,

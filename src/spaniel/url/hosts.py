@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from spaniel.errors import Code, SpanielError
 
@@ -12,6 +13,8 @@ LONGEST_LABEL = 63
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 _FOUR_OCTETS = re.compile(rf"{_OCTET}(?:\.{_OCTET}){{3}}", re.ASCII)
 _SPACE = re.compile(r"\s")
+# What the WHATWG parser lets through and no name in DNS has. A shell, a template or a log may give it a meaning.
+_FOREIGN = re.compile(r"""[!"$&'()*+,;=`{}~]""")
 _DOTS = re.compile("[.\u3002\uff0e\uff61]")  # every dot that IDNA reads as one (UTS 46)
 
 
@@ -32,6 +35,7 @@ def judge_host(host: str) -> str:
         _refuse_escapes(host)
     if _SPACE.search(host):
         raise SpanielError(Code.INVALID_URL, url=host, reason="white space in the host")
+    _judge_characters(host, host)
     labels = host.split(".") if host.isascii() else _DOTS.split(host)
     rooted = len(labels) > 1 and not labels[-1]
     if rooted:
@@ -52,12 +56,41 @@ def judge_host(host: str) -> str:
 
 def judge_name(name: str, written: str) -> None:
     """What the parser made of a written name must still be a name, of a length that DNS can carry."""
+    _judge_characters(name, written)
     labels = name.split(".")
     if labels[-1][:1].isdigit():
         raise SpanielError(Code.INVALID_HOST, host=written, reason="it reads as a number")
     if not all(labels):
         raise SpanielError(Code.INVALID_URL, url=written, reason="an empty label in the host")
     _judge_length(name, labels)
+
+
+def judge_punycode(name: str, written: str) -> None:
+    """Each "xn--" label must stand for a name and be the one way to write it; the parser does not look inside."""
+    if label := _wrong_punycode(name):
+        raise SpanielError(Code.INVALID_HOST, host=written, reason=f"'{label}' is not the Punycode of a name")
+
+
+@lru_cache(maxsize=4096)  # hosts repeat, and each label costs a parse
+def _wrong_punycode(name: str) -> str | None:
+    """The first label that the parser does not make, letter for letter, of the name that is written in it."""
+    import ada_url
+
+    for label in name.split("."):
+        if label.startswith("xn--"):
+            try:
+                meant = label[4:].encode("ascii").decode("punycode")
+                sound = not meant.isascii() and ada_url.normalize_url(f"http://{meant}/") == f"http://{label}/"
+            except ValueError:  # there is nothing to decode, or no URL can have it
+                return label
+            if not sound:
+                return label
+    return None
+
+
+def _judge_characters(name: str, written: str) -> None:
+    if found := _FOREIGN.search(name):
+        raise SpanielError(Code.INVALID_HOST, host=written, reason=f"no host name has the character {found[0]}")
 
 
 def _judge_length(name: str, labels: list[str]) -> None:

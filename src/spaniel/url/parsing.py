@@ -1,6 +1,6 @@
 """Text to `Url`: what was written is judged first, then the WHATWG parser repairs what may be repaired.
 
-Parsers disagree on broken URLs, and a guard that reads another host than the client does is no guard (THREATS.md).
+Parsers disagree on broken URLs, and a guard that reads another host than the client does is no guard (SECURITY.md).
 So whatever could be read in two ways is refused here, on the raw text (D2-12, D2-14); ada-url does the rest.
 """
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from spaniel.errors import Code, SpanielError
 from spaniel.url import hosts
 from spaniel.url.plain import recognize
-from spaniel.url.value import LONGEST, Url, split
+from spaniel.url.value import LONGEST, Url, echoed, split
 
 WHITE = " \t\n\r\f\v"
 
@@ -116,6 +116,8 @@ def settle(written: Written) -> Url:
     url = split(href)
     if url.host != written.host.lower() and not url.host.startswith("["):
         hosts.judge_name(url.host, written.host)
+    if "xn--" in url.host:
+        hosts.judge_punycode(url.host, written.host)
     return url
 
 
@@ -135,6 +137,20 @@ def _resolve(reference: str, base: Url) -> Url:
 
 def _invalid(text: str, reason: str, **more: int) -> SpanielError:
     return SpanielError(Code.INVALID_URL, url=without_credentials(text), reason=reason, **more)
+
+
+def requested(raw: str) -> str:
+    """How a URL that was asked for is named in an answer or an error: as it was written, but for credentials,
+    surrounding white space, and what `echoed` makes visible."""
+    text = raw.strip(WHITE)
+    if "@" in text:
+        try:
+            written = judge(text)
+        except SpanielError:
+            text = without_credentials(text)
+        else:
+            text = written.text if written.credentials else text
+    return echoed(text)
 
 
 def without_credentials(text: str) -> str:

@@ -15,6 +15,7 @@ from spaniel.tables import Table, complaint, nearest, read_toml
 from spaniel.url.canonical import Canonical, Step
 from spaniel.url.draft import Draft, WatchedDraft, Web
 from spaniel.url.plain import recognize
+from spaniel.url.policies.compiled import POLICIES
 from spaniel.url.rules.rule import idle
 from spaniel.url.rules.table import RULES
 from spaniel.url.value import LONGEST, Url
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from spaniel.url.overrides import Override
     from spaniel.url.parsing import Written
     from spaniel.url.rules.rule import Act, Rule
-
-SHIPPED = os.path.join(os.path.dirname(__file__), "policies")  # not pathlib: it costs half a Python start
 
 
 class _Step(NamedTuple):
@@ -172,9 +171,9 @@ def load(name: str | os.PathLike[str]) -> Policy:
         return found
     text = os.fspath(name)
     if not (text.endswith(".toml") or "/" in text or "\\" in text):
-        if text not in shipped():
-            raise complaint("policy", f"no policy '{text}'; {nearest(text, shipped())}")
-        return _SHIPPED.setdefault(text, _read(os.path.join(SHIPPED, f"{text}.toml")))
+        if text not in POLICIES:
+            raise complaint("policy", f"no policy '{text}'; {nearest(text, POLICIES)}")
+        return _SHIPPED.setdefault(text, Policy(POLICIES[text], f"{text}.toml"))
     try:
         changed = os.stat(text).st_mtime_ns
     except (OSError, ValueError) as error:
@@ -183,7 +182,7 @@ def load(name: str | os.PathLike[str]) -> Policy:
 
 
 def shipped() -> list[str]:
-    return sorted(name.removesuffix(".toml") for name in os.listdir(SHIPPED) if name.endswith(".toml"))
+    return sorted(POLICIES)
 
 
 @lru_cache(maxsize=64)

@@ -68,3 +68,14 @@ def whatwg_path(path: str) -> str:
     import ada_url
 
     return split(ada_url.normalize_url(f"https://host{path}")).path
+
+
+def echoed(text: str) -> str:
+    """The same URL with every character percent-encoded that could steer a terminal or hide: controls, bidi marks,
+    spaces of other kinds, halves of surrogate pairs."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escape(c) for c in text)
+
+
+def _escape(sign: str) -> str:
+    how = "surrogateescape" if "\udc80" <= sign <= "\udcff" else "surrogatepass"
+    return "".join(f"%{octet:02X}" for octet in sign.encode("utf-8", how))

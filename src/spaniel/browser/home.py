@@ -1,0 +1,128 @@
+"""The folder that a Chromium may write to: made, given to whoever runs it, and taken away when it has gone.
+
+Where root has another user run Chromium, the folder is that user's, and whoever is that user may put anything into it:
+links, pipes, a thousand folders in each other. So root does nothing in it once it is given away; it is emptied by its
+owner. It stands in a folder that stays ours, so that nobody can exchange it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import subprocess
+import tempfile
+from typing import Any, NamedTuple
+
+from spaniel.private_folder import open_folder, refusal
+
+PREFIX = "spaniel-chromium-"
+_INNER = "home"
+_OTHERS_MAY_ENTER = 0o711
+_SECONDS = 20.0  # for its owner to empty it; what is left then is tried again by `sweep`
+# What Chromium is told of the environment.
+_TOLD = ("PATH", "LANG", "LC_ALL", "TZ", "FONTCONFIG_PATH", "FONTCONFIG_FILE", "LD_LIBRARY_PATH")
+
+
+class Owner(NamedTuple):
+    """Somebody else, who runs Chromium for us."""
+
+    uid: int
+    gid: int
+
+    def popen(self) -> dict[str, Any]:
+        """What `subprocess` needs to know of it."""
+        return {"user": self.uid, "group": self.gid, "extra_groups": []}
+
+
+class Home(NamedTuple):
+    """`outer` is ours, `path` in it is the owner's (None: ours as well)."""
+
+    outer: str
+    owner: Owner | None
+
+    @property
+    def path(self) -> str:
+        return f"{self.outer}/{_INNER}"
+
+    def popen(self) -> dict[str, Any]:
+        """How a program is run here: as its owner, with nothing of our environment but what it needs."""
+        environment = {name: os.environ[name] for name in _TOLD if name in os.environ}
+        environment |= dict.fromkeys(("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"), self.path)
+        return {"env": environment, "cwd": self.path, **(self.owner.popen() if self.owner else {})}
+
+
+def make_home(owner: Owner | None) -> Home:
+    """A new one, by a name that nobody can guess. Raises `OSError`."""
+    _judge_place(tempfile.gettempdir())
+    home = Home(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"), owner)
+    try:
+        with open_folder(home.outer) as outer, outer.folder(_INNER, make=True) as inner:
+            if owner and inner.descriptor is not None and outer.descriptor is not None:
+                os.fchown(inner.descriptor, *owner)
+                os.fchmod(outer.descriptor, _OTHERS_MAY_ENTER)  # last: until now nobody else could get there
+    except BaseException:
+        _remove_empty(home)
+        raise
+    return home
+
+
+def remove_home(home: Home) -> None:
+    """Take it away with all that is in it. Whatever cannot be removed stays, and is no failure."""
+    if not os.path.lexists(home.outer):
+        return
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        subprocess.run(  # noqa: S603
+            ["rm", "-rf", "--", home.path if home.owner else home.outer],  # noqa: S607
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            timeout=_SECONDS, check=False, **(home.popen() | {"cwd": "/"}),
+        )  # fmt: skip
+    if home.owner:
+        _remove_empty(home)
+
+
+def _remove_empty(home: Home) -> None:
+    with contextlib.suppress(OSError), open_folder(home.outer) as outer:
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(outer.at(_INNER), dir_fd=outer.descriptor)
+        os.rmdir(home.outer)
+
+
+def sweep() -> None:
+    """Take away what Chromiums have left whose Spaniel was killed; the folder's name says whose it was.
+
+    Anybody can make such a name among the temporary files: only a folder that is ours is looked into.
+    """
+    folder = tempfile.gettempdir()
+    for name in os.listdir(folder):
+        pid = name.removeprefix(PREFIX).partition("-")[0]
+        if name.startswith(PREFIX) and pid.isdigit() and not _is_alive(int(pid)):
+            with contextlib.suppress(OSError):
+                remove_home(_left(os.path.join(folder, name)))
+
+
+def _left(path: str) -> Home:
+    with open_folder(path) as outer:
+        try:
+            found = outer.status(_INNER)
+        except FileNotFoundError:
+            return Home(path, None)
+    return Home(path, None if found.st_uid == os.geteuid() else Owner(found.st_uid, found.st_gid))
+
+
+def _judge_place(folder: str) -> None:
+    """Where everybody may write, only the sticky bit keeps others from exchanging what is ours."""
+    mode = os.stat(folder).st_mode
+    if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        advice = "chmod +t it, or set TMPDIR to another folder"
+        raise refusal(folder, f"others may exchange what is in the folder for temporary files, {folder}: {advice}")
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        pass
+    return True

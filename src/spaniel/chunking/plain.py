@@ -1,0 +1,208 @@
+"""A line of Markdown as a reader sees it: no link targets, emphasis marks, escapes, code ticks or images (D2-30).
+
+One pass over what may be Markdown, in CommonMark's order: code, escapes and tags first, then links, then emphasis
+inside and outside of them. Every step is linear: a heading may be a hostile page's megabyte.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import category
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_MARKS = re.compile(r"[\\`*_~\[<]|&[#A-Za-z]")
+# Nine of ten headings that have any Markdown are one link, or bold, or have code in them and nothing else.
+_WORDS = r"[^\\`*_~\[\]<&]"
+_WHOLE = re.compile(rf"\[({_WORDS}+)\]\([^\s()\\<>]*\)|\*\*(?!\s)({_WORDS}+)(?<!\s)\*\*")
+_CODE = re.compile(rf"{_WORDS}*+(?:`[^`]+`{_WORDS}*+)+")
+_TARGET = r"<(?:\\.|[^<>\\])*+>|(?!<)(?:\\.|[^\s()\\]|\((?:\\.|[^\s()\\])*+\))*+"
+_TITLE = r"""\s++(?:"(?:\\.|[^"\\])*+"|'(?:\\.|[^'\\])*+'|\((?:\\.|[^()\\])*+\))"""
+_INLINE = "a|abbr|b|br|cite|code|del|dfn|em|font|i|img|ins|kbd|mark|q|s|samp|small|span|strong|sub|sup|tt|u|var|wbr"
+_TOKEN = re.compile(
+    r"\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"|(?P<ticks>`+)"
+    r"|(?P<open>!?\[)"
+    rf"|\](?P<tail>\(\s*+(?:{_TARGET})(?:{_TITLE})?\s*+\))?"
+    r"|<(?P<address>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*+|[\w.+-]++@[\w.-]++)>"
+    rf"|(?P<tag><(?:/[A-Za-z][\w-]*+\s*+|(?i:{_INLINE})(?:\s[^<>]*+)?|[A-Za-z][\w-]*+\s[^<>]*=[^<>]*+)/?>)"
+    r"|(?P<emphasis>\*+|_+|(?<!~)~~(?!~))"
+    r"|(?P<entity>&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"
+)
+_NEAR = 8  # runs that may be passed over in search of the one that a run closes
+
+
+class _Bracket(NamedTuple):
+    part: int  # where it stands among the parts
+    runs: int  # how many runs of emphasis stood before it
+    image: bool
+
+
+class _Run(NamedTuple):
+    """A run of signs that may begin or end emphasis."""
+
+    part: int
+    sign: str
+    length: int
+    opens: bool
+    closes: bool
+
+
+def plain(markdown: str) -> str:
+    """The text of a line. An image is left out, but where there is nothing else its description stands for it."""
+    if not _MARKS.search(markdown):
+        return markdown
+    if whole := _WHOLE.fullmatch(markdown):
+        return _one_line(whole[whole.lastindex or 0])
+    if _CODE.fullmatch(markdown):
+        return _one_line(markdown.replace("`", ""))
+    line = _Line(markdown)
+    line.read()
+    return _one_line("".join(line.parts)) or _one_line(" ".join(line.descriptions))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+class _Line:
+    """The state of one reading: parts of text, of which marks are emptied once they turn out to mean something."""
+
+    def __init__(self, markdown: str) -> None:
+        self.text = markdown
+        self.parts: list[str] = []
+        self.descriptions: list[str] = []  # of images
+        self._brackets: list[_Bracket] = []
+        self._dead = 0  # brackets below this one begin no link any more: links do not nest
+        self._runs: list[_Run] = []
+
+    def read(self) -> None:
+        at = 0
+        ticks = self._ticks() if "`" in self.text else {}
+        while found := _TOKEN.search(self.text, at):
+            self.parts.append(self.text[at : found.start()])
+            at = found.end()
+            kind = found.lastgroup
+            if kind == "ticks":
+                at = self._code(found, ticks)
+            elif kind == "open":
+                self._brackets.append(_Bracket(len(self.parts), len(self._runs), found[0] == "!["))
+                self.parts.append(found[0])
+            elif kind == "emphasis":
+                self._runs.append(_run(found, len(self.parts)))
+                self.parts.append(found[0])
+            elif found[0][0] == "]":
+                at = self._close(found)
+            else:
+                self.parts.append(_written(found))
+        self.parts.append(self.text[at:])
+        self._emphasize(0)
+
+    def _ticks(self) -> dict[int, list[int]]:
+        """Where runs of so many ticks begin, the last of them first."""
+        places: dict[int, list[int]] = {}
+        for run in re.finditer("`+", self.text):
+            places.setdefault(len(run[0]), []).append(run.start())
+        for starts in places.values():
+            starts.reverse()
+        return places
+
+    def _code(self, found: re.Match[str], places: dict[int, list[int]]) -> int:
+        """A code span goes to the next run of as many ticks; without one they are only ticks."""
+        width, start = len(found[0]), found.end()
+        later = places.get(width, [])
+        while later and later[-1] < start:
+            later.pop()
+        if not later:
+            self.parts.append(found[0])
+            return start
+        end = later.pop()
+        self.parts.append(self.text[start:end])
+        return end + width
+
+    def _close(self, found: re.Match[str]) -> int:
+        """A bracket with a target after it makes a link or an image of what began at the bracket that it closes."""
+        bracket = self._brackets.pop() if self._brackets else None
+        alive = bracket is not None and (bracket.image or len(self._brackets) >= self._dead)
+        self._dead = min(self._dead, len(self._brackets))
+        if bracket is None or found["tail"] is None or not alive:
+            self.parts.append("]")
+            return found.start() + 1
+        self._emphasize(bracket.runs)
+        if bracket.image:
+            self.descriptions.append("".join(self.parts[bracket.part + 1 :]))
+            del self.parts[bracket.part :]
+        else:
+            self.parts[bracket.part] = ""
+            self._dead = len(self._brackets)
+        return found.end()
+
+    def _emphasize(self, first: int) -> None:
+        _match(self._runs[first:], self.parts)
+        del self._runs[first:]
+
+
+def _run(found: re.Match[str], part: int) -> _Run:
+    """CommonMark's flanking: beside white space a run neither opens nor closes, nor does `_` inside a word."""
+    text, sign = found.string, found[0][0]
+    before, after = text[found.start() - 1 : found.start()] or " ", text[found.end() : found.end() + 1] or " "
+    left = not after.isspace() and (not _is_sign(after) or before.isspace() or _is_sign(before))
+    right = not before.isspace() and (not _is_sign(before) or after.isspace() or _is_sign(after))
+    if sign == "_":
+        left, right = left and (not right or _is_sign(before)), right and (not left or _is_sign(after))
+    return _Run(part, sign, len(found[0]), left, right)
+
+
+def _is_sign(character: str) -> bool:
+    return category(character)[0] in "PS"
+
+
+def _written(found: re.Match[str]) -> str:
+    """What an escape, an address in angle brackets, a tag or an entity looks like to a reader."""
+    if found["escaped"]:
+        return found["escaped"]
+    if found["address"]:
+        return found["address"]
+    if found["tag"]:
+        return " " if found["tag"][1:3].lower() == "br" else ""
+    from html import unescape
+
+    meant = unescape(found[0])
+    # What was taken out of the page for steering readers or terminals must not come back as an entity.
+    return meant if meant.isprintable() or meant.isspace() else found[0]
+
+
+def _match(runs: Iterable[_Run], parts: list[str]) -> None:
+    """Pair runs that open with runs that close, and take from both what is paired."""
+    open_runs: list[_Run] = []
+    places: dict[str, list[int]] = {"*": [], "_": [], "~": []}  # of each sign among those that are open
+    left: dict[int, int] = {}  # how much of a run is not paired yet, by its part
+    for run in runs:
+        left[run.part] = run.length
+        while run.closes and left[run.part]:
+            near = reversed(places[run.sign][-_NEAR:])
+            place = next((place for place in near if not _are_three(open_runs[place], run)), -1)
+            if place < 0:
+                break
+            opening = open_runs[place]
+            paired = min(left[run.part], left[opening.part])
+            for side in (opening, run):
+                left[side.part] -= paired
+                parts[side.part] = side.sign * left[side.part]
+            _forget(open_runs, places, place + (left[opening.part] > 0))  # what was opened in between closes nowhere
+        if run.opens and left[run.part]:
+            places[run.sign].append(len(open_runs))
+            open_runs.append(run)
+
+
+def _are_three(opening: _Run, closing: _Run) -> bool:
+    """CommonMark's rule that keeps `*a**b*` from ending in its middle."""
+    either = opening.closes or closing.opens
+    return either and (opening.length + closing.length) % 3 == 0 and opening.length % 3 != 0
+
+
+def _forget(open_runs: list[_Run], places: dict[str, list[int]], first: int) -> None:
+    while len(open_runs) > first:
+        places[open_runs.pop().sign].pop()

@@ -1,0 +1,164 @@
+"""Finding words in the chunks of a page: BM25, best first, in every script.
+
+Chunks are short and all at hand, so no index is built: each is folded, looked through, and forgotten. The work is
+linear in the text, and of the query no more is looked for than a person or a model would write.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import pairwise
+from math import log
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.chunking.folding import fold, is_unspaced, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from spaniel.chunking.chunks import Chunk
+
+MOST_CHARACTERS = 2000  # of a query; the rest is not looked for
+MOST_TERMS = 32
+MOST_PHRASES = 8
+STEM = 4  # letters; longer words that begin with such a word count half: "refund" finds "refunds"
+K1, B = 1.2, 0.75  # BM25's usual constants: how soon repeating a word stops to count, and how much length does
+_QUOTED = re.compile(r'"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|「([^」]+)」|『([^』]+)』')
+
+
+class Match(NamedTuple):
+    """A chunk that has something of what was looked for. Chunks are numbered from 1, as where one reads on."""
+
+    number: int
+    score: float
+
+
+class _Query(NamedTuple):
+    words: tuple[str, ...]
+    parts: tuple[str, ...]  # looked for anywhere: pairs of characters where no blanks are written, and signs
+    phrases: tuple[str, ...]
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        return self.words + self.parts
+
+    @property
+    def stems(self) -> dict[str, list[str]]:
+        """Those words that may begin longer ones, by their first letters."""
+        stems: dict[str, list[str]] = {}
+        for word in self.words:
+            if len(word) >= STEM:
+                stems.setdefault(word[:STEM], []).append(word)
+        return stems
+
+
+class _Seen(NamedTuple):
+    """How often each term stands in a text, in halves, and which phrases do; nothing if no term does."""
+
+    counts: bytes = b""
+    phrases: frozenset[str] = frozenset()
+
+
+_NOTHING = _Seen()
+
+
+def search(chunks: Sequence[Chunk], words: str, limit: int = 10) -> list[Match]:
+    """The chunks that match, best first, `limit` at most; equal ones in the page's order.
+
+    One word is enough to match, in the text or in the headings above it. Case and accents do not matter. Where words
+    stand in quotation marks, chunks that have them so come first.
+    """
+    query = _query(words[:MOST_CHARACTERS])
+    if not query.terms or not chunks or limit < 1:
+        return []
+    seen = dict(_look_through(chunks, query))
+    weights = _weights(query, [each.counts for each in seen.values()], len(chunks))
+    best = (K1 + 1) * sum(weights) + 1  # more than any chunk can have for its words
+    average = sum(chunk.token_count for chunk in chunks) / len(chunks) or 1.0
+    matches = [
+        Match(number, _score(each.counts, weights, chunks[number - 1].token_count / average) + best * len(each.phrases))
+        for number, each in seen.items()
+    ]
+    return sorted(matches, key=lambda match: (-match.score, match.number))[:limit]
+
+
+def _query(text: str) -> _Query:
+    folded = fold(text)
+    words: dict[str, None] = {}  # sets that keep their order
+    parts: dict[str, None] = {}
+    for word in words_of(folded):
+        if is_unspaced(word):
+            parts |= dict.fromkeys(_pairs(word))
+        else:
+            words[word] = None
+    if not words and not parts:
+        parts = dict.fromkeys(folded.split())  # "++", or a picture
+    quoted = (fold(next(filter(None, found.groups()))) for found in _QUOTED.finditer(text))
+    phrases = dict.fromkeys(phrase for each in quoted if (phrase := _spaced(words_of(each))).strip())
+    kept = tuple(words)[:MOST_TERMS]
+    return _Query(kept, tuple(parts)[: MOST_TERMS - len(kept)], tuple(phrases)[:MOST_PHRASES])
+
+
+def _pairs(word: str) -> Iterator[str]:
+    """Every two characters that stand together, and the whole, which is rarer and so weighs more."""
+    yield word
+    if len(word) > 2:
+        yield from map("".join, pairwise(word))
+
+
+def _spaced(words: Iterable[str]) -> str:
+    """Words between single spaces, but no space at an end that any character may stand beside."""
+    text = " ".join(words)
+    return text and f"{'' if is_unspaced(text) else ' '}{text}{'' if is_unspaced(text[-1]) else ' '}"
+
+
+def _look_through(chunks: Sequence[Chunk], query: _Query) -> Iterator[tuple[int, _Seen]]:
+    path: tuple[str, ...] | None = None
+    above = _NOTHING
+    for number, chunk in enumerate(chunks, 1):
+        if chunk.heading_path is not path:  # chunks of a section share it: a hostile heading is read once
+            path = chunk.heading_path
+            above = _seen("\n".join(path), query)
+        seen = _seen(chunk.text, query)
+        if not seen.counts or not above.counts:
+            seen = seen if seen.counts else above
+        else:
+            counts = bytes(min(a + b, 255) for a, b in zip(seen.counts, above.counts, strict=True))
+            seen = _Seen(counts, seen.phrases | above.phrases)
+        if seen.counts:
+            yield number, seen
+
+
+def _seen(text: str, query: _Query) -> _Seen:
+    folded = fold(text)
+    if not any(map(folded.__contains__, query.terms)):
+        return _NOTHING
+    words = words_of(folded)
+    often = Counter(words)
+    halves = {word: 2 * often[word] for word in query.words}
+    stems = query.stems
+    for word, count in often.items() if stems else ():
+        for stem in stems.get(word[:STEM], ()):
+            if word.startswith(stem) and word != stem:
+                halves[stem] += count
+    counts = bytes(min(count, 255) for count in (*halves.values(), *(2 * folded.count(part) for part in query.parts)))
+    if not any(counts):
+        return _NOTHING
+    spaced = f" {' '.join(words)} " if query.phrases else ""
+    return _Seen(counts, frozenset(phrase for phrase in query.phrases if phrase in spaced))
+
+
+def _weights(query: _Query, counts: list[bytes], total: int) -> list[float]:
+    """BM25's: what stands in few chunks weighs more."""
+    having = [sum(map(bool, column)) for column in zip(*counts, strict=True)] or [0] * len(query.terms)
+    return [log(1 + (total - number + 0.5) / (number + 0.5)) for number in having]
+
+
+def _score(counts: bytes, weights: list[float], length: float) -> float:
+    norm = K1 * (1 - B + B * length)
+    return sum(
+        weight * (halves / 2) * (K1 + 1) / (halves / 2 + norm)
+        for halves, weight in zip(counts, weights, strict=True)
+        if halves
+    )

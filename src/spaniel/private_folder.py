@@ -1,0 +1,233 @@
+"""Folders of the user's own: made private, judged before they are used, and used as what was judged.
+
+Whoever may write to a folder can plant links in it, and swap or remove what is there. So a folder is opened, never
+through a link; what was opened is judged; and all that is done in it is done by that descriptor, which nobody can
+exchange. A system without such descriptors (Windows) keeps users apart by other means; paths are used there.
+
+Whatever fails is an `OSError`: a refusal is a `PermissionError` whose `strerror` says why, and what to do.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.files import CREATE, write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from re import Pattern
+
+PRIVATE = 0o700
+_OTHERS = 0o077
+_EVERYBODY_WRITES, _GROUP_WRITES = stat.S_IWOTH, stat.S_IWGRP
+_KIND_AND_WRITERS = 0o170000 | _EVERYBODY_WRITES | _GROUP_WRITES
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_READ = os.O_RDONLY | _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_BY_DESCRIPTOR = hasattr(os, "O_DIRECTORY") and hasattr(os, "fchmod") and os.open in os.supports_dir_fd
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK | getattr(os, "O_CLOEXEC", 0)
+_OWNED = hasattr(os, "geteuid")
+_IS_A_LINK = "it is a symbolic link, and links are not followed"
+
+
+class OpenFolder(NamedTuple):
+    """A folder that was judged: this user's, and for nobody else to write. To be closed: use it in a `with`.
+
+    Names are those of files in it, or in a folder in it that was judged; links are never followed.
+    """
+
+    path: str
+    descriptor: int | None  # None where paths are used
+
+    def __enter__(self) -> OpenFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+
+    def at(self, name: str) -> str:
+        """The name as a system call wants it, together with `dir_fd=descriptor`."""
+        return name if self.descriptor is not None else f"{self.path}/{name}"
+
+    def folder(self, name: str, ours: Pattern[str] | None = None, *, make: bool = False) -> OpenFolder:
+        """A folder in this one, judged likewise."""
+        return _open(f"{self.path}/{name}", self, ours, make)
+
+    def judge_folder(self, name: str, ours: Pattern[str] | None = None) -> None:
+        """As `folder` does, for half the price: nobody else can exchange a folder in this one."""
+        if not _is_private(self.status(name), stat.S_IFDIR):
+            self.folder(name, ours).close()
+
+    def status(self, name: str) -> os.stat_result:
+        return os.lstat(self.at(name), dir_fd=self.descriptor)
+
+    def judge_file(self, name: str) -> None:
+        """Refuses what is not a file, not this user's, or for others to write."""
+        _judge_file(f"{self.path}/{name}", self.status(name))
+
+    def read(self, name: str, largest: int, first: int | None = None) -> bytes:
+        """The bytes of a file that is judged so (or the first of them); one with more than `largest` is refused.
+
+        A folder that the name leads through is judged before, by `judge_folder`.
+        """
+        descriptor = self.open_file(name)
+        try:
+            found = os.fstat(descriptor)
+            _judge_file(f"{self.path}/{name}", found)
+            if found.st_size > largest:
+                raise refusal(f"{self.path}/{name}", f"its {found.st_size} bytes are more than it can have")
+            size = found.st_size if first is None else min(found.st_size, first)
+            raw = os.read(descriptor, size)
+            while len(raw) < size and (more := os.read(descriptor, size - len(raw))):
+                raw += more
+            return raw
+        finally:
+            os.close(descriptor)
+
+    def open_file(self, name: str) -> int:
+        """A descriptor to read from; what it is of is not judged yet, but no link."""
+        if not _NO_LINK and stat.S_ISLNK(self.status(name).st_mode):
+            raise refusal(f"{self.path}/{name}", _IS_A_LINK)
+        try:
+            return os.open(self.at(name), _READ, dir_fd=self.descriptor)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise refusal(f"{self.path}/{name}", _IS_A_LINK) from None
+            raise
+
+    def create(self, name: str) -> int:
+        """A descriptor of a new file, for this user alone; FileExistsError where anything is there."""
+        descriptor = os.open(self.at(name), CREATE, 0o600, dir_fd=self.descriptor)
+        if _BY_DESCRIPTOR:
+            os.fchmod(descriptor, 0o600)  # whatever the umask
+        return descriptor
+
+    def write(self, name: str, data: bytes) -> None:
+        """The whole file or none, by the one atomic writer."""
+        write_atomically(self.at(name), data, dir_fd=self.descriptor)
+
+    def rename(self, old: str, new: str) -> None:
+        """In one step; what is at the new name is replaced."""
+        os.replace(self.at(old), self.at(new), src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
+
+    def remove(self, name: str) -> None:
+        """A link is removed, never what it leads to."""
+        os.unlink(self.at(name), dir_fd=self.descriptor)
+
+    def entries(self) -> Iterator[os.DirEntry[str]]:
+        """What is in it, whatever it is; to be looked at while the folder is open."""
+        with os.scandir(self.path if self.descriptor is None else self.descriptor) as found:
+            yield from found
+
+
+def open_folder(path: str, ours: Pattern[str] | None = None, *, make: bool = False) -> OpenFolder:
+    """The folder, judged; FileNotFoundError where there is none, unless it is to be made (0700, and those above it).
+
+    `ours` are the names that whoever keeps the folder gives in it. A folder that the group may write, as a umask of
+    002 makes them, is closed (0700) if it holds nothing else. One that holds other things may be shared on purpose,
+    and one that everybody may write has been open to anyone: their modes are left alone, and they are refused.
+    """
+    return _open(path, None, ours, make)
+
+
+def _open(path: str, inside: OpenFolder | None, ours: Pattern[str] | None, make: bool) -> OpenFolder:
+    try:
+        opened = _open_any(path, inside)
+    except FileNotFoundError:
+        if not make:
+            raise
+        _make(path, inside)
+        opened = _open_any(path, inside)
+    try:
+        _judge(opened, ours, make)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _open_any(path: str, inside: OpenFolder | None) -> OpenFolder:
+    name, dir_fd = _within(path, inside)
+    if not _BY_DESCRIPTOR:
+        _refuse_other_kinds(path, os.lstat(name, dir_fd=dir_fd))
+        return OpenFolder(path, None)
+    try:
+        return OpenFolder(path, os.open(name, _FOLDER, dir_fd=dir_fd))
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            _refuse_other_kinds(path, os.lstat(name, dir_fd=dir_fd))
+        raise
+
+
+def _make(path: str, inside: OpenFolder | None) -> None:
+    """The folder and those above it that are missing: for this user alone, unlike those that `os.makedirs` makes."""
+    name, dir_fd = _within(path, inside)
+    try:
+        os.mkdir(name, PRIVATE, dir_fd=dir_fd)
+    except FileExistsError:  # made by another process, this moment
+        return
+    except FileNotFoundError:
+        above = os.path.dirname(path)
+        if inside is not None or above == path:
+            raise
+        _make(above, None)
+        _make(path, None)
+
+
+def _within(path: str, inside: OpenFolder | None) -> tuple[str, int | None]:
+    return (path, None) if inside is None else (inside.at(os.path.basename(path)), inside.descriptor)
+
+
+def _refuse_other_kinds(path: str, found: os.stat_result) -> None:
+    if stat.S_ISLNK(found.st_mode):
+        raise refusal(path, "the folder is a symbolic link, and links are not followed; name the folder itself")
+    if not stat.S_ISDIR(found.st_mode):
+        raise refusal(path, "it is not a folder")
+
+
+def _judge(opened: OpenFolder, ours: Pattern[str] | None, make: bool) -> None:
+    if opened.descriptor is None or not _OWNED:
+        return
+    found = os.fstat(opened.descriptor)
+    mode = stat.S_IMODE(found.st_mode)
+    if found.st_uid != os.geteuid():
+        raise refusal(opened.path, f"the folder belongs to another user (uid {found.st_uid})")
+    if not mode & _OTHERS:
+        return
+    closable = not mode & _EVERYBODY_WRITES and _holds_only(opened, ours)
+    if closable and (make or mode & _GROUP_WRITES):
+        os.fchmod(opened.descriptor, PRIVATE)
+    elif mode & (_EVERYBODY_WRITES | _GROUP_WRITES):
+        advice = "close it with chmod 700, or name a folder of your own"
+        raise refusal(opened.path, f"others may write to the folder (mode {mode:04o}); {advice}")
+
+
+def _holds_only(opened: OpenFolder, ours: Pattern[str] | None) -> bool:
+    return ours is not None and all(ours.fullmatch(entry.name) for entry in opened.entries())
+
+
+def _is_private(found: os.stat_result, kind: int) -> bool:
+    """Of this kind, this user's, and for nobody else to write: the usual case, asked with every read."""
+    return found.st_mode & _KIND_AND_WRITERS == kind and (not _OWNED or found.st_uid == os.geteuid())
+
+
+def _judge_file(path: str, found: os.stat_result) -> None:
+    if _is_private(found, stat.S_IFREG):
+        return
+    if not stat.S_ISREG(found.st_mode):
+        raise refusal(path, "it is not a regular file")
+    if not _OWNED:  # mode bits mean little there
+        return
+    if found.st_uid != os.geteuid():
+        raise refusal(path, f"the file belongs to another user (uid {found.st_uid})")
+    raise refusal(path, f"others may write to the file (mode {stat.S_IMODE(found.st_mode):04o}); remove it")
+
+
+def refusal(path: str, why: str) -> PermissionError:
+    return PermissionError(errno.EPERM, why, path)

@@ -1,0 +1,19 @@
+"""For tests of your own code: a site on loopback, a Spaniel that may look at it, a resolver, a clock."""
+
+from spaniel.testing.client import settings_for, spaniel_for
+from spaniel.testing.clock import FakeClock
+from spaniel.testing.resolver import FakeResolver
+from spaniel.testing.site import Page, Reply, Site, html, redirect, text
+
+__all__ = [
+    "FakeClock",
+    "FakeResolver",
+    "Page",
+    "Reply",
+    "Site",
+    "html",
+    "redirect",
+    "settings_for",
+    "spaniel_for",
+    "text",
+]

@@ -1,0 +1,103 @@
+"""A real web site on loopback: pages from a table, requests counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+Reply = tuple[int, dict[str, str], bytes]  # status, headers, body
+Page = Reply | Callable[[], Awaitable[Reply]]
+
+HOST = "site.example"
+
+
+class Site:
+    """Answers GET and HEAD from `pages`, by path; what is not there is a 404.
+
+    Use it as `async with Site({"/": text("hello")}) as site:`. `requests` counts them by path and query, `seen` holds
+    the headers of each. The table may be changed while the site is up, and a page may be an `async` function that
+    returns the reply: it can wait, or raise `ConnectionError` to hang up.
+    """
+
+    def __init__(self, pages: dict[str, Page], address: str = "127.0.0.1") -> None:
+        self.pages = pages
+        self.port = 0  # known when the site is up
+        self.requests: Counter[str] = Counter()
+        self.seen: list[dict[str, str]] = []
+        self._address = address
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.StreamWriter] = set()
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, self._address, 0)
+        self.port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._server is not None:
+            self._server.close()
+        for writer in self._open:
+            writer.transport.abort()  # whatever is on its way: nobody waits for it
+        await asyncio.sleep(0)
+
+    def url(self, path: str = "/", host: str = HOST) -> str:
+        """The address of a page. The host may have any name that the resolver sends here."""
+        return f"http://{host}:{self.port}{path}"
+
+    def reply(self, path: str) -> Reply | None:  # noqa: ARG002  for whoever overrides it
+        """For sites that answer by more than a table."""
+        return None
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open.add(writer)
+        try:
+            while line := await reader.readline():
+                method, path, *_ = line.decode("latin-1").split()
+                await self._count(path, reader)
+                page = self.reply(path) or self.pages.get(path.partition("?")[0], (404, {}, b""))
+                reply = await page() if callable(page) else page
+                writer.write(_written(reply, with_body=method != "HEAD"))
+                await writer.drain()
+        except (ConnectionError, ValueError):  # gone, or no HTTP
+            pass
+        finally:
+            self._open.discard(writer)
+            writer.close()
+
+    async def _count(self, path: str, reader: asyncio.StreamReader) -> None:
+        headers = {}
+        while (field := await reader.readline()).strip():
+            name, _, value = field.decode("latin-1").partition(":")
+            headers[name.strip().lower()] = value.strip()
+        self.requests[path] += 1
+        self.seen.append(headers)
+
+
+def _written(reply: Reply, *, with_body: bool) -> bytes:
+    status, fields, body = reply
+    head = f"HTTP/1.1 {status} Status\r\nContent-Length: {len(body)}\r\n"
+    head += "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+    return head.encode() + b"\r\n" + (body if with_body else b"")
+
+
+def text(body: str, status: int = 200, headers: dict[str, str] | None = None) -> Reply:
+    """A page of plain text."""
+    return status, {"Content-Type": "text/plain", **(headers or {})}, body.encode()
+
+
+def html(body: str, status: int = 200, headers: dict[str, str] | None = None) -> Reply:
+    """A page of HTML."""
+    return status, {"Content-Type": "text/html; charset=utf-8", **(headers or {})}, body.encode()
+
+
+def redirect(location: str, status: int = 302) -> Reply:
+    """The way to another page."""
+    return text("", status, {"Location": location})

@@ -1,0 +1,89 @@
+"""Whether a call is served at all: the tool's mode, its switch, the user's approval. Each refusal leaves a record."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from contextlib import contextmanager
+from inspect import isawaitable
+from typing import TYPE_CHECKING, TypeVar
+
+from spaniel.errors import Code, SpanielError, shown
+from spaniel.pipeline.outcome import Outcome
+from spaniel.pipeline.record import record
+from spaniel.tool.framework import ToolCtx, ToolError, not_in_mode
+from spaniel.url.parsing import parse, requested
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterator
+
+    from spaniel.app.groups import ToolSettings
+    from spaniel.pipeline.request import Request
+
+log = logging.getLogger("spaniel.tool")
+T = TypeVar("T")
+
+
+async def run(name: str, args: object, work: Awaitable[T]) -> T:
+    """What the work brings; whatever goes wrong in it comes out as a `ToolError`."""
+    try:
+        return await work
+    except SpanielError as error:
+        raise ToolError(name, error) from error
+    except Exception as error:  # a bug, or the host's callback: the loop that called must go on (NFR-WF-REL-02)
+        log.exception("%s failed", name)
+        internal = SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}")
+        record_refusal(args, internal)
+        raise ToolError(name, internal) from error
+
+
+@contextmanager
+def refusals_recorded(args: object) -> Iterator[None]:
+    """For what is refused before there is a fetch, which would leave the record itself (FR-WF-19c)."""
+    try:
+        yield
+    except SpanielError as error:
+        record_refusal(args, error)
+        raise
+
+
+def record_refusal(args: object, error: SpanielError) -> None:
+    url = args.get("url") if isinstance(args, Mapping) else None
+    record(Outcome(requested(url) if isinstance(url, str) else "", refusal=error), 0)
+
+
+def require_on(settings: ToolSettings) -> None:
+    if settings.mode != "enabled":
+        raise not_in_mode(settings.mode)
+    if not settings.enabled:
+        raise switched_off()
+
+
+def switched_off() -> SpanielError:
+    reason = "is false: the tool is off; set it to true in the settings to switch it on"
+    return SpanielError(Code.BAD_ARGS, field="tools.webfetch.enabled", reason=reason)
+
+
+def as_mapping(args: object) -> Mapping[str, object]:
+    """A model may send anything for arguments."""
+    if not isinstance(args, Mapping):
+        raise SpanielError(Code.BAD_ARGS, field="arguments", reason="must be an object")
+    return args
+
+
+def summary(tool: str, request: Request, settings: ToolSettings) -> str:
+    """What a person is asked: scheme, host and path, and how it is fetched; never the query (NFR-WF-OP-03)."""
+    url = parse(request.url)
+    method = "browser" if request.force_browser or url.host in settings.js_heavy else "http"
+    return f"{tool} {shown(url.redacted)} ({method})"
+
+
+async def require_approval(asked: str, settings: ToolSettings, ctx: ToolCtx) -> None:
+    if settings.allow_auto_execution:
+        return
+    if ctx.approve is None:
+        reason = "is needed and nobody can be asked; see tools.webfetch.allow_auto_execution"
+        raise SpanielError(Code.BAD_ARGS, field="approval", reason=reason)
+    verdict = ctx.approve(asked)
+    if (await verdict if isawaitable(verdict) else verdict) is not True:
+        raise SpanielError(Code.BAD_ARGS, field="approval", reason=f"was not given: {asked}")

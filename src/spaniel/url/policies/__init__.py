@@ -1,0 +1,1 @@
+"""The shipped policies: TOML files, and what they hold as Python."""

@@ -1,0 +1,232 @@
+"""One engine, many profiles: what they share, what each has of its own, and a ladder made of TOML."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from spaniel.app.client import Spaniel
+from spaniel.app.engine import Engine
+from spaniel.errors import Code, SpanielError
+from spaniel.net.deadline import Deadline
+from spaniel.pipeline.errand import Errand
+from spaniel.pipeline.outcome import Outcome
+from spaniel.pipeline.request import Request
+from spaniel.pipeline.retrieve import Retrieved, Trail, retrieve
+from spaniel.pipeline.rooms import Rooms
+from spaniel.pipeline.rungs import RUNGS, Kind
+from spaniel.pipeline.trace import Trace
+from spaniel.testing import FakeClock, FakeResolver, Page, Site, html, redirect, settings_for, text
+from tests.browser.harness import alive
+from tests.loopback import engine_for
+
+OWN = """
+name = "own"
+version = "1"
+policy = "exact"
+content = ["html", "text"]
+[headers]
+user_agent = "otterbot/2 (+https://otter.example)"
+"""
+MIRRORED = """
+name = "mirrored"
+version = "3"
+[[ladder]]
+rung = "http"
+[[ladder]]
+rung = "mirror"
+prefix = "/copies"
+[limits]
+timeout_seconds = 5
+total_seconds = 60
+[cache]
+enabled = false
+"""
+
+
+def profile(tmp_path: Path, toml: str) -> Path:
+    file = tmp_path / "profile.toml"
+    file.write_text(toml, encoding="utf-8")
+    return file
+
+
+def views(engine: Engine, tmp_path: Path) -> tuple[Spaniel, Spaniel]:
+    return Spaniel(engine=engine), Spaniel(engine=engine, profile=profile(tmp_path, OWN))
+
+
+async def test_two_profiles_share_sockets_places_and_robots_and_each_says_who_it_is(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/robots.txt": text("User-agent: otterbot\nDisallow: /otters\n"), "/a": text("a")}
+    connections = 0
+
+    class Counting(Site):
+        async def _serve(self, reader, writer) -> None:  # type: ignore[no-untyped-def]
+            nonlocal connections
+            connections += 1
+            await super()._serve(reader, writer)
+
+    async with Counting(pages) as site, engine_for(site, cache=tmp_path) as engine:
+        usual, own = views(engine, tmp_path)
+        async with usual, own:
+            for spaniel in (usual, own, usual, own):
+                await spaniel.fetch(site.url("/a"), no_cache=True)
+            with pytest.raises(SpanielError) as refused:
+                await own.fetch(site.url("/otters"))
+            assert refused.value.code is Code.ROBOTS_DISALLOWED
+            assert str((await usual.outcome(Request(site.url("/otters")))).refusal.code) == "http_4xx"  # type: ignore[union-attr]
+    agents = [seen["user-agent"].partition("/")[0] for seen in site.seen]
+    assert agents == ["forge-webfetch", "forge-webfetch", "otterbot", "forge-webfetch", "otterbot", "forge-webfetch"]
+    assert site.requests["/robots.txt"] == 1
+    assert connections == 1
+
+
+async def test_a_view_leaves_the_engine_open_and_its_owner_closes_it(tmp_path: Path) -> None:
+    async with Site({"/a": text("a")}) as site:
+        async with Spaniel(engine_for(site, cache=tmp_path).settings, FakeResolver()) as spaniel:
+            other = spaniel.with_profile(profile(tmp_path, OWN))
+            await other.close()
+            with pytest.raises(RuntimeError, match="not open"):
+                await other.fetch(site.url("/a"))
+            assert (await spaniel.fetch(site.url("/a"))).markdown == "a\n"
+        with pytest.raises(RuntimeError, match="not open"):
+            await spaniel.fetch(site.url("/a"))
+    with pytest.raises(RuntimeError, match="not open"):
+        Engine(settings_for(site, cache=tmp_path), FakeResolver()).profile()
+
+
+async def test_two_profiles_share_one_chromium_and_each_says_who_it_is(tmp_path: Path) -> None:
+    """The page, its worker and its frame: whatever asks, asks in the profile's name."""
+    page = html(
+        "<title>App</title><div id=root></div><iframe src=/frame></iframe><script type=module>"
+        "root.textContent = `this page is shown to ${navigator.userAgent} and nobody else, as far as it knows`;"
+        "new Worker('/worker.js')</script>"
+    )
+    pages: dict[str, Page] = {
+        "/": page,
+        "/worker.js": (200, {"Content-Type": "text/javascript"}, b"fetch('/from-worker')"),
+        "/from-worker": text("x"),
+        "/frame": html("<script>fetch('/from-frame')</script>"),
+        "/from-frame": text("x"),
+    }
+    async with Site(pages) as site, engine_for(site, cache=tmp_path) as engine:
+        usual, own = views(engine, tmp_path)
+        async with usual, own:
+            for spaniel, agent in ((usual, "forge-webfetch/1.0"), (own, "otterbot/2 (+https://otter.example)")):
+                site.seen.clear()
+                answer = await spaniel.fetch(site.url("/"), force_browser=True)
+                assert f"shown to {agent} and nobody else" in answer.markdown
+                assert {seen["user-agent"] for seen in site.seen} == {agent}
+            leaders = [pid for pid in alive() if os.getsid(pid) == pid]
+            assert len(leaders) == 1
+    assert site.requests["/from-worker"] == 2
+    assert site.requests["/from-frame"] == 2
+
+
+async def climb_mirror(
+    errand: Errand, rooms: Rooms, deadline: Deadline, trail: Trail, options: Mapping[str, object]
+) -> Retrieved:
+    trail.arrive(errand.url._replace(path=f"{options['prefix']}{errand.url.path}"))
+    return await retrieve(trail.url, rooms.door, deadline, errand.way, trail)
+
+
+async def test_a_profile_made_of_toml_climbs_a_ladder_of_its_own_with_a_rung_of_its_own_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirror = Kind(lambda ascent, _: ascent.best is None, climb_mirror, lambda _, __: True)
+    monkeypatch.setitem(RUNGS, "mirror", mirror)
+    pages: dict[str, Page] = {
+        "/both": text("from the site"),
+        "/gone": text("", 410),
+        "/copies/gone": text("from the mirror"),
+        "/lost": text("", 503),
+    }
+    async with (
+        Site(pages) as site,
+        engine_for(site, cache=tmp_path) as engine,
+        Spaniel(engine=engine, profile=profile(tmp_path, MIRRORED)) as spaniel,
+    ):
+        trace = Trace()
+        both, gone, lost = [
+            await spaniel.outcome(Request(site.url(path)), trace) for path in ("/both", "/gone", "/lost")
+        ]
+    assert told(both) == [("http", "ok", 200)]
+    assert told(gone) == [("http", "http_4xx", 410), ("mirror", "ok", 200)]
+    assert gone.require().page.markdown == "from the mirror\n"
+    assert gone.final_url == site.url("/copies/gone")
+    assert told(lost) == [("http", "http_5xx", 503), ("mirror", "http_4xx", 404)]
+    assert lost.refusal is not None
+    assert (lost.refusal.code, lost.found, lost.status) == (Code.HTTP_5XX, None, 404)  # the first rung's word counts
+    fetches = [(step.url, step.attempt) for step in trace.steps if step.name == "fetch"]
+    assert fetches[1:3] == [(site.url("/gone"), 1), (site.url("/copies/gone"), 2)]
+
+
+def told(outcome: Outcome) -> list[tuple[str, str, int | None]]:
+    return [(attempt.rung, attempt.outcome, attempt.status) for attempt in outcome.attempts]
+
+
+async def test_rungs_with_a_deadline_each_have_a_total_besides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The total is measured by the clock: waits between rungs are part of it, and tests wait for nothing."""
+    clock = FakeClock()
+    seen: list[float] = []
+
+    async def climb_slowly(
+        errand: Errand, rooms: Rooms, deadline: Deadline, trail: Trail, options: Mapping[str, object]
+    ) -> Retrieved:
+        seen.append(deadline.seconds)
+        await rooms.clock.sleep(25)
+        raise SpanielError(Code.NETWORK, error="not today")
+
+    monkeypatch.setitem(RUNGS, "slow", Kind(lambda _, __: True, climb_slowly, lambda _, __: False))
+    toml = 'name = "slow"\nversion = "1"\nladder = ["slow", "slow", "slow", "slow"]\n[limits]\ntimeout_seconds = 30\n'
+    async with Site({}) as site:
+        for total, expected in ((60, [30, 30, 10, 0]), (0, [30, 30, 30, 30])):
+            seen.clear()
+            async with (
+                Engine(settings_for(site, cache=tmp_path), FakeResolver(), clock) as engine,
+                Spaniel(engine=engine, profile=profile(tmp_path, f"{toml}total_seconds = {total}\n")) as spaniel,
+            ):
+                outcome = await spaniel.outcome(Request(site.url("/")))
+            assert seen == expected
+            assert [attempt.ms for attempt in outcome.attempts] == [25_000.0] * 4
+
+
+async def test_an_outcome_knows_where_a_fetch_has_been(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/a": redirect("/b"), "/b": redirect("/c"), "/c": text("hello"), "/x": redirect("/gone")}
+    async with Site(pages) as site, engine_for(site, cache=tmp_path) as engine, Spaniel(engine=engine) as spaniel:
+        for hit in (False, True):
+            found = await spaniel.outcome(Request(site.url("/a")))
+            assert (found.cache_hit, found.status, found.final_url) == (hit, 200, site.url("/c"))
+            assert found.chain == (site.url("/a"), site.url("/b"))
+            assert found.content_hash == sha256(b"hello").hexdigest()
+        lost = await spaniel.outcome(Request(site.url("/x")))
+        assert (lost.status, lost.final_url, lost.chain) == (404, site.url("/gone"), (site.url("/x"),))
+        assert lost.content_hash is None
+        wrong = await spaniel.outcome(Request("http://user:pass@a b/"))
+        assert (wrong.requested_url, wrong.canonical_url, wrong.attempts) == ("http://a b/", None, ())
+
+
+@pytest.mark.req("FG-22")
+async def test_a_profile_that_heeds_them_waits_for_what_a_host_asked_another_one(tmp_path: Path) -> None:
+    """Crawl-delay comes from robots.txt and Retry-After from an answer, whoever's fetch brought them."""
+    pages: dict[str, Page] = {
+        "/robots.txt": text("User-agent: *\nCrawl-delay: 7\n"),
+        "/a": text("a"),
+        "/busy": text("", 429, {"Retry-After": "30"}),
+    }
+    patient = 'name = "patient"\nversion = "1"\n[hosts]\nheeds_delays = true\n[cache]\nenabled = false\n'
+    clock = FakeClock()
+    async with (
+        Site(pages) as site,
+        Engine(settings_for(site, cache=tmp_path), FakeResolver(), clock) as engine,
+        Spaniel(engine=engine) as hasty,
+        Spaniel(engine=engine, profile=profile(tmp_path, patient)) as waiting,
+    ):
+        for path in ("/a", "/busy", "/a"):
+            await hasty.outcome(Request(site.url(path)))
+        assert clock.slept == []
+        await waiting.fetch(site.url("/a"))
+        await waiting.fetch(site.url("/a"))
+        assert clock.slept == [30, 7]

@@ -1,0 +1,89 @@
+"""Chunking costs what the length of the text costs, and no more (NFR-WF-PERF-02): counted, not timed.
+
+Work that cannot be counted, a regular expression's, is measured on sixteen times the text. Sixteen times the work is
+right, a square would be two hundred and fifty times, and the line is drawn at sixty-four: no load on the machine takes
+one for the other.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import cycle, islice
+from typing import TYPE_CHECKING
+
+import pytest
+
+from spaniel.chunking import boundaries, chunk, fit, rebuild
+from spaniel.chunking.chunks import chunk_at
+from spaniel.chunking.tokens import Cl100k, cl100k
+from tests.chunking.test_laws import real_documents
+from tests.chunking.test_split import HOSTILE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SMALL, TIMES = 16_000, 16
+
+
+def real(size: int) -> str:
+    """Documents of installed packages, again and again until there is enough."""
+    found = [markdown for markdown in real_documents() if "<|" not in markdown]
+    return "\n\n".join(islice(cycle(found), 1 + size // min(map(len, found))))[:size]
+
+
+KINDS: dict[str, Callable[[int], str]] = {**HOSTILE, "real": real}
+
+
+class Meter(Cl100k):
+    """cl100k, and how much of it was asked for."""
+
+    __slots__ = ("calls", "characters")
+
+    def __init__(self) -> None:
+        self.calls = self.characters = 0
+        self.count_plain = self.count
+
+    def count(self, text: str) -> int:
+        self.calls += 1
+        self.characters += len(text)
+        return cl100k().count(text)
+
+
+@pytest.mark.req("NFR-WF-PERF-02")
+@pytest.mark.parametrize("limit", [128, 600, 2048])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_character_is_counted_a_few_times_at_most_however_long_the_text_is(kind: str, limit: int) -> None:
+    for size in (SMALL, TIMES * SMALL):
+        meter = Meter()
+        markdown = KINDS[kind](size)
+        chunk_at(markdown, limit, meter)
+        assert meter.characters <= 12 * len(markdown) + 1000
+        assert meter.calls <= len(markdown) + 100
+
+
+@pytest.mark.req("NFR-WF-PERF-02")
+def test_real_text_is_counted_not_much_more_than_once() -> None:
+    meter = Meter()
+    markdown = real(TIMES * SMALL)
+    chunks = chunk_at(markdown, 600, meter)
+    assert meter.characters < 1.6 * len(markdown)
+    assert meter.calls < 8 * len(chunks)
+
+
+def cost(markdown: str) -> float:
+    """CPU seconds for all that is done with a text: the least of three, since others use the machine too."""
+    least = float("inf")
+    for _ in range(3):
+        start = time.process_time()
+        chunks = chunk(markdown, 600)
+        fit({}, rebuild(markdown, boundaries(chunks)), 1 << 16)
+        least = min(least, time.process_time() - start)
+    return least
+
+
+@pytest.mark.req("NFR-WF-PERF-02")
+@pytest.mark.parametrize("kind", KINDS)
+def test_sixteen_times_the_text_is_not_a_square_of_the_work(kind: str) -> None:
+    chunk("the tokenizer is loaded")
+    small = max(cost(KINDS[kind](SMALL)), 1e-4)
+    assert cost(KINDS[kind](TIMES * SMALL)) < 4 * TIMES * small

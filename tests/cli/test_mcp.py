@@ -1,0 +1,70 @@
+"""`spaniel mcp` as a person meets it, at a terminal; and the options that a host gives it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import subprocess
+import termios
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.test_canon import SPANIEL, spaniel
+from tests.mcp.harness import raw
+
+
+def with_a_terminal() -> None:
+    """In the child: its standard input is the terminal that rules it."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+@pytest.mark.parametrize("options", [[], ["-q"]])
+def test_at_a_terminal_it_says_what_it_is_and_ctrl_c_stops_it(options: list[str], tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*SPANIEL, "mcp", *options],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=with_a_terminal,  # noqa: PLW1509
+        env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path)},
+        cwd=tmp_path,
+    )
+    try:
+        assert process.stderr
+        told = b"".join(process.stderr.readline() for _ in range(3)).decode()
+        os.write(ours, b"\x03")
+        out, rest = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        os.close(ours)
+        os.close(theirs)
+    assert "server for AI assistants" in told
+    assert "Ctrl-C to stop" in told
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in rest
+
+
+def test_a_host_is_not_told(tmp_path: Path) -> None:
+    done = subprocess.run([*SPANIEL, "mcp"], input=b"", capture_output=True, check=False, timeout=60, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_plain_schemas_are_for_hosts_that_reject_parts_of_json_schema() -> None:
+    listed: dict[str, Any] = {}
+    for kind in ("full", "plain"):
+        with raw("--schema", kind) as server:
+            listed[kind] = {tool["name"]: tool for tool in server.modern("tools/list")["result"]["tools"]}
+    for name, tool in listed["plain"].items():
+        full = listed["full"][name]
+        assert "additionalProperties" not in str(tool)
+        assert "additionalProperties" in str(full)
+        assert set(tool["inputSchema"]["properties"]) == set(full["inputSchema"]["properties"])
+        assert {key: tool[key] for key in ("name", "description", "annotations")} == {
+            key: full[key] for key in ("name", "description", "annotations")
+        }
+    assert spaniel("mcp", "--schema", "fancy").returncode == 2

@@ -1,0 +1,211 @@
+"""What is known of a host: places, spacing, what it asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spaniel.hosts import Hosts, Manners
+from spaniel.hosts import hosts as module
+from spaniel.hosts.retry_after import LONGEST, seconds_until
+from spaniel.net.deadline import Deadline
+from spaniel.testing import FakeClock
+
+NOW = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
+HOST = "site.example"
+
+
+async def begin(hosts: Hosts, clock: FakeClock, manners: Manners, host: str = HOST) -> float:
+    """When a visit began."""
+    async with hosts.turn(host, Deadline(60), manners):
+        return clock.monotonic()
+
+
+async def test_no_more_are_at_a_host_than_its_manners_say_and_they_go_in_as_they_came() -> None:
+    hosts, here, most, order = Hosts(FakeClock()), 0, 0, []
+
+    async def visit(number: int) -> None:
+        nonlocal here, most
+        async with hosts.turn(HOST, Deadline(60), Manners(at_once=3)):
+            order.append(number)
+            here += 1
+            most = max(most, here)
+            await asyncio.sleep(0)
+            here -= 1
+
+    await asyncio.gather(*(visit(number) for number in range(20)))
+    assert (most, order) == (3, list(range(20)))
+
+
+async def test_whoever_wants_to_be_alone_waits_for_the_others_and_another_host_is_not_held_up() -> None:
+    hosts = Hosts(FakeClock())
+    crowd = [hosts.turn(HOST, Deadline(60), Manners()) for _ in range(2)]
+    for turn in crowd:
+        await turn.__aenter__()
+    alone = asyncio.create_task(hosts.turn(HOST, Deadline(60), Manners(at_once=1)).__aenter__())
+    await asyncio.sleep(0)
+    await crowd[0].__aexit__()
+    await asyncio.sleep(0)
+    assert not alone.done()
+    async with hosts.turn("other.example", Deadline(60), Manners(at_once=1)):
+        pass
+    await crowd[1].__aexit__()
+    await alone
+
+
+@pytest.mark.parametrize("moment", ["while it waits", "as its place comes"])
+async def test_whoever_gives_up_leaves_no_place_taken(moment: str) -> None:
+    hosts, manners = Hosts(FakeClock()), Manners(at_once=1)
+    first = hosts.turn(HOST, Deadline(60), manners)
+    await first.__aenter__()
+    waiting = asyncio.create_task(hosts.turn(HOST, Deadline(60), manners).__aenter__())
+    behind = asyncio.create_task(hosts.turn(HOST, Deadline(60), manners).__aenter__())
+    await asyncio.sleep(0)
+    if moment == "as its place comes":
+        await first.__aexit__()
+        waiting.cancel()
+    else:
+        waiting.cancel()
+        await asyncio.sleep(0)
+        await first.__aexit__()
+    await asyncio.wait_for(behind, 5)
+    assert waiting.cancelled() or moment == "as its place comes"
+
+
+async def test_requests_begin_as_far_apart_as_the_manners_say() -> None:
+    clock = FakeClock()
+    hosts = Hosts(clock)
+    start = clock.monotonic()
+    manners = Manners(at_once=8, spacing_seconds=1.5)
+    began = [await begin(hosts, clock, manners) - start for _ in range(4)]
+    assert began == [0.0, 1.5, 3.0, 4.5]
+    assert await begin(hosts, clock, manners, "other.example") - start == 4.5  # nobody was there before
+    clock.advance(10)
+    waits = len(clock.slept)
+    await begin(hosts, clock, manners)
+    assert len(clock.slept) == waits
+
+
+async def test_two_who_come_at_once_never_begin_at_one_moment() -> None:
+    class Standing(FakeClock):
+        async def sleep(self, seconds: float) -> None:
+            self.slept.append(seconds)
+
+    clock = Standing()
+    hosts = Hosts(clock)
+    await asyncio.gather(*(begin(hosts, clock, Manners(at_once=8, spacing_seconds=1)) for _ in range(5)))
+    assert clock.slept == [1, 2, 3, 4]
+
+
+async def test_a_wait_that_is_given_up_gives_its_place_back() -> None:
+    class Stuck(FakeClock):
+        async def sleep(self, seconds: float) -> None:
+            await asyncio.Event().wait()
+
+    clock = Stuck()
+    hosts = Hosts(clock)
+    await begin(hosts, clock, Manners(at_once=1, spacing_seconds=5))
+    waiting = asyncio.create_task(begin(hosts, clock, Manners(at_once=1, spacing_seconds=5)))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    clock.advance(60)
+    await asyncio.wait_for(begin(hosts, clock, Manners(at_once=1, spacing_seconds=5)), 5)
+
+
+@pytest.mark.req("FG-22")
+async def test_what_a_host_asks_for_is_remembered_for_all_and_waited_for_by_those_who_heed_it() -> None:
+    clock = FakeClock()
+    hosts = Hosts(clock)
+    patient, hasty = Manners(heeds_delays=True), Manners()
+    hosts.answered(HOST, 503, {"retry-after": "30"})
+    assert (hosts.wait_seconds(HOST, patient), hosts.wait_seconds(HOST, hasty)) == (30, 0)
+    start = clock.monotonic()
+    assert await begin(hosts, clock, hasty) - start == 0
+    assert await begin(hosts, clock, patient) - start == 30
+    hosts.told_crawl_delay(HOST, 7)
+    assert await begin(hosts, clock, patient) - start == 37
+    assert hosts.wait_seconds("other.example", patient) == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "seconds"),
+    [
+        (429, {"retry-after": "5"}, 5),
+        (429, {}, 0),
+        (200, {"retry-after": "5"}, 0),
+        (503, {"retry-after": "soon"}, 0),
+        (301, {"retry-after": "5"}, 0),
+    ],
+)
+def test_only_a_host_that_has_enough_asks_for_time(status: int, headers: dict[str, str], seconds: float) -> None:
+    hosts = Hosts(FakeClock())
+    hosts.answered(HOST, status, headers)
+    assert hosts.wait_seconds(HOST, Manners(heeds_delays=True)) == seconds
+
+
+def test_a_later_answer_does_not_shorten_what_an_earlier_one_asked_for() -> None:
+    hosts = Hosts(FakeClock())
+    for seconds in ("60", "5"):
+        hosts.answered(HOST, 429, {"retry-after": seconds})
+    assert hosts.wait_seconds(HOST, Manners(heeds_delays=True)) == 60
+
+
+def test_a_host_without_https_is_remembered() -> None:
+    hosts = Hosts(FakeClock())
+    assert not hosts.is_http_only(HOST)
+    hosts.told_http_only(HOST)
+    assert (hosts.is_http_only(HOST), hosts.is_http_only("other.example")) == (True, False)
+
+
+async def test_a_million_hosts_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of whom nothing is known go first, whoever is there stays, and no number of them is too many."""
+    monkeypatch.setattr(module, "MOST_KNOWN", 100)
+    clock = FakeClock()
+    hosts = Hosts(clock)
+    hosts.told_http_only(HOST)
+    async with hosts.turn("busy.example", Deadline(60), Manners(at_once=1)):
+        for number in range(1000):
+            clock.advance(100)
+            await begin(hosts, clock, Manners(), f"host{number}.example")
+        assert hosts.is_http_only(HOST)
+        assert len(hosts._hosts) <= 100
+        for number in range(1000):
+            hosts.told_http_only(f"host{number}.example")
+        assert len(hosts._hosts) <= 100
+        assert "busy.example" in hosts._hosts
+
+
+@pytest.mark.req("FG-22")
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("0", 0),
+        ("120", 120),
+        (" 7 ", 7),
+        (format_datetime(NOW + timedelta(seconds=90), usegmt=True), 90),
+        (format_datetime(NOW - timedelta(days=1), usegmt=True), 0),
+        ("Mon, 16 Nov 2026 08:01:00 -0000", 60),
+        ("99999999999999999999", LONGEST),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", LONGEST),
+        ("soon", None),
+        ("-5", None),
+        ("1.5", None),
+        ("", None),
+        (None, None),
+        ("٣", None),
+    ],
+)
+def test_both_forms_of_retry_after_are_read(value: str | None, seconds: float | None) -> None:
+    assert seconds_until(value, NOW) == seconds
+
+
+@given(st.text())
+def test_no_retry_after_breaks_anything(value: str) -> None:
+    found = seconds_until(value, NOW)
+    assert found is None or 0 <= found <= LONGEST
