@@ -5,7 +5,7 @@ from __future__ import annotations
 from spaniel.errors import Code, SpanielError
 from spaniel.reading import html as _loaded  # noqa: F401 - so that the first page takes no longer than the second
 from spaniel.reading import read, read_as
-from spaniel.reading.kinds import Kind, is_binary
+from spaniel.reading.kinds import Kind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def extract(html: bytes | str, url: str | None = None, content_type: str | None = None) -> Document:
     """Read an HTML page that you have, as bytes or text.
 
-    `url` is where it came from: its links become absolute. Without a `content_type` it is taken for HTML; bytes that
-    are no text (a PDF, a picture, a zip file) are refused with `unsupported_content_type`.
+    `url` is where it came from: its links become absolute. Without a `content_type` it is taken for HTML, whatever it
+    is. With one, what cannot be read (a PDF, a picture) is refused with `unsupported_content_type`.
     """
     if not isinstance(html, (bytes, str)):
         raise SpanielError(Code.BAD_ARGS, field="html", reason=f"must be bytes or text, not {type(html).__name__}")
@@ -24,6 +24,4 @@ def extract(html: bytes | str, url: str | None = None, content_type: str | None 
         raise SpanielError(Code.BAD_ARGS, field="url", reason=f"must be text, not {type(url).__name__}")
     if isinstance(html, bytes) and content_type is not None:
         return read(html, content_type, url)
-    if isinstance(html, bytes) and is_binary(html):
-        raise SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type="binary data")
     return read_as(Kind("html", None), html, url)
