@@ -57,6 +57,7 @@ PROGRAMS_BY_EXCEPTION = {  # Chromium, and whatever empties its folder in its na
     "spaniel.browser.launch",
     "spaniel.browser.find",
     "spaniel.browser.home",
+    "spaniel.cli.extracting",  # itself, more than once, for `extract -j`
 }
 
 Rule = Callable[[Module], Iterator[Use]]
