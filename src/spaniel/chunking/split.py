@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 from spaniel.chunking.blocks import MARKER, fence_lines, next_line
 from spaniel.chunking.gather import LONGEST_TOKEN, Job, Piece, gather
 from spaniel.chunking.headings import alone_before, body_after
+from spaniel.chunking.job import Job
 from spaniel.chunking.space import skip_space, trim_space
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spaniel.chunking.blocks import Fence, Outline
-    from spaniel.chunking.job import Job
 
 # All cuts are where counts add up: after the last newline of a run of white space, or before a run without any.
 # A sentence's search passes over list markers, so that the full stop of `1.` ends none; the one class at its front is
