@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from spaniel.chunking.blocks import MARKER, fence_lines, next_line
-from spaniel.chunking.gather import LONGEST_TOKEN, Job, Piece, gather
+from spaniel.chunking.gather import LONGEST_TOKEN, Piece, gather
 from spaniel.chunking.headings import alone_before, body_after
 from spaniel.chunking.job import Job
 from spaniel.chunking.space import skip_space, trim_space

@@ -18,7 +18,7 @@ from spaniel.pipeline.answer import fitted
 from spaniel.pipeline.outcome import CACHE_HIT, moment
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.trace import Trace
-from spaniel.url.parsing import parse
+from spaniel.url.parsing import parse, requested
 
 if TYPE_CHECKING:
     import argparse
@@ -138,8 +138,8 @@ class Fetching:
     def _where(self, asked: Asked, error: SpanielError | None) -> str:
         """What a message is about: a line of the input, or one of several URLs."""
         if asked.line:
-            return f"line {asked.line}: " if error else f"line {asked.line}: {shown(asked.url)}: "
-        return f"{shown(asked.url)}: " if self._several else ""
+            return f"line {asked.line}: " if error else f"line {asked.line}: {shown(requested(asked.url))}: "
+        return f"{shown(requested(asked.url))}: " if self._several else ""
 
 
 def is_several(urls: list[str]) -> bool:
