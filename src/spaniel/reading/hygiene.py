@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from turbohtml import Element, Text
 
-from spaniel.reading.substitution import subn
+from spaniel.reading.substitution import LONG, subn
 
 # Cc but newline and tab; U+FEFF; surrogates cannot come from a decoder.
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 LONGEST_LINE = 2000  # characters
 PLAIN = bytes({9, 10, *range(32, 127)})
 # A terminal's command goes whole, not only its first character; the writer may have put a backslash before the bracket.
@@ -42,15 +43,33 @@ def scrub(text: str) -> tuple[str, int, int]:
     if SUSPECT.search(_not_plain(text)) is None:
         return text, 0, 0
     text, commands = subn(TERMINAL, "", text) if "\x1b" in text or "\x9b" in text else (text, 0)
-    text, controls = subn(CONTROL, "", text)
+    text, controls = _without(CONTROL, text)
     controls += commands
     if text.isascii():
         return text, 0, controls
-    text, invisible = subn(INVISIBLE, "", text)
+    text, invisible = _without(INVISIBLE, text)
     text, separators = subn(SEPARATORS, " ", text)
     joined, plain = _keep_needed(JOINERS, text, _joiner_needed)
     shown, bare = _keep_needed(EMOJI_SELECTOR, joined, _selector_needed)
     return shown, invisible + separators + plain + bare, controls
+
+
+def _without(signs: re.Pattern[str], text: str) -> tuple[str, int]:
+    """The text without these signs, and how many went. Of a long one, each part between two would be held as a text."""
+    if len(text) <= LONG:
+        return signs.subn("", text)
+    rest = text.translate(_table(signs))
+    return rest, len(text) - len(rest)
+
+
+@cache
+def _table(signs: re.Pattern[str]) -> dict[int, None]:
+    """The signs of a character class, one by one."""
+    return {
+        code: None
+        for first, last in re.findall("(.)(?:-(.))?", signs.pattern[1:-1], re.DOTALL)
+        for code in range(ord(first), ord(last or first) + 1)
+    }
 
 
 def _not_plain(text: str) -> str:

@@ -26,8 +26,8 @@ RAISED = re.compile(r"[+\-−–]?[\dn]{1,4}")
 LEFT = re.compile(
     r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|\\.|</?(?:strong|em|s|del|code|sub|sup|b|i|u|br)/?>|&#(?:160|10|32);|\u00a0"
 )
-LONG = 1 << 16  # characters of a line in which what is stepped over is not looked at sign by sign
-LEFT_IN_LONG = re.compile(r"(?P<plain>(?:\\[^_]|[^\\`<&\u00a0])++)|" + LEFT.pattern)
+LONG = 1 << 16  # characters of a line in which escapes are not looked at one by one: no text has such lines
+LEFT_IN_LONG = re.compile(r"(?P<plain>(?:\\.|[^\\`<&\u00a0])++)|" + LEFT.pattern)
 TWINS = "code+code,strong+strong,b+b,em+em,i+i"
 
 
