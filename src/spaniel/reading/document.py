@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+
+READING_CUT = "reading_cut"  # the note on a page of which a budget left something out
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class Document:
     kind: str = "text"
     metadata: Metadata = field(default_factory=Metadata)
     hygiene: Hygiene = field(default_factory=Hygiene)
+    notes: tuple[str, ...] = ()  # what whoever reads it should know: READING_CUT
+
+    def noted(self, note: str) -> Document:
+        """The same with one more note; each stands once."""
+        return self if note in self.notes else replace(self, notes=(*self.notes, note))
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)
