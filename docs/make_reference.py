@@ -10,8 +10,9 @@ from unittest import mock
 from spaniel.cli.notes import NOTES
 from spaniel.hosts import Manners
 from spaniel.net.http import RequestHeaders
-from spaniel.pipeline.profile import RANGES, READABLE, RUNGS, from_data
+from spaniel.pipeline.profile import RANGES, RUNGS, from_data
 from spaniel.pipeline.profile import shipped as shipped_profiles
+from spaniel.reading.kinds import NAMES
 from spaniel.tables import Table
 from spaniel.url.policy import Policy
 from spaniel.url.policy import load as load_policy
@@ -180,7 +181,7 @@ def profiles_page() -> str:
     names = [f"`{name}`" for name in shipped_profiles()]
     usual = RequestHeaders()
     facts = {
-        "content": "all: " + ", ".join(f"`{kind}`" for kind in READABLE),
+        "content": "all: " + ", ".join(f"`{kind}`" for kind in NAMES),
         "rungs": ", ".join(f"`{rung}`" for rung in RUNGS),
         "accept": f"`{usual.accept}`",
         "accept_encoding": f"`{usual.accept_encoding}`",
