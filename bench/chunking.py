@@ -14,6 +14,7 @@ from itertools import cycle
 
 from bench.harness import interleave, title, wanted
 from spaniel.chunking import chunk
+from spaniel.chunking.search import search
 from spaniel.chunking.tokens import cl100k
 
 LIMIT = 600
@@ -163,3 +164,10 @@ def run() -> None:
         word = "a" * (megabytes * 1_000_000)
         each = [measure([spaniel], text, 1)["spaniel"] / megabytes for text in (real, word)]
         print(f"  {megabytes:3} MB  Markdown {each[0]:.4f}  one word {each[1]:.4f}")
+    title("finding words: CPU seconds for 1 MB of each")
+    for megabytes in (1, 5, 20):
+        chunks = chunk(real_markdown(megabytes * 1_000_000), LIMIT)
+        asked = {"rare": "xyzzy plugh", "common": "the of and to in", "phrase": '"in the" install'}
+        taken = interleave({name: partial(search, chunks, words) for name, words in asked.items()}, 3)
+        shown = "  ".join(f"{name} {seconds / megabytes:.4f}" for name, seconds in taken.items())
+        print(f"  {megabytes:3} MB  {shown}")

@@ -85,6 +85,15 @@ def test_the_last_chunk_is_cut_between_characters_to_the_byte(letter: str) -> No
         assert only["token_count"] == cl100k().count(only["text"])
 
 
+@pytest.mark.req("D2-23", "FR-WF-15d")
+def test_a_cut_chunk_has_no_more_tokens_than_it_had() -> None:
+    piece = chunk_with("=" * 256)
+    assert piece.token_count < cl100k().count("=" * 230)
+    for budget in range(LEAST + 230, LEAST + 330):
+        only = fit(ANSWER, [piece, piece], budget)["chunks"][0]  # type: ignore[index]
+        assert only["token_count"] == cl100k().count(only["text"]) <= piece.token_count
+
+
 @pytest.mark.req("FR-WF-03a")
 def test_a_chunk_that_has_room_for_nothing_is_left_out() -> None:
     fitted = fit(ANSWER, [chunk_with("text", heading="h" * 1000)], LEAST + 100)

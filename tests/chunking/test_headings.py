@@ -78,6 +78,39 @@ def test_of_headings_that_do_not_all_fit_the_last_ones_go_with_the_text() -> Non
     assert chunks[1].text.startswith("## Inner\n\nword")
 
 
+@pytest.mark.req("D2-30")
+def test_a_line_of_code_that_fits_is_not_broken_either() -> None:
+    line = " ".join(["word"] * 98)
+    chunks = chunk(f"# {'title ' * 22}\n\n```python\n{line}\n{line}\n```", 128)
+    assert [piece.text.count(line) for piece in chunks] == [0, 1, 1]
+    chunks = chunk(f"# Title\n\n```python\n{line}\n{line}\n```", 128)
+    assert [piece.text.count(line) for piece in chunks] == [1, 1]
+
+
+@pytest.mark.req("D2-30")
+def test_a_heading_goes_with_a_longer_heading_that_is_split() -> None:
+    first, *_ = chunk(f"# One\n\n## {'two ' * 300}\n\ntext", 128)
+    assert first.text.startswith("# One\n\n## two two")
+
+
+@pytest.mark.req("D2-30")
+def test_a_full_stop_in_a_heading_is_no_place_to_cut() -> None:
+    first, *_ = chunk(f"# 今日。\n\n{'漢字' * 500}", 128)
+    assert first.text.startswith("# 今日。\n\n漢字漢字")
+
+
+@pytest.mark.req("D2-30", "FR-WF-15b")
+def test_a_long_block_that_fits_is_not_split_for_its_heading() -> None:
+    rule = (("=" * 64 + ". ") * 40).strip()
+    heading = "# " + "title " * 60
+    assert len(rule) > 6 * 128
+    assert 64 < COUNT(rule) <= 128
+    assert [piece.text for piece in chunk(f"{heading}\n\n{rule}\n\nend", 128)][:2] == [
+        heading.strip(),
+        f"{rule}\n\nend",
+    ]
+
+
 @pytest.mark.req("FR-WF-15a", "D2-30")
 def test_headings_before_a_block_that_is_not_split_stay_where_they_fit() -> None:
     words, more = " ".join(["word"] * 60), " ".join(["more"] * 100)

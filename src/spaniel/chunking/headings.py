@@ -50,9 +50,11 @@ def body_after(view: str, start: int, end: int) -> int:
 def alone_before(view: str, starts: list[int], place: int) -> Iterator[int]:
     """The blocks right before the one at a place that are headings and nothing else, from the last to the first."""
     i = bisect_left(starts, place) - 1
-    while i >= 0 and view[starts[i] + 1] == "#" and body_after(view, starts[i], place) == place:
-        place = starts[i]
-        yield place
+    while i >= 0 and view[(start := starts[i]) + 1] == "#" and _SIGNS.match(view, start + 1):
+        if view[view.find("\n", start + 1) : place].strip():  # there is more in it than its first line
+            return
+        yield start
+        place = start
         i -= 1
 
 

@@ -11,20 +11,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from itertools import chain
+from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from spaniel.chunking.blocks import MARKER, fence_lines, next_line
 from spaniel.chunking.gather import LONGEST_TOKEN, Piece, gather
 from spaniel.chunking.headings import alone_before, body_after
+from spaniel.chunking.job import Job
 from spaniel.chunking.space import skip_space, trim_space
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spaniel.chunking.blocks import Fence, Outline
-    from spaniel.chunking.job import Job
 
 # All cuts are where counts add up: after the last newline of a run of white space, or before a run without any.
 # A sentence's search passes over list markers, so that the full stop of `1.` ends none; the one class at its front is
@@ -37,6 +37,7 @@ _LINE = re.compile(r"(\n(?:\s*\n)?)")
 _SPACES = re.compile(rf"{_SPACE}+")
 _IDEOGRAPHIC_STOPS = "。！？"  # they end sentences in scripts without spaces
 _start = attrgetter("start")
+MOST_HEADINGS = 64  # that stand together; pages have three
 
 
 def split(job: Job, outline: Outline, start: int, end: int) -> list[Piece]:
@@ -44,47 +45,53 @@ def split(job: Job, outline: Outline, start: int, end: int) -> list[Piece]:
     body = body_after(job.view, start, end)
     if body == end:  # the heading itself is what is too large
         body = start
-    own = (start,) if start < body else ()
-    first, room = body, -1
-    for heading in chain(own, alone_before(job.view, outline.starts, start)):
-        if first == body:
-            room = _room(job, outline.fences, body, end)
-        room -= job.count(job.text[heading:first])
+    headings = [start] if start < body else []
+    headings += islice(alone_before(job.view, outline.starts, start), MOST_HEADINGS)
+    first = _first_that_fits(job, outline.fences, headings, body, end) if headings else body
+    if first == body:
+        return _parts(job, outline.fences, start, end)
+    return _parts(Job(*job[:5], body), outline.fences, first, end)
+
+
+def _first_that_fits(job: Job, fences: list[Fence], headings: list[int], body: int, end: int) -> int:
+    """The first of the headings, given from the last on, that fits in one piece with the least of the block.
+
+    The least is its first sentence, or its first line of code: nothing that fits by itself is broken to make room. Of
+    what has to be broken anyway, a part will do.
+    """
+    text, room = job.text, job.limit // 2
+    for stop, added in _least(job, fences, body, end):
+        if len(text[headings[-1] : stop].encode()) + len(added.encode()) < job.limit:  # a token has a byte, or more
+            return headings[-1]
+        if stop - body <= LONGEST_TOKEN * job.limit:
+            tokens = job.count(text[body:stop]) + (job.count(added) + 4 if added else 0)  # its seams may cost some
+            if tokens <= job.limit:
+                room = job.limit - tokens
+                break
+    first = body
+    for heading in headings:
+        room -= job.count(text[heading:first])
         if room < 0:
             break
         first = heading
-    if first == body:
-        return _parts(job, outline.fences, start, end)
-    return _parts(job._replace(body=body), outline.fences, first, end)
+    return first
 
 
-def _room(job: Job, fences: list[Fence], body: int, end: int) -> int:
-    """How many tokens of headings fit in one piece with the first sentence, or the first line of code, of the block.
-
-    Nothing that fits by itself is broken to make room. Of what has to be broken anyway, a part will do.
-    """
-    for stop, added in _least(job, fences, body, end):
-        if stop - body <= LONGEST_TOKEN * job.limit:
-            tokens = job.count(job.text[body:stop]) + added
-            if tokens <= job.limit:
-                return job.limit - tokens
-    return job.limit // 2
-
-
-def _least(job: Job, fences: list[Fence], body: int, end: int) -> Iterator[tuple[int, int]]:
+def _least(job: Job, fences: list[Fence], body: int, end: int) -> Iterator[tuple[int, str]]:
     """Where the least of the block ends that makes a piece, and what is added to it; then where less does."""
-    at = bisect_left(fences, body, key=_start)
+    view = job.view
+    at = bisect_left(fences, body, key=_start) if view[body + 1] in "`~ \t-*+0123456789" else len(fences)
     if at < len(fences) and (fence := fences[at]).start == body:
-        code = next_line(job.view, job.view.find("\n", body + 1))
-        second = next_line(job.view, job.view.find("\n", code + 1)) if code < fence.end else fence.end
-        yield min(second, fence.end), sum(map(job.count, fence_lines(job.view, fence))) + 2
+        code = next_line(view, view.find("\n", body + 1))
+        second = next_line(view, view.find("\n", code + 1)) if code < fence.end else fence.end
+        yield min(second, fence.end), "".join(fence_lines(view, fence))
         return
     before = -1
     for pattern in (_SENTENCE, _LINE, _SPACES):
-        ends = (match.end(pattern.groups) - 1 for match in pattern.finditer(job.view, body, end + 1))
+        ends = (match.end(pattern.groups) - 1 for match in pattern.finditer(view, body, end + 1))
         stop = next((cut for cut in ends if body < cut < end), end)
         if stop != before:
-            yield stop, 0
+            yield stop, ""
         before = stop
 
 
