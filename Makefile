@@ -21,7 +21,7 @@ help:  ## List the targets
 URL ?=
 override URL := $(value URL)
 export URL  # by the environment: a URL has signs that mean something to a shell
-run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, the demo
+run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, a short tour
 	@if [ -n "$$URL" ]; then $(BIN)/spaniel fetch "$$URL"; else $(BIN)/spaniel demo; fi
 
 test: $(VENV)/.dev $(VENV)/.inspector  ## Run all tests (ARGS="-k name" to choose)
@@ -56,8 +56,9 @@ layers: $(VENV)/.dev
 dead: $(VENV)/.dev
 	$(BIN)/vulture
 
-docs: $(VENV)/.dev  ## Write again the pages that are made from the code
+docs: $(VENV)/.dev  ## Write again the pages that are made from the code, and the transcripts
 	$(BIN)/python docs/make.py
+	$(BIN)/python docs/transcripts.py
 
 policies: $(VENV)/.dev  ## Write again what is compiled of the shipped policies
 	$(BIN)/python tools/compile_policies.py

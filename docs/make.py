@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 
 from spaniel.app.keys import KEYS, Key, toml
@@ -17,9 +18,14 @@ def errors_page() -> str:
         "",
         "<!-- Made from src/spaniel/errors.py by `make docs`. -->",
         "",
-        "Every failure is one of these codes: in the exception, in the JSON of every surface, in the logs. `exit`",
-        "is the exit code of the command line (2 wrong input, 3 forbidden by policy, 4 not reached, 5 declined by the",
-        "server, 6 content that cannot be used, 7 something local, 70 a bug), `HTTP` the status of Spaniel's own API.",
+        "Every failure has one of these codes: in Python (`error.code`), in JSON, and in the logs. A code never",
+        "changes its meaning. `retryable` says whether the same call may work later. `exit` is the exit code of the",
+        "command line: 2 wrong input, 3 forbidden, 4 not reached, 5 refused by the server, 6 content that cannot be",
+        "used, 7 something is missing or broken on this machine, 70 a bug. `HTTP` is the status of Spaniel's own API.",
+        "",
+        "Some errors know more than this table. `error.hint` then says more, and `http_4xx` is retryable if the",
+        "server answered 429 and said when to come back (`retry_after`). A site that cannot be reached at all is",
+        "`network` or `dns_failed`; `robots_unavailable` means that only its robots.txt could not be read.",
         "",
         "| code | meaning | retryable | exit | HTTP | details | what to do |",
         "|---|---|---|---|---|---|---|",
@@ -55,8 +61,7 @@ key leaves the others as they are.
 A key, a table or a value that Spaniel does not know is an error: it names the file, the key and what is wrong.
 A number outside its range is brought into the range, with a warning. (A flag outside its range is an error.)
 
-A profile (`--profile`) has limits of its own. `docs/adr/0031-profiles-and-settings.md` says which of the two
-rules.
+A [profile](profiles.md) (`--profile`) has limits of its own. Its page says which of the two rules.
 
 ## What a project's file may not set
 
@@ -122,7 +127,11 @@ def _setting_row(key: Key) -> str:
     return f"| `{key.name}` | `{toml(key.default)}` | {key.range} | {key.what} | {project} | `{key.variable}` |"
 
 
-PAGES = {"errors.md": errors_page, "settings.md": settings_page}
+PAGES = {
+    "errors.md": errors_page,
+    "settings.md": settings_page,
+    **runpy.run_path(str(HERE / "make_reference.py"))["PAGES"],
+}
 
 if __name__ == "__main__":
     for name, page in PAGES.items():

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import runpy
+import tomllib
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spaniel.app.settings import Settings, from_data
 from spaniel.errors import TABLE, Code, SpanielError, shown
+from spaniel.net.guard import Guard, Security
+from spaniel.net.resolver import SystemResolver
+from spaniel.url import parse
 
 ROOT = Path(__file__).resolve().parent.parent
+
+REQUIREMENT = re.compile(r"\b(?:FR|NFR|T|IT|D\d|FG|CP|UN|DB)-[\w-]*\d")
 
 REGISTRY = {  # SRD §3.7.2: code -> retryable, details
     "bad_args": (False, {"field", "reason"}),
@@ -100,6 +108,69 @@ def test_what_steers_or_hides_is_shown_by_its_number(sign: str) -> None:
 def test_an_error_survives_a_process_boundary() -> None:
     error = pickle.loads(pickle.dumps(SpanielError(Code.TIMEOUT, timeout_ms=20, phase="connect")))  # noqa: S301
     assert error.as_dict() == SpanielError(Code.TIMEOUT, timeout_ms=20, phase="connect").as_dict()
+
+
+def test_the_text_of_an_error_has_its_code_and_its_url_but_not_the_query() -> None:
+    plain = SpanielError(Code.HTTP_4XX, status=404, status_text="Not Found")
+    assert str(plain) == "http_4xx: The server answered 404 Not Found"
+    error = plain.about("https://a.example/b?token=secret")
+    assert str(error) == "http_4xx: The server answered 404 Not Found (https://a.example/b?…)"
+    assert (error.url, plain.url) == ("https://a.example/b?token=secret", None)
+    assert repr(error) == f"SpanielError({str(error)!r})"
+    assert pickle.loads(pickle.dumps(error)).url == error.url  # noqa: S301
+
+
+def blocked(url: str, toggle: str = "block_loopback") -> SpanielError:
+    return SpanielError(Code.SSRF_BLOCKED, blocked_ip="x", cidr="y", toggle=toggle).about(url)
+
+
+def settings_in(hint: str) -> Settings:
+    """A hint's settings, read as the file that somebody makes of them."""
+    return from_data(tomllib.loads(hint[hint.index("[") :]), "pasted")
+
+
+@pytest.mark.parametrize(
+    ("url", "ports"),
+    [
+        ("http://127.0.0.1:8000/x", (80, 443, 8000)),
+        ("http://localhost:3000", (80, 443, 3000)),
+        ("https://app.localhost/?a=:9", (80, 443)),
+        ("http://[::1]:5000/", (80, 443, 5000)),
+        ("http://user:pw@127.0.0.1:81/", (80, 443, 81)),
+    ],
+)
+def test_the_refusal_of_ones_own_machine_has_the_settings_that_allow_it(url: str, ports: tuple[int, ...]) -> None:
+    port_blocked = SpanielError(Code.PORT_BLOCKED, port=ports[-1], allowed_ports=[80, 443]).about(url)
+    for error in (blocked(url), port_blocked):
+        security = settings_in(error.hint).security
+        assert (security.block_loopback, security.allow_insecure_overrides) == (False, True)
+        assert security.allowed_ports == ports
+        Guard(SystemResolver(), security).check_form(parse(url))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        blocked("https://example.com/"),  # by a redirect, or by a name that leads inside
+        blocked("http://127.evil.example/"),
+        blocked("http://169.254.169.254/", "block_link_local"),
+        blocked("http://10.0.0.1/", "block_private_ips"),
+        SpanielError(Code.SSRF_BLOCKED, blocked_ip="x", cidr="y", toggle="block_loopback"),
+    ],
+)
+def test_nobody_else_is_told_how_to_open_the_guard(error: SpanielError) -> None:
+    assert error.hint == TABLE[Code.SSRF_BLOCKED].hint
+
+
+def test_the_refusal_of_a_port_has_the_line_that_allows_it() -> None:
+    error = SpanielError(Code.PORT_BLOCKED, port=8080, allowed_ports=[80, 443]).about("https://a.example:8080/")
+    security = settings_in(error.hint).security
+    assert security == Security(allowed_ports=(80, 443, 8080))
+
+
+def test_no_requirement_id_stands_in_what_a_user_reads() -> None:
+    for row in TABLE.values():
+        assert not REQUIREMENT.search(f"{row.meaning} {row.message} {row.hint}")
 
 
 def test_the_page_of_errors_is_what_the_table_says() -> None:

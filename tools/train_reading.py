@@ -187,7 +187,7 @@ def trees_of(booster: lightgbm.Booster, columns: list[str], whole: set[str]) -> 
 
 
 def whole_columns(s: Sample) -> set[str]:
-    row = features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, (0.5,) * len(content.KINDS))[0]
+    row = next(features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, (0.5,) * len(content.KINDS)))
     return {name for name, value in zip(ROW, row, strict=True) if isinstance(value, int)} | {
         c for c in COLUMNS if "&" in c
     }
@@ -205,7 +205,7 @@ def learn(samples: list[Sample]) -> dict:
         held = [s for s in samples if s.fold == fold]
         for s, guess in zip(held, booster.predict(numpy.array([s.page for s in held])), strict=True):
             s.matrix = (
-                expand(features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, tuple(map(float, guess))))
+                expand(list(features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, tuple(map(float, guess)))))
                 if s.out.blocks
                 else None
             )

@@ -7,42 +7,28 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from spaniel.app.client import Spaniel, afetch
-    from spaniel.app.client import fetch_now as fetch
-    from spaniel.app.settings import Settings
-    from spaniel.app.settings import from_data as settings_from
-    from spaniel.app.settings import load as load_settings
+    from spaniel.app.client import Spaniel, afetch, fetch
     from spaniel.chunking import chunk
     from spaniel.errors import SpanielError
+    from spaniel.pipeline.answer import Answer
+    from spaniel.pipeline.outcome import Outcome
     from spaniel.reading import extract
     from spaniel.url import canonicalize
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Settings",
-    "Spaniel",
-    "SpanielError",
-    "afetch",
-    "canonicalize",
-    "chunk",
-    "extract",
-    "fetch",
-    "load_settings",
-    "settings_from",
-]
+__all__ = ["Answer", "Outcome", "Spaniel", "SpanielError", "afetch", "canonicalize", "chunk", "extract", "fetch"]
 
 _HOME = {
-    "Settings": "spaniel.app.settings:Settings",
+    "Answer": "spaniel.pipeline.answer:Answer",
+    "Outcome": "spaniel.pipeline.outcome:Outcome",
     "Spaniel": "spaniel.app.client:Spaniel",
     "SpanielError": "spaniel.errors:SpanielError",
     "afetch": "spaniel.app.client:afetch",
     "canonicalize": "spaniel.url:canonicalize",
     "chunk": "spaniel.chunking:chunk",
     "extract": "spaniel.reading:extract",
-    "fetch": "spaniel.app.client:fetch_now",
-    "load_settings": "spaniel.app.settings:load",
-    "settings_from": "spaniel.app.settings:from_data",
+    "fetch": "spaniel.app.client:fetch",
 }
 
 

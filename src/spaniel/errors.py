@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SHOWN = 300  # characters of a detail that came from outside
+USUAL_PORTS = (80, 443)
 
 
 class Code(StrEnum):
@@ -54,16 +58,16 @@ class Refusal(NamedTuple):
 TABLE: dict[Code, Refusal] = {
     Code.BAD_ARGS: Refusal(
         "Invalid request parameters", False, 2, 400, ("field", "reason"),
-        "{field}: {reason}", "Correct the named field and ask again."),
+        "{field}: {reason}", "Correct this value and try again."),
     Code.INVALID_URL: Refusal(
         "URL parsing failed", False, 2, 400, ("url", "reason"),
         "Not a URL that can be fetched ({reason}): {url}", "Check the address for typing errors."),
     Code.INVALID_SCHEME: Refusal(
         "Non-http(s) scheme", False, 2, 400, ("scheme",),
-        "Scheme '{scheme}' is not fetched", "Use an http:// or https:// address."),
+        "URLs with the scheme '{scheme}' are not fetched", "Use an address that begins with http:// or https://."),
     Code.INVALID_HOST: Refusal(
         "Invalid host (e.g., numeric IP forms)", False, 2, 400, ("host", "reason"),
-        "Host '{host}' is refused: {reason}", "Write a name or a plain address (192.0.2.1, [2001:db8::1])."),
+        "The host '{host}' is refused: {reason}", "Write a name or a plain address (192.0.2.1, [2001:db8::1])."),
     Code.PORT_BLOCKED: Refusal(
         "Port not in allowlist", False, 3, 403, ("port", "allowed_ports"),
         "Port {port} is not allowed (allowed: {allowed_ports})", "Add it to tools.webfetch.security.allowed_ports."),
@@ -72,31 +76,35 @@ TABLE: dict[Code, Refusal] = {
         "Connection to {blocked_ip} is blocked: it lies in {cidr}", "Only public addresses are fetched."),
     Code.DNS_FAILED: Refusal(
         "DNS resolution failed", True, 4, 502, ("host", "error"),
-        "The name '{host}' could not be resolved: {error}", "Check the name, then the resolver."),
+        "The name '{host}' could not be looked up: {error}", "Check the spelling of the name, then your DNS."),
     Code.ROBOTS_DISALLOWED: Refusal(
         "robots.txt disallows path", False, 3, 403, ("path", "origin", "rule"),
-        "robots.txt of {origin} disallows {path}", "Run 'spaniel may-i URL' to see which line decided."),
+        "robots.txt of {origin} disallows {path}", "Run 'spaniel may-i URL' to see which line says so."),
     Code.ROBOTS_UNAVAILABLE: Refusal(
         "Could not fetch robots.txt", True, 4, 502, ("origin", "error"),
-        "robots.txt of {origin} cannot be read: {error}", "Try again later, or set tools.webfetch.robots.fail_open."),
+        "robots.txt of {origin} cannot be read: {error}",
+        "Try again later. To fetch pages without a robots.txt, set tools.webfetch.robots.fail_open = true."),
     Code.REDIRECT_LIMIT: Refusal(
         "Max redirects exceeded", False, 5, 502, ("count", "max"),
-        "More than {max} redirects: stopped at the next", "Fetch the final address itself, or raise max_redirects."),
+        "The page redirects more than {max} times",
+        "Fetch the final address itself, or raise tools.webfetch.max_redirects."),
     Code.TIMEOUT: Refusal(
         "Request timeout", True, 4, 504, ("timeout_ms", "phase"),
-        "No complete answer within {timeout_ms} ms (during {phase})", "Try again, or raise timeout_seconds."),
+        "No complete answer within {timeout_ms} ms (during {phase})",
+        "Try again, or allow more time: --timeout, or tools.webfetch.timeout_seconds."),
     Code.NETWORK: Refusal(
         "Network/connection error", True, 4, 502, ("error",),
         "The connection failed: {error}", "Try again later."),
     Code.RESPONSE_TOO_LARGE: Refusal(
         "Response exceeds size limit", False, 6, 502, ("size", "max_bytes"),
-        "The response has more than {max_bytes} bytes", "Raise max_download_bytes if the page is wanted whole."),
+        "The response has more than {max_bytes} bytes",
+        "To fetch pages of this size, raise tools.webfetch.max_download_bytes."),
     Code.UNSUPPORTED_CONTENT_TYPE: Refusal(
         "Content-Type not supported", False, 6, 502, ("content_type",),
-        "Content of type '{content_type}' is not read", "Ask for an HTML or plain-text page."),
+        "Content of type '{content_type}' cannot be read", "HTML and plain text can be read."),
     Code.HTTP_4XX: Refusal(
         "HTTP 4xx client error", False, 5, 502, ("status", "status_text"),
-        "The server answered {status} {status_text}", "The page is not there or not for us; check the address."),
+        "The server answered {status} {status_text}", "Check the address. The page may be gone, or not for everybody."),
     Code.HTTP_5XX: Refusal(
         "HTTP 5xx server error", True, 5, 502, ("status", "status_text"),
         "The server answered {status} {status_text}", "Try again later."),
@@ -108,13 +116,13 @@ TABLE: dict[Code, Refusal] = {
         "The browser crashed: {error}", "Try again."),
     Code.EXTRACTION_FAILED: Refusal(
         "HTML extraction failed", False, 6, 502, ("error",),
-        "The page could not be read: {error}", "Report the page: this should not happen."),
+        "The page could not be read: {error}", "Please report the page: this should not happen."),
     Code.CACHE_READ_FAILED: Refusal(
         "Cache read error", True, 7, 500, ("path", "error"),
-        "The cache could not be read at {path}: {error}", "Run 'spaniel cache verify', or clear the cache."),
+        "The cache could not be read at {path}: {error}", "Run 'spaniel cache verify', or 'spaniel cache clear'."),
     Code.INTERNAL: Refusal(
         "Unexpected internal error", True, 70, 500, ("error",),
-        "Unexpected error: {error}", "Report it, with the command that led to it."),
+        "Unexpected error: {error}", "Please report it, with the command that led to it."),
 }  # fmt: skip
 
 
@@ -129,12 +137,31 @@ def shown(text: str, limit: int = SHOWN) -> str:
 
 
 class SpanielError(Exception):
-    """A refusal: one code of the table, and the details that say to what it applies."""
+    """Why a page was not fetched, or a call refused.
+
+    `code` says what kind of failure it is and never changes its meaning. `message` says what happened, `hint` what
+    to do about it, `retryable` whether the same call may work later. `details` has the facts, `url` the URL that
+    was asked for, where there is one.
+    """
 
     def __init__(self, code: Code, **details: object) -> None:
         self.code = code
         self.details = {k: shown(v) if isinstance(v, str) else v for k, v in details.items() if v is not None}
+        self.url: str | None = None
         super().__init__(self.message)
+
+    def __str__(self) -> str:
+        about = f" ({shown(_without_query(self.url))})" if self.url else ""
+        return f"{self.code}: {self.message}{about}"
+
+    def __repr__(self) -> str:
+        return f"SpanielError({str(self)!r})"
+
+    def about(self, url: str) -> SpanielError:
+        """The same error, about the URL that somebody asked for. A copy: several may have asked for one page."""
+        copy = _rebuild(self.code, self.details, url)
+        copy.__cause__ = self.__cause__
+        return copy
 
     @property
     def row(self) -> Refusal:
@@ -142,7 +169,15 @@ class SpanielError(Exception):
 
     @property
     def retryable(self) -> bool:
-        return self.row.retryable
+        """Whether the same call may work later; a server that says when to come back says that it may."""
+        asked_to_wait = self.details.get("status") == 429 and "retry_after" in self.details
+        return self.row.retryable or asked_to_wait
+
+    @property
+    def hint(self) -> str:
+        """What to do about it; where settings help, as lines that can be pasted into a settings file."""
+        special = HINTS.get(self.code)
+        return (special and special(self)) or self.row.hint
 
     @property
     def message(self) -> str:
@@ -153,7 +188,7 @@ class SpanielError(Exception):
             return f"{self.row.meaning} ({told})" if told else self.row.meaning
 
     def as_dict(self) -> dict[str, object]:
-        """The SRD's envelope (FR-WF-18)."""
+        """The error as JSON has it: code, message, retryable, and details if there are any."""
         envelope: dict[str, object] = {"code": str(self.code), "message": self.message, "retryable": self.retryable}
         if self.details:
             envelope["details"] = self.details
@@ -165,8 +200,80 @@ class SpanielError(Exception):
         return json.dumps(self.as_dict(), ensure_ascii=False)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (self.code, self.details)
+        return _rebuild, (self.code, self.details, self.url)
 
 
-def _rebuild(code: Code, details: dict[str, object]) -> SpanielError:
-    return SpanielError(code, **details)
+def _rebuild(code: Code, details: dict[str, object], url: str | None = None) -> SpanielError:
+    error = SpanielError(code, **details)
+    error.url = url
+    return error
+
+
+def _without_query(url: str) -> str:
+    """An error's text ends up in logs, and a query may hold a secret."""
+    start, mark, _ = url.partition("?")
+    return f"{start}?…" if mark else start
+
+
+def _hint_for_address(error: SpanielError) -> str | None:
+    """For one's own machine, asked for by its address: every key that it takes, at once. Not after a redirect."""
+    host, port = _own_machine(error.url or "")
+    if host is None or error.details.get("toggle", "block_loopback") != "block_loopback":
+        return None
+    keys = ["allow_insecure_overrides = true", "block_loopback = false"]
+    if port not in USUAL_PORTS:
+        keys.append(f"allowed_ports = [80, 443, {port}]")
+    return (
+        "Only public addresses are fetched. To fetch from your own machine, write these lines into a file,\n"
+        "for example local.toml, and add: --config local.toml\n\n" + "\n".join(["[tools.webfetch.security]", *keys])
+    )
+
+
+def _hint_for_port(error: SpanielError) -> str | None:
+    if (own := _hint_for_address(error)) is not None:
+        return own
+    known, port = error.details.get("allowed_ports"), error.details.get("port")
+    if not isinstance(known, list):
+        return None
+    ports = ", ".join(str(number) for number in [*known, port])
+    return (
+        "To allow it, write these lines into your settings file ('spaniel config show' names it):\n\n"
+        f"[tools.webfetch.security]\nallowed_ports = [{ports}]"
+    )
+
+
+def _hint_for_network(error: SpanielError) -> str | None:
+    return {
+        "certificate": "If you know and trust who signed the certificate, name the file with their certificate (PEM)\n"
+        'in your settings file:\n\n[spaniel.net]\nca_file = "/path/to/certificate.pem"',
+        "tls": "Check whether the address should begin with http:// instead of https://.",
+        "connect": "Check the host and the port. The server may be down: then try again later.",
+    }.get(str(error.details.get("cause")))
+
+
+def _hint_for_status(error: SpanielError) -> str | None:
+    if error.retryable and "retry_after" in error.details:
+        return "The server asks you to wait: retry_after says how long. Then try again."
+    return None
+
+
+HINTS: dict[Code, Callable[[SpanielError], str | None]] = {  # where a row's own line is not enough
+    Code.SSRF_BLOCKED: _hint_for_address,
+    Code.PORT_BLOCKED: _hint_for_port,
+    Code.NETWORK: _hint_for_network,
+    Code.HTTP_4XX: _hint_for_status,
+    Code.HTTP_5XX: _hint_for_status,
+}
+
+
+def _own_machine(url: str) -> tuple[str | None, int]:
+    """Host and port of a URL that names this machine."""
+    scheme, _, rest = url.partition("://")
+    authority = rest.replace("?", "/").replace("#", "/").partition("/")[0].rpartition("@")[2].lower()
+    host, colon, port = authority.rpartition(":")
+    if not colon or authority.endswith("]"):
+        host, port = authority, ""
+    number = int(port) if port.isdecimal() else 443 if scheme.lower() == "https" else 80
+    octets = host.startswith("127.") and host.replace(".", "").isdecimal()
+    own = octets or host in ("[::1]", "localhost") or host.endswith(".localhost")
+    return (host if own else None), number

@@ -16,7 +16,7 @@ from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Target
 from spaniel.testing import FakeResolver, Page, Reply, Site, spaniel_for
 from spaniel.url import Url, parse
-from tests.net.harness import OneHole
+from tests.net.harness import guard_with_a_hole
 
 SITE = "127.0.0.2"  # passes for a public address
 VICTIM = "127.0.0.66"  # is what it is
@@ -74,7 +74,7 @@ async def open_web(
     *ports: int, names: dict[str, str] | None = None, public: tuple[str, ...] = (SITE,), **browser: object
 ) -> AsyncIterator[Web]:
     resolver = FakeResolver(names, None)
-    guard = OneHole(resolver, ports, public)
+    guard = guard_with_a_hole(resolver, ports, public)
     settings = BrowserSettings(**{"chromium_path": chromium_path(), **browser})  # type: ignore[arg-type]
     renderer = Renderer(guard, settings)
     try:

@@ -99,7 +99,7 @@ def test_what_a_page_wrote_does_not_act_on_the_terminal(folder: Path) -> None:
 def test_show_of_what_is_not_there_says_so(folder: Path) -> None:
     done = spaniel("cache", "show", "https://c.example/", "--dir", str(folder))
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "spaniel: nothing is kept of https://c.example/\n"
+    assert done.stderr == "spaniel: https://c.example/ is not in the cache\n"
 
 
 @pytest.mark.req("D2-22")

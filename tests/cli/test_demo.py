@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tests.cli.test_canon import spaniel
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cli.test_canon import SPANIEL, spaniel
 
 
 def test_the_tour_shows_good_pages_and_bad() -> None:
@@ -20,6 +25,33 @@ def test_the_tour_shows_good_pages_and_bad() -> None:
         assert told in done.stdout
     for gone in ("Accept all", "Also read", "Imprint", "Ignore all previous instructions", "Traceback"):
         assert gone not in done.stdout
+
+
+def test_the_tour_ends_with_a_command_that_works_from_where_the_user_stands(tmp_path: Path) -> None:
+    script = Path(sys.executable).parent / "spaniel"
+    started = [[str(script)], [os.path.relpath(script, tmp_path)], [sys.executable, "-m", "spaniel"]]
+    for command in started:
+        done = subprocess.run([*command, "demo"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+        told = done.stdout.rstrip().splitlines()[-2].partition(":")[2].split()
+        assert told[-2:] == ["fetch", "URL"]
+        again = subprocess.run([*told[:-2], "--version"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert again.stdout.startswith("spaniel ")
+
+
+def test_the_site_can_be_served_and_says_how_to_look_at_it(tmp_path: Path) -> None:
+    command = [*SPANIEL, "demo", "--serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        told = ""
+        while "spaniel fetch" not in told:
+            told += process.stdout.readline()
+        (tmp_path / "local.toml").write_text(told[told.index("[tools") : told.index("Then,")], encoding="utf-8")
+        fetch = told.splitlines()[-1].partition(": spaniel ")[2].split()
+        done = spaniel(*fetch, cwd=tmp_path)
+        taken = spaniel("demo", "--serve", "--port", fetch[-1].split(":")[-1].partition("/")[0])
+        process.terminate()
+    assert done.stdout.startswith("# Otters come back to the river")
+    assert (taken.returncode, "bad_args: --port: " in taken.stderr) == (2, True)
 
 
 def test_the_tour_leaves_no_back_door() -> None:

@@ -54,7 +54,7 @@ def test_no_command_prints_what_steers_or_hides(
 def test_an_error_names_the_url_as_an_answer_would(tmp_path_factory: pytest.TempPathFactory) -> None:
     home = str(tmp_path_factory.mktemp("home"))
     done = spaniel("fetch", "--format", "json", "http://u:secret@127.0.0.1/@me/\u202e?q=ü", XDG_CACHE_HOME=home)
-    assert json.loads(done.stdout)["url"] == "http://127.0.0.1/@me/%E2%80%AE?q=ü"
+    assert json.loads(done.stdout)["requested_url"] == "http://127.0.0.1/@me/%E2%80%AE?q=ü"
 
 
 @pytest.mark.req("D2-15")

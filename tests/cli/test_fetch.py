@@ -81,7 +81,9 @@ def test_json_is_the_tools_answer_and_chunks_have_their_places(place: Place) -> 
         "fetch", "-q", "--config", place.config, "--format", "chunks", "--max-chunk-tokens", "128", f"{place.url}/page"
     ).stdout.splitlines()
     assert len(lines) > 1
-    assert {"url", "id", "heading_path", "start", "end", "token_count"} <= set(json.loads(lines[0]))
+    assert {"requested_url", "final_url", "id", "heading_path", "start", "end", "token_count"} <= set(
+        json.loads(lines[0])
+    )
 
 
 @pytest.mark.parametrize(
@@ -90,6 +92,11 @@ def test_json_is_the_tools_answer_and_chunks_have_their_places(place: Place) -> 
         ("Some text.\n", "A *title* <b>", "# A \\*title\\* \\<b\\>\n\nSome text.\n"),
         ("Some text.\n", "Q & A, not &amp; so", "# Q & A, not \\&amp; so\n\nSome text.\n"),
         ("By one\n\n# Its own\n", "A title", "By one\n\n# Its own\n"),
+        ("By one\n\n### [A Title!](https://a.example/)\n", "A title", "By one\n\n### [A Title!](https://a.example/)\n"),
+        ("- **A title**\n", "A title", "- **A title**\n"),
+        ("![A title](https://a.example/b.png)\n", "A title", "# A title\n\n![A title](https://a.example/b.png)\n"),
+        ("A title is not all\n", "A title", "# A title\n\nA title is not all\n"),
+        ("---\n\nx\n", "!", "# !\n\n---\n\nx\n"),
         ("Some text.\n", None, "Some text.\n"),
         ("", "A title", ""),
     ],
@@ -112,7 +119,7 @@ def test_an_error_says_code_and_cure_and_json_readers_get_the_object(place: Plac
     assert "http_4xx" in done.stderr
     error = json.loads(done.stdout)
     assert (error["code"], error["retryable"], error["details"]["status"]) == ("http_4xx", False, 404)
-    assert error["url"] == f"{place.url}/gone"
+    assert error["requested_url"] == f"{place.url}/gone"
     blocked = spaniel("fetch", "http://169.254.169.254/latest/meta-data/")
     assert (blocked.returncode, blocked.stdout) == (3, "")
     assert "ssrf_blocked" in blocked.stderr

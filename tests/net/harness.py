@@ -16,6 +16,7 @@ from spaniel.errors import TABLE, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security, Target
 from spaniel.net.http import USUAL, Http, Options, Page, RequestHeaders
+from spaniel.net.validator import AddressValidator
 from spaniel.pipeline.retrieve import Retrieved, Way, retrieve
 from spaniel.robots.gate import Permission
 from spaniel.testing import FakeResolver
@@ -42,16 +43,20 @@ class Anyone:
         return Permission()
 
 
-class OneHole(Guard):
-    """The real guard, but for some loopback addresses that stand in for public ones."""
+class OneHole(AddressValidator):
+    """What the real guard judges by, but for some loopback addresses that stand in for public ones."""
 
-    def __init__(self, resolver: FakeResolver, ports: tuple[int, ...], public: tuple[str, ...]) -> None:
-        super().__init__(resolver, Security(allowed_ports=ports))
+    def __init__(self, resolver: FakeResolver, public: tuple[str, ...]) -> None:
+        super().__init__(resolver)
         self._public = frozenset(map(ip_address, public))
 
     def validate_ip(self, ip: Address) -> None:
         if ip not in self._public:
             super().validate_ip(ip)
+
+
+def guard_with_a_hole(resolver: FakeResolver, ports: tuple[int, ...], public: tuple[str, ...]) -> Guard:
+    return Guard(resolver, Security(allowed_ports=ports), OneHole(resolver, public))
 
 
 class Harness:
@@ -129,7 +134,7 @@ async def open_harness(
         resolver = FakeResolver({GOOD: GOOD_ADDRESS, **(names or {})}, None)
         allowed = (good.port, *(server.port for server in servers), *ports)
         if public:
-            guard: Guard = OneHole(resolver, allowed, (*public, GOOD_ADDRESS))
+            guard = guard_with_a_hole(resolver, allowed, (*public, GOOD_ADDRESS))
         else:
             security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=allowed)
             guard = Guard(resolver, security)

@@ -16,7 +16,7 @@ from spaniel.net.proxy import Proxies
 from spaniel.testing import FakeResolver
 from spaniel.url import parse
 from spaniel.url.hostlists import HostList
-from tests.net.harness import OneHole
+from tests.net.harness import guard_with_a_hole
 from tests.net.servers import Wire, answer, answering, proxying, serve, silence, site
 
 PUBLIC = "127.0.0.2"
@@ -28,7 +28,7 @@ async def exit_for(
     *ports: int, names: dict[str, str | list[str]] | None = None, proxies: Proxies | None = None, most: int = 1 << 20
 ) -> AsyncIterator[tuple[Exit, FakeResolver]]:
     resolver = FakeResolver(names or {"site.test": PUBLIC, "inside.test": INSIDE}, None)
-    way_out = Exit(OneHole(resolver, ports, (PUBLIC,)), proxies, most)
+    way_out = Exit(guard_with_a_hole(resolver, ports, (PUBLIC,)), proxies, most)
     await way_out.open()
     try:
         yield way_out, resolver
@@ -277,7 +277,7 @@ async def test_a_head_that_others_might_read_otherwise_is_refused(head: bytes) -
 
 
 async def test_a_way_out_that_is_not_open_has_no_port_and_is_closed_without_fuss() -> None:
-    way_out = Exit(OneHole(FakeResolver(), (80,), (PUBLIC,)))
+    way_out = Exit(guard_with_a_hole(FakeResolver(), (80,), (PUBLIC,)))
     with pytest.raises(RuntimeError, match="not open"):
         _ = way_out.port
     await way_out.close()

@@ -15,8 +15,9 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.net.addresses import TOGGLES, Address
 from spaniel.net.deadline import Deadline
-from spaniel.net.guard import Guard, Security, SsrfValidator, Target
+from spaniel.net.guard import Guard, Security, Target
 from spaniel.net.resolver import MOST_ADDRESSES, SystemResolver
+from spaniel.net.validator import AddressValidator, SsrfValidator
 from spaniel.testing import FakeResolver
 from spaniel.url import parse
 
@@ -156,9 +157,39 @@ async def test_a_target_cannot_be_changed() -> None:
         target.addresses = (ip_address("127.0.0.1"),)
 
 
+class Stub:
+    """A validator for which one name has an address, and one address is forbidden."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def validate_ip(self, ip: Address) -> None:
+        if ip == ip_address("93.184.215.14"):
+            raise SpanielError(Code.SSRF_BLOCKED, blocked_ip=str(ip), cidr="of the stub's", toggle="none")
+
+    async def resolve_and_validate(self, host: str) -> list[Address]:
+        self.asked.append(host)
+        if host != "stubbed.example":
+            raise SpanielError(Code.DNS_FAILED, host=host, error="the stub knows no such name")
+        return [ip_address("10.1.2.3")]
+
+
+@pytest.mark.req("FR-WF-06b", "T-WF-INFRA-01")
+async def test_a_guard_judges_addresses_by_the_validator_that_it_is_given() -> None:
+    """Neither the system's DNS nor the table of ranges has a word in it then."""
+    stub = Stub()
+    guard = Guard(names(), validator=stub)
+    target = await guard.vet(parse("http://stubbed.example/"), Deadline(5))
+    assert target.addresses == (ip_address("10.1.2.3"),)
+    assert await verdict("http://other.example/", guard) == "dns_failed"
+    assert await verdict("http://93.184.215.14/", guard) == "ssrf_blocked"
+    assert await verdict("http://stubbed.example:22/", guard) == "port_blocked"
+    assert stub.asked == ["stubbed.example", "other.example"]
+
+
 @pytest.mark.req("FR-WF-06b")
-async def test_the_guard_is_a_validator_that_tests_may_replace() -> None:
-    validator: SsrfValidator = Guard(names(a=["93.184.215.14"], b=["127.0.0.1"]))
+async def test_the_validator_of_the_guard_resolves_and_judges() -> None:
+    validator: SsrfValidator = AddressValidator(names(a=["93.184.215.14"], b=["127.0.0.1"]))
     assert await validator.resolve_and_validate("a.example") == [ip_address("93.184.215.14")]
     with pytest.raises(SpanielError, match="blocked"):
         await validator.resolve_and_validate("b.example")

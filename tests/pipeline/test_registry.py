@@ -110,6 +110,8 @@ async def _too_deep(scenario: Scenario) -> None:
         if step.name == "content_type":
             least = next(number for number in range(20, limit) if _settable(number))
             sys.setrecursionlimit(least)
+        elif step.name == "extract":
+            sys.setrecursionlimit(limit)
 
     try:
         await scenario.spaniel.fetch(scenario.site.url("/good"), no_cache=True, trace=Trace(watch))

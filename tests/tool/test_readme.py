@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from spaniel.testing import Site, settings_for, text
+from spaniel.testing import Site, text
 
 README = Path(__file__).parents[2] / "README.md"
 
@@ -38,7 +38,9 @@ class Model:
 
 
 @pytest.mark.req("D2-10", "NFR-WF-OP-02", "NFR-WF-REL-02", "FR-WF-18")
-async def test_the_agent_loop_of_the_readme_works_and_survives_its_model(tmp_path: Path) -> None:
+async def test_the_agent_loop_of_the_readme_works_and_survives_its_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[str] = []
 
     def ask(summary: str) -> bool:
@@ -52,7 +54,14 @@ async def test_the_agent_loop_of_the_readme_works_and_survives_its_model(tmp_pat
     run: Callable[..., Awaitable[str]] = loop["run"]
     async with Site({"/a": text("hello")}) as site:
         here = f"http://127.0.0.1:{site.port}"
-        loop |= {"settings": settings_for(site, cache=tmp_path), "ask": ask}
+        for name, value in {
+            "CACHE_DIR": str(tmp_path),
+            "SECURITY_ALLOWED_PORTS": str(site.port),
+            "SECURITY_BLOCK_LOOPBACK": "false",
+            "SECURITY_ALLOW_INSECURE_OVERRIDES": "true",
+        }.items():
+            monkeypatch.setenv(f"SPANIEL_{name}", value)
+        loop["ask"] = ask
         model = Model("{not json", "[]", f'{{"url": "{here}/no"}}', f'{{"url": "{here}/a?q=1"}}')
         assert await run(model.chat, "What is there?") == "done"
         assert set(site.requests) == {"/robots.txt", "/a?q=1"}

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from spaniel.app.engine import Engine
+from spaniel.app.settings import Settings, load
 from spaniel.pipeline.answer import answer_from
 from spaniel.pipeline.profile import DEFAULT
 from spaniel.pipeline.request import Request
@@ -13,9 +14,8 @@ from spaniel.pipeline.trace import Trace
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from spaniel.app.settings import Settings
     from spaniel.net.resolver import Resolver
     from spaniel.pipeline.answer import Answer
     from spaniel.pipeline.outcome import Outcome
@@ -25,23 +25,50 @@ if TYPE_CHECKING:
 
 
 class Spaniel:
-    """Fetches pages. Use it as `async with Spaniel() as spaniel:`; it may be used by many tasks at once.
+    """A client that fetches pages. Open it once and use it for many fetches, from as many tasks as you like:
 
-    It is a view of an engine through one profile. Given an engine, it shares that one and leaves it open.
+        async with Spaniel() as client:
+            answer = await client.fetch("https://example.com/")
+
+    Without `settings` it uses those of the user's files and environment. A dictionary rules over them, key by key:
+    `Spaniel({"timeout_seconds": 5})`. `profile` says how pages are fetched: a name, or a TOML file.
     """
+
+    # It is a view of an engine through one profile. Given an engine, it shares that one and leaves it open.
 
     def __init__(
         self,
-        settings: Settings | None = None,
+        settings: Settings | Mapping[str, object] | None = None,
         resolver: Resolver | None = None,
         profile: Named = DEFAULT,
         *,
         engine: Engine | None = None,
     ) -> None:
         self._owns = engine is None
-        self._engine = engine or Engine(settings, resolver)
+        self._engine = engine or Engine(_settings(settings), resolver)
         self._asked_for = profile
         self._profile: Profile | None = None
+
+    @classmethod
+    def from_config(cls, path: str | None = None, *, profile: Named = DEFAULT, **settings: object) -> Spaniel:
+        """A client whose settings come from a file, and from what you pass here.
+
+        `path` is a settings file; it rules over the user's and the project's. Settings that you pass rule over all
+        files and variables. Their names are those of the variables, in lower case and without `SPANIEL_`:
+
+            Spaniel.from_config("settings.toml", user_agent="my-agent/1.0 (me@example.com)", robots_fail_open=True)
+        """
+        return cls(load(path, call=settings), profile=profile)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that this client uses."""
+        return self._engine.settings
+
+    @property
+    def profile(self) -> Profile:
+        """How this client fetches, once it is open."""
+        return self._open_profile()
 
     async def __aenter__(self) -> Spaniel:
         if self._owns:
@@ -62,7 +89,7 @@ class Spaniel:
             await self._engine.close()
 
     def with_profile(self, profile: Named) -> Spaniel:
-        """The same engine through another profile: sockets, robots files, cache and browser are shared."""
+        """A client that fetches by another profile. It shares connections, cache and browser with this one."""
         view = Spaniel(profile=profile, engine=self._engine)
         view._profile = self._engine.profile(profile)
         return view
@@ -78,22 +105,23 @@ class Spaniel:
         blocked_domains: Sequence[str] = (),
         trace: Trace | None = None,
     ) -> Answer:
-        """The page behind a URL, or a `SpanielError` that says why not.
+        """The page behind a URL. Where there is none, a `SpanielError` says why.
 
         With `allowed_domains`, the page and every redirect on the way to it must be in one of these domains, or below
-        it; none may be in `blocked_domains`. Both hold besides those of the settings.
+        it. None may be in `blocked_domains`. Both hold besides those of the settings.
         """
         request = Request(url, max_chunk_tokens, no_cache, force_browser, False, allowed_domains, blocked_domains)
         return await self.answer(request, trace)
 
     async def answer(self, request: Request, trace: Trace | None = None) -> Answer:
-        """The same for a `Request`."""
+        """The same as `fetch`, for a `Request`."""
         trace = trace or Trace()
         return self.view(await self.outcome(request, trace), request.max_chunk_tokens, trace)
 
-    async def outcome(self, request: Request, trace: Trace | None = None) -> Outcome:
-        """How the fetch ended, whole: the page or the refusal, what was tried, where it went."""
+    async def outcome(self, request: Request | str, trace: Trace | None = None) -> Outcome:
+        """How the fetch of a URL ended, as a value: the page or the error, what was tried, the redirects."""
         profile = self._open_profile()
+        request = Request(request) if isinstance(request, str) else request
         if request.picture:
             request = request._replace(no_cache=True, force_browser=True)
         return await self._engine.fetch(request, profile, trace)
@@ -109,7 +137,7 @@ class Spaniel:
         return None if outcome is None else self.view(outcome, request.max_chunk_tokens, trace)
 
     def view(self, outcome: Outcome, max_chunk_tokens: int | None = None, trace: Trace | None = None) -> Answer:
-        """An outcome as the answer of the tool; its refusal is raised."""
+        """The answer in an outcome. Where there is no page, its error is raised."""
         tokens = max_chunk_tokens or self._open_profile().limits.chunk_tokens
         return answer_from(outcome, tokens, trace or Trace())
 
@@ -119,22 +147,56 @@ class Spaniel:
         return self._profile
 
 
+def _settings(given: Settings | Mapping[str, object] | None) -> Settings:
+    return given if isinstance(given, Settings) else load(call=given)
+
+
 async def afetch(
-    url: str, max_chunk_tokens: int | None = None, *, no_cache: bool = False, force_browser: bool = False
+    url: str,
+    max_chunk_tokens: int | None = None,
+    *,
+    no_cache: bool = False,
+    force_browser: bool = False,
+    profile: Named = DEFAULT,
+    settings: Settings | Mapping[str, object] | None = None,
 ) -> Answer:
-    """Fetch one page; for many, open a `Spaniel`."""
-    async with Spaniel() as spaniel:
+    """Fetch one page in an event loop: `answer = await spaniel.afetch(url)`.
+
+    It takes what `spaniel.fetch` takes. To fetch many pages, open one `Spaniel` and use its `fetch`.
+    """
+    async with Spaniel(settings, profile=profile) as spaniel:
         return await spaniel.fetch(url, max_chunk_tokens, no_cache=no_cache, force_browser=force_browser)
 
 
-def fetch_now(
-    url: str, max_chunk_tokens: int | None = None, *, no_cache: bool = False, force_browser: bool = False
+def fetch(
+    url: str,
+    max_chunk_tokens: int | None = None,
+    *,
+    no_cache: bool = False,
+    force_browser: bool = False,
+    profile: Named = DEFAULT,
+    settings: Settings | Mapping[str, object] | None = None,
 ) -> Answer:
-    """Fetch one page and wait for it: `spaniel.fetch`."""
+    """Fetch one page and wait for it.
+
+    url                the page, http:// or https://
+    max_chunk_tokens   the largest chunk in tokens, 128 to 2048 (600 if the settings say nothing)
+    no_cache           fetch it again even if a copy is in the cache
+    force_browser      render it in a headless browser
+    profile            how to fetch: the name of a profile, or a TOML file
+    settings           settings for this call, for example {"timeout_seconds": 5}; they rule over files and environment
+
+    Returns an `Answer` with `markdown`, `title`, `chunks`, `metadata` and `notes`. Where there is no page,
+    `SpanielError` says why: `error.code`, `error.message`, `error.hint`, `error.retryable`.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         pass  # as it should be: nobody waits in an event loop here
     else:
         raise RuntimeError("an event loop is running here: write 'await spaniel.afetch(url)'")
-    return asyncio.run(afetch(url, max_chunk_tokens, no_cache=no_cache, force_browser=force_browser))
+    return asyncio.run(
+        afetch(
+            url, max_chunk_tokens, no_cache=no_cache, force_browser=force_browser, profile=profile, settings=settings
+        )
+    )

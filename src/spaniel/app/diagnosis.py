@@ -65,7 +65,7 @@ def _reading() -> Finding:
     """Whether pages are judged by the compiled judge; the one in Python decides the same and is no fault."""
     from spaniel.reading.content import is_compiled
 
-    found = "compiled" if is_compiled() else "in Python: install Spaniel beside a C compiler for more speed"
+    found = "compiled" if is_compiled() else "in Python; installed where there is a C compiler, it is twice as fast"
     return Finding("reading", True, found)
 
 
@@ -115,7 +115,7 @@ def _proxy(settings: Settings) -> Finding:
 
 def _cache(settings: Settings) -> Finding:
     folder = settings.cache.folder
-    cure = "Make the folder yours (chmod 700), or set tools.webfetch.cache_dir; 'spaniel cache verify' tells more."
+    cure = "Make the folder your own (chmod 700), or set tools.webfetch.cache_dir. 'spaniel cache verify' tells more."
     try:
         with Upkeep(folder, create=True) as upkeep:
             stats = upkeep.stats()
@@ -187,7 +187,12 @@ async def _guard(settings: Settings) -> Finding:
     if await _judged(f"https://{PUBLIC}/", (), security) is not None:
         wrong.append(PUBLIC)
     if wrong:
-        return Finding("guard", False, f"misjudged: {', '.join(wrong)}", "Do not fetch with it; report this.")
+        return Finding(
+            "guard",
+            False,
+            f"misjudged: {', '.join(wrong)}",
+            "Do not use it, and please report this.",
+        )
     return Finding("guard", True, f"refused {len(SHUT)} of {len(SHUT)} addresses that must be, let a public one pass")
 
 

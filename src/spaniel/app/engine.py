@@ -21,9 +21,10 @@ from spaniel.pipeline.flights import Flights
 from spaniel.pipeline.ports import Door
 from spaniel.pipeline.profile import DEFAULT, Given, Profile
 from spaniel.pipeline.profile import load as load_profile
+from spaniel.pipeline.readers import Readers
 from spaniel.pipeline.rooms import Rendering, Rooms
-from spaniel.pipeline.threads import Threads
 from spaniel.pipeline.trace import Trace
+from spaniel.pipeline.writer import Writer
 from spaniel.robots.disk_cache import DiskCache
 from spaniel.robots.gate import RobotsGate
 
@@ -64,12 +65,13 @@ class Engine:
             warn_of_unused_proxies(os.environ)
         self._open.push_async_callback(self.http.close)
         self._open.push_async_callback(self.robots.close)
-        threads = self._open.enter_context(Threads())
+        writer = self._open.enter_context(Writer())
+        readers = await self._open.enter_async_context(Readers())
         renderer = self._renderer()
         flights: Flights[Ascent] = Flights()
         self._open.push_async_callback(flights.close)  # before the rooms that it works in
         door = Door(self.guard, self.robots, Hosts(self._clock), self.http)
-        self._rooms = Rooms(door, self._clock, flights, threads, None, renderer, self._rendering())
+        self._rooms = Rooms(door, self._clock, flights, readers, writer, None, renderer, self._rendering())
         return self
 
     async def __aexit__(self, *_: object) -> None:

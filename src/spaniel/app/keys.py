@@ -94,7 +94,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(f"{FETCH}.rendering", "js_heavy_domains", (), "Domains whose pages go to the browser at once"),
     Key(f"{FETCH}.rendering", "spa_fallback_enabled", True, "Use the browser for pages that a script would fill"),
-    Key(f"{FETCH}.rendering", "min_extracted_chars", 400, "Characters below which a page may be such", 0, 1_000_000),
+    Key(f"{FETCH}.rendering", "min_extracted_chars", 400, "Only where HTTP brought fewer characters", 0, 1_000_000),
     Key(f"{FETCH}.robots", "fail_open", False, "Fetch a page although its robots.txt cannot be read"),
     Key(f"{OWN}.mcp", "max_output_bytes", 65_536, "Largest answer of a call over MCP in bytes", 1024, 104_857_600),
     Key(f"{OWN}.mcp", "resource_links", False, "Link the chunks that did not fit an answer as MCP resources"),

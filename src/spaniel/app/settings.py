@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from spaniel.app.groups import DEFAULT, LimitSettings, McpSettings, RenderingSettings, ToolSettings
 from spaniel.app.keys import BY_PATH, FETCH, KEYS, OWN, SECURITY, Value
 from spaniel.app.paths import FILE, default_cache_dir, user_file
-from spaniel.app.values import checked, from_flag, from_text
+from spaniel.app.values import asked, checked, from_text
 from spaniel.tables import complaint, nearest, read_toml
 from spaniel.url.hostlists import domains
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.settings")
 
 NAMED = "SPANIEL_CONFIG"
+CALL = "the call"  # the source of what a program passes and the command line has no flag for
 NO_SETTINGS = (NAMED, "SPANIEL_LOG", "SPANIEL_BUILD")  # variables that are somebody else's
 
 
@@ -175,11 +176,13 @@ def load(
     environ: Mapping[str, str] | None = None,
     *,
     flags: Mapping[str, object] | None = None,
+    call: Mapping[str, object] | None = None,
     cwd: str | None = None,
 ) -> Settings:
     """The settings of this user, in this folder, with these flags (full name of a key -> value).
 
-    A file that is named must be there; the user's and the project's need not be.
+    A file that is named must be there; the user's and the project's need not be. `call` is what a program passes in
+    place of flags (short name of a key -> value).
     """
     environ = os.environ if environ is None else environ
     given: dict[str, Setting] = {}
@@ -188,8 +191,7 @@ def load(
         if found:
             owner = looked_for[0].path if whose == "project" else None
             given |= _given(read_toml(file, "settings"), file, environ, os.path.dirname(file), owner)
-    for name, value in (_variables(environ) | _flags(flags or {}, environ)).items():
-        given[name] = value
+    given |= _variables(environ) | _flags(flags or {}, environ) | _call(call or {}, environ)
     read = [place.path for place in looked_for if place.found]
     return Settings(given, read[-1] if read else None, looked_for)
 
@@ -263,7 +265,19 @@ def _variables(environ: Mapping[str, str]) -> dict[str, Setting]:
 
 def _flags(flags: Mapping[str, object], environ: Mapping[str, str]) -> dict[str, Setting]:
     keys = {path: BY_PATH[path] for path in flags}
-    return {path: Setting(from_flag(key, flags[path], environ), key.flag) for path, key in keys.items()}
+    return {path: Setting(asked(key, flags[path], key.flag, environ), key.flag) for path, key in keys.items()}
+
+
+def _call(names: Mapping[str, object], environ: Mapping[str, str]) -> dict[str, Setting]:
+    """What a program passes, by short names: those of the variables, in lower case and without `spaniel_`."""
+    short = {key.variable.removeprefix("SPANIEL_").lower(): key for key in KEYS}
+    given: dict[str, Setting] = {}
+    for name, value in names.items():
+        if name not in short:
+            raise complaint(name, f"no such setting; {nearest(name, short)}")
+        key = short[name]
+        given[key.path] = Setting(asked(key, value, name, environ), key.flag or CALL)
+    return given
 
 
 def describe(settings: Settings) -> list[dict[str, object]]:

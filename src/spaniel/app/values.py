@@ -53,11 +53,11 @@ def from_text(key: Key, text: str, place: str, environ: Mapping[str, str]) -> Va
     return checked(key, value, place, environ)
 
 
-def from_flag(key: Key, value: object, environ: Mapping[str, str]) -> Value:
+def asked(key: Key, value: object, place: str, environ: Mapping[str, str]) -> Value:
     """What was asked for just now. A number outside its range is refused: whoever wrote it is there to read why."""
     if isinstance(value, int) and _inside(key, value) != value:
-        raise complaint(key.flag, f"must be {key.range}")
-    return checked(key, value, key.flag, environ)
+        raise complaint(place, f"must be {key.range}")
+    return checked(key, list(value) if isinstance(value, tuple) else value, place, environ)
 
 
 def _whole(text: str) -> int | None:

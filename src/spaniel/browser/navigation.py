@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from spaniel.browser.rendered import DocumentHead, Rendered
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import REDIRECTS, has_body
-from spaniel.reading.kinds import READERS
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ class Navigation:
             return
         kind = _kind(headers)
         head = DocumentHead(status, params.get("responseStatusText", ""), headers)
-        if has_body(status) and kind.partition(";")[0].strip().lower() in ("", *READERS):
+        if has_body(status) and self._is_readable(kind):
             self.head = head
             self._interception.pass_on(session, params)
             return
@@ -103,6 +102,11 @@ class Navigation:
             self._stayed = True
         else:
             self.stop(Rendered(self._url, head, kind, b"", tuple(self._chain), tuple(self.notes)))
+
+    def _is_readable(self, kind: str) -> bool:
+        """Whether the profile reads such documents; one without a type is looked at when it is there."""
+        essence = kind.partition(";")[0].strip().lower()
+        return not essence or (self._wanted is not None and essence in self._wanted.types)
 
     def navigated(self, frame: Params) -> None:
         """A document has taken the frame: one of the web's, or the fetch ends here."""

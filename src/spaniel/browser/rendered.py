@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from spaniel.errors import Code, SpanielError
+from spaniel.reading.kinds import loadable_types
 from spaniel.tables import nearest
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Wanted(NamedTuple):
     max_redirects: int = 5
     picture: bool = False
     user_agent: str = ""  # empty: Chromium's own
+    types: frozenset[str] = loadable_types()  # the content types of documents that are worth rendering
 
 
 class DocumentHead(NamedTuple):

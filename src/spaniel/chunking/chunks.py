@@ -38,16 +38,21 @@ class Chunk(NamedTuple):
 
     @property
     def id(self) -> str:
+        """The same for the same text at the same place of the same document."""
         return f"{self.document}:{self.start}-{self.end}"
 
-    def answer(self) -> dict[str, object]:
-        """What the tool answers: the SRD's three fields and no more (FR-WF-03b, D2-28)."""
+    def answer(self) -> dict[str, object]:  # D2-28: these three and no more
+        """What the tool answers: heading, text, token_count."""
         return {"heading": self.heading, "text": self.text, "token_count": self.token_count}
 
     def record(self) -> dict[str, object]:
-        """Everything, for those who keep chunks (D2-28)."""
+        """Everything, for those who keep chunks: also the id, the path of headings, and the place in the Markdown."""
         place = {"heading_path": " > ".join(self.heading_path), "start": self.start, "end": self.end}
         return {"id": self.id, **self.answer(), **place}
+
+    def __repr__(self) -> str:
+        start = self.text if len(self.text) <= 40 else f"{self.text[:40]}…"
+        return f"Chunk({self.heading[:40]!r}, {start!r}, {self.token_count} tokens, {self.start}-{self.end})"
 
 
 def chunk(markdown: str, max_tokens: int = DEFAULT, counter: TokenCounter | None = None) -> list[Chunk]:

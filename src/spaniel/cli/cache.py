@@ -25,31 +25,31 @@ UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="spaniel cache",
-        description="Look at the page cache, clear it, verify it.",
-        epilog="Exit code: 0 done; 1 'show' found nothing or 'verify' found problems; 7 the cache cannot be read.",
+        description="Look at the cache of fetched pages, clear it, check it.",
+        epilog="Exit code: 0 done; 1 'show' found nothing, or 'verify' found problems; 7 the cache cannot be read.",
     )
     commands = p.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (what, _) in COMMANDS.items():
         sub = commands.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".")
-        sub.add_argument("--dir", metavar="D", help="the cache folder (the settings')")
+        sub.add_argument("--dir", metavar="DIR", help="the folder of the cache (default: from the settings)")
         add_config_option(sub)
-        sub.add_argument("--json", action="store_true", help="JSON")
+        sub.add_argument("--json", action="store_true", help="print JSON")
         if name == "show":
-            sub.add_argument("url", metavar="URL")
+            sub.add_argument("url", metavar="URL", help="the page")
         if name == "clear":
             sub.add_argument(
-                "--older-than", metavar="T", type=duration, help="fetched longer ago than 30m, 12h, 7d, 2w"
+                "--older-than", metavar="AGE", type=duration, help="only pages fetched longer ago: 30m, 12h, 7d, 2w"
             )
-            sub.add_argument("--host", metavar="H", help="of this host alone (not of its subdomains)")
+            sub.add_argument("--host", metavar="HOST", help="only pages of this host (not of its subdomains)")
         if name == "verify":
-            sub.add_argument("--repair", action="store_true", help="remove what is damaged, correct the index")
+            sub.add_argument("--repair", action="store_true", help="remove damaged files and correct the index")
     return p
 
 
 def duration(text: str) -> float:
     number, unit = text[:-1], text[-1:]
     if unit not in UNITS or not number.replace(".", "", 1).isdecimal():
-        raise argparse.ArgumentTypeError(f"'{shown(text)}' is no duration; write 30m, 12h, 7d or 2w")
+        raise argparse.ArgumentTypeError(f"'{shown(text)}' is an invalid duration; write 30m, 12h, 7d or 2w")
     return float(number) * UNITS[unit]
 
 
@@ -104,7 +104,7 @@ def show(upkeep: Upkeep, args: argparse.Namespace) -> int:
     now = datetime.now(UTC).timestamp()
     found = list(upkeep.find(canonical_forms(args.url)))
     if not found:
-        sys.stderr.write(f"spaniel: nothing is kept of {shown(args.url)}\n")
+        sys.stderr.write(f"spaniel: {shown(args.url)} is not in the cache\n")
         return FOUND_NOTHING
     whole = [
         described(row, now)
@@ -151,11 +151,11 @@ def verify(upkeep: Upkeep, args: argparse.Namespace) -> int:
 
 
 COMMANDS: dict[str, tuple[str, Callable[[Upkeep, argparse.Namespace], int]]] = {
-    "stats": ("how much is kept", stats),
-    "ls": ("list what is kept, the last used first", ls),
-    "show": ("show what is kept of a URL, in every rendering", show),
-    "clear": ("remove what is kept: everything, or what the options name", clear),
-    "verify": ("read every file and compare it with its name and the index", verify),
+    "stats": ("show how many pages are in the cache, and their size", stats),
+    "ls": ("list the pages in the cache, the last used first", ls),
+    "show": ("show what the cache has for a URL", show),
+    "clear": ("remove pages from the cache: all, or those that the options choose", clear),
+    "verify": ("check every file of the cache", verify),
 }
 
 

@@ -24,17 +24,17 @@ SOME_REFUSED = 1
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel canon",
-        "Print the canonical form of each URL, one a line, in order.",
-        "A URL that is refused is reported on standard error and does not stop the rest.\n"
-        "Exit code: 0 all done; 1 some were refused (with --diff: or differ); for a single URL, the code of its error.",
+        "Print the canonical form of each URL, one per line, in the order of the input.",
+        "A URL that is refused is reported on standard error. The others are still printed.\n"
+        "Exit code: 0 all done; 1 some were refused, or differ (--diff). For a single URL that is refused: 2.",
     )
-    p.add_argument("urls", nargs="*", metavar="URL", help="URLs; '-' reads them from standard input, one a line")
+    p.add_argument("urls", nargs="*", metavar="URL", help="URLs; '-' reads them from standard input, one per line")
     p.add_argument(
-        "--policy", default="exact", metavar="P", help="exact, ingest, clara, curious, or a TOML file (exact)"
+        "--policy", default="exact", metavar="FILE", help="exact (the default), ingest, clara, curious, or a TOML file"
     )
-    p.add_argument("--overrides", metavar="F", help="an overrides file, for a policy that takes one")
-    p.add_argument("--explain", action="store_true", help="show each step, before and after")
-    p.add_argument("--diff", nargs=2, metavar=("A", "B"), help="show which URLs two policies canonicalize differently")
+    p.add_argument("--overrides", metavar="FILE", help="an overrides file, for a policy that takes one")
+    p.add_argument("--explain", action="store_true", help="show each step: the URL before it and after it")
+    p.add_argument("--diff", nargs=2, metavar=("A", "B"), help="show the URLs that two policies treat differently")
     p.add_argument("--fail-fast", action="store_true", help="stop at the first URL that is refused")
     form = p.add_mutually_exclusive_group()
     for name, what in FORMATS.items():
@@ -43,9 +43,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 FORMATS = {
-    "json": "an indented JSON object for each URL",
-    "jsonl": "a JSON object a line",
-    "table": "a table",
+    "json": "one JSON object for each URL, indented",
+    "jsonl": "one JSON object per line",
+    "table": "a table for people",
 }
 
 

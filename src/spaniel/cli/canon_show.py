@@ -22,11 +22,14 @@ def lines(results: Iterator[Canonical], _explain: bool) -> None:
 
 def explained(results: Iterator[Canonical], _explain: bool) -> None:
     """Every step of every URL: what it was, what it became, and what the rule has to say."""
+    from spaniel.url.rules.table import RULES
+
     red, green, dim, off = colours()
     for result in results:
         print(f"{shown(result.original)}  {dim}({result.policy} {result.policy_version}){off}")
         for number, step in enumerate(result.steps, 1):
-            print(f"{number:4} {step.rule}" + (f"  {dim}{step.id}{off}" if step.id else ""))
+            rule = RULES.get(step.rule)
+            print(f"{number:4} {step.rule}" + (f"  {dim}{rule.what}{off}" if rule else ""))
             if step.before == step.after:
                 print(f"     {dim}= {shown(step.after)}{off}")
             else:

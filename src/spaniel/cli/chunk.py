@@ -1,4 +1,4 @@
-"""`spaniel chunk FILE`: Markdown in, token-counted chunks out, a JSON object a line."""
+"""`spaniel chunk FILE`: Markdown in, token-counted chunks out, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -14,12 +14,19 @@ if TYPE_CHECKING:
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel chunk",
-        "Cut Markdown into chunks of at most so many cl100k_base tokens, in order, nothing lost.",
-        "Each line is a chunk: id, heading, text, token_count, heading_path, and its place in the file (start, end).",
+        "Cut Markdown into chunks of at most so many tokens (cl100k_base), in order. No text is lost.",
+        "Prints one JSON object per line: id, heading, text, token_count, heading_path, and the place in the file\n"
+        "(start, end).",
     )
     p.add_argument("file", metavar="FILE", help="a Markdown file; '-' reads standard input")
-    p.add_argument("--max-tokens", type=int, default=600, metavar="N", help="128 to 2048 (600)")
-    p.add_argument("--table", action="store_true", help="a line a chunk for people: tokens, place, heading")
+    p.add_argument(
+        "--max-tokens",
+        type=int,
+        default=600,
+        metavar="N",
+        help="the most tokens of a chunk, 128 to 2048 (default: 600)",
+    )
+    p.add_argument("--table", action="store_true", help="a table for people: tokens, place and heading of each chunk")
     return p
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from spaniel.cli.main import COMMANDS, top
 from spaniel.cli.options import new_parser
 
-FILES = {"F", "FILE", "P"}  # the metavars of options and arguments that take a file
+FILES = {"DIR", "FILE", "PATH"}  # the metavars of options and arguments that take a file
 
 
 def parser() -> argparse.ArgumentParser:
@@ -17,8 +17,8 @@ def parser() -> argparse.ArgumentParser:
         "spaniel completion",
         "Print a script that lets your shell complete Spaniel's commands and options.",
         "bash:  spaniel completion bash > ~/.local/share/bash-completion/completions/spaniel\n"
-        "zsh:   spaniel completion zsh > a folder of your $fpath, as _spaniel\n"
-        "tcsh:  spaniel completion tcsh > ~/.spaniel.completion.csh, and source it",
+        "zsh:   spaniel completion zsh > DIR/_spaniel, where DIR is a folder of your $fpath\n"
+        "tcsh:  spaniel completion tcsh > ~/.spaniel.csh; then add 'source ~/.spaniel.csh' to ~/.tcshrc",
     )
     p.add_argument("shell", choices=("bash", "zsh", "tcsh"), metavar="bash|zsh|tcsh")
     return p

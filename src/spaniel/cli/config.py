@@ -16,18 +16,22 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    p = new_parser("spaniel config", "Show the settings, or write a commented file to start from.")
+    p = new_parser("spaniel config", "Show the settings, or write a settings file to start from.")
     commands = p.add_subparsers(dest="action", required=True, metavar="show|init")
-    show = commands.add_parser("show", help="every value, and where it came from")
+    show = commands.add_parser("show", help="show every setting, its value, and where it came from")
     show.add_argument("--json", action="store_true", help="one JSON object per line")
     add_settings_options(show)
-    init = commands.add_parser("init", help="write a file with every key, commented out")
+    init = commands.add_parser("init", help="write a file with every setting; uncomment a line to set it")
     place = init.add_mutually_exclusive_group()
     place.add_argument(
-        "path", nargs="?", default="spaniel.toml", metavar="FILE", help="where to (./spaniel.toml); '-' prints it"
+        "path",
+        nargs="?",
+        default="spaniel.toml",
+        metavar="FILE",
+        help="the file to write (default: spaniel.toml here); '-' prints it",
     )
-    place.add_argument("--user", action="store_true", help="write the user's own file, which may set every key")
-    init.add_argument("--force", action="store_true", help="write over a file that is there")
+    place.add_argument("--user", action="store_true", help="write your own file, which may set everything")
+    init.add_argument("--force", action="store_true", help="replace a file that is there already")
     return p
 
 
@@ -55,7 +59,7 @@ def _show(args: argparse.Namespace) -> int:
 
 def _tell_files(settings: Settings) -> None:
     """Where settings were looked for, on standard error: it is no setting."""
-    sys.stderr.write("settings files, of which a later one rules over an earlier one:\n")
+    sys.stderr.write("Settings files. A later one rules over an earlier one:\n")
     for whose, path, found in settings.looked_for:
         sys.stderr.write(f"  {whose:8} {shown(path)} ({'found' if found else 'not found'})\n")
     if settings.looked_for[-1].whose != "named":
@@ -73,7 +77,9 @@ def _init(args: argparse.Namespace) -> int:
     try:
         _write(path, sample().encode(), force=args.force)
     except FileExistsError:
-        raise SpanielError(Code.BAD_ARGS, field=path, reason="it is there already; --force writes over it") from None
+        raise SpanielError(
+            Code.BAD_ARGS, field=path, reason="the file is there already; add --force to replace it"
+        ) from None
     except OSError as error:
         raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be written: {error.strerror}") from None
     print(f"wrote {path}")

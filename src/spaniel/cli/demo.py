@@ -11,8 +11,13 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    p = new_parser("spaniel demo", "A guided tour: fetches from a small packaged site on loopback, good pages and bad.")
-    p.add_argument("--policies", action="store_true", help="show the four URL policies at work instead")
+    p = new_parser(
+        "spaniel demo",
+        "A short tour: fetches good and bad pages from a small site that comes with Spaniel. No Internet is needed.",
+    )
+    p.add_argument("--serve", action="store_true", help="run the small site until Ctrl-C, to try commands on it")
+    p.add_argument("--port", type=int, default=8000, metavar="N", help="the port for --serve (default: 8000)")
+    p.add_argument("--policies", action="store_true", help="show instead what the four URL policies do")
     return p
 
 
@@ -21,6 +26,10 @@ def main(args: argparse.Namespace) -> int:
         from spaniel.demo.policies import show_policies
 
         show_policies()
+    elif args.serve:
+        from spaniel.demo.server import serve_for_ever
+
+        serve_for_ever(args.port)
     else:
         from spaniel.demo.tour import show_tour
 

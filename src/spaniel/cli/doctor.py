@@ -19,11 +19,14 @@ NOT_WELL = 7  # something local is missing or broken, as in the table of errors
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel doctor",
-        "Look at Python, settings, cache folder, Chromium, DNS and the guard, and say what to do about each.",
-        "Exit code: 0 all is well; 7 something is not.",
+        "Check whether this machine has what Spaniel needs: Python, settings, cache, Chromium, DNS, the guard.\n"
+        "Says what to do where something is missing.",
+        "Exit code: 0 all is well; 7 something is missing or broken.",
     )
-    p.add_argument("--host", default="example.com", metavar="NAME", help="the name that is looked up (example.com)")
-    p.add_argument("--json", action="store_true", help="a JSON object a line")
+    p.add_argument(
+        "--host", default="example.com", metavar="NAME", help="a name to look up, to check DNS (default: example.com)"
+    )
+    p.add_argument("--json", action="store_true", help="one JSON object per line")
     add_config_option(p)
     return p
 

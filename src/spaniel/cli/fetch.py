@@ -3,50 +3,58 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.files import replacing, write_bytes
-from spaniel.cli.heading import under_title
-from spaniel.cli.lines import inputs
-from spaniel.cli.main import report
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
-from spaniel.cli.quick_start import certificates_unread, collect_again, leave_garbage
-from spaniel.errors import Code, SpanielError, shown
-from spaniel.url.parsing import requested
+from spaniel.cli.quick_start import certificates_unread, leave_garbage
+from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
     import argparse
-    from typing import TextIO
 
-    from spaniel.app.client import Spaniel
-    from spaniel.pipeline.answer import Answer
-    from spaniel.pipeline.trace import Trace
-
-SOME_FAILED = 1
+FORMATS = {
+    "markdown": "the text of the page (the default)",
+    "page": "all there is, as one JSON object per line: Markdown, metadata, status, redirects, attempts",
+    "json": "what the web_fetch tool answers, one JSON object per line",
+    "chunks": "one JSON object per line for each chunk",
+}
+SUFFIXES = {"markdown": ".md", "page": ".json", "json": ".json", "chunks": ".jsonl"}
+JOBS, MOST_JOBS = 8, 64
 
 
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel fetch",
-        "Fetch pages and print them as Markdown, as the tool's JSON, or as chunks (a JSON object a line).",
-        "Exit code: 0 all fetched; 1 some were not; for a single URL, the code of its error (docs/errors.md).",
+        "Fetch pages and print them as Markdown or JSON, in the order of the URLs.\n"
+        "Several pages are told apart by front matter: lines between --- and --- with url, title and more.",
+        "formats:\n"
+        + "".join(f"  {name:10}{what}\n" for name, what in FORMATS.items())
+        + "\nCtrl-C stops it; what was fetched by then is kept.\n"
+        "Exit code: 0 all fetched; 1 some were not; 130 stopped by Ctrl-C.\n"
+        "For a single URL: 2 wrong input, 3 forbidden, 4 not reached, 5 refused by the server,\n"
+        "6 content that cannot be used, 7 something is missing or broken here.",
     )
     p.add_argument(
         "urls",
         nargs="+",
         metavar="URL",
-        help="URLs; '-' reads them from standard input, one a line ('#' begins a comment)",
+        help="what to fetch; '-' reads URLs from standard input, one per line ('#' begins a comment)",
     )
-    p.add_argument("--profile", default="web_fetch", metavar="P", help="how to fetch, by name or file (web_fetch)")
-    p.add_argument("--max-chunk-tokens", type=int, metavar="N", help="the largest chunk, 128 to 2048 (the settings')")
-    p.add_argument("--no-cache", action="store_true", help="fetch afresh even if a copy is cached")
-    p.add_argument("--browser", action="store_true", help="render the page in headless Chromium, scripts and all")
-    p.add_argument("--screenshot", metavar="F", help="write a picture of the page (PNG); renders it, as --browser does")
-    p.add_argument("--format", choices=("markdown", "json", "chunks"), default="markdown", help="(markdown)")
-    p.add_argument("--max-bytes", type=int, metavar="N", help="the most bytes of --format json: chunks are cut to fit")
-    p.add_argument("--explain", action="store_true", help="draw each step, its outcome and its time, on standard error")
-    p.add_argument("-o", "--output", metavar="F", help="write to a file instead")
+    p.add_argument("-o", "--output", metavar="PATH", help="write to this file; to a folder (DIR/), one file per page")
+    p.add_argument("-f", "--format", choices=FORMATS, default="markdown", metavar="FORMAT", help="see below")
+    p.add_argument(
+        "-j", "--jobs", type=int, default=JOBS, metavar="N",
+        help=f"how many pages at once, 1 to {MOST_JOBS} (default: {JOBS}); never more than two from one host",
+    )  # fmt: skip
+    p.add_argument("--no-cache", action="store_true", help="fetch again even if a copy is in the cache")
+    p.add_argument("--browser", action="store_true", help="render pages in headless Chromium, with their scripts")
+    p.add_argument("--screenshot", metavar="FILE", help="write a picture of the page (PNG); for one URL")
+    p.add_argument("--profile", default="web_fetch", metavar="FILE", help="how to fetch: a name or a TOML file")
+    p.add_argument(
+        "--max-chunk-tokens", type=int, metavar="N", help="the largest chunk, 128 to 2048 (default: from the settings)"
+    )
+    p.add_argument("--max-bytes", type=int, metavar="N", help="for --format json: leave out chunks until it fits")
+    p.add_argument("--explain", action="store_true", help="show each step, its result and its time on standard error")
     add_settings_options(p)
     add_log_options(p)
     return p
@@ -54,84 +62,29 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: argparse.Namespace) -> int:
     configure_logs(args)
+    _check(args)
+    return asyncio.run(_fetch(args))
+
+
+def _check(args: argparse.Namespace) -> None:
+    wrong: tuple[str, str] | None = None
     if args.max_bytes is not None and args.format != "json":
-        raise SpanielError(Code.BAD_ARGS, field="--max-bytes", reason="is for --format json")
-    if not args.output:
-        return asyncio.run(_fetch_all(args, sys.stdout))
-    with replacing(args.output) as file:
-        return asyncio.run(_fetch_all(args, file))
-
-
-async def _fetch_all(args: argparse.Namespace, out: TextIO) -> int:
+        wrong = "--max-bytes", "is for --format json"
     if args.screenshot and (len(args.urls) > 1 or args.urls == ["-"]):
-        raise SpanielError(Code.BAD_ARGS, field="--screenshot", reason="is for one URL at a time")
+        wrong = "--screenshot", "is for one URL at a time"
+    if not 1 <= args.jobs <= MOST_JOBS:
+        wrong = "--jobs", f"must be 1 to {MOST_JOBS}"
+    if wrong:
+        raise SpanielError(Code.BAD_ARGS, field=wrong[0], reason=wrong[1])
+
+
+async def _fetch(args: argparse.Namespace) -> int:
     leave_garbage()
     with certificates_unread():
         from spaniel.app.client import Spaniel
+    from spaniel.cli.fetching import Fetching, is_several
+    from spaniel.cli.page_output import opened
 
-    failed: list[int] = []
     async with Spaniel(settings_from(args), profile=args.profile) as spaniel:
-        for line, url in inputs(args.urls):
-            place = line or (f"{shown(requested(url))}: " if len(args.urls) > 1 else "")
-            code = await fetch_one(url, place, args, spaniel, out)
-            collect_again()
-            if code:
-                failed.append(code)
-    if not failed:
-        return 0
-    return failed[0] if len(args.urls) == 1 and args.urls != ["-"] else SOME_FAILED
-
-
-async def fetch_one(url: str, place: str, args: argparse.Namespace, spaniel: Spaniel, out: TextIO) -> int:
-    """Fetch and print one page; its exit code."""
-    import json
-
-    from spaniel.pipeline.request import Request
-    from spaniel.pipeline.trace import Trace
-
-    trace = Trace()
-    try:
-        outcome = await spaniel.outcome(
-            Request(url, args.max_chunk_tokens, args.no_cache, args.browser, bool(args.screenshot)), trace
-        )
-        answer = spaniel.view(outcome, args.max_chunk_tokens, trace)
-        if args.screenshot and (picture := outcome.require().picture) is not None:
-            write_bytes(args.screenshot, picture)
-        shown = _shown(answer, args, trace)
-    except SpanielError as error:
-        out.flush()
-        report(error, place)
-        if args.format == "json":
-            out.write(json.dumps({"url": requested(url), **error.as_dict()}, ensure_ascii=False) + "\n")
-        return error.row.exit
-    finally:
-        if args.explain:
-            _draw(trace)
-    out.write(shown)
-    return 0
-
-
-def _shown(answer: Answer, args: argparse.Namespace, trace: Trace) -> str:
-    import json
-
-    from spaniel.pipeline.answer import fitted
-
-    if args.format == "json":
-        return json.dumps(fitted(answer, args.max_bytes, trace), ensure_ascii=False) + "\n"
-    if args.format == "markdown":
-        return under_title(answer.markdown, answer.metadata.get("title") or answer.title)
-    return "".join(
-        json.dumps({"url": answer.final_url, **chunk.record()}, ensure_ascii=False) + "\n" for chunk in answer.chunks
-    )
-
-
-def _draw(trace: Trace) -> None:
-    """The steps as a small table: aligned text, which costs nothing and reads well in a log too."""
-    total = sum(step.ms for step in trace.steps)
-    rows = [("step", "outcome", "ms", "url")]
-    rows += [(s.name, s.outcome, f"{s.ms:.1f}", shown(s.url)) for s in trace.steps]
-    rows.append(("total", "", f"{total:.1f}", ""))
-    name, outcome, ms = (max(len(row[column]) for row in rows) for column in range(3))
-    for row in rows:
-        line = f"  {row[0]:{name}}  {row[1]:{outcome}}  {row[2]:>{ms}}  {row[3]}".rstrip()
-        sys.stderr.write(f"{line}\n")
+        with opened(args.output, SUFFIXES[args.format], several=is_several(args.urls)) as output:
+            return await Fetching(args, spaniel, output).run()

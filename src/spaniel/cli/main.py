@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 # What each command does; its module is cli/<command>.py with `parser()` and `main(args) -> exit code`.
 COMMANDS = {
     "fetch": "fetch pages as Markdown",
-    "extract": "turn an HTML file into Markdown",
-    "canon": "canonicalize URLs under a policy, and explain it",
+    "extract": "turn HTML files into Markdown",
+    "canon": "bring URLs into one spelling, and explain how",
     "chunk": "cut Markdown into token-counted chunks",
-    "mcp": "serve the web_fetch tool to a model's host (MCP)",
-    "may-i": "ask a site's robots.txt about a URL",
-    "config": "show the settings, or write a file to start from",
-    "cache": "look at the page cache, clear it, verify it",
-    "doctor": "look whether this machine has what Spaniel needs",
-    "completion": "completion for your shell",
-    "demo": "a short tour on packaged examples",
+    "mcp": "serve the web_fetch tool to an AI application (MCP)",
+    "may-i": "check whether robots.txt allows a URL",
+    "config": "show the settings, or write a settings file",
+    "cache": "look at the cache of pages, clear it, check it",
+    "doctor": "check whether this machine has what Spaniel needs",
+    "completion": "print a script that completes commands in your shell",
+    "demo": "a short tour with examples that come with Spaniel",
 }
 INTERRUPTED = 130  # what a shell expects of a program ended by Ctrl-C
 
@@ -88,7 +88,7 @@ def top() -> ArgumentParser:
         "Fetches the web for programs that read it.",
         "commands:\n"
         + "".join(f"  {name:{width}}{what}\n" for name, what in COMMANDS.items())
-        + "\n'spaniel COMMAND --help' tells more about one.",
+        + "\n'spaniel COMMAND --help' tells more about a command.",
     )
     parser.usage = "spaniel [--help] [--version] COMMAND …"
     from spaniel import __version__
@@ -97,9 +97,12 @@ def top() -> ArgumentParser:
     return parser
 
 
-def report(error: SpanielError, where: str = "") -> None:
-    """One refusal on standard error: the code, what happened, what to do."""
-    sys.stderr.write(f"spaniel: {where}{error.code}: {error.message}\n  {error.row.hint}\n")
+def report(error: SpanielError, where: str = "", *, hint: bool = True) -> None:
+    """One refusal on standard error: the code, what happened, what to do. A line of the input is told with its URL."""
+    told = str(error) if where.startswith("line ") else f"{error.code}: {error.message}"
+    sys.stderr.write(f"spaniel: {where}{told}\n")
+    if hint:
+        sys.stderr.write("".join(f"  {line}".rstrip() + "\n" for line in error.hint.split("\n")))
 
 
 def _explain_failure(error: Exception) -> int:

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel may-i",
-        "Ask a site's robots.txt about a URL. Where it allows it, the page's own headers are asked too.",
-        "Exit code: 0 it may be fetched, 3 it may not, another one if nobody could be asked.",
+        "Check whether a site's robots.txt allows a URL, and show which line says so.\n"
+        "If it is allowed, the headers of the page itself are checked too.",
+        "Exit code: 0 allowed; 3 not allowed; 4 the site could not be asked.",
     )
-    p.add_argument("url", metavar="URL")
+    p.add_argument("url", metavar="URL", help="the page that you want to fetch")
     p.add_argument("--agent", dest="user_agent", metavar="TEXT", help="the same as --user-agent")
-    p.add_argument("--json", action="store_true", help="a JSON object")
+    p.add_argument("--json", action="store_true", help="one JSON object")
     add_settings_options(p)
     add_log_options(p)
     return p
@@ -39,7 +40,10 @@ def main(args: argparse.Namespace) -> int:
 
     async def go() -> int:
         async with Engine(settings_from(args)) as engine:
-            return await ask(args, engine)
+            try:
+                return await ask(args, engine)
+            except SpanielError as error:
+                raise error.about(args.url) from None
 
     return asyncio.run(go())
 

@@ -26,13 +26,15 @@ def new_parser(prog: str, description: str, epilog: str = "") -> argparse.Argume
 
 def add_log_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("-v", "--verbose", action="count", default=0, help="log more, on standard error (-vv: more)")
-    group.add_argument("-q", "--quiet", action="store_true", help="log errors only, and that protection is off")
+    group.add_argument("-v", "--verbose", action="count", default=0, help="log more on standard error (-vv: even more)")
+    group.add_argument(
+        "-q", "--quiet", action="store_true", help="show errors only (and a warning if protection is off)"
+    )
 
 
 def add_config_option(parser: argparse.ArgumentParser) -> None:
-    told = "a settings file that rules over the user's and the project's ($SPANIEL_CONFIG)"
-    parser.add_argument("--config", metavar="F", help=told)
+    told = "a settings file; it rules over your own and the project's (or set SPANIEL_CONFIG)"
+    parser.add_argument("--config", metavar="FILE", help=told)
 
 
 def add_settings_options(parser: argparse.ArgumentParser) -> None:

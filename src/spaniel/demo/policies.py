@@ -19,7 +19,9 @@ def show_policies() -> None:
     console = Console()
     for name in shipped():
         console.print(f"  [bold]{name:8}[/bold] {load(name).description}")
-    table = Table("as written", "policies", "canonical", title="One list of URLs, four ideas of sameness", expand=True)
+    table = Table(
+        "as written", "policies", "canonical", title="When are two URLs the same page? Four answers", expand=True
+    )
     for raw in SAMPLES.read_text(encoding="utf-8").splitlines():
         forms: dict[str, list[str]] = {}
         for name in shipped():
@@ -31,7 +33,7 @@ def show_policies() -> None:
             written = ""
         table.add_section()
     console.print(table)
-    console.print("Ask why: [bold]spaniel canon --policy clara --explain URL[/bold]")
+    console.print("To see each step: [bold]spaniel canon --policy clara --explain URL[/bold]")
 
 
 def _form(raw: str, policy: str) -> str:

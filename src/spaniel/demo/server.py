@@ -1,4 +1,4 @@
-"""The packaged site, on loopback, for the length of the tour."""
+"""The packaged site, on loopback: for the length of the tour, or until somebody has seen enough."""
 
 from __future__ import annotations
 
@@ -7,18 +7,26 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spaniel.errors import Code, SpanielError
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 SITE = Path(__file__).parent / "site"
-PAGES = {"/otters": "otters.html", "/guide": "guide.html", "/robots.txt": "robots.txt"}
+PAGES = {
+    "/": "index.html",
+    "/otters": "otters.html",
+    "/guide": "guide.html",
+    "/empty": "empty.html",
+    "/robots.txt": "robots.txt",
+}
 REDIRECTS = {"/old-otters": "/otters", "/inside": "http://169.254.169.254/latest/meta-data/"}
 
 
 @asynccontextmanager
-async def serve() -> AsyncIterator[int]:
-    """Serve the site; the block gets its port."""
-    server = await asyncio.start_server(_answer, "127.0.0.1", 0)
+async def serve(port: int = 0) -> AsyncIterator[int]:
+    """Serve the site; the block gets its port. 0: any that is free."""
+    server = await asyncio.start_server(_answer, "127.0.0.1", port)
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
@@ -34,6 +42,23 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
         pass  # whoever asked has gone
     finally:
         writer.close()
+
+
+def serve_for_ever(port: int) -> None:
+    """Serve until Ctrl-C, and say how to look at it."""
+    asyncio.run(_serve_for_ever(port))
+
+
+async def _serve_for_ever(port: int) -> None:
+    try:
+        async with serve(port) as at:
+            url = f"http://127.0.0.1:{at}/"
+            refusal = SpanielError(Code.SSRF_BLOCKED, toggle="block_loopback").about(url)
+            print(f"A small site is at {url} until you press Ctrl-C.\n\n{refusal.hint}\n")
+            print(f"Then, in another terminal: spaniel fetch --config local.toml {url}otters", flush=True)
+            await asyncio.Event().wait()
+    except OSError as error:
+        raise SpanielError(Code.BAD_ARGS, field="--port", reason=error.strerror or str(error)) from None
 
 
 def _reply(path: str) -> bytes:

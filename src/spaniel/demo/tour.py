@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import shutil
+import sys
 import tempfile
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,12 +39,16 @@ class Stop(NamedTuple):
 
 
 STOPS = (
-    Stop("/otters", "A news page, with navigation, a cookie banner, and an instruction hidden from people", whole=True),
-    Stop("/guide", "Documentation: code keeps its language, lists their depth", whole=True),
-    Stop("/old-otters", "A redirect: each hop is guarded like the first"),
+    Stop(
+        "/otters",
+        "A news page with navigation, a cookie banner, and an instruction to models that people cannot see",
+        whole=True,
+    ),
+    Stop("/guide", "Documentation: code and lists keep their form", whole=True),
+    Stop("/old-otters", "A redirect: the guard checks each step of it"),
     Stop("/otters", "The first page again, from the cache"),
     Stop("/private/diary", "A page that robots.txt forbids"),
-    Stop("/inside", "A page that leads to a cloud's metadata address"),
+    Stop("/inside", "A page that redirects to an address inside the network"),
 )
 
 
@@ -53,11 +60,30 @@ async def _tour(console: Console) -> None:
     logging.getLogger("spaniel").setLevel(logging.ERROR)  # the demo opens loopback for itself, and says so below
     with tempfile.TemporaryDirectory() as folder:
         async with serve() as port, Spaniel(_settings(port, folder), _Here()) as spaniel:
-            console.print(f"A packaged site stands at http://{HOST}:{port}/: loopback, opened for this tour alone.\n")
+            console.print("A small site that comes with Spaniel runs on this machine, for the length of this tour.\n")
             for number, stop in enumerate(STOPS, 1):
                 console.print(Text(f"{number}. {stop.what}", style="bold"))
                 await _visit(f"http://{HOST}:{port}{stop.path}", stop, spaniel, console)
-    console.print("Now one of yours: [bold]spaniel fetch URL[/bold]   Why: [bold]spaniel fetch --explain URL[/bold]")
+    for what, rest in (
+        ("Now fetch a page of your own:  ", "fetch URL"),
+        ("To see every step of it:  ", "fetch --explain URL"),
+    ):
+        console.print(Text.assemble(what, (f"{own_command()} {rest}", "bold")), soft_wrap=True)  # to be copied whole
+
+
+def own_command() -> str:
+    """How to start Spaniel again from where the user stands: it need not be on the PATH."""
+    started = sys.argv[0]
+    if os.path.basename(started) == "__main__.py":
+        return f"{_near(sys.executable)} -m spaniel"
+    found = shutil.which("spaniel")
+    return "spaniel" if found and os.path.realpath(found) == os.path.realpath(started) else _near(started)
+
+
+def _near(path: str) -> str:
+    """A path as short as it gets from here, that a shell runs."""
+    here = os.getcwd() + os.sep
+    return path.removeprefix(here)
 
 
 async def _visit(url: str, stop: Stop, spaniel: Spaniel, console: Console) -> None:

@@ -62,8 +62,8 @@ def _part(result: Fetched | ReadOn, first: int, given: Given) -> str:
     if result.request.max_chunk_tokens is not None:
         call["max_chunk_tokens"] = result.request.max_chunk_tokens
     these = f"chunks {first} to {first + len(given) - 1}" if given else "none"
-    how = f"To go on call {READS_ON} with {json.dumps(call, ensure_ascii=False)}; with find it looks for words in the whole page"
-    return f"Part: {these} of {total}. {how}"
+    how = f"To go on call {READS_ON} with {json.dumps(call, ensure_ascii=False)}"
+    return f"Part: {these} of {total}. {how}; with find it looks for words in the whole page"
 
 
 def _joined(answer: Answer, first: int, given: Given) -> str:

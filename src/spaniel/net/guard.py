@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import logging
-from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.net.addresses import TOGGLES, Address, blocked
-from spaniel.net.resolver import MOST_ADDRESSES, failed
+from spaniel.net.addresses import TOGGLES
+from spaniel.net.validator import AddressValidator, literal_address
 from spaniel.url.domains import ALLOWED, ANYWHERE, BLOCKED, domain_list, domain_rules
-from spaniel.url.hosts import is_ipv4
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from spaniel.net.addresses import Address
     from spaniel.net.deadline import Deadline
     from spaniel.net.resolver import Resolver
+    from spaniel.net.validator import SsrfValidator
     from spaniel.url.domains import Domains
     from spaniel.url.value import Url
 
@@ -37,16 +36,6 @@ class Security(NamedTuple):
     allow_insecure_overrides: bool = False
     allowed_domains: tuple[str, ...] = ()  # empty: any
     blocked_domains: tuple[str, ...] = ()
-
-
-class SsrfValidator(Protocol):
-    """What judges addresses (FR-WF-06b); tests may put their own in its place."""
-
-    def validate_ip(self, ip: Address) -> None:
-        """Raises `ssrf_blocked`."""
-
-    async def resolve_and_validate(self, host: str) -> Sequence[Address]:
-        """All addresses of a host, each of which passed."""
 
 
 _SEAL = object()
@@ -79,11 +68,15 @@ class Target:
 
 
 class Guard:
-    """Judges ports, domains, literal addresses, and every address that a name resolves to."""
+    """Judges ports, domains, literal addresses, and every address that a name resolves to.
 
-    def __init__(self, resolver: Resolver, security: Security | None = None) -> None:
+    Addresses are the validator's to judge: without one, by the table of ranges, as far as the settings leave it on.
+    """
+
+    def __init__(
+        self, resolver: Resolver, security: Security | None = None, validator: SsrfValidator | None = None
+    ) -> None:
         security = security or Security()
-        self._resolver = resolver
         self._ports = security.allowed_ports or DEFAULT_PORTS
         self._nothing_from = domain_rules(None, domain_list(security.blocked_domains, BLOCKED))
         self._pages_from = domain_rules(domain_list(security.allowed_domains, ALLOWED) or None)
@@ -97,33 +90,17 @@ class Guard:
                     reason="switching a block off needs allow_insecure_overrides = true",
                 )
             log.warning("SSRF protection disabled for: %s", names)
+        self._validator = validator or AddressValidator(resolver, self._off)
 
     @property
     def overrides(self) -> str:
         """The blocks that are switched off, as one text: what is fetched without them is kept apart."""
         return ",".join(sorted(self._off))
 
-    def validate_ip(self, ip: Address) -> None:
-        if found := blocked(ip, self._off):
-            raise SpanielError(
-                Code.SSRF_BLOCKED, blocked_ip=str(ip), cidr=found.cidr, toggle=found.toggle, what=found.what
-            )
-
-    async def resolve_and_validate(self, host: str) -> Sequence[Address]:
-        literal = literal_address(host)
-        addresses = [literal] if literal else await self._resolver.resolve(host)
-        if not addresses:
-            raise failed(host, "it has no address")
-        if len(addresses) > MOST_ADDRESSES:
-            raise failed(host, f"more than {MOST_ADDRESSES} addresses")
-        for address in addresses:  # one bad answer spoils them all: which one would be dialled is not ours to say
-            self.validate_ip(address)
-        return addresses
-
     def check_form(self, url: Url) -> None:
         """What needs no resolver: the port, a literal address, a blocked domain (D2-04)."""
         if literal := literal_address(url.host):
-            self.validate_ip(literal)
+            self._validator.validate_ip(literal)
         if url.effective_port not in self._ports:
             raise SpanielError(Code.PORT_BLOCKED, port=url.effective_port, allowed_ports=list(self._ports))
         self._nothing_from.require(url)
@@ -141,13 +118,5 @@ class Guard:
         """Resolve once, judge every answer; whoever dials, dials one of these."""
         self.check_form(url)
         async with deadline.guarding("dns"):
-            addresses = await self.resolve_and_validate(url.host)
+            addresses = await self._validator.resolve_and_validate(url.host)
         return Target(url.host, url.effective_port, addresses, _SEAL)
-
-
-@lru_cache(maxsize=4096)
-def literal_address(host: str) -> Address | None:
-    """The address that a URL's host is, if it is one."""
-    if host.startswith("["):
-        return IPv6Address(host[1:-1])
-    return IPv4Address(host) if is_ipv4(host) else None

@@ -20,9 +20,9 @@ def translated(error: Exception) -> SpanielError:
         return SpanielError(Code.NETWORK, error=f"the body cannot be decoded: {error}")
     cause = getattr(error, "os_error", None) or error.__cause__ or error
     if isinstance(cause, ssl.SSLCertVerificationError):
-        return SpanielError(Code.NETWORK, error=f"the certificate is not trusted: {cause.verify_message}")
+        return _unreached(f"the certificate is not trusted: {cause.verify_message}", "certificate")
     if isinstance(error, aiohttp.ClientConnectorError):
-        return SpanielError(Code.NETWORK, error=f"cannot connect: {_reason(cause)}")
+        return _unreached(f"cannot connect: {_reason(cause)}", "tls" if isinstance(cause, ssl.SSLError) else "connect")
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return SpanielError(Code.NETWORK, error="the server closed the connection without an answer")
     if isinstance(error, aiohttp.ClientPayloadError):
@@ -30,6 +30,11 @@ def translated(error: Exception) -> SpanielError:
     if isinstance(error, aiohttp.ClientResponseError):
         return SpanielError(Code.NETWORK, error=f"not HTTP as it should be: {error.message}")
     return SpanielError(Code.NETWORK, error=_reason(error))
+
+
+def _unreached(error: str, cause: str) -> SpanielError:
+    """No connection came about, so that no other page of the host can be reached either."""
+    return SpanielError(Code.NETWORK, error=error, cause=cause)
 
 
 def _reason(error: BaseException) -> str:

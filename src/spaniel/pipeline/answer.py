@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.chunking import Chunk, fit
+from spaniel.pipeline.outcome import moment, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from spaniel.pipeline.outcome import Outcome
     from spaniel.pipeline.trace import Trace, TraceStep
@@ -17,7 +18,12 @@ NO_LIMIT = 1 << 62
 
 
 class Answer(NamedTuple):
-    """A page, understood and cut into chunks; `as_dict` is what a tool call returns."""
+    """A page: its text as Markdown, the same text in chunks, and what is known about it.
+
+    `title` is the headline for readers, the same as `metadata["title"]`; `page_title` is the text of the page's
+    `<title>`, which often has the name of the site in it. `notes` says what is special about this answer.
+    `as_dict()` is what the `web_fetch` tool returns to a model.
+    """
 
     requested_url: str
     final_url: str
@@ -29,15 +35,17 @@ class Answer(NamedTuple):
     rendering_method: str
     notes: tuple[str, ...]
     metadata: Mapping[str, Any]
-    served_at: datetime | None = None  # of a cache hit
+    served_at: datetime | None = None  # when the cache served it
     trace: Sequence[TraceStep] = ()
+    page_title: str | None = None
 
     @property
     def note(self) -> str | None:
+        """All notes in one line, or None."""
         return ", ".join(self.notes) or None  # D2-05
 
     def as_dict(self, max_bytes: int | None = None) -> dict[str, object]:
-        """The response schema, cut to a budget of bytes if there is one (FR-WF-03a)."""
+        """What the tool returns, for JSON. With `max_bytes`, chunks are left out at the end until it fits."""
         return fit(self.fields(), self.chunks, NO_LIMIT if max_bytes is None else max_bytes)
 
     def fields(self) -> dict[str, object]:
@@ -46,7 +54,7 @@ class Answer(NamedTuple):
             "requested_url": self.requested_url,
             "final_url": self.final_url,
             "fetched_at": moment(self.fetched_at),
-            "title": self.title,
+            "title": self.page_title,  # FR-WF-13e: the `<title>`, not the headline
             "language": self.language,
             "chunks": [],
             "rendering_method": self.rendering_method,
@@ -55,6 +63,10 @@ class Answer(NamedTuple):
             "served_at": moment(self.served_at) if self.served_at else None,
         }
         return {name: value for name, value in fields.items() if value is not None}
+
+    def __repr__(self) -> str:
+        size = f"{len(self.markdown)} characters in {len(self.chunks)} chunks"
+        return f"Answer({shortened(self.final_url)!r}, {shortened(self.title)!r}, {size}, {self.note or 'no notes'})"
 
 
 def answer_from(outcome: Outcome, max_tokens: int, trace: Trace) -> Answer:
@@ -67,7 +79,7 @@ def answer_from(outcome: Outcome, max_tokens: int, trace: Trace) -> Answer:
         requested_url=outcome.requested_url,
         final_url=page.final_url,
         fetched_at=found.fetched_at,
-        title=page.title,
+        title=page.headline,
         language=page.language,
         markdown=page.markdown,
         chunks=chunks,
@@ -76,6 +88,7 @@ def answer_from(outcome: Outcome, max_tokens: int, trace: Trace) -> Answer:
         metadata=page.metadata,
         served_at=outcome.served_at,
         trace=outcome.steps,
+        page_title=page.title,
     )
 
 
@@ -85,7 +98,3 @@ def fitted(answer: Answer, max_bytes: int | None, trace: Trace) -> dict[str, obj
         fields = answer.as_dict(max_bytes)
         step.text = "no budget" if max_bytes is None else "cut" if fields["truncated"] else "whole"
     return fields
-
-
-def moment(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

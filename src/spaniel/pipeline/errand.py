@@ -23,6 +23,7 @@ class Errand(NamedTuple):
     request: Request
     way: Way
     rungs: tuple[str, ...]  # of the profile's ladder
+    kinds: tuple[str, ...]  # of content that the profile reads
 
 
 class Brought(NamedTuple):

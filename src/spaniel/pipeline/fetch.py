@@ -71,7 +71,9 @@ def prepare(request: Request, profile: Profile, rooms: Rooms, trace: Trace) -> E
     with trace.step("normalize"):
         url = parse(canonical.url)
         rooms.door.guard.check_page(url, request.domains)
-    return Errand(url, canonical, request, profile.way._replace(domains=request.domains), profile.rungs)
+    return Errand(
+        url, canonical, request, profile.way._replace(domains=request.domains), profile.rungs, profile.content
+    )
 
 
 def _check_cache(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Outcome:
@@ -129,7 +131,7 @@ async def _write_cache(
     if rooms.cache is None or not profile.cached:
         return "no cache", None
     key = _key(errand, best.rendering_method, profile, rooms)
-    note = await rooms.threads.write(rooms.cache.put, key, page, best.fetched_at, profile.ttl)
+    note = await rooms.writer.write(rooms.cache.put, key, page, best.fetched_at, profile.ttl)
     return note or "ok", note
 
 

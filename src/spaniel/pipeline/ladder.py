@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.errors import Code, SpanielError
+from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.errand import Ascent, Brought
 from spaniel.pipeline.outcome import Attempt
 from spaniel.pipeline.retrieve import Trail
-from spaniel.reading import read
 from spaniel.reading.kinds import kind_of
 
 if TYPE_CHECKING:
-    from spaniel.net.http import Page
     from spaniel.pipeline.errand import Errand
     from spaniel.pipeline.profile import Profile, Rung
     from spaniel.pipeline.rooms import Rooms
     from spaniel.pipeline.trace import Trace
-    from spaniel.reading import Document
-
-LARGE = 256 << 10  # bytes of a page that is read in a thread, so that others are served meanwhile
 
 
 async def climb(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Ascent:
@@ -55,11 +50,14 @@ async def _try(rung: Rung, ascent: Ascent, profile: Profile, rooms: Rooms, deadl
     try:
         retrieved = await rung.kind.climb(errand, rooms, deadline, trail, rung.options)
         fetched_at = rooms.clock.now()
+        page = retrieved.page
+        kind = page.headers.get("content-type")
         with trail.step("content_type"):
-            _require_kind(retrieved.page, profile)
+            kind_of(kind, page.body, profile.content)
         with trail.step("extract"):
-            document = await _understand(retrieved.page, rooms)
-        ascent.best = Brought(retrieved, document, fetched_at, rung.kind.rendering_method, retrieved.notes)
+            document = await rooms.readers.read(page.body, kind, page.url.href, profile.content, deadline)
+        notes = (*retrieved.notes, *document.notes)
+        ascent.best = Brought(retrieved, document, fetched_at, rung.kind.rendering_method, notes)
     except SpanielError as error:
         failure = error
         if ascent.best is not None and rung.kind.in_vain is not None:
@@ -69,15 +67,3 @@ async def _try(rung: Rung, ascent: Ascent, profile: Profile, rooms: Rooms, deadl
     ascent.attempts.append(
         Attempt(rung.name, trail.url.href, failure, trail.status, tuple(trail.chain), deadline.phase, ms)
     )
-
-
-def _require_kind(page: Page, profile: Profile) -> None:
-    """Only what the profile reads (FR-WF-10f, 10g)."""
-    kind = kind_of(page.headers.get("content-type"), page.body)
-    if kind.reader not in profile.content:
-        raise SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type=page.headers.get("content-type", kind.reader))
-
-
-async def _understand(page: Page, rooms: Rooms) -> Document:
-    given = page.body, page.headers.get("content-type"), page.url.href
-    return await rooms.threads.read(read, *given) if len(page.body) > LARGE else read(*given)

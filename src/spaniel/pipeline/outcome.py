@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from spaniel.errors import SpanielError
     from spaniel.pipeline.stored import StoredPage
@@ -31,6 +31,17 @@ class Attempt(NamedTuple):
     def outcome(self) -> str:
         return str(self.error.code) if self.error else "ok"
 
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "rung": self.rung,
+            "outcome": self.outcome,
+            "url": self.url,
+            "status": self.status,
+            "chain": list(self.chain),
+            "phase": self.phase,
+            "ms": self.ms,
+        }
+
 
 class Found(NamedTuple):
     """A page, when it was fetched, and how."""
@@ -42,7 +53,7 @@ class Found(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Either `found` or `refusal` is there."""
+    """How a fetch ended, whole: a page (`found`) or an error (`refusal`), and what was tried to get there."""
 
     requested_url: str  # as it was asked for, credentials aside
     canonical_url: str | None = None  # None: it is no URL to the profile's policy
@@ -57,8 +68,8 @@ class Outcome(NamedTuple):
         return self.served_at is not None
 
     @property
-    def caveats(self) -> tuple[str, ...]:
-        """What is to be known about the page, in the order in which it arose (D2-05)."""
+    def caveats(self) -> tuple[str, ...]:  # D2-05
+        """The notes on the page, in the order in which they arose."""
         notes = list(self.found.page.notes) if self.found else []
         if self.found and not self.found.page.markdown.strip():
             notes.append(NO_TEXT)  # nothing is silently empty (D2-33)
@@ -90,7 +101,50 @@ class Outcome(NamedTuple):
         return (self.found.page.content_hash or None) if self.found else None
 
     def require(self) -> Found:
-        """The page; the refusal is raised where there is none."""
+        """The page. Where there is none, the error is raised that says why."""
         if self.found is None:
-            raise self.refusal or AssertionError("an outcome is a page or a refusal")
+            raise self.refusal.about(self.requested_url) if self.refusal else AssertionError("neither page nor refusal")
         return self.found
+
+    def as_dict(self) -> dict[str, object]:
+        """Everything that is known, for JSON: the same keys for every outcome, then the page or the error."""
+        told: dict[str, object] = {
+            "requested_url": self.requested_url,
+            "canonical_url": self.canonical_url,
+            "final_url": self.final_url,
+            "status": self.status,
+            "chain": list(self.chain),
+            "attempts": [attempt.as_dict() for attempt in self.attempts],
+            "notes": list(self.caveats),
+            "served_at": moment(self.served_at) if self.served_at else None,
+        }
+        if self.found is None:
+            error = self.refusal and {**self.refusal.as_dict(), "hint": self.refusal.about(self.requested_url).hint}
+            return {**told, "error": error}
+        page = self.found.page
+        return {
+            **told,
+            "fetched_at": moment(self.found.fetched_at),
+            "rendering_method": self.found.rendering_method,
+            "content_type": page.content_type,
+            "content_hash": self.content_hash,
+            "title": page.headline,
+            "page_title": page.title,
+            "language": page.language,
+            "metadata": page.metadata,
+            "markdown": page.markdown,
+        }
+
+    def __repr__(self) -> str:
+        ended = repr(self.found.page) if self.found else repr(self.refusal)
+        return f"Outcome({shortened(self.requested_url)!r}, {ended}, {len(self.attempts)} attempts)"
+
+
+def moment(at: datetime) -> str:
+    """ISO 8601 in UTC, to the second, as the cache has it."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def shortened(text: str | None, most: int = 60) -> str:
+    """Text for a `repr`, which must fit into a line."""
+    return (text or "") if len(text or "") <= most else f"{(text or '')[:most]}…"

@@ -11,7 +11,7 @@ from spaniel.hosts import Manners
 from spaniel.net.http import Options, RequestHeaders
 from spaniel.pipeline.retrieve import Way
 from spaniel.pipeline.rungs import RUNGS
-from spaniel.reading.kinds import READERS
+from spaniel.reading.kinds import NAMES
 from spaniel.tables import Table, complaint, nearest, read_toml
 from spaniel.url.policy import load as load_policy
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 DEFAULT = "web_fetch"
 SHIPPED = os.path.join(os.path.dirname(__file__), "profiles")
-READABLE = tuple(dict.fromkeys(READERS.values()))
 RANGES = {  # of the limits that a profile may set
     "timeout_seconds": (1, 300),
     "total_seconds": (0, 86_400),
@@ -119,7 +118,7 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
         version=_version(table),
         description=table.text("description", ""),
         policy=load_policy(os.path.join(folder, policy) if policy.endswith(".toml") else policy),
-        content=tuple(_known(kind, READABLE, f"{place}.content") for kind in table.texts("content", READABLE)),
+        content=tuple(_known(kind, NAMES, f"{place}.content") for kind in table.texts("content", NAMES)),
         ladder=_ladder(data.get("ladder", ["http", "browser"]), place),
         way=Way(
             Options(_headers(headers, given), numbers["max_download_bytes"]),

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from spaniel.pipeline.errand import Ascent
     from spaniel.pipeline.flights import Flights
     from spaniel.pipeline.ports import Door, Renders
-    from spaniel.pipeline.threads import Threads
+    from spaniel.pipeline.readers import Readers
+    from spaniel.pipeline.writer import Writer
 
 
 class Rendering(NamedTuple):
@@ -29,7 +30,8 @@ class Rooms(NamedTuple):
     door: Door
     clock: Clock
     flights: Flights[Ascent]
-    threads: Threads
+    readers: Readers
+    writer: Writer
     cache: PageCache | None = None
     renderer: Renders | None = None  # None: switched off
     rendering: Rendering = Rendering()

@@ -9,6 +9,7 @@ from spaniel.browser.rendered import PARTIAL, Wanted
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Page
 from spaniel.pipeline.retrieve import Retrieved, retrieve, successful
+from spaniel.reading.kinds import loadable_types
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -95,7 +96,8 @@ async def _climb_browser(
             note = (await door.robots.require(url, target, deadline, headers)).note
     deadline.phase = "browser"
     left = max(0.0, deadline.left())
-    wanted = Wanted(url, target, gate, left, way.max_redirects, errand.request.picture, headers.user_agent)
+    types = loadable_types(errand.kinds)
+    wanted = Wanted(url, target, gate, left, way.max_redirects, errand.request.picture, headers.user_agent, types)
     found = await _render(wanted, rooms, trail)
     return found if note is None else found._replace(notes=tuple(dict.fromkeys((note, *found.notes))))
 

@@ -29,6 +29,11 @@ class StoredPage(msgspec.Struct, frozen=True, omit_defaults=True):
     chain: list[str] = []  # the URLs before the final one
     content_hash: str = ""  # SHA-256 of the decoded body
 
+    @property
+    def headline(self) -> str | None:
+        """The title for readers: the page's own headline where it names one, else its `<title>`."""
+        return self.metadata.get("title") or self.title
+
     def cut(self, max_tokens: int) -> list[Chunk]:
         """Chunks of a size: read off where it is the stored one, else counted anew, and equal either way."""
         if max_tokens == self.chunk_tokens:
@@ -39,6 +44,9 @@ class StoredPage(msgspec.Struct, frozen=True, omit_defaults=True):
     def noted(self, *notes: str | None) -> StoredPage:
         more = [note for note in notes if note is not None]
         return msgspec.structs.replace(self, notes=[*self.notes, *more]) if more else self
+
+    def __repr__(self) -> str:
+        return f"StoredPage({self.final_url[:60]!r}, {len(self.markdown)} characters)"
 
 
 _decoder = msgspec.json.Decoder(StoredPage)

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from spaniel.errors import Code, SpanielError
-from spaniel.reading.document import Document, Hygiene, Metadata
-from spaniel.reading.kinds import Kind, kind_of
+from spaniel.reading.document import READING_CUT, Document, Hygiene, Metadata
+from spaniel.reading.kinds import BY_NAME, Kind, fitted, kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from spaniel.reading.extraction import extract
 
 __all__ = ["Document", "Hygiene", "Metadata", "extract", "read"]
 
 
-def read(body: bytes, content_type: str | None, url: str | None) -> Document:
-    """The pipeline's entry: choose a reader by content type, or refuse (FR-WF-10f to 10h)."""
-    return read_as(kind_of(content_type, body), body, url)
+def read(body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None = None) -> Document:
+    """The pipeline's entry: choose a reader among `kinds` by type and bytes, or refuse (FR-WF-10f to 10h)."""
+    return read_as(kind_of(content_type, body, kinds), body, url)
 
 
 def read_as(kind: Kind, body: bytes | str, url: str | None) -> Document:
     """Readers load when they are needed."""
+    row = BY_NAME[kind.reader]
+    part, cut = fitted(row, body)
+    module, _, name = row.reader.partition(":")
     try:
-        if kind.reader == "text" and isinstance(body, bytes):
-            from spaniel.reading.plain import read_text
-
-            return read_text(body, kind.charset)
-        from spaniel.reading.html import read_html
-
-        return read_html(body, url, kind.charset)
+        document: Document = getattr(import_module(module), name)(part, url, kind.charset)
     except (RecursionError, MemoryError) as error:
         raise SpanielError(Code.EXTRACTION_FAILED, error=type(error).__name__) from error
+    return document.noted(READING_CUT) if cut else document
 
 
 def __getattr__(name: str) -> object:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from turbohtml import Element, Text
 
 from spaniel.reading.lexicon import lexicon
+from spaniel.reading.whitespace import one_spaced
 from spaniel.reading.words import judge_names
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 INLINE, LISTS, ITEMS = (frozenset(lexicon("tags")[name].split()) for name in ("inline", "lists", "items"))
 SHORT = 200  # characters; items or cells no longer than that are one block together
 FULL = 2000  # characters after which the next item begins another block
+# A block or a container takes up to a kilobyte while it is judged; of 745 real pages the longest has 2,400 and 5,100.
+BLOCKS, CONTAINERS = 25_000, 40_000
 
 
 class Block:
@@ -34,9 +37,10 @@ class Block:
 class Outline:
     """Containers that hold text, as parallel lists in document order; `i` holds the blocks `first[i]` to `last[i]`."""
 
-    __slots__ = ("blocks", "elements", "first", "kin", "last", "mask", "parent", "tag", "twins", "weight")
+    __slots__ = ("blocks", "cut", "elements", "first", "kin", "last", "mask", "parent", "tag", "twins", "weight")
 
     def __init__(self) -> None:
+        self.cut = False  # whether there were too many blocks
         self.elements: list[Element] = []
         self.parent: list[int] = []
         self.tag: list[str] = []
@@ -123,10 +127,13 @@ def segment(body: Element) -> Outline:
             place, linked = homes.get(node.parent) or _find_home(node.parent, homes, out)
             if place != run.place:
                 run = _next(out, run, place)
+                if len(out.blocks) >= BLOCKS or len(out.tag) >= CONTAINERS:
+                    out.cut = True
+                    drop_from(node, body)
+                    break
             run.nodes.append(node)
             run.parts.append(data)
-            if linked:
-                run.link_chars += len(data)
+            run.link_chars += len(data) if linked else 0
         elif run.nodes and type(node) is Element:
             tag = node.tag
             if tag == "br":
@@ -155,8 +162,19 @@ def _find_home(element: Node | None, homes: dict[Node | None, Home], out: Outlin
     return home
 
 
+def drop_from(node: Node, body: Element) -> None:
+    """Take the node out of the tree, and all that follows it."""
+    up = node.parent
+    for later in [node, *node.next_siblings]:
+        later.decompose()
+    while up is not None and up != body:
+        for later in list(up.next_siblings):
+            later.decompose()
+        up = up.parent
+
+
 def _next(out: Outline, run: _Run, place: int) -> _Run:
     """Close the run and begin another."""
-    if run.nodes and (text := " ".join("".join(run.parts).split())):
+    if run.nodes and (text := one_spaced("".join(run.parts))):
         out.close(run.place, run.nodes, text, run.link_chars)
     return _Run(place)

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from turbohtml import Document
 
 LONGEST_LABEL = 40  # the longest of the standard's labels has 19 characters
+WIDE = dict.fromkeys(
+    ("utf-16", "utf-16le", "ucs-2", "iso-10646-ucs-2", "unicode", "unicodefeff", "csunicode"), "utf-16-le"
+) | dict.fromkeys(("utf-16be", "unicodefffe"), "utf-16-be")  # the standard's labels of UTF-16
 
 
 def parse_page(body: bytes | str, label: str | None) -> Document:
@@ -24,9 +27,19 @@ def parse_page(body: bytes | str, label: str | None) -> Document:
         except LookupError:
             pass  # not a label of the standard (utf-7 is none): as if it were not there
     doc = parse(body, positions=False)
-    if doc.encoding_confidence == "tentative" and doc.encoding != "UTF-8":
+    if doc.encoding_confidence == "tentative" and doc.encoding != "UTF-8" and not body.isascii():
+        del doc  # two trees at a time would be one too many
         return parse(body, encoding="utf-8", positions=False)
     return doc
+
+
+def narrow(body: bytes, label: str | None) -> bytes | str:
+    """Bytes in which ASCII is ASCII, as they are; UTF-16 as text."""
+    for mark, encoding in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if body.startswith(mark):
+            return body[2:].decode(encoding, "replace")
+    wide = WIDE.get((label or "").strip().lower()) if not body.startswith(codecs.BOM_UTF8) else None
+    return body if wide is None else body.decode(wide, "replace")
 
 
 def decode_text(body: bytes, label: str | None) -> str:

@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.lexicon import lexicon
+from spaniel.reading.whitespace import count_words
 from spaniel.reading.words import parts_of
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 SOME_WORDS = 30
 MANY = 500
+LOOKED_AT = 8_000_000  # characters of hidden text that are counted; in 745 real pages there are 500,000 at most
 STREAMED = "S:"  # React sends late parts of a page in hidden elements and moves them into place
 VANISHING = {
     "display": {"none"},
@@ -22,6 +24,7 @@ VANISHING = {
     "-webkit-text-fill-color": {"transparent"},
 }
 OFF_SCREEN = -900
+LONGEST_STYLE = 2000  # characters of a style that are looked at: they are kept for the next element with the same
 OPENING = "h1,h2,h3,h4,h5,dt,summary"
 CONTROLS = ("aria-controls", "data-target", "data-bs-target", "href")
 
@@ -97,7 +100,7 @@ def _drop_hidden(body: Element, noscripts: list[Element]) -> int:
             by_attribute.append(element)
         elif element.attr("aria-hidden") == "true":
             by_aria.append(element)
-        elif hides(element.attr("style") or ""):
+        elif hides((element.attr("style") or "")[:LONGEST_STYLE]):
             by_style.append(element)
     sorts = (by_attribute, by_aria, _inside(body, noscripts), by_style)
     named = any(element.attr("id") for elements in sorts for element in elements)
@@ -159,7 +162,7 @@ def _drop_unless_content(body: Element, elements: list[Element]) -> int:
         return 0
     sizes = _sizes(elements)
     large = [size for size in sizes if size > SOME_WORDS]
-    rival = len(body.text.split()) - sum(sizes) if large else 0
+    rival = count_words(body.text) - sum(sizes) if large else 0
     gone = 0
     for element, size in zip(elements, sizes, strict=True):
         if size > SOME_WORDS and (size > rival / 2 or sum(large) > rival):
@@ -174,4 +177,13 @@ def _sizes(elements: list[Element]) -> list[int]:
     """Words in each. Of very many, none is the content of the page, and looking into each would not be linear."""
     if len(elements) > MANY:
         return [0] * len(elements)
-    return [len(element.text.split()) for element in elements]
+    sizes: list[int] = []
+    left = LOOKED_AT
+    for element in elements:
+        if left > 0:
+            text, measured = element.text, element
+            left -= len(text)
+            sizes.append(count_words(text))
+        else:  # they stand inside each other: what holds for the one around holds for the one inside
+            sizes.append(sizes[-1] if any(up == measured for up in element.ancestors) else 0)
+    return sizes

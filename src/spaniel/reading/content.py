@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.judge import FEW_WORDS
 from spaniel.reading.words import bit
@@ -30,6 +30,8 @@ STRICT = 0.5
 REMARK, INNER = 0.2, 0.3  # what is left of the odds of a comment, and of an article inside an article
 LIKELY = 0.6  # of the odds of the page's likeliest block
 SOME_WORDS = 80  # there must be something else to be the article
+COMPARED = 20_000  # characters of a block that are looked for elsewhere
+REMEMBERED = 50_000  # places of three words that are remembered for that
 GAP = 20  # words of dropped text that part two stretches of kept text
 WORD = re.compile(r"\w+")
 LOW, HIGH = 0.15, 0.6  # the threshold that promises the best F1 is kept between these
@@ -40,16 +42,23 @@ def is_compiled() -> bool:
     return judge.__module__.endswith(".native")
 
 
-def keep_content(body: Element, facts: Facts) -> str:
-    """Take from the tree what is not content; answer the kind of page."""
+class Kept(NamedTuple):
+    """What was found out while the content was chosen."""
+
+    kind: str  # of page
+    cut: bool  # whether there were too many blocks
+
+
+def keep_content(body: Element, facts: Facts) -> Kept:
+    """Take from the tree what is not content."""
     out, words, odds, kinds = judge(body, facts)
     if not odds:
         _prune(out, _plain_rules(out, words))
-        return "page"
+        return Kept("page", out.cut)
     keep = decide(out, words, odds, kinds)
     _keep_heading(out, keep, facts.title if facts.titled else "")
     _prune(out, keep)
-    return KINDS[kinds.index(max(kinds))]
+    return Kept(KINDS[kinds.index(max(kinds))], out.cut)
 
 
 def decide(out: Outline, words: list[float], odds: list[float], kinds: list[float]) -> list[bool]:
@@ -123,9 +132,9 @@ def drop_repeats(out: Outline, keep: list[bool]) -> None:
         return
     seen: dict[tuple[str, ...], int] = {}  # three words -> the parent of the block that had them first
     for i, block in enumerate(out.blocks):
-        if not keep[i] or len(block.text) < 60:
+        if not keep[i] or len(block.text) < 60 or len(seen) > REMEMBERED:
             continue
-        words, home = block.text.split(" "), out.parent[block.container]
+        words, home = block.text[:COMPARED].split(" "), out.parent[block.container]
         marks = [(word, *words[k + 1 : k + 3]) for k, word in enumerate(words) if len(word) > 6]
         if len(marks) >= 4 and sum(seen.get(mark, home) != home for mark in marks) >= 0.8 * len(marks):
             keep[i] = False

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+
+READING_CUT = "reading_cut"  # the note on a page of which a budget left something out
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What the page says about itself (FG-17)."""
+    """What the page says about itself."""
 
     title: str | None = None  # the headline, where the page names one: `Document.title` is the SRD's `<title>`
     description: str | None = None
@@ -29,7 +31,7 @@ class Hygiene:
     dangerous_links: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Document:
     """Clean Markdown and what is known about it. Foreign text: whoever passes it on says where it came from."""
 
@@ -39,6 +41,15 @@ class Document:
     kind: str = "text"
     metadata: Metadata = field(default_factory=Metadata)
     hygiene: Hygiene = field(default_factory=Hygiene)
+    notes: tuple[str, ...] = ()  # what whoever reads it should know: READING_CUT
+
+    def noted(self, note: str) -> Document:
+        """The same with one more note; each stands once."""
+        return self if note in self.notes else replace(self, notes=(*self.notes, note))
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)
+
+    def __repr__(self) -> str:
+        title = (self.metadata.title or self.title or "")[:60]
+        return f"Document({title!r}, {self.kind!r}, {len(self.markdown)} characters)"

@@ -9,6 +9,8 @@ from spaniel.reading.shapes import ENDS_LIKE, GOOD, LEVEL, LINKED, SHAPE, TONE, 
 from spaniel.reading.surroundings import TAGS, UNRANKED, Heritage, Sums, sections, trunk_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from spaniel.reading.blocks import Outline
     from spaniel.reading.page import Facts
     from spaniel.reading.shapes import Shape
@@ -49,15 +51,13 @@ Row = tuple[float, ...]
 
 def rows(
     out: Outline, shapes: list[Shape], sums: Sums, heritage: Heritage, facts: Facts, kinds: tuple[float, ...]
-) -> list[Row]:
+) -> Iterator[Row]:
     """One row for each block, in the order of NAMES, then the likelihood of each kind of page."""
     homes = [block.container for block in out.blocks]
     tree = _tree_columns(out, set(homes), sums, heritage)
     rest = (_flow_columns(out, shapes, sums), _beside(shapes), _like(out, shapes), _said(out, facts))
-    return [
-        own + tree[home] + flow + beside + like + said + kinds
-        for own, home, flow, beside, like, said in zip(shapes, homes, *rest, strict=True)
-    ]
+    for own, home, flow, beside, like, said in zip(shapes, homes, *rest, strict=True):
+        yield own + tree[home] + flow + beside + like + said + kinds
 
 
 def _tree_columns(out: Outline, homes: set[int], sums: Sums, heritage: Heritage) -> dict[int, Row]:
@@ -82,29 +82,27 @@ def _tree_columns(out: Outline, homes: set[int], sums: Sums, heritage: Heritage)
     return found
 
 
-def _flow_columns(out: Outline, shapes: list[Shape], sums: Sums) -> list[Row]:
+def _flow_columns(out: Outline, shapes: list[Shape], sums: Sums) -> Iterator[Row]:
     """The columns that depend on what stands before and after a block."""
     words, good, n = sums.words, sums.good, len(shapes)
     whole, paragraphs = words[-1] or 1, good[-1] or 1
     first = next((i for i, s in enumerate(shapes) if s[LEVEL] == 1), None)
     times = Counter(block.text for block in out.blocks)
-    columns: list[Row] = []
     for i, (head, mask, level, linked) in enumerate(sections(out, shapes, sums)):
         low, high = i - 3 if i > 3 else 0, min(n, i + 4)
-        columns.append((
+        yield (
             words[high] - words[low], good[high] - good[low],
             words[i] / whole, 1 - good[i + 1] / paragraphs,
             times[out.blocks[i].text],
             FAR if first is None else min(FAR, i - first), i - head if head >= 0 else FAR,
             mask, level, linked,
-        ))  # fmt: skip
-    return columns
+        )  # fmt: skip
 
 
-def _beside(shapes: list[Shape]) -> list[Row]:
+def _beside(shapes: list[Shape]) -> Iterator[Row]:
     """The shapes of the blocks before and after each."""
     some = [NOBODY, *((s[LINKED], s[ENDS_LIKE], s[LEVEL], s[TONE]) for s in shapes), NOBODY]
-    return [before + after for before, after in zip(some, some[2:], strict=False)]
+    return (before + after for before, after in zip(some, some[2:], strict=False))
 
 
 def _like(out: Outline, shapes: list[Shape]) -> list[Row]:

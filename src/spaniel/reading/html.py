@@ -7,11 +7,11 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
-from spaniel.reading.charset import parse_page
+from spaniel.reading.budgets import parse_within
 from spaniel.reading.clean import clean
 from spaniel.reading.content import keep_content
 from spaniel.reading.dates import day_in_text
-from spaniel.reading.document import Document, Hygiene
+from spaniel.reading.document import READING_CUT, Document, Hygiene
 from spaniel.reading.markdown import Written, to_markdown
 from spaniel.reading.math import set_math
 from spaniel.reading.metadata import Told, read_head
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def read_html(body: bytes | str, url: str | None, charset: str | None) -> Document:
-    tree = parse_page(body, charset)
+    tree, cut = parse_within(body, charset)
     head = read_head(tree, url)
     root = _body(tree)
     set_math(tree)
@@ -32,21 +32,22 @@ def read_html(body: bytes | str, url: str | None, charset: str | None) -> Docume
     metadata = head.metadata
     if metadata.published is None:
         metadata = replace(metadata, published=day_in_text(root))
-    kind = keep_content(root, facts)
-    written = to_markdown(tree, root, url)
+    kind, too_many = keep_content(root, facts)
+    written = to_markdown(tree, root, url, len(body))
     if head.told is not None and not written.markdown:
         written = _from_linked_data(head.told, url)
     hygiene = Hygiene(hidden, written.invisible, written.controls, written.harmful)
-    return Document(written.markdown, head.title, head.language, kind, metadata, hygiene)
+    notes = (READING_CUT,) if cut or too_many or written.cut else ()
+    return Document(written.markdown, head.title, head.language, kind, metadata, hygiene, notes)
 
 
 def _from_linked_data(told: Told, url: str | None) -> Written:
     """A shell that scripts would fill may still say in its linked data what it is about: better than nothing."""
     text = told.text if "</" in told.text else f"<p>{escape(told.text)}</p>".replace("\n\n", "</p><p>")
-    tree = parse_page(f"<h1>{escape(told.name or '')}</h1>{text}", None)
+    tree, _ = parse_within(f"<h1>{escape(told.name or '')}</h1>{text}", None)
     root = _body(tree)
     clean(tree, root)
-    return to_markdown(tree, root, url)
+    return to_markdown(tree, root, url, len(text))
 
 
 def _body(tree: Tree) -> Element:

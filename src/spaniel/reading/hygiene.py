@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from turbohtml import Element, Text
 
+from spaniel.reading.substitution import LONG, subn
+
 # Cc but newline and tab; U+FEFF; surrogates cannot come from a decoder.
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 LONGEST_LINE = 2000  # characters
 PLAIN = bytes({9, 10, *range(32, 127)})
 # A terminal's command goes whole, not only its first character; the writer may have put a backslash before the bracket.
 TERMINAL = re.compile("(?:\x1b\\\\?\\[|\x9b)[0-9;:?]*[@-~]|\x1b\\\\?\\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\\\{0,2})?")
-# Zero-width, bidi, invisible operators, soft hyphen, fillers, tags, variation selectors, music controls.
+# Zero-width, bidi, invisible operators, soft hyphen, fillers, tags, variation selectors, music and shorthand controls,
+# and the noncharacters: two at the end of each plane, and a row of their own.
+NONCHARACTERS = "\ufdd0-\ufdef" + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+    f"{NONCHARACTERS}]"
 )
+# Ends of lines to some programs and to nobody's eyes: they part words, so a space takes their place.
+SEPARATORS = re.compile("[\u2028\u2029]")
 JOINERS = re.compile("[\u200c\u200d]+")
 EMOJI_SELECTOR = re.compile("\ufe0f+")
 # Scripts in which a joiner changes the shape of letters: Hebrew to Thaana, the Indic ones, Tibetan, Mongolian, Khmer.
@@ -26,7 +34,7 @@ PICTURE = re.compile(
 )
 
 
-SUSPECT = re.compile(f"{CONTROL.pattern[:-1]}{INVISIBLE.pattern[1:-1]}\u200c\u200d\ufe0f]")
+SUSPECT = re.compile(f"{CONTROL.pattern[:-1]}{INVISIBLE.pattern[1:-1]}\u200c\u200d\ufe0f\u2028\u2029]")
 UNUSUAL = re.compile(SUSPECT.pattern[:-1] + "\u00a0]")
 
 
@@ -34,15 +42,34 @@ def scrub(text: str) -> tuple[str, int, int]:
     """The text without them, how many invisible, how many control characters."""
     if SUSPECT.search(_not_plain(text)) is None:
         return text, 0, 0
-    text, commands = TERMINAL.subn("", text) if "\x1b" in text or "\x9b" in text else (text, 0)
-    text, controls = CONTROL.subn("", text)
+    text, commands = subn(TERMINAL, "", text) if "\x1b" in text or "\x9b" in text else (text, 0)
+    text, controls = _without(CONTROL, text)
     controls += commands
     if text.isascii():
         return text, 0, controls
-    text, invisible = INVISIBLE.subn("", text)
+    text, invisible = _without(INVISIBLE, text)
+    text, separators = subn(SEPARATORS, " ", text)
     joined, plain = _keep_needed(JOINERS, text, _joiner_needed)
     shown, bare = _keep_needed(EMOJI_SELECTOR, joined, _selector_needed)
-    return shown, invisible + plain + bare, controls
+    return shown, invisible + separators + plain + bare, controls
+
+
+def _without(signs: re.Pattern[str], text: str) -> tuple[str, int]:
+    """The text without these signs, and how many went. Of a long one, each part between two would be held as a text."""
+    if len(text) <= LONG:
+        return signs.subn("", text)
+    rest = text.translate(_table(signs))
+    return rest, len(text) - len(rest)
+
+
+@cache
+def _table(signs: re.Pattern[str]) -> dict[int, None]:
+    """The signs of a character class, one by one."""
+    return {
+        code: None
+        for first, last in re.findall("(.)(?:-(.))?", signs.pattern[1:-1], re.DOTALL)
+        for code in range(ord(first), ord(last or first) + 1)
+    }
 
 
 def _not_plain(text: str) -> str:
@@ -84,7 +111,8 @@ def _keep_needed(pattern: re.Pattern[str], text: str, needed: _Needed) -> tuple[
         gone += len(match[0]) - len(kept)
         return kept
 
-    return pattern.sub(judge, text), gone
+    kept, _ = subn(pattern, judge, text)
+    return kept, gone
 
 
 def _joiner_needed(before: str, after: str) -> bool:

@@ -1,4 +1,8 @@
-"""Content types: which reader reads what, and what bytes without a type are (FR-WF-10f to 10h, D2-18)."""
+"""Kinds of content in one table: types, the bytes that betray them, reader, cap (FR-WF-10f to 10h, D2-18).
+
+A kind is added by one row here and one module that reads it. A profile names the kinds it wants; what is not named is
+refused, by the same function everywhere.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +10,85 @@ from typing import NamedTuple
 
 from spaniel.errors import Code, SpanielError
 
-READERS = {"text/html": "html", "application/xhtml+xml": "html", "text/plain": "text"}
-SNIFFED = 512
-MAGIC = (
+SNIFFED = 512  # bytes of the beginning that are looked at
+CUT, REFUSE = "cut", "refuse"
+
+
+class Row(NamedTuple):
+    """One kind of content."""
+
+    name: str
+    types: tuple[str, ...]  # the content types that are read as this kind
+    reader: str  # module:function, loaded when the first such page is read
+    magic: tuple[bytes, ...] = ()  # a beginning that decides whatever the header says
+    starts: tuple[bytes, ...] = ()  # a beginning, in lower case, that decides where no type is given
+    cap: int = 32 << 20  # bytes that are read
+    over: str = CUT  # what happens to a body beyond the cap: CUT, with a note, or REFUSE
+    browser: bool = False  # whether the browser may load a document of these types
+
+
+TABLE: tuple[Row, ...] = (
+    Row(
+        "html",
+        ("text/html", "application/xhtml+xml"),
+        "spaniel.reading.html:read_html",
+        starts=(b"<!doctype", b"<html"),
+        browser=True,
+    ),
+    # The last row: what nothing else claims and is no binary data (FR-WF-10h).
+    Row("text", ("text/plain",), "spaniel.reading.plain:read_text", browser=True),
+)
+BY_NAME: dict[str, Row] = {row.name: row for row in TABLE}
+BY_TYPE: dict[str, Row] = {essence: row for row in TABLE for essence in row.types}
+NAMES = tuple(BY_NAME)
+
+# Beginnings of what is no text and has no reader.
+BINARY = (
     b"%PDF-", b"\x7fELF", b"MZ", b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!",
     b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"RIFF", b"OggS", b"ID3", b"fLaC", b"\x00\x00\x01\x00", b"wOFF", b"wOF2",
     b"\xca\xfe\xba\xbe", b"\xd0\xcf\x11\xe0", b"{\\rtf", b"SQLite format 3", b"\x28\xb5\x2f\xfd", b"%!PS",
 )  # fmt: skip
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Kind(NamedTuple):
-    reader: str
-    charset: str | None
+    """What some bytes are read as."""
+
+    reader: str  # the name of the kind
+    charset: str | None  # as the header declares it
 
 
-def kind_of(content_type: str | None, body: bytes) -> Kind:
-    """The reader for these bytes, or `unsupported_content_type`. What the header calls text must look like text."""
+def kind_of(content_type: str | None, body: bytes, kinds: Iterable[str] | None = None) -> Kind:
+    """The kind that these bytes are read as, one of `kinds` (all there are, if none are named), or a refusal.
+
+    What the header calls text must look like text.
+    """
     essence, charset = parse_type(content_type)
-    if not essence:
-        return Kind(_sniff(body), charset)
-    reader = READERS.get(essence)
-    if reader is None or is_binary(body):
-        raise SpanielError(
-            Code.UNSUPPORTED_CONTENT_TYPE, content_type=essence if reader is None else f"{essence} (binary data)"
-        )
-    return Kind(reader, charset)
+    row = _betrayed(body) or (BY_TYPE.get(essence) if essence else _sniffed(body))
+    if row is None or (kinds is not None and row.name not in kinds):
+        raise _refused(essence or f"none ({'a drawing' if row is None else row.name})")
+    if not row.magic and is_binary(body):
+        raise _refused(f"{essence or 'none'} (binary data)")
+    return Kind(row.name, charset)
+
+
+def _refused(what: str) -> SpanielError:
+    return SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type=what)
+
+
+def loadable_types(kinds: Iterable[str] | None = None) -> frozenset[str]:
+    """The content types of documents that the browser may load for a profile that names these kinds."""
+    wanted = TABLE if kinds is None else [row for row in TABLE if row.name in frozenset(kinds)]
+    return frozenset(essence for row in wanted if row.browser for essence in row.types)
+
+
+def fitted(row: Row, body: Body) -> tuple[Body, bool]:
+    """The part of a body that is read, and whether it was cut."""
+    if len(body) <= row.cap:
+        return body, False
+    if row.over == REFUSE:
+        raise SpanielError(Code.RESPONSE_TOO_LARGE, size=len(body), max_bytes=row.cap)
+    return body[: row.cap], True
 
 
 def parse_type(content_type: str | None) -> tuple[str, str | None]:
@@ -44,25 +102,31 @@ def parse_type(content_type: str | None) -> tuple[str, str | None]:
     return essence.strip().lower(), charset
 
 
-def _sniff(body: bytes) -> str:
-    if is_binary(body):
-        raise SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type="none (binary data)")
-    start = _text_start(body)
-    if start.startswith((b"<?xml", b"<svg")) and b"<html" not in start:
-        raise SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type="none (XML)")
-    return "html" if start.startswith((b"<!doctype html", b"<html", b"<?xml")) or _looks_like_html(start) else "text"
+def _betrayed(body: bytes) -> Row | None:
+    """The kind whose magic number the body begins with: a PDF is one whatever it is called."""
+    head = body[:SNIFFED].lstrip()
+    return next((row for row in TABLE if row.magic and head.startswith(row.magic)), None)
 
 
-def _looks_like_html(start: bytes) -> bool:
-    """FR-WF-10h names `<!DOCTYPE` and `<html`; comments and white space may stand before them."""
+def _sniffed(body: bytes) -> Row | None:
+    """The kind of a body without a type (FR-WF-10h). A drawing is none, also after an XML declaration."""
+    start = _without_comments(_text_start(body))
+    root = _without_comments(start.partition(b"?>")[2].lstrip()) if start.startswith(b"<?xml") else start
+    if root.startswith(b"<svg"):
+        return None
+    return next((row for row in TABLE if start.startswith(row.starts)), TABLE[-1])
+
+
+def _without_comments(start: bytes) -> bytes:
+    """Comments may stand before the first tag."""
     while start.startswith(b"<!--"):
         start = start.partition(b"-->")[2].lstrip()
-    return start.startswith((b"<!doctype", b"<html"))
+    return start
 
 
 def _text_start(body: bytes) -> bytes:
     head = body[:SNIFFED]
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if head.startswith(UTF16):
         return head.replace(b"\0", b"")[2:].lstrip().lower()
     return head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
 
@@ -70,6 +134,14 @@ def _text_start(body: bytes) -> bytes:
 def is_binary(body: bytes) -> bool:
     """Magic numbers at the beginning, or a NUL where no UTF-16 mark explains it."""
     head = body[:SNIFFED]
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if head.startswith(UTF16):
         return False
-    return head.lstrip().startswith(MAGIC) or b"\0" in head
+    return head.lstrip().startswith(BINARY) or b"\0" in head
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TypeVar
+
+    Body = TypeVar("Body", bytes, str, bytes | str)

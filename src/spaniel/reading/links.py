@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from turbohtml import Element
 
@@ -19,25 +19,64 @@ HEADINGS = "h1,h2,h3,h4,h5,h6"
 UNSAFE = dict.fromkeys((*range(32), *range(127, 160))) | {ord(c): f"%{ord(c):02X}" for c in ' <>()"\\`'}
 NEEDS_CARE = re.compile(r"[^!#-\'*-;=?-\[\]^_a-z{-~\u00a1-\U0010ffff]")  # any of them
 WEB = ("https://", "http://")
+LONGEST = 1 << 16  # characters of an address that is looked at; nobody fetches one of more than 8,192
 MANY = 2000  # elements of one sort above which niceties that look inside each are left out: time stays linear
 
 
-def set_links(doc: Document, root: Element, url: str | None) -> int:
-    """Make every target absolute or take it away; answer how many harmful ones there were."""
+class Linked(NamedTuple):
+    """How the links of a page came out."""
+
+    harmful: int
+    cut: bool  # whether some lost their target because there were too many bytes of them
+
+
+def set_links(doc: Document, root: Element, url: str | None, room: int) -> Linked:
+    """Make every target absolute or take it away: no more than `room` characters of them in all."""
     _drop_permalinks(root)
     _wake_images(root)
     _move_into_headings(root)
     base = base_of(doc, url)
-    if base.startswith(("http://", "https://")):
-        root.resolve_links(base)
+    resolve = Resolver(base if base.startswith(WEB) else "", room)
     for titled in root.select("a[title],img[title]"):
         del titled.attrs["title"]
-    harmful = sum([_set_target(link, absolute=url is not None) for link in root.select("a[href]")])
+    absolute = url is not None
+    harmful = sum([_set_target(link, resolve, absolute=absolute) for link in root.select("a[href]")])
     for image in root.select("img"):
-        if not (image.attr("alt") or "").strip() or not _loads(image, absolute=url is not None):
+        if not (image.attr("alt") or "").strip() or not _loads(image, resolve, absolute=absolute):
             image.decompose()
     _drop_empty(root)
-    return harmful
+    return Linked(harmful, resolve.cut)
+
+
+class Resolver:
+    """Makes addresses absolute as long as there is room: a long base makes many short links long."""
+
+    __slots__ = ("_base", "_link", "_room", "cut")
+
+    def __init__(self, base: str, room: int) -> None:
+        self._base, self._room, self.cut = base, room, False
+        self._link = Element("a")
+
+    def __call__(self, target: str) -> str:
+        """The address, or nothing for one that is no address or finds no room."""
+        if self._base:
+            try:
+                target = self._joined(target)
+            except ValueError:  # `//[x`: a browser does not follow it either
+                return ""
+        self._room -= len(target)
+        if self._room < 0:
+            self.cut = True
+            return ""
+        return target
+
+    def _joined(self, target: str) -> str:
+        """One link at a time: a tree's other attributes may hold lists of addresses, and one bad one would stop all."""
+        if self._room < 0:
+            return ""
+        self._link.attrs["href"] = target
+        self._link.resolve_links(self._base)
+        return self._link.attr("href") or ""
 
 
 def base_of(doc: Document, url: str | None) -> str:
@@ -52,9 +91,12 @@ def scheme_of(target: str) -> str:
     return scheme.lower() if colon and scheme.replace("+", "").replace("-", "").replace(".", "").isalnum() else ""
 
 
-def _set_target(link: Element, *, absolute: bool) -> bool:
-    given = link.attr("href") or ""
+def _set_target(link: Element, resolve: Resolver, *, absolute: bool) -> bool:
+    written = link.attr("href") or ""
+    given = resolve(written) if len(written) <= LONGEST else ""
     if given.startswith(WEB) and not NEEDS_CARE.search(given):
+        if given != written:
+            link.attrs["href"] = given
         return False
     target = given.strip()
     scheme = scheme_of(target)
@@ -63,12 +105,15 @@ def _set_target(link: Element, *, absolute: bool) -> bool:
             link.attrs["href"] = clean
         return False
     del link.attrs["href"]
-    return scheme in HARMFUL
+    return scheme_of(written) in HARMFUL
 
 
-def _loads(image: Element, *, absolute: bool) -> bool:
-    given = image.attr("src") or ""
+def _loads(image: Element, resolve: Resolver, *, absolute: bool) -> bool:
+    written = image.attr("src") or ""
+    given = resolve(written) if len(written) <= LONGEST else ""
     if given.startswith(WEB) and not NEEDS_CARE.search(given):
+        if given != written:
+            image.attrs["src"] = given
         return True
     source = given.strip()
     scheme = scheme_of(source)
@@ -110,6 +155,7 @@ def _move_into_headings(root: Element) -> None:
 
 
 def _drop_empty(root: Element) -> None:
-    for element in root.select(f"a,li,{HEADINGS},dt,summary,blockquote,strong,em,b,i")[: 4 * MANY]:
+    """From the end, so that of elements inside each other none is looked at once for each that is around it."""
+    for element in reversed(root.select(f"a,li,{HEADINGS},dt,summary,blockquote,strong,em,b,i")[: 4 * MANY]):
         if next(element.stripped_strings, None) is None and element.select_one("img,input,x-math") is None:
             element.decompose()

@@ -12,17 +12,22 @@ from spaniel.reading.code import set_code
 from spaniel.reading.hygiene import scrub, scrub_tree
 from spaniel.reading.links import MANY, set_links
 from spaniel.reading.math import put_formulas, take_formulas
+from spaniel.reading.nesting import flatten, shorten_breaks
+from spaniel.reading.substitution import sub
 from spaniel.reading.tables import set_tables
-from spaniel.reading.whitespace import tidy_markdown
+from spaniel.reading.whitespace import shortened, tidy_markdown
 
 if TYPE_CHECKING:
     from turbohtml import Document
 
+AT_LEAST = 64 << 10  # characters that even the smallest page may become
 RAISED = re.compile(r"[+\-−–]?[\dn]{1,4}")
 # Code spans and escapes are stepped over; the rest is what the writer could not say in Markdown.
 LEFT = re.compile(
-    r"(`+)(?!`).*?(?<!`)\1(?!`)|\\.|</?(?:strong|em|s|del|code|sub|sup|b|i|u|br)/?>|&#(?:160|10|32);|\u00a0"
+    r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|\\.|</?(?:strong|em|s|del|code|sub|sup|b|i|u|br)/?>|&#(?:160|10|32);|\u00a0"
 )
+LONG = 1 << 16  # characters of a line in which escapes are not looked at one by one: no text has such lines
+LEFT_IN_LONG = re.compile(r"(?P<plain>(?:\\.|[^\\`<&\u00a0])++)|" + LEFT.pattern)
 TWINS = "code+code,strong+strong,b+b,em+em,i+i"
 
 
@@ -42,19 +47,26 @@ class Written(NamedTuple):
     harmful: int
     invisible: int
     controls: int
+    cut: bool = False
 
 
-def to_markdown(doc: Document, root: Element, url: str | None) -> Written:
-    set_code(root)
+def to_markdown(doc: Document, root: Element, url: str | None, size: int) -> Written:
+    """`size` is that of the page, by which its Markdown is measured."""
+    most = 4 * size + AT_LEAST
+    too_deep = flatten(root)
+    too_long = set_code(root, most)
     set_tables(root)
-    harmful = set_links(doc, root, url)
+    harmful, unlinked = set_links(doc, root, url, size + AT_LEAST)
     formulas = take_formulas(root)
     _set_terms(root)
     _set_small_things(root)
+    shorten_breaks(root)
     invisible, controls = scrub_tree(root)
     written, unseen, acting = scrub(root.to_markdown(style()))
     markdown = put_formulas(tidy_markdown(written, _mend), formulas)
-    return Written(markdown, harmful, invisible + unseen, controls + acting)
+    short = shortened(markdown, most)
+    cut = too_deep or too_long or unlinked or short is not markdown
+    return Written(short, harmful, invisible + unseen, controls + acting, cut)
 
 
 def _set_terms(root: Element) -> None:
@@ -96,12 +108,12 @@ def _mend(line: str, following: str) -> str:
         bare = line.rstrip("\\")
         if (len(line) - len(bare)) % 2 and not (bare.strip("> ") and following.strip("\\> ")):
             line = line[:-1].rstrip()
-    return LEFT.sub(_mended, line)
+    return LEFT.sub(_mended, line) if len(line) <= LONG else sub(LEFT_IN_LONG, _mended, line)
 
 
 def _mended(match: re.Match[str]) -> str:
     found = match[0]
-    if found[0] == "`" or found.startswith("\\"):
+    if match.lastgroup == "plain" or found[0] == "`" or found[0] == "\\":
         return "_" if found == "\\_" and _inside_word(match) else found
     return " " if found[0] in "&\u00a0" else ""
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from turbohtml import Element, Text
 
 from spaniel.reading.hygiene import scrub
+from spaniel.reading.substitution import sub
 
 if TYPE_CHECKING:
     from turbohtml import Document
 
 FORMULA = "x-math"
 WRAPPERS = ".katex-display,.katex,.mwe-math-element,mjx-container,.MathJax_Display,.MathJax,.MJXc-display"
-OPEN, CLOSE = "\ue000", "\ue001"  # private use; a page that has them gets at most a formula twice
+OPEN, CLOSE = "\ue000", "\ue001"  # private use; a page that has them may see a formula in another place
 MARK = re.compile(f"{OPEN}([0-9]{{1,6}}){CLOSE}")
 TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
@@ -52,7 +53,11 @@ def _replace(element: Element, tex: str, *, display: bool) -> None:
     if not tex:
         element.decompose()
         return
-    element.replace_with(Element(FORMULA, {"class": "display"} if display else {}, [Text(tex)]))
+    element.tag = FORMULA  # not a new element: each of those takes kilobytes, and all have the same hash
+    element.attrs.clear()
+    if display:
+        element.attrs["class"] = "display"
+    element.text = tex
 
 
 def take_formulas(root: Element) -> list[str]:
@@ -67,10 +72,11 @@ def take_formulas(root: Element) -> list[str]:
 def put_formulas(markdown: str, written: list[str]) -> str:
     if not written:
         return markdown
-    return MARK.sub(lambda mark: written[int(mark[1])] if int(mark[1]) < len(written) else "", markdown)
+    waiting = iter(written)  # each is put once, or a page full of marks would have the longest a thousand times
+    return sub(MARK, lambda _mark: next(waiting, ""), markdown)
 
 
 def _written(element: Element) -> str:
     """TeX between dollars: no tag, link or code span may arise from it."""
-    tex = TAG.sub("< ", scrub(element.text)[0]).replace("](", "] (").replace("`", "'").replace("$", "\\$")
+    tex = sub(TAG, "< ", scrub(element.text)[0]).replace("](", "] (").replace("`", "'").replace("$", "\\$")
     return f"$${tex}$$" if element.attr("class") == "display" else f"${tex}$"

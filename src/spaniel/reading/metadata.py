@@ -32,6 +32,7 @@ ANY_SIGNED = (
 )
 ABOUT_THE_SITE = frozenset({"organization", "website", "webpage", "breadcrumblist", "person", "imageobject"})
 MOST = 400  # objects of linked data that are looked at
+LONGEST_DATA = 1 << 20  # characters of linked data, which takes thirty times as much when it is parsed
 
 
 class Head(NamedTuple):
@@ -109,8 +110,11 @@ def _metas(doc: Document) -> dict[str, str]:
 
 def _linked_data(doc: Document) -> Iterator[dict[str, object]]:
     """The objects of JSON-LD, outermost first, `@graph` opened."""
+    scripts = doc.select("script[type*='ld+json' i]")
+    if not scripts or sum([len(script.text) for script in scripts]) > LONGEST_DATA:
+        return
     try:
-        waiting: list[object] = list(doc.json_ld())
+        waiting: list[object] = [*doc.json_ld()[:MOST]]
     except (ValueError, RecursionError):
         return
     for _ in range(MOST):

@@ -6,13 +6,26 @@ a walk over tables, start cold from bytecode, and need no numpy. `native.pyx` ha
 
 from __future__ import annotations
 
+from itertools import islice
 from math import exp
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SOME = 1000  # rows that are judged at a time
 CLEAR = 4.0  # a sum so far from zero is not changed by the trees that follow
 
 
-def judge_blocks(rows: list[tuple[float, ...]]) -> list[float]:
+def judge_blocks(rows: Iterable[tuple[float, ...]]) -> list[float]:
     """How likely each row's block is content."""
+    waiting, odds = iter(rows), []
+    while some := list(islice(waiting, SOME)):  # a row takes two kilobytes: all those of a long page are too many
+        odds += _judge_some(some)
+    return odds
+
+
+def _judge_some(rows: list[tuple[float, ...]]) -> list[float]:
     from spaniel.reading import trees
 
     sums = [0.0] * len(rows)

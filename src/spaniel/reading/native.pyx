@@ -8,17 +8,19 @@ agree is a law of the tests. Only what is hot is here: a page has hundreds of bl
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ
 from cython.view cimport array as matrix
 from libc.math cimport exp
+from libc.string cimport memchr, memcmp
 
 from turbohtml import Element, Text
 
 from spaniel.reading import learnt
-from spaniel.reading.blocks import FULL, INLINE, ITEMS, LISTS, SHORT
+from spaniel.reading.blocks import BLOCKS, CONTAINERS, FULL, INLINE, ITEMS, LISTS, SHORT, drop_from
 from spaniel.reading.features import FAR, START, TOO_SHORT
 from spaniel.reading.judge import FEW_WORDS, Judged
 from spaniel.reading.model import CLEAR
 from spaniel.reading.page import COUNTED, GROUPS, PAGE, PRICE, head_numbers
 from spaniel.reading.shapes import BEGINNING, ENDS, HEADINGS, LEADS_ON
 from spaniel.reading.surroundings import LANDMARKS, TAGS, UNRANKED
+from spaniel.reading.whitespace import one_spaced as well_spaced
 from spaniel.reading.words import LONGEST, bit, judge_part
 
 cdef extern from "trees.h":
@@ -43,11 +45,12 @@ cdef enum:  # of running sums
 cdef object TEXT = Text, ELEMENT = Element, ATTRIBUTE = Element.attr
 cdef frozenset INSIDE_LINES = INLINE, ITEM_TAGS = ITEMS, LIST_TAGS = LISTS, ENDING_SIGNS = ENDS, LEADING_ON = LEADS_ON
 cdef Py_ssize_t SHORT_ITEM = SHORT, FULL_BLOCK = FULL, HEAD = BEGINNING, LONGEST_NAMES = LONGEST, FAR_AWAY = FAR
-cdef Py_ssize_t START_OF_BLOCK = START, SHORTEST_START = TOO_SHORT
+cdef Py_ssize_t START_OF_BLOCK = START, SHORTEST_START = TOO_SHORT, MOST_BLOCKS = BLOCKS, MOST_CONTAINERS = CONTAINERS
 cdef dict LEVELS = HEADINGS, RANKS = TAGS, LAND_BITS = LANDMARKS, TONES = learnt.TEXTS
 cdef dict known_parts = {}, known_lists = {}
 cdef double CLEAR_SUM = CLEAR
 
+include "native_source.pxi"
 include "native_outline.pxi"
 include "native_sheet.pxi"
 

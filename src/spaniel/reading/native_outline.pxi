@@ -22,6 +22,7 @@ cdef class Outline:
     cdef dict homes  # element -> twice its container, and one more inside a link
     cdef list nodes, parts
     cdef Py_ssize_t place, link_chars
+    cdef readonly bint cut
 
     def __cinit__(self):
         self.elements, self.parent, self.tag, self.mask, self.weight = [], [], [], [], []
@@ -130,6 +131,10 @@ cdef Outline segment(body):
             home = out.find_home(parent) if found is None else found
             if home >> 1 != out.place:
                 out.close()
+                if len(out.blocks) >= MOST_BLOCKS or len(out.tag) >= MOST_CONTAINERS:
+                    out.cut = True
+                    drop_from(node, body)
+                    break
                 out.begin(home >> 1)
             out.nodes.append(node)
             out.parts.append(data)
@@ -142,7 +147,8 @@ cdef Outline segment(body):
             elif tag not in INSIDE_LINES:
                 out.close()
                 out.begin(-1)
-    out.close()
+    if not out.cut:
+        out.close()
     out.finish()
     return out
 
@@ -171,7 +177,7 @@ cdef str one_spaced(str text):
         if sign == u" " and not spaced:
             spaced = True
         elif sign.isspace():
-            return " ".join(text.split())
+            return well_spaced(text)
         else:
             spaced = False
     return text[begin:end]
@@ -180,10 +186,12 @@ cdef str one_spaced(str text):
 cdef int judge_list(str names, Tally *tally) except -1:
     """Add what an element's class names say; sites repeat their lists, so the answers are kept, but not without end."""
     cdef Tally own
+    if len(names) > LONGEST_NAMES:
+        names = names[:LONGEST_NAMES]
     found = known_lists.get(names)
     if found is None:
         own.mask, own.total, own.known = 0, 0.0, 0
-        for name in names[:LONGEST_NAMES].split():
+        for name in names.split():
             judge_name(name, len(<str>name), &own)
         if len(known_lists) >= 20_000:
             known_lists.clear()

@@ -8,6 +8,7 @@ from spaniel.reading.hygiene import scrub
 from spaniel.reading.whitespace import tidy_text, unix_lines
 
 
-def read_text(body: bytes, charset: str | None) -> Document:
-    text, invisible, controls = scrub(unix_lines(decode_text(body, charset)))
+def read_text(body: bytes | str, _url: str | None, charset: str | None) -> Document:
+    decoded = body if isinstance(body, str) else decode_text(body, charset)
+    text, invisible, controls = scrub(unix_lines(decoded))
     return Document(tidy_text(text), hygiene=Hygiene(invisible_characters=invisible, control_characters=controls))

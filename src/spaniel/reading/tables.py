@@ -98,8 +98,8 @@ def _even(table: Element, room: int) -> int:
         _unwrap(table)
         return room
     for row, width in zip(rows, widths, strict=True):
-        if width < widest:
-            row.extend([Element("td") for _ in range(widest - width)])
+        for _ in range(widest - width):  # one by one: an element that stands alone takes kilobytes
+            row.append(Element("td"))
     return room - lacking
 
 

@@ -1,10 +1,20 @@
-"""White space as FR-WF-13b wants it: LF, at most two blank lines, no trailing blanks, one newline at the end."""
+"""White space as FR-WF-13b wants it: LF, few blank lines, no trailing blanks, one newline at the end.
+
+A page may be one line of five million characters or five million lines of one: neither is held as a list of all its
+words or lines, which would take ten times its size.
+"""
 
 from __future__ import annotations
 
 import re
+from itertools import chain, pairwise
 
 FENCE = re.compile(r"^(?:[ >]|[-*+] |\d{1,9}[.)] )*(`{3,}|~{3,})")
+PIECE = 1 << 16  # characters that are taken apart at a time
+SOME = 10_000  # parts that are held before they are joined
+BLANK = re.compile(r"\s")
+ROOM_FOR_A_FENCE = 1000  # bytes
+OPENING = dict.fromkeys(map(ord, "<`"))
 
 
 def unix_lines(text: str) -> str:
@@ -12,41 +22,110 @@ def unix_lines(text: str) -> str:
 
 
 def tidy_text(text: str) -> str:
-    """For plain text (FR-WF-13c)."""
-    return _squeeze(line.rstrip() for line in unix_lines(text).split("\n"))
+    """For plain text (FR-WF-13c): at most two blank lines on end."""
+    return _joined(_squeezed((line.rstrip() for line in _lines(unix_lines(text))), 2))
 
 
 def tidy_markdown(markdown: str, mend: Callable[[str, str], str]) -> str:
-    """For Markdown: each line is mended with a view to the next, but inside a fence it is code and stays (D2-17)."""
-    lines = unix_lines(markdown).split("\n")
-    kept: list[str] = []
+    """For Markdown: each line is mended with a view to the next, but inside a fence it is code and stays (D2-17).
+
+    What is dropped from a page leaves its blank lines behind: one on end is enough.
+    """
+    text = unix_lines(markdown)
+    return _joined(_mended(pairwise(chain(_lines(text), ("",))), mend))
+
+
+def _mended(lines: Iterable[tuple[str, str]], mend: Callable[[str, str], str]) -> Iterator[str]:
     fence = ""
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+    blank = True
+    for line, following in lines:
         mark = FENCE.match(line) if "``" in line or "~~" in line else None
         if fence:
             if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
                 fence = ""
-            kept.append(line)
+            blank = False
+            yield line
             continue
         fence = mark[1] if mark else ""
         whole = line.rstrip() if fence else mend(line, following).rstrip()
-        if whole or kept[-2:] != ["", ""]:
-            kept.append(whole)
-    text = "\n".join(kept).strip("\n")
-    return text + "\n" if text else ""
+        if whole or not blank:
+            yield whole
+        blank = not whole
 
 
-def _squeeze(lines: Iterable[str]) -> str:
-    kept: list[str] = []
+def _squeezed(lines: Iterable[str], most: int) -> Iterator[str]:
     blank = 0
     for line in lines:
         blank = 0 if line else blank + 1
-        if blank <= 2:
-            kept.append(line)
-    text = "\n".join(kept).strip("\n")
+        if blank <= most:
+            yield line
+
+
+def _lines(text: str) -> Iterable[str]:
+    return text.split("\n") if len(text) <= PIECE else _lines_of_many(text)
+
+
+def _lines_of_many(text: str) -> Iterator[str]:
+    begin = 0
+    while begin <= len(text):
+        end = text.find("\n", begin + PIECE)
+        end = len(text) if end < 0 else end
+        yield from text[begin:end].split("\n")
+        begin = end + 1
+
+
+def _joined(lines: Iterable[str]) -> str:
+    done: list[str] = []
+    some: list[str] = []
+    for line in lines:
+        some.append(line)
+        if len(some) == SOME:
+            done.append("\n".join(some))
+            some.clear()
+    text = "\n".join((*done, *some)).strip("\n")
     return text + "\n" if text else ""
+
+
+def shortened(markdown: str, most: int) -> str:
+    """As many whole lines as fit into `most` bytes; a fence that is open there is closed."""
+    if 4 * len(markdown) <= most or len(data := markdown.encode()) <= most:
+        return markdown
+    part = data[: most - ROOM_FOR_A_FENCE].decode("utf-8", "ignore")
+    lines, found, _ = part.rpartition("\n")
+    if not found:  # one line: what began in it must not stay open
+        return part.translate(OPENING) + "\n"
+    fence = prefix = ""
+    for line in _lines(lines):
+        mark = FENCE.match(line) if "``" in line or "~~" in line else None
+        if mark and not fence:
+            fence, prefix = mark[1], re.sub("[^>]", " ", line[: mark.start(1)])
+        elif mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
+            fence = ""
+    return f"{lines}\n{prefix}{fence}\n" if fence else lines.rstrip("\n") + "\n"
+
+
+def one_spaced(text: str) -> str:
+    """As " ".join(text.split())."""
+    if len(text) <= PIECE:
+        return " ".join(text.split())
+    return " ".join(filter(None, (" ".join(piece.split()) for piece in _parts(text))))
+
+
+def count_words(text: str) -> int:
+    """As len(text.split())."""
+    return sum(len(part.split()) for part in _parts(text))
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The text in pieces that end before white space."""
+    begin = 0
+    while begin < len(text):
+        found = BLANK.search(text, begin + PIECE)
+        end = found.start() if found else len(text)
+        yield text[begin:end]
+        begin = end
 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator

@@ -36,9 +36,9 @@ def bit(group: str) -> int:
 def judge_names(classes: str, ident: str | None) -> tuple[int, float]:
     """The groups that any part of these names belongs to, as bits, and the mean learnt weight of the known parts."""
     if not ident:
-        found, total, known = _judge_list(classes) if classes else UNKNOWN
+        found, total, known = _judge_list(classes[:LONGEST]) if classes else UNKNOWN
     else:
-        found, total, known = _judge_list(classes)
+        found, total, known = _judge_list(classes[:LONGEST])
         groups, weight, count = _judge_name(ident[:LONGEST])
         found, total, known = found | groups, total + weight, known + count
     return found, total / known if known else 0.0
@@ -47,7 +47,7 @@ def judge_names(classes: str, ident: str | None) -> tuple[int, float]:
 @lru_cache(maxsize=20_000)
 def _judge_list(names: str) -> tuple[int, float, int]:
     found, total, known = UNKNOWN
-    for name in names[:LONGEST].split():
+    for name in names.split():
         groups, weight, count = _judge_name(name)
         found |= groups
         total += weight

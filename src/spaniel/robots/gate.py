@@ -38,8 +38,7 @@ class RobotsSettings(NamedTuple):
 
 
 class _Known(NamedTuple):
-    robots: Robots | None
-    failure: str
+    found: Robots | SpanielError  # the file, or why there is none
     expires: float
     size: int
 
@@ -108,11 +107,12 @@ class RobotsGate:
         kept = self._fresh(url.origin)
         if kept is None:
             kept = await self._wait(url, target, deadline, headers)
-        if kept.robots is None:
+        found = kept.found
+        if isinstance(found, SpanielError):
             if self._settings.fail_open:
                 return Verdict(None, FAIL_OPEN_NOTE)
-            raise SpanielError(Code.ROBOTS_UNAVAILABLE, origin=url.origin, error=kept.failure)
-        decide, agent = kept.robots.decide, headers.user_agent
+            raise SpanielError(found.code, **found.details)  # a new one for each who asks
+        decide, agent = found.decide, headers.user_agent
         if kept.size * len(url.target) > LONG_MATCH:
             return Verdict(await asyncio.to_thread(decide, agent, url.target), None)
         return Verdict(decide(agent, url.target), None)
@@ -138,9 +138,9 @@ class RobotsGate:
         try:
             body = await self._body(url, target, headers)
         except SpanielError as error:
-            kept = _Known(None, f"{error.code}: {error.message}", now + FAILURE_SECONDS, 0)
+            kept = _Known(_refusal(error, url), now + FAILURE_SECONDS, 0)
         else:
-            kept = _Known(parse(body), "", now + self._settings.cache_ttl_hours * 3600, len(body))
+            kept = _Known(parse(body), now + self._settings.cache_ttl_hours * 3600, len(body))
         self._keep(url.origin, kept)
         return kept
 
@@ -155,9 +155,12 @@ class RobotsGate:
 
     async def _fetch(self, url: Url, target: Target, headers: RequestHeaders) -> bytes:
         """The file itself, through redirects, each guarded like any other (D2-06). Robots is not asked about it."""
-        deadline, options = Deadline(SECONDS), Options(headers, LIMIT + 1, cut=True)
+        deadline, options, host = Deadline(SECONDS), Options(headers, LIMIT + 1, cut=True), url.host
         for _ in range(MOST_REDIRECTS + 1):
-            page = await self._http.get(url, target, deadline, options)
+            try:
+                page = await self._http.get(url, target, deadline, options)
+            except SpanielError as error:
+                raise error if url.host == host else _elsewhere(error) from None
             if page.location is None:
                 return _body(page)
             url = parse_url(page.location, base=url)
@@ -177,6 +180,18 @@ class RobotsGate:
         for flight in flights:
             flight.cancel()
         await asyncio.gather(*flights, return_exceptions=True)
+
+
+def _refusal(failure: SpanielError, url: Url) -> SpanielError:
+    """Causes before consequences: that a host cannot be reached at all is told as that, not as its robots.txt."""
+    if "cause" in failure.details:
+        return SpanielError(failure.code, **failure.details)
+    return SpanielError(Code.ROBOTS_UNAVAILABLE, origin=url.origin, error=f"{failure.code}: {failure.message}")
+
+
+def _elsewhere(error: SpanielError) -> SpanielError:
+    """A failure at another host, where robots.txt has led: it says nothing about the page's own host."""
+    return SpanielError(error.code, **{name: fact for name, fact in error.details.items() if name != "cause"})
 
 
 def _body(page: Page) -> bytes:

@@ -28,7 +28,7 @@ class Dropped(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """The same page in another language; `proved` only by the site itself, never by the look of the URL (CP-12)."""
+    """The same page in another language; `proved` only by the site itself, never by the look of the URL."""
 
     lang: str
     url: str
@@ -36,7 +36,7 @@ class Variant(NamedTuple):
 
 
 class Pagination(NamedTuple):
-    """A page of a list, whose canonical URL is the list's (CP-11)."""
+    """A page of a list, whose canonical URL is the list's."""
 
     paginated: bool
     page_param: str
@@ -101,7 +101,7 @@ class Canonical:
 
     @property
     def canonical_hash(self) -> str:
-        """SHA-256 of the canonical URL, in hex (UN-06)."""
+        """SHA-256 of the canonical URL, in hex."""
         from hashlib import sha256
 
         return sha256(self.url.encode()).hexdigest()
@@ -155,7 +155,7 @@ class Canonical:
         return self.notes.steps
 
     def as_dict(self) -> dict[str, object]:
-        """The fields that the documents name, under these names (CP-20)."""
+        """Everything that the policy found out, for JSON."""
         notes = self.notes
         return {
             "url": self.url,

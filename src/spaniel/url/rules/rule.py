@@ -28,4 +28,5 @@ class Rule(NamedTuple):
     part: str
     kind: Literal["settle", "edit", "note"]
     build: Build
+    what: str  # what it does, in a sentence: for --explain and the reference
     moves: bool = False  # whether it may lead to another URL, for which the rules before it run again

@@ -1,0 +1,228 @@
+"""The references of notes, policies and profiles, made from the code; run by make.py."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
+
+from spaniel.cli.notes import NOTES
+from spaniel.hosts import Manners
+from spaniel.net.http import RequestHeaders
+from spaniel.pipeline.profile import RANGES, READABLE, RUNGS, from_data
+from spaniel.pipeline.profile import shipped as shipped_profiles
+from spaniel.tables import Table
+from spaniel.url.policy import Policy
+from spaniel.url.policy import load as load_policy
+from spaniel.url.policy import shipped as shipped_policies
+from spaniel.url.rules.table import RULES
+
+SOURCE = Path(__file__).resolve().parent.parent / "src" / "spaniel"
+
+NOTES_PAGE = """\
+# Notes
+
+<!-- Made from src/spaniel/cli/notes.py by `make docs`. -->
+
+A note says what is special about an answer. In Python they are `answer.notes`, in the tool's JSON they are `note`,
+with commas between them. `spaniel fetch` says them on standard error, unless `-q` is given. A note is no error:
+there is a page.
+
+| note | meaning |
+|---|---|
+"""
+
+
+def notes_page() -> str:
+    return NOTES_PAGE + "".join(f"| `{note}` | {sentence} |\n" for note, sentence in NOTES.items())
+
+
+POLICIES = """\
+# URL policies and their rules
+
+<!-- Made from src/spaniel/url/ by `make docs`. -->
+
+A policy says when two URLs are the same page. It is a list of rules in a TOML file. Each rule changes one part of
+the URL, in the order of the file. `spaniel canon --policy NAME --explain URL` shows each step.
+
+A policy of your own is such a file: `spaniel canon --policy ./mine.toml URL`. Start from the file of a shipped one.
+The first rule must be `parse`.
+
+## Rules
+
+| rule | part | what it does | options |
+|---|---|---|---|
+| `parse` | url | Reads the URL. What is not a URL, or could be read in two ways, is refused. | {parse} |
+"""
+
+
+class Probe:
+    """Stands in for a rule's table in a policy file, to see which options the rule asks for."""
+
+    place = "probe"
+
+    def __init__(self) -> None:
+        self.options: list[str] = []
+
+    def _ask(self, name: str, kind: str) -> None:
+        if name not in ("rule", "id"):
+            self.options.append(f"`{name}` ({kind})")
+
+    def close(self) -> None:
+        pass
+
+    def text(self, name: str, default: str | None = None) -> str:
+        self._ask(name, "text")
+        return "parse" if name == "rule" else default or ""
+
+    def texts(self, name: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        self._ask(name, "list")
+        return default or ()
+
+    def truth(self, name: str, *, default: bool) -> bool:
+        self._ask(name, "true or false")
+        return default
+
+    def number(self, name: str, default: int | None = None) -> int:
+        self._ask(name, "number")
+        return default or 0
+
+    def text_map(self, name: str) -> dict[str, str]:
+        self._ask(name, "table")
+        return {}
+
+    def text_lists(self, name: str) -> dict[str, tuple[str, ...]]:
+        self._ask(name, "table of lists")
+        return {}
+
+
+def policies_page() -> str:
+    """Every rule with its options, and the shipped policies as lists of rules."""
+    parse = Probe()
+    Policy._read_options(SimpleNamespace(), parse)  # type: ignore[arg-type]  # noqa: SLF001
+    lines = [POLICIES.format(parse=", ".join(parse.options)).rstrip()]
+    for rule in RULES.values():
+        probe = Probe()
+        rule.build(probe)  # type: ignore[arg-type]
+        lines.append(f"| `{rule.name}` | {rule.part} | {rule.what} | {', '.join(probe.options)} |")
+    for name in shipped_policies():
+        data = tomllib.loads((SOURCE / "url" / "policies" / f"{name}.toml").read_text(encoding="utf-8"))
+        lines += ["", f"## `{name}`", "", f"{data['description']}. Version {data['version']}.", ""]
+        lines += [f"{number}. `{step['rule']}`{_options_of(step)}" for number, step in enumerate(data["apply"], 1)]
+    return "\n".join(lines) + "\n"
+
+
+def _options_of(step: dict[str, object]) -> str:
+    told = [
+        f"`{name}` {_short(value)}"
+        for name, value in step.items()
+        if name not in ("rule", "id") and value not in ([], {})
+    ]
+    return f" with {'; '.join(told)}" if told else ""
+
+
+def _short(value: object) -> str:
+    items = list(value) if isinstance(value, list | dict) else None
+    if items is None:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return ", ".join(f"`{item}`" for item in items[:8]) + (f" and {len(items) - 8} more" if len(items) > 8 else "")
+
+
+PROFILES = """\
+# Profiles
+
+<!-- Made from src/spaniel/pipeline/profile.py by `make docs`. -->
+
+A profile says how pages are fetched: URL policy, headers, limits, what is read, what is tried one after the other.
+It is a TOML file. `spaniel fetch --profile ./mine.toml URL` uses one of yours; in Python it is
+`spaniel.fetch(url, profile="mine.toml")`. Only `name` and `version` must be in it. Change the version when you
+change the file: pages are kept in the cache by name and version.
+
+These profiles come with Spaniel: {shipped}.
+
+Where the settings and a profile say different things, the profile's own limits rule. There are two exceptions.
+In `web_fetch`, what a settings file says rules. And what is asked for with a call (`--timeout`, `--user-agent`)
+rules over every profile.
+
+## Keys
+
+| key | if left out | what it does |
+|---|---|---|
+"""
+PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked below
+    "name": ("must be there", "The name: letters, digits, `-` and `_`"),
+    "version": ("must be there", "The version, in any form"),
+    "description": ("empty", "What it is for"),
+    "policy": ("`exact`", "The [URL policy](policies.md): a name, or a file beside this one"),
+    "content": ("{content}", "The kinds of content that are read"),
+    "ladder": ('`["http", "browser"]`', "The ways to get a page, tried in this order: {rungs}"),
+    "settings_rule": ("`false`", "Whether the settings rule over the limits below"),
+    "headers.user_agent": ("from the settings", "How Spaniel names itself to servers"),
+    "headers.accept": ("{accept}", "What is asked for"),
+    "headers.accept_language": ("{accept_language}", "Languages that are asked for"),
+    "headers.accept_encoding": ("{accept_encoding}", "How an answer may be packed"),
+    "limits.timeout_seconds": ("from the settings", "Seconds for one fetch, {timeout_seconds}"),
+    "limits.total_seconds": ("`0`", "Seconds for all ways together, {total_seconds}; 0: they share timeout_seconds"),
+    "limits.max_redirects": ("from the settings", "Most redirects that are followed, {max_redirects}"),
+    "limits.max_download_bytes": ("from the settings", "Largest response in bytes, {max_download_bytes}"),
+    "limits.default_max_chunk_tokens": ("from the settings", "Tokens of a chunk, {default_max_chunk_tokens}"),
+    "hosts.at_once": ("{at_once}", "Most requests at one host at a time"),
+    "hosts.spacing_seconds": ("`0`", "Seconds between two requests to one host"),
+    "hosts.heeds_delays": ("`false`", "Whether Crawl-delay and Retry-After are waited for"),
+    "cache.enabled": ("`true`", "Whether pages are kept in the cache"),
+    "cache.ttl_days": ("from the settings", "Days for which a kept page is served"),
+}
+
+
+def profiles_page() -> str:
+    """Every key of a profile, and the shipped ones as they are."""
+    names = [f"`{name}`" for name in shipped_profiles()]
+    usual = RequestHeaders()
+    facts = {
+        "content": "all: " + ", ".join(f"`{kind}`" for kind in READABLE),
+        "rungs": ", ".join(f"`{rung}`" for rung in RUNGS),
+        "accept": f"`{usual.accept}`",
+        "accept_encoding": f"`{usual.accept_encoding}`",
+        "accept_language": f"`{usual.accept_language}`" if usual.accept_language else "none",
+        "at_once": f"`{Manners().at_once}`",
+        **{name: f"{low} to {high}" for name, (low, high) in RANGES.items()},
+    }
+    lines = [PROFILES.format(shipped=", ".join(names)).rstrip()]
+    if (taken := profile_keys_taken()) != set(PROFILE_KEYS):
+        raise SystemExit(f"docs/make.py and profiles differ in {sorted(taken ^ set(PROFILE_KEYS))}")
+    lines += [
+        f"| `{key}` | {left.format(**facts)} | {what.format(**facts)} |" for key, (left, what) in PROFILE_KEYS.items()
+    ]
+    for name in shipped_profiles():
+        text = (SOURCE / "pipeline" / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
+        lines += ["", f"## `{name}`", "", "```toml", text.rstrip(), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def profile_keys_taken() -> set[str]:
+    """Which keys the reader of profiles asks a file for."""
+    taken: set[str] = {"ladder"}  # read beside the table
+    parts = ("headers", "limits", "hosts", "cache")
+    original_take, original_has = Table._take, Table.has  # noqa: SLF001
+
+    def note(table: Table, key: str) -> None:
+        part = table.place.partition(".")[2]
+        if key not in parts:
+            taken.add(f"{part}.{key}" if part else key)
+
+    def take(self: Table, key: str, default: object) -> object:
+        note(self, key)
+        return original_take(self, key, default)
+
+    def has(self: Table, key: str) -> bool:
+        note(self, key)
+        return original_has(self, key)
+
+    load_policy("exact")  # it is a table of its own, which is read once
+    with mock.patch.object(Table, "_take", take), mock.patch.object(Table, "has", has):
+        from_data({"name": "probe", "version": "1"}, "probe")
+    return taken
+
+
+PAGES = {"notes.md": notes_page, "policies.md": policies_page, "profiles.md": profiles_page}

@@ -1,0 +1,45 @@
+"""What a file at hand is: by its ending, else by its first bytes."""
+
+from __future__ import annotations
+
+import os
+import re
+
+HTML, TEXT = "text/html", "text/plain"
+ENDINGS = {
+    ".html": HTML, ".htm": HTML, ".xhtml": HTML, ".xht": HTML, ".shtml": HTML,
+    ".md": TEXT, ".markdown": TEXT, ".txt": TEXT, ".text": TEXT, ".rst": TEXT,
+}  # fmt: skip
+MAGIC = (
+    (b"%PDF-", "application/pdf"), (b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"),
+    (b"\x1f\x8b", "application/gzip"), (b"PK\x03\x04", "application/zip"), (b"BZh", "application/x-bzip2"),
+    (b"\xfd7zXZ", "application/x-xz"), (b"\x28\xb5\x2f\xfd", "application/zstd"),
+)  # fmt: skip
+LOOKED_AT = 4096
+TAGS = "html|head|body|title|meta|article|main|section|header|div|p|h[1-6]|ul|ol|li|table|tr|td|span|a|b|i|em|strong"
+BEGINS = re.compile(
+    rf"\s*(?:<!--.*?-->\s*|<\?xml[^>]*>\s*)*<(?:!doctype\s+html|(?:{TAGS})\b)", re.IGNORECASE | re.DOTALL
+)
+ENDS = re.compile(rf"</(?:{TAGS})\s*>", re.IGNORECASE)
+
+
+def content_type_of(name: str, body: bytes) -> str:
+    """`text/html` or `text/plain`, or what it is instead: whoever cannot read that can say so by its name."""
+    for magic, kind in MAGIC:
+        if body.startswith(magic):
+            return kind
+    ending = os.path.splitext(name)[1].lower()
+    return ENDINGS.get(ending) or (HTML if looks_like_html(body) else TEXT)
+
+
+def looks_like_html(body: bytes) -> bool:
+    """Whether it begins with a tag or has ends of some; Markdown with a `<br>` in it is no page."""
+    start = body[:LOOKED_AT]
+    text = start.decode("utf-16", "replace") if start[:2] in (b"\xff\xfe", b"\xfe\xff") else start.decode("latin-1")
+    text = text.removeprefix("\xef\xbb\xbf")
+    return BEGINS.match(text) is not None or ENDS.search(text) is not None
+
+
+def is_readable(name: str) -> bool:
+    """Whether a file in a folder is one to read."""
+    return os.path.splitext(name)[1].lower() in ENDINGS

@@ -1,0 +1,80 @@
+"""Where pages go and in which form: standard output, one file, or a folder with a file for each."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from spaniel.cli.files import replacing
+from spaniel.cli.front_matter import with_front_matter
+from spaniel.cli.heading import under_title
+from spaniel.cli.page_files import PageFolder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import TextIO
+
+
+class Output:
+    """Pages one after the other. Several are told apart: Markdown by front matter, JSON by lines."""
+
+    def __init__(self, file: TextIO, name: str, *, several: bool) -> None:
+        self._file = file
+        self._written = 0
+        self.name = name  # empty: standard output
+        self.has_front_matter = several
+
+    def page(self, _source: str, text: str) -> None:
+        if self.has_front_matter and self._written and text.startswith("---\n"):
+            self._file.write("\n")
+        self._file.write(text)
+        self._written += 1
+
+    def refusal(self, line: str) -> None:
+        """An error as a program reads it, in its place among the pages."""
+        self._file.write(line)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+
+class FolderOutput(Output):
+    """A file for each page. Errors have no place here: they are on standard error."""
+
+    def __init__(self, folder: PageFolder) -> None:
+        super().__init__(sys.stdout, folder.path, several=True)
+        self._folder = folder
+        self.last = ""  # the last file
+
+    def page(self, source: str, text: str) -> None:
+        self.last = self._folder.write(source, text)
+
+    def refusal(self, line: str) -> None:
+        pass
+
+
+@contextmanager
+def opened(path: str | None, suffix: str, *, several: bool) -> Iterator[Output]:
+    """The output that `-o` names; a folder is one that ends with a slash, or is there."""
+    if not path:
+        yield Output(sys.stdout, "", several=several)
+    elif path.endswith(("/", os.sep)) or os.path.isdir(path):
+        yield FolderOutput(PageFolder(path, suffix))
+    else:
+        with replacing(path) as file:
+            yield Output(file, path, several=several)
+
+
+def as_markdown(facts: Mapping[str, object], markdown: str, output: Output) -> str:
+    """A page for people; `facts` are what front matter says of it, its title among them."""
+    if output.has_front_matter:
+        return with_front_matter(facts, markdown)
+    title = facts.get("title")
+    return under_title(markdown, title if isinstance(title, str) else None)
+
+
+def as_line(record: Mapping[str, object]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"

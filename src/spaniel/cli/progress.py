@@ -1,0 +1,69 @@
+"""How far many fetches have come: a line on a terminal while they run, and a summary at their end."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spaniel.errors import SpanielError
+
+
+class Progress:
+    """Counts, and draws its line where somebody can see it. `total` is None where more may come."""
+
+    def __init__(self, total: int | None, *, drawn: bool) -> None:
+        self._total = total
+        self._drawn = drawn and sys.stderr.isatty()
+        self._under_way = 0
+        self.done = 0
+        self.cached = 0
+        self.failed: Counter[str] = Counter()
+
+    def begin(self) -> None:
+        self._under_way += 1
+        self.draw()
+
+    def end(self, error: SpanielError | None, *, cached: bool) -> None:
+        self._under_way -= 1
+        if error is None:
+            self.done += 1
+            self.cached += cached
+        else:
+            self.failed[str(error.code)] += 1
+        self.draw()
+
+    def takes_back(self, error: SpanielError) -> None:
+        """A page that came, and could not be given out."""
+        self.done -= 1
+        self.failed[str(error.code)] += 1
+
+    def draw(self) -> None:
+        if self._drawn:
+            finished = self.done + self.failed.total()
+            known = f"{finished} of {self._total}" if self._total else str(finished)
+            failed = f", {self.failed.total()} failed" if self.failed else ""
+            sys.stderr.write(f"\r\x1b[K{known} done{failed}, {self._under_way} under way")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Before anything else is written: the terminal may be the same."""
+        if self._drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def summary(self, *, whole: bool, where: str) -> str:
+        """One line: what was fetched, what failed and how, and whether it was all."""
+        asked = self.done + self.failed.total()
+        told = f"{self.done} of {asked} pages fetched" if self.failed else f"{pages(self.done)} fetched"
+        told += f", {self.cached} of them from the cache" if self.cached else ""
+        told += f", written to {where}" if where and self.done else ""
+        if self.failed:
+            told += f"; {self.failed.total()} failed ({', '.join(f'{n} {code}' for code, n in self.failed.items())})"
+        left = f" the other {self._total - asked} were not fetched" if self._total else " the rest was not fetched"
+        return told if whole else f"stopped: {told};{left}"
+
+
+def pages(count: int) -> str:
+    return f"{count} page" if count == 1 else f"{count} pages"

@@ -1,0 +1,206 @@
+"""Where a page is read: at once, in a thread, or in a process that the deadline can kill.
+
+Reading holds the interpreter's lock, so that whatever else goes on here waits for it. A usual page takes some
+milliseconds and is read at once. One that may take longer goes to a process of its own: other fetches go on meanwhile,
+and one page too many for its time, its memory or its parser takes nobody else with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.errors import Code, SpanielError
+from spaniel.reading import read
+from spaniel.reading.child import LENGTHS, packed, understood
+from spaniel.reading.kinds import kind_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from spaniel.net.deadline import Deadline
+    from spaniel.reading import Document
+
+log = logging.getLogger("spaniel.fetch")
+
+
+class Limit(NamedTuple):
+    """Bytes and tags of a page. A tag takes up to 8 microseconds, a byte of text 0.07."""
+
+    size: int
+    tags: int
+
+    def allows(self, body: bytes) -> bool:
+        return len(body) <= self.size and body.count(b"<") <= self.tags
+
+
+AT_ONCE = Limit(256 << 10, 4_000)  # 40 ms for the worst of them
+IN_A_THREAD = Limit(1 << 20, 10_000)  # 80 ms; one page in twelve has more
+PHASE = "extract"
+PAGES = 500  # that one process reads: whatever a library leaks is gone then
+IDLE_SECONDS = 60.0
+START_SECONDS = 20.0
+# Neither the working folder nor a variable says where the child's modules are: it has them from where this process has.
+COMMAND = "import sys; sys.path += sys.argv[1:]; from spaniel.reading.child import main; main()"
+FOREIGN = ("turbohtml", "ada_url")  # what reading imports
+
+
+class Readers:
+    """Reads pages. Close it, or use it as `async with Readers() as readers:`."""
+
+    def __init__(self, processes: int | None = None) -> None:
+        self._places = asyncio.Semaphore(processes or os.cpu_count() or 1)
+        self._idle: list[Child] = []
+        self._ending: set[asyncio.Task[None]] = set()
+        self._thread = ThreadPoolExecutor(1, "spaniel-reader")
+        self._can_start = True
+
+    async def read(
+        self, body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None, deadline: Deadline
+    ) -> Document:
+        """As `reading.read`, ended by the deadline."""
+        named = None if kinds is None else tuple(kinds)
+        kind_of(content_type, body, named)  # what is refused need not travel
+        if AT_ONCE.allows(body):
+            return read(body, content_type, url, named)
+        async with deadline.guarding(PHASE):
+            if self._can_start and not IN_A_THREAD.allows(body):
+                async with self._places:
+                    if (child := await self._take()) is not None:
+                        job = {"content_type": content_type, "url": url, "kinds": named, "seconds": deadline.left()}
+                        return await self._hand_over(child, job, body)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._thread, read, body, content_type, url, named)
+
+    async def _take(self) -> Child | None:
+        """A process that waits for a page, or none where none can be started."""
+        while self._idle:
+            child = self._idle.pop()
+            child.wake()
+            if child.lives():
+                return child
+        try:
+            return await Child.start()
+        except (OSError, EOFError, TimeoutError, NotImplementedError) as error:
+            self._can_start = False
+            log.warning("no process to read in (%s): long pages are read in a thread", type(error).__name__)
+            return None
+
+    async def _hand_over(self, child: Child, job: dict[str, Any], body: bytes) -> Document:
+        try:
+            document = understood(*await child.ask(job, body))
+        except BaseException:  # the deadline, the caller, a crash, a page too many: the next page gets a fresh process
+            await child.kill()
+            raise
+        if child.pages < PAGES:
+            self._idle.append(child)
+            child.rest(IDLE_SECONDS, self._retire)
+        else:
+            self._retire(child)
+        return document
+
+    def _retire(self, child: Child) -> None:
+        if child in self._idle:
+            self._idle.remove(child)
+        task = asyncio.get_running_loop().create_task(child.kill())
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def close(self) -> None:
+        """What is being read is the caller's to end first."""
+        for child in list(self._idle):
+            child.wake()
+            self._retire(child)
+        await asyncio.gather(*self._ending)
+        self._thread.shutdown()
+
+    async def __aenter__(self) -> Readers:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class Child:
+    """One process of `reading/child.py`. It ends when its input does: with this process at the latest."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self._timer: asyncio.TimerHandle | None = None
+        self.pages = 0
+
+    @classmethod
+    async def start(cls) -> Child:
+        pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+        child = cls(
+            await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", "-S", "-c", COMMAND, *module_places()),
+                stdin=pipe,
+                stdout=pipe,
+                stderr=nowhere,
+                limit=1 << 20,
+                start_new_session=True,  # a Ctrl-C is for this process, which ends its children
+            )
+        )
+        try:
+            async with asyncio.timeout(START_SECONDS):
+                await child._message()
+        except BaseException:
+            await child.kill()
+            raise
+        return child
+
+    async def ask(self, job: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
+        self.pages += 1
+        sink = self._process.stdin
+        if sink is None:
+            raise EOFError
+        try:
+            sink.write(packed(job, body))
+            await sink.drain()
+            return await self._message()
+        except (OSError, EOFError) as error:
+            raise SpanielError(Code.EXTRACTION_FAILED, error="the process that read it ended") from error
+
+    async def _message(self) -> tuple[dict[str, Any], bytes]:
+        source = self._process.stdout
+        if source is None:
+            raise EOFError
+        size, length = LENGTHS.unpack(await source.readexactly(LENGTHS.size))
+        head: dict[str, Any] = json.loads(await source.readexactly(size))
+        return head, await source.readexactly(length)
+
+    def lives(self) -> bool:
+        return self._process.returncode is None
+
+    def rest(self, seconds: float, retire: Callable[[Child], None]) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, retire, self)
+
+    def wake(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def kill(self) -> None:
+        if self.lives():
+            with suppress(ProcessLookupError):
+                self._process.kill()
+        await self._process.wait()
+
+
+def module_places() -> list[str]:
+    """The folders that hold Spaniel and what reading imports."""
+    found: dict[str, None] = {}
+    for name in ("spaniel", *FOREIGN):
+        spec = find_spec(name)
+        for package in (spec.submodule_search_locations or ()) if spec else ():
+            found[os.path.dirname(os.path.abspath(package))] = None
+    return list(found)

@@ -1,0 +1,131 @@
+"""How much of a page is read: a small page may not become a large tree, and a large one not an endless one.
+
+The source is weighed before it is parsed, for a parser spends its memory at once. What is over a budget is cut off at
+its end. The budgets leave real pages alone: the largest of 745 has 22,000 tags, 2,400 blocks and is 52 deep.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.reading.charset import narrow, parse_page
+
+if TYPE_CHECKING:
+    from turbohtml import Document
+
+# A tag makes an element, a text and, in tables, what stands around cells: up to 300 bytes. It may also begin a block,
+# which takes a kilobyte while it is judged. A larger page may take more (64 MB + 12 times its size in all).
+TAGS, BYTES_FOR_A_TAG = 120_000, 100
+# A reference that the parser complains about takes 100 bytes of its list of errors.
+REFERENCES, BYTES_FOR_A_REFERENCE = 300_000, 32
+LARGE = 2 << 20  # bytes below which neither attributes nor control characters can take much
+NAMES = 256 << 10  # bytes of bare attributes in long tags: each may take 25 bytes
+CONTROLS = bytes({*range(9), 11, *range(14, 32), 127})
+MANY_CONTROLS = 100_000
+
+# Formatting elements that are left open are opened again in every paragraph that follows: 500 open ones and 1,000
+# paragraphs make 500,000 elements. That is the HTML standard, which also ends it at a depth of 512.
+REOPENED = 100_000
+DEEPEST = 512
+_SPACE = rb"[\t\n\f\r ]"
+_ENDS = rb"(?=[\t\n\f\r />])"
+_FORMAT = rb"b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u"
+FORMATTING_TAG = re.compile(rb"<(/?)(%b)%b" % (_FORMAT, _ENDS), re.IGNORECASE)
+# The rest of a plain tag. One with a stray quote or a "<" in it may end elsewhere for a parser: it is not plain.
+_VALUE = rb"%b*+=%b*+(?:\"[^\"<]*+\"|'[^'<]*+'|[^<>\"'=\t\n\f\r ]++)" % (_SPACE, _SPACE)
+_REST = rb"%b(?:[\t\n\f\r /]++|[^<>\"'=\t\n\f\r /]++(?:%b)?+)*+>" % (_ENDS, _VALUE)
+FORMATTING = re.compile(rb"<(?:%b)%b" % (_FORMAT, _ENDS), re.IGNORECASE)
+CLOSED = re.compile(rb"<(%b)%b[^<]*+</\1%b*+>" % (_FORMAT, _REST, _SPACE), re.IGNORECASE)
+# A formatting element that is closed where it was opened, with only text and simple elements inside, stays closed.
+_PAIR = rb"(%b|a|span|sub|sup)%b[^<]*+</\2%b*+>" % (_FORMAT, _REST, _SPACE)
+_INSIDE = rb"[^<]*+(?:<(?:(?:br|img|wbr)%b|%b)[^<]*+)*+" % (_REST, _PAIR)
+CLOSED_OR_OPEN = re.compile(
+    rb"<(?:(%b)%b%b</\1%b*+>|(?P<open>%b)%b)" % (_FORMAT, _REST, _INSIDE, _SPACE, _FORMAT, _ENDS), re.IGNORECASE
+)
+STAND_IN = "x-"  # before the name of an element that takes the place of a formatting one
+LONG_TAG = re.compile(rb"<[a-zA-Z](?:[^<>\"']|\"[^\"<>]{0,16}\"|'[^'<>]{0,16}'){2048,}+")
+
+
+class Source(NamedTuple):
+    """What is parsed of a page."""
+
+    body: bytes
+    cut: bool = False
+    renamed: bool = False  # formatting elements have stand-ins, which no parser opens again
+
+
+def parse_within(body: bytes | str, label: str | None) -> tuple[Document, bool]:
+    """The tree of a page, or of as much of it as its budgets allow, and whether something was left out."""
+    page = narrow(body, label) if isinstance(body, bytes) else body
+    given = page.encode("utf-8", "replace") if isinstance(page, str) else page
+    source = weigh(given)
+    if source.body is given:
+        tree = parse_page(page, label)
+    else:
+        tree = parse_page(source.body, "utf-8" if isinstance(page, str) else label)
+    if source.renamed:
+        for name in _FORMAT.decode().split("|"):
+            for element in tree.select(STAND_IN + name):
+                element.tag = name
+    return tree, source.cut
+
+
+def weigh(body: bytes) -> Source:
+    """The page, or as much of it as its budgets allow."""
+    size = len(body)
+    tags, left_open = count(body)
+    cut = tags > (most := TAGS + size // BYTES_FOR_A_TAG)
+    if cut:
+        body, tags = _until(body, b"<", most), most
+    if size > LARGE:
+        before = body = _without_many_controls(body)
+        body = _until_flood(_until(body, b"&", REFERENCES + size // BYTES_FOR_A_REFERENCE))
+        cut = cut or len(body) < len(before)
+    if min(left_open, DEEPEST) * tags <= REOPENED or reopened(body) <= REOPENED:
+        return Source(body, cut)
+    return Source(FORMATTING_TAG.sub(rb"<\1%b\2" % STAND_IN.encode(), body), cut, renamed=True)
+
+
+def count_tags(body: bytes) -> tuple[int, int]:
+    """How many tags there are, and how many of formatting elements that the next tag does not close."""
+    return body.count(b"<"), len(FORMATTING.findall(body)) - len(CLOSED.findall(body))
+
+
+try:
+    from spaniel.reading.native import count_tags as count
+except ImportError:  # not built here
+    count = count_tags
+
+
+def reopened(body: bytes) -> int:
+    """At most so many formatting elements does a parser open again."""
+    times = still_open = done = 0
+    for match in CLOSED_OR_OPEN.finditer(body):
+        if match["open"] and still_open < DEEPEST:
+            times += still_open * body.count(b"<", done, match.start())
+            still_open, done = still_open + 1, match.start()
+    return times + still_open * body.count(b"<", done)
+
+
+def _until(body: bytes, sign: bytes, most: int) -> bytes:
+    """The body up to the first of a sign that is one too many."""
+    if body.count(sign) <= most:
+        return body
+    return body[: -len(body.split(sign, most + 1)[-1]) - 1]
+
+
+def _without_many_controls(body: bytes) -> bytes:
+    """Control characters are scrubbed from what is read: where they are the page, they go before."""
+    rest = body.translate(None, CONTROLS)
+    return rest if len(body) - len(rest) > MANY_CONTROLS else body
+
+
+def _until_flood(body: bytes) -> bytes:
+    """The body up to where long tags have had their share of bare attributes."""
+    left = NAMES
+    for tag in LONG_TAG.finditer(body):
+        left -= len(tag[0])
+        if left < 0:
+            return body[: tag.start()]
+    return body

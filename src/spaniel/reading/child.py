@@ -1,0 +1,119 @@
+"""A process that reads pages: one after the other, from standard input to standard output, until the input ends.
+
+A message is a head in JSON and a body of bytes, each with its length before it. Nothing but messages is written: what a
+page makes the reader print, if anything does, goes nowhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from spaniel.errors import Code, SpanielError
+from spaniel.reading import read
+from spaniel.reading.document import Document, Hygiene, Metadata
+
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
+
+LENGTHS = Struct(">II")  # of the head, of the body
+READY: dict[str, Any] = {"ready": True}
+# 64 MB and 12 times the page is what reading may take; with the room that an allocator keeps, twice that is a flood.
+ROOM, ROOM_FOR_A_BYTE = 128 << 20, 24
+SECONDS = 5  # of processor time beyond what the fetch has left: a parent that lives kills sooner
+
+
+def packed(head: dict[str, Any], body: bytes) -> bytes:
+    text = json.dumps(head).encode()
+    return LENGTHS.pack(len(text), len(body)) + text + body
+
+
+def told(document: Document) -> bytes:
+    """A document as a message: the Markdown as it is, for it may be long."""
+    fields = document.as_dict()
+    return packed(fields, str(fields.pop("markdown")).encode("utf-8", "surrogatepass"))
+
+
+def understood(head: dict[str, Any], body: bytes) -> Document:
+    """The document of a message, or the refusal."""
+    if "code" in head:
+        raise SpanielError(Code(head["code"]), **head["details"])
+    return Document(
+        markdown=body.decode("utf-8", "surrogatepass"),
+        title=head["title"],
+        language=head["language"],
+        kind=head["kind"],
+        metadata=Metadata(**head["metadata"]),
+        hygiene=Hygiene(**head["hygiene"]),
+        notes=tuple(head["notes"]),
+    )
+
+
+def main() -> None:
+    incoming, outgoing = _pipes()
+    from spaniel.reading import html as _loaded  # noqa: F401 - before anybody waits for a page
+
+    outgoing.write(packed(READY, b""))
+    outgoing.flush()
+    while lengths := incoming.read(LENGTHS.size):
+        size, length = LENGTHS.unpack(lengths)
+        head = json.loads(incoming.read(size))
+        restrain(length, head["seconds"])
+        outgoing.write(answer(head, incoming.read(length)))
+        outgoing.flush()
+
+
+def answer(head: dict[str, Any], body: bytes) -> bytes:
+    """The document, or why there is none; what a library does that it should not is a refusal too."""
+    try:
+        return told(read(body, head["content_type"], head["url"], head["kinds"]))
+    except SpanielError as error:
+        return packed({"code": str(error.code), "details": error.details}, b"")
+    except Exception as error:  # noqa: BLE001 - the child is a surface: nobody above it would see the exception
+        return packed({"code": str(Code.EXTRACTION_FAILED), "details": {"error": type(error).__name__}}, b"")
+
+
+def _pipes() -> tuple[BinaryIO, BinaryIO]:
+    """The two pipes under numbers of their own, so that nothing that prints or reads by habit touches them."""
+    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nowhere, number)
+    return incoming, outgoing
+
+
+def restrain(size: int, seconds: float) -> None:
+    """So much memory and time and no more, where the system can say so."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _lower(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds) + SECONDS)
+    _lower(resource.RLIMIT_DATA, _data() + ROOM + ROOM_FOR_A_BYTE * size)
+
+
+def _lower(what: int, limit: int) -> None:
+    import resource
+
+    _, most = resource.getrlimit(what)
+    try:
+        resource.setrlimit(what, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
+    except (OSError, ValueError):  # the system has its own ideas: the deadline still holds
+        return
+
+
+def _data() -> int:
+    """Bytes that this process has now; a guess where nobody tells."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 128 << 20
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""`spaniel extract`: it knows its input, and takes many files and folders."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from spaniel.cli.input_kinds import HTML, TEXT, content_type_of
+from tests.cli.test_canon import SPANIEL, spaniel
+
+PAGE = "<html lang=en><head><title>{0} - Site</title></head><body><main><h1>{0}</h1><p>Words *of* it.</p></main></body>"
+MARKDOWN = "# A *title*\n\n1. a < b & c_d\n\n<br>\n\n[x](/y)\n"
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+PDF = b"%PDF-1.7\n1 0 obj << >> endobj\n%%EOF\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "kind"),
+    [
+        ("a.png", PNG, "image/png"),
+        ("a.html", PNG, "image/png"),
+        ("a.pdf", PDF, "application/pdf"),
+        ("a.html.gz", gzip.compress(PAGE.encode()), "application/gzip"),
+    ],
+)
+def test_what_is_no_page_is_refused_by_its_name(tmp_path: Path, name: str, body: bytes, kind: str) -> None:
+    (tmp_path / name).write_bytes(body)
+    for done in (spaniel("extract", name, cwd=tmp_path), spaniel("extract", "-", stdin=body)):
+        assert (done.returncode, done.stdout) == (6, "")
+        assert f"Content of type '{kind}' cannot be read" in done.stderr
+
+
+@pytest.mark.req("FR-WF-13c")
+@pytest.mark.parametrize("name", ["notes.md", "notes.markdown", "notes.txt", "README"])
+def test_markdown_and_text_are_not_escaped(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(MARKDOWN, encoding="utf-8")
+    assert spaniel("extract", name, cwd=tmp_path).stdout == MARKDOWN
+    assert spaniel("extract", "-", stdin=MARKDOWN.encode()).stdout == MARKDOWN
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "kind"),
+    [
+        ("-", b"<p>hello", HTML),
+        ("-", b"\xef\xbb\xbf <!-- x --> <!DOCTYPE html><p>hello", HTML),
+        ("-", b"<?xml version='1.0'?><html xmlns='x'>", HTML),
+        ("-", "<html>é".encode("utf-16"), HTML),
+        ("-", b"Hello <b>world</b>", HTML),
+        ("-", b"a < b and b > c", TEXT),
+        ("-", b"if (a <b) { return }", TEXT),
+        ("page.HTM", b"plain words", HTML),
+        ("notes.md", b"<p>HTML in Markdown</p>", TEXT),
+        ("x.unknown", b"<title>T</title><p>x", HTML),
+        ("-", b"", TEXT),
+    ],
+)
+def test_a_page_is_told_from_text(name: str, body: bytes, kind: str) -> None:
+    assert content_type_of(name, body) == kind
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://a.example/", "/relative", "http://"])
+def test_a_url_that_is_none_is_an_error(url: str) -> None:
+    done = spaniel("extract", "-", "--url", url, stdin=b"<a href=/b>b</a>")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "spaniel: invalid_" in done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder as people have them: pages, notes, pictures, what nobody should see, and a broken one."""
+    for name in ("b", "a/c", "a/d"):
+        path = tmp_path / "site" / f"{name}.html"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(PAGE.format(path.stem), encoding="utf-8")
+    (tmp_path / "site" / "a" / "notes.md").write_text(MARKDOWN, encoding="utf-8")
+    (tmp_path / "site" / "logo.png").write_bytes(PNG)
+    (tmp_path / "site" / ".hidden.html").write_text("hidden", encoding="utf-8")
+    (tmp_path / "site" / "z.html").write_bytes(PDF)
+    return tmp_path
+
+
+FILES = ["site/b.html", "site/z.html", "site/a/c.html", "site/a/d.html", "site/a/notes.md"]
+
+
+@pytest.mark.parametrize("jobs", ["1", "3"])
+def test_files_and_folders_are_read_in_order_and_told_apart(folder: Path, jobs: str) -> None:
+    done = spaniel("extract", "-j", jobs, "site", "site/b.html", cwd=folder)
+    assert done.returncode == 1
+    named = [json.loads(line[6:]) for line in done.stdout.splitlines() if line.startswith("file: ")]
+    assert named == [*(file for file in FILES if file != "site/z.html"), "site/b.html"]
+    assert 'file: "site/b.html"\ntitle: "b"\nlanguage: "en"\n---\n\n# b\n\nWords \\*of\\* it.\n' in done.stdout
+    assert MARKDOWN in done.stdout
+    assert "site/z.html: unsupported_content_type" in done.stderr
+    assert "5 files were read, 1 could not be" in done.stderr
+    lines = spaniel("extract", "-j", jobs, "--json", "site", cwd=folder).stdout.splitlines()
+    assert [json.loads(line)["file"] for line in lines] == FILES
+    assert [json.loads(line).get("code") for line in lines] == [None, "unsupported_content_type", None, None, None]
+
+
+def test_a_folder_takes_one_file_for_each(folder: Path) -> None:
+    done = spaniel("extract", "site", "-o", "out/", cwd=folder)
+    assert (done.returncode, done.stdout) == (1, "")
+    names = sorted(path.name for path in (folder / "out").iterdir())
+    assert names == ["site_a_c.html.md", "site_a_d.html.md", "site_a_notes.md.md", "site_b.html.md"]
+
+
+def test_a_folder_without_pages_says_so(tmp_path: Path) -> None:
+    (tmp_path / "logo.png").write_bytes(PNG)
+    done = spaniel("extract", str(tmp_path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "there is no HTML, Markdown or text file in there" in done.stderr
+
+
+@pytest.mark.req("D2-33")
+def test_a_page_without_text_says_so() -> None:
+    done = spaniel("extract", "-", stdin=b"<html><body><script>x()</script></body></html>")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "(no_text)" in done.stderr
+    assert spaniel("extract", "-", stdin=b"<p>x").stderr == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal here")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_ends_it_with_what_is_done(folder: Path, jobs: str) -> None:
+    """The last of the files is a pipe into which nobody writes."""
+    os.mkfifo(folder / "never.html")
+    command = [*SPANIEL, "extract", "-j", jobs, "site/b.html", "site/a/c.html", "never.html", "-o", "out/"]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE) as process:
+        while not (folder / "out" / "site_a_c.html.md").exists():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        if jobs != "1":
+            (folder / "never.html").open("wb").close()  # another process reads it, and is waited for
+        _, told = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"stopped: 2 files were read" in told
+    assert b"Traceback" not in told

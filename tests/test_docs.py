@@ -1,0 +1,79 @@
+"""What users read: made from the code where it can be, with links that lead somewhere and transcripts that hold."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spaniel.errors import Code
+from tests.test_errors import REQUIREMENT
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+GUIDES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "guides").glob("*.md"))]
+MADE: dict[str, Any] = runpy.run_path(str(DOCS / "make.py"))["PAGES"]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+BLOCKS = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_page_that_is_made_from_the_code_is_as_the_code_is(name: str) -> None:
+    assert (DOCS / name).read_text(encoding="utf-8") == MADE[name](), "run `make docs`"
+
+
+def anchors(page: Path) -> set[str]:
+    """The names by which a heading can be linked to."""
+    text = BLOCKS.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda path: path.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in LINK.findall(BLOCKS.sub("", page.read_text(encoding="utf-8"))):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_the_readme_links_to_pages_instead_of_naming_them() -> None:
+    text = BLOCKS.sub("", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert re.findall(r"`(?:docs/[\w/.-]+|[A-Z]+\.md)`", text) == []
+    linked = {link.partition("#")[0] for link in LINK.findall(text)}
+    for page in (*MADE, "quickstart.md", "first-minutes.md", "guides/testing-locally.md"):
+        assert f"docs/{page}" in linked
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda path: path.name)
+def test_no_guide_speaks_in_requirement_ids(page: Path) -> None:
+    if page.name in ("map.md", "tool.md", "requirements.md"):  # for those who work on it
+        return
+    assert not REQUIREMENT.search(page.read_text(encoding="utf-8"))
+
+
+def test_every_code_and_policy_has_its_place() -> None:
+    errors = (DOCS / "errors.md").read_text(encoding="utf-8")
+    assert all(f"| `{code}` |" in errors for code in Code)
+    policies = (DOCS / "policies.md").read_text(encoding="utf-8")
+    assert [name for name in ("clara", "curious", "exact", "ingest") if f"## `{name}`" in policies] == [
+        "clara", "curious", "exact", "ingest",
+    ]  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the transcripts are of a POSIX terminal")
+@pytest.mark.parametrize("name", ["../README.md", "quickstart.md", "first-minutes.md", "guides/testing-locally.md",
+                                  "guides/many-pages.md", "guides/python.md"])  # fmt: skip
+def test_the_transcripts_are_what_a_terminal_shows_today(name: str, tmp_path: Path) -> None:
+    transcripts = runpy.run_path(str(DOCS / "transcripts.py"))
+    assert name in transcripts["PAGES"]
+    page = (DOCS / name).read_text(encoding="utf-8")
+    with transcripts["demo_site"]() as port:
+        assert transcripts["told_again"](page, port, tmp_path) == page, "run `make docs`"
