@@ -1,4 +1,4 @@
-"""`spaniel mcp` beside a bare SDK server with one trivial tool: the way to its first list, and a cached call."""
+"""`spaniel mcp` beside a bare SDK server with one trivial tool: start and cached calls; what answers cost in tokens."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from statistics import median
 from threading import Thread
 from typing import Any
 
 from bench.harness import Case, child_cpu, interleave, title, wanted
+from bench.pages import pages
 
 ROUNDS = 9
 CALLS = 100  # in a round
+NOW = datetime.now(UTC)
 PAGE = "".join(f"## Part {n}\n\n" + "The otter swims in the river and eats fish. " * 50 + "\n\n" for n in range(10))
 
 BARE = """
@@ -89,6 +93,7 @@ def run() -> None:
         spaniel = [sys.executable, "-m", "spaniel", "mcp", "--config"]
         starting({"bare SDK server": [sys.executable, str(bare)], "spaniel mcp": [*spaniel, shut]})
         calling([sys.executable, str(bare)], [*spaniel, open_], f"http://127.0.0.1:{port}/page")
+    costing()
 
 
 def settings(folder: str, port: int | None) -> str:
@@ -151,6 +156,8 @@ def calling(bare: list[str], spaniel: list[str], url: str) -> None:
                 "echo": calls(plain, name="echo", arguments={"text": "hello"}),
                 "echo, as many bytes": calls(plain, name="echo", arguments={"text": PAGE}),
                 "web_fetch": calls(ours, name="web_fetch", arguments={"url": url}),
+                "web_fetch_more": calls(ours, name="web_fetch_more", arguments={"url": url, "from_chunk": 2}),
+                "find": calls(ours, name="web_fetch_more", arguments={"url": url, "find": "otter"}),
             },
             ROUNDS,
             time.perf_counter,
@@ -158,8 +165,49 @@ def calling(bare: list[str], spaniel: list[str], url: str) -> None:
     each = {name: taken / CALLS * 1000 for name, taken in seconds.items()}
     title(f"MCP, a call over stdio, the page of {len(PAGE) // 1000} KB cached (wall time)")
     print(f"  the SDK, echo: {each['echo']:.2f} ms; of as many bytes as the page: {each['echo, as many bytes']:.2f} ms")
-    print(f"  spaniel, web_fetch: {each['web_fetch']:.2f} ms")
+    print(f"  spaniel, web_fetch: {each['web_fetch']:.2f} ms; web_fetch_more: {each['web_fetch_more']:.2f} ms")
+    print(f"  spaniel, web_fetch_more with find: {each['find']:.2f} ms")
     wanted("milliseconds that web_fetch adds to the SDK's round trip", each["web_fetch"] - each["echo"], most=5)
+
+
+def costing() -> None:
+    """Tokens of the text that a model reads beside those of the bare Markdown in it, page by page."""
+    from spaniel.chunking.tokens import cl100k
+
+    count = cl100k().count
+    costs = sorted((count(body), count(text), count(json)) for body, text, json in answers())
+    title(f"MCP, tokens of an answer beside the bare Markdown's, {len(costs)} pages from the cache")
+    for low, high in ((1, 300), (300, 1_000), (1_000, 3_000), (3_000, 10**9)):
+        some = [(text / bare, json / bare) for bare, text, json in costs if low <= bare < high]
+        if some:
+            texts, jsons = ([pair[at] for pair in some] for at in (0, 1))
+            told = f"{len(some)} pages of {low} tokens and more: text {median(texts):.2f}, at worst {max(texts):.2f}"
+            print(f"  {told}; JSON {median(jsons):.2f}")
+    bare, text, json_ = (sum(row[at] for row in costs) for at in range(3))
+    print(f"  all together: JSON {json_ / bare:.2f}")
+    wanted("text block against bare Markdown", text / bare, most=1.05)
+
+
+def answers() -> Iterator[tuple[str, str, str]]:
+    """Of each page: its Markdown as far as it fits, the text that a model reads, the JSON."""
+    from spaniel.chunking import chunk, serialize
+    from spaniel.mcp.model_text import text_of
+    from spaniel.pipeline.answer import Answer
+    from spaniel.pipeline.request import Request
+    from spaniel.reading import read
+    from spaniel.tool.web_fetch import Fetched
+
+    for number, page in enumerate(pages(200)):
+        url = f"https://example.com/articles/a-page-with-a-usual-name-{number}"
+        found = read(page, "text/html; charset=utf-8", url)
+        if found.markdown.strip():
+            made = chunk(found.markdown)
+            answer = Answer(
+                url, url, NOW, found.title, found.language, found.markdown, made, "http", ("cache_hit",), {}
+            )
+            fields = answer.as_dict(65_536)
+            text = text_of(Fetched(Request(url), answer, fields), 65_536)
+            yield text.partition("\n---\n")[2], text, serialize(fields)
 
 
 def calls(server: Server, **params: object) -> Case:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaniel.chunking import chunk
+from spaniel.chunking import chunk, serialize
 from spaniel.chunking.tokens import cl100k
 from spaniel.errors import SpanielError
 from spaniel.mcp.model_text import text_of
@@ -127,6 +127,24 @@ def test_what_was_found_stands_behind_a_mark_that_no_page_can_know() -> None:
         assert "[000000] chunk 3" in body  # the page's own, and so known not to be ours
     none = read_on(answer, More(URL, find="unicorn"))
     assert parts(none)[0][-1] == "Found: none of 12 chunks has these words"
+
+
+@pytest.mark.req("D2-32")
+def test_headings_that_grow_when_they_are_shown_do_not_break_the_budget() -> None:
+    answer = page("".join(f"## {chr(0xE000) * 150}{n}\n\notter {'and more ' * 150}\n\n" for n in range(9)), 200)
+    asked = More(URL, find="otter")
+    budget = len(serialize(part_of(answer, asked, 1 << 20)).encode())
+    assert len(read_on(answer, asked, 1 << 20).encode()) > budget  # the control: without a budget it is longer
+    assert read_on(answer, asked, budget)
+
+
+@pytest.mark.req("D2-32", "D2-15")
+def test_credentials_are_not_told_to_the_model() -> None:
+    answer = page(LONG)
+    asked = Request("https://user:SECRET@example.com/guides/otters")
+    text = text_of(Fetched(asked, answer, answer.as_dict(5_000)), 5_000)
+    assert "To go on" in text
+    assert "SECRET" not in text
 
 
 TEXTS = st.text(st.characters(codec="utf-8") | st.sampled_from("\n\n\n  -#`>"), max_size=2_000)

@@ -10,14 +10,17 @@ from typing import Any
 import jsonschema
 import pytest
 
+from spaniel.app.client import Spaniel
+from spaniel.app.engine import Engine
 from spaniel.app.groups import ToolSettings
+from spaniel.browser.rendered import DocumentHead, Rendered, Wanted
 from spaniel.errors import SpanielError
-from spaniel.testing import Page, redirect, settings_for, text
+from spaniel.testing import Page, Site, redirect, settings_for, text
 from spaniel.tool import ToolCtx, ToolError, ToolExecutor, WebFetchMoreTool
 from spaniel.tool.recent import MOST, RecentPages
 from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA, OUTPUT_SCHEMA
 from spaniel.tool.web_fetch_more import read_more
-from tests.tool.harness import LONG, Tools, tools_at
+from tests.tool.harness import LONG, Tools, names, tools_at
 
 PAGES: dict[str, Page] = {"/a": text(LONG), "/moved": redirect("/a"), "/short": text("short"), "/empty": text("")}
 
@@ -88,6 +91,29 @@ async def test_chunks_keep_the_size_that_they_had(tmp_path: Path) -> None:
         assert (await tools.more("/a", from_chunk=3))["total_chunks"] == other["total_chunks"]
         await tools.fetch("/a")
         assert (await tools.more("/a"))["total_chunks"] == 12
+
+
+class Browser:
+    """Stands for Chromium, and shows another page than HTTP brings."""
+
+    async def render(self, wanted: Wanted) -> Rendered:
+        body = f"<main><h1>Rendered</h1><p>{'The badger digs. ' * 900}</p></main>".encode()
+        return Rendered(wanted.url, DocumentHead(200), "text/html", body, (), ())
+
+
+@pytest.mark.req("D2-29", "D2-03")
+async def test_reading_on_reads_the_copy_that_was_given(tmp_path: Path) -> None:
+    """A page can be cached twice, as it came and as it was rendered."""
+    async with Site(PAGES) as site:
+        settings = settings_for(site, cache=tmp_path)
+        async with Engine(settings, names(), renderer=Browser()) as engine, Spaniel(engine=engine) as client:
+            tools = Tools(client, settings, site)
+            await tools.fetch("/a", no_cache=True)
+            assert "otter" in (await tools.more("/a", from_chunk=2))["chunks"][0]["text"]
+            await tools.fetch("/a", force_browser=True)
+            rendered = await tools.more("/a", from_chunk=2)
+        assert site.requests["/a"] == 1
+    assert "badger" in rendered["chunks"][0]["text"]
 
 
 @pytest.mark.req("D2-29", "NFR-WF-OP-02")
@@ -161,9 +187,11 @@ async def test_words_are_found_best_first_each_chunk_with_its_number(tmp_path: P
         common = await tools.more("/a", find="otter badger")
         cut = await tools.more("/a", 3_000, find="otter badger")
         behind = await tools.more("/a", find="badger", from_chunk=12)
+        late = await tools.more("/a", find="otter", from_chunk=11)
         nothing = await tools.more("/a", find="unicorn")
         assert tools.site.requests["/a"] == 1
-    for answer in (rare, common, cut, behind, nothing):
+    assert sorted(chunk["number"] for chunk in late["chunks"]) == [11, 12]
+    for answer in (rare, common, cut, behind, late, nothing):
         jsonschema.validate(answer, MORE_OUTPUT_SCHEMA)
         assert "more" not in answer
         for chunk in answer["chunks"]:

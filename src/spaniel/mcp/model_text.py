@@ -56,14 +56,14 @@ def _part(result: Fetched | ReadOn, first: int, given: Given) -> str:
     total = len(result.answer.chunks)
     if more is None:
         return f"Part: chunks {first} to {total} of {total}, the end" if given and first > 1 else ""
-    call = {"url": result.request.url, "from_chunk": more["next_chunk"]}
+    call: dict[str, object] = {"url": result.answer.requested_url, "from_chunk": more["next_chunk"]}
     if "next_offset" in more:
         call["from_offset"] = more["next_offset"]
     if result.request.max_chunk_tokens is not None:
         call["max_chunk_tokens"] = result.request.max_chunk_tokens
     these = f"chunks {first} to {first + len(given) - 1}" if given else "none"
-    how = f"To go on call {READS_ON} with {json.dumps(call)}; with find it looks for words in the whole page"
-    return f"Part: {these} of {total}. {how}"
+    how = f"To go on call {READS_ON} with {json.dumps(call, ensure_ascii=False)}"
+    return f"Part: {these} of {total}. {how}; with find it looks for words in the whole page"
 
 
 def _joined(answer: Answer, first: int, given: Given) -> str:
@@ -104,6 +104,6 @@ def _marked(chunk: Mapping[str, object], mark: str) -> str:
 
 
 def _cut(text: str, max_bytes: int) -> str:
-    """What fits in the JSON fits here, but for the strangest of URLs and the smallest of budgets."""
+    """What fits in the JSON fits here as a rule; but a heading that is made safe to show can be longer than it was."""
     data = text.encode()
     return text if len(data) <= max_bytes else data[:max_bytes].decode(errors="ignore")
