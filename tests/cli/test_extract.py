@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -134,6 +135,7 @@ def test_ctrl_c_ends_it_with_what_is_done(folder: Path, jobs: str) -> None:
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE) as process:
         while not (folder / "out" / "site_a_c.html.md").exists():
             assert process.poll() is None
+            time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         if jobs != "1":
             (folder / "never.html").open("wb").close()  # another process reads it, and is waited for

@@ -209,7 +209,7 @@ def test_ctrl_c_stops_at_once_and_keeps_what_is_done(site: Many, config: str, tm
     assert process.returncode == 130
     assert [head["url"] for head, _ in pages_in(out.read_text(encoding="utf-8"))] == [urls[0], urls[2]]
     assert b"spaniel: stopped: 2 pages fetched" in told
-    assert b"the other 1 were not fetched" in told
+    assert b"; 1 not fetched" in told
     assert b"Traceback" not in told
 
 

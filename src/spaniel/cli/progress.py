@@ -61,8 +61,8 @@ class Progress:
         told += f", written to {where}" if where and self.done else ""
         if self.failed:
             told += f"; {self.failed.total()} failed ({', '.join(f'{n} {code}' for code, n in self.failed.items())})"
-        left = f" the other {self._total - asked} were not fetched" if self._total else " the rest was not fetched"
-        return told if whole else f"stopped: {told};{left}"
+        left = f"{self._total - asked} not fetched" if self._total else "the rest was not fetched"
+        return told if whole else f"stopped: {told}; {left}"
 
 
 def pages(count: int) -> str:
