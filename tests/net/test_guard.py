@@ -89,6 +89,25 @@ async def test_a_name_is_looked_up_once_and_a_literal_never() -> None:
     await guard.vet(parse("https://93.184.215.14/"), Deadline(5))
     assert resolver.asked == ["a.example"]
     assert (target.host, target.port, target.addresses) == ("a.example", 443, (ip_address("93.184.215.14"),))
+    assert repr(target) == "Target(a.example:443 at 93.184.215.14)"
+
+
+@pytest.mark.req("FR-WF-06")
+@pytest.mark.parametrize(("host", "address"), [("93.184.215.14", "93.184.215.14"), ("[2606:4700::11]", "2606:4700::11")])
+async def test_a_literal_is_dialled_as_what_it_is(host: str, address: str) -> None:
+    target = await Guard(names()).vet(parse(f"http://{host}/"), Deadline(5))
+    assert target.addresses == (ip_address(address),)
+    assert target.pins == {ip_address(address).packed}
+
+
+@pytest.mark.req("FR-WF-06c", "FR-WF-18b")
+@pytest.mark.parametrize(("many", "why"), [(0, "it has no address"), (MOST_ADDRESSES + 1, "more than 64 addresses")])
+async def test_none_or_too_many_addresses_are_a_failed_lookup_that_names_the_host(many: int, why: str) -> None:
+    resolver = names(a=[f"93.184.215.{i}" for i in range(many)])
+    with pytest.raises(SpanielError) as caught:
+        await Guard(resolver).vet(parse("http://a.example/"), Deadline(5))
+    assert caught.value.code is Code.DNS_FAILED
+    assert caught.value.details == {"host": "a.example", "error": why}
 
 
 @pytest.mark.req("FR-WF-05c", "FR-WF-05d", "FR-WF-05e", "T-WF-SSRF-07", "T-WF-SSRF-08")
@@ -130,7 +149,10 @@ def test_a_block_is_not_switched_off_without_the_override(toggle: str) -> None:
     with pytest.raises(SpanielError) as caught:
         Guard(names(), Security(**{toggle: False}))  # type: ignore[arg-type]
     assert caught.value.code is Code.BAD_ARGS
-    assert "allow_insecure_overrides" in caught.value.message
+    assert caught.value.details == {
+        "field": f"tools.webfetch.security: {toggle}",
+        "reason": "switching a block off needs allow_insecure_overrides = true",
+    }
 
 
 @pytest.mark.req("FR-WF-05b", "T-WF-SSRF-11")
@@ -139,6 +161,7 @@ async def test_with_the_override_it_is_switched_off_and_warned_of(caplog: pytest
     with caplog.at_level(logging.WARNING, "spaniel"):
         guard = Guard(names(a=["127.0.0.1", "10.0.0.1"], b=["169.254.1.1"]), settings)
     assert caplog.messages == ["SSRF protection disabled for: block_private_ips, block_loopback"]
+    assert caplog.records[0].name == "spaniel.protection"  # which no option silences
     assert await verdict("http://a.example/", guard) == "accept"
     assert await verdict("http://b.example/", guard) == "ssrf_blocked"
 
