@@ -29,7 +29,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 WANTED = 90.0  # percent
 MEMORY = 8 << 30  # of a child: some mutants never stop collecting
-OPTIONS = ("-x", "-q", "--no-header", "--tb=line", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+OPTIONS = (
+    "-x",
+    "-q",
+    "--no-header",
+    "--tb=line",
+    "-p",
+    "no:cacheprovider",
+    "-W",
+    "ignore::pytest.PytestAssertRewriteWarning",
+)
 PRELOADED = ("aiohttp", "hypothesis", "msgspec", "pytest_asyncio", "trustme", "turbohtml")  # not ours, never mutated
 
 SWAPS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
@@ -158,7 +167,9 @@ class Box:
 
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
-        listed = subprocess.run(["git", "ls-files", "-zco", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True)
+        listed = subprocess.run(
+            ["git", "ls-files", "-zco", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
+        )
         compiled = [str(file.relative_to(ROOT)) for file in ROOT.glob("src/**/*.so")]
         for name in (*filter(None, listed.stdout.decode().split("\0")), *compiled):
             if (ROOT / name).is_file():

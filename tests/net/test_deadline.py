@@ -101,11 +101,15 @@ async def test_what_goes_wrong_by_itself_stays_what_it_is() -> None:
 async def test_a_task_that_works_for_the_fetch_is_ended_too() -> None:
     """The one that entered first is watched by its own timeout, another one by another."""
     deadline = Deadline(0.05)
+
+    async def work() -> None:
+        async with deadline.guarding("start"):
+            helpers.append(asyncio.create_task(ended(deadline, "helper")))
+            await asyncio.Event().wait()
+
+    helpers: list[asyncio.Task[str]] = []
     async with asyncio.timeout(30):
         with pytest.raises(SpanielError) as caught:
-            async with deadline.guarding("start"):
-                helper = asyncio.create_task(ended(deadline, "helper"))
-                assert await asyncio.shield(helper) == "helper"
-                await asyncio.Event().wait()
+            await work()
     assert caught.value.code is Code.TIMEOUT
-    assert await helper == "helper"
+    assert await helpers[0] == "helper"

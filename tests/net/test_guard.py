@@ -93,7 +93,9 @@ async def test_a_name_is_looked_up_once_and_a_literal_never() -> None:
 
 
 @pytest.mark.req("FR-WF-06")
-@pytest.mark.parametrize(("host", "address"), [("93.184.215.14", "93.184.215.14"), ("[2606:4700::11]", "2606:4700::11")])
+@pytest.mark.parametrize(
+    ("host", "address"), [("93.184.215.14", "93.184.215.14"), ("[2606:4700::11]", "2606:4700::11")]
+)
 async def test_a_literal_is_dialled_as_what_it_is(host: str, address: str) -> None:
     target = await Guard(names()).vet(parse(f"http://{host}/"), Deadline(5))
     assert target.addresses == (ip_address(address),)

@@ -168,7 +168,7 @@ def test_a_form_is_known_by_every_one_of_its_bits(form: str) -> None:
 
 
 ROW = {"cidr": "10.0.0.0/8", "what": "x", "toggle": "block_reserved", "source": "a test"}
-WRONG_ROWS: dict[str, tuple[dict[str, object], str]] = {
+WRONG_ROWS: dict[str, tuple[dict[str, str], str]] = {
     "another toggle": (ROW | {"toggle": "block"}, r"^ranges\.toml\.range\[0\]\.toggle: there is no toggle 'block'$"),
     "another key": (ROW | {"not": "x"}, r"^ranges\.toml\.range\[0\]\.not: unknown key"),
     "bits of a host": (ROW | {"cidr": "10.0.0.1/8"}, "has host bits set"),
@@ -177,7 +177,7 @@ WRONG_ROWS: dict[str, tuple[dict[str, object], str]] = {
 
 
 @pytest.mark.parametrize(("row", "told"), WRONG_ROWS.values(), ids=WRONG_ROWS)
-def test_a_wrong_row_does_not_load(row: dict[str, object], told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_row_does_not_load(row: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "read_toml", lambda *_: {"range": [row]})
     with pytest.raises((SpanielError, ValueError), match=told):
         _table.__wrapped__()
