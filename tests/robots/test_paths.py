@@ -44,6 +44,7 @@ def matches(pattern: str | bytes, path: str) -> bool:
         ("/a$b", ["/a$b", "/a%24b"], ["/a"]),
         ("/a$$", ["/a$"], ["/a", "/a$b"]),
         ("/a?b", ["/a?bc"], ["/ab", "/axb"]),
+        ("/*X", ["/aX", "/X"], ["/a", "/"]),
         ("/[a-z].+", ["/[a-z].+x"], ["/b.x"]),
         ("a", [], ["/a", "/"]),
         ("https://example.com/a", [], ["/a"]),
@@ -90,6 +91,7 @@ def test_special_characters_are_meant_literally_when_escaped() -> None:
 
 def test_octets_of_any_encoding_are_compared_as_octets() -> None:
     assert matches(b"/caf\xe9", "/caf%E9")
+    assert matches(b"/\xff", "/%FF")
     assert not matches(b"/caf\xe9", "/café")
 
 
