@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,7 @@ ELSEWHERE = {
 
 
 async def envelope_of(args: object, pages: dict[str, Page], cache: Path, seconds: int = 60) -> dict[str, object]:
-    limits = {"timeout_seconds": seconds, "max_download_bytes": 2048}
+    limits: dict[str, Any] = {"timeout_seconds": seconds, "max_download_bytes": 2048}
     async with tool_at(pages, cache, allow_auto_execution=True, **limits) as (tool, site):
         asked = {"url": args.format(port=site.port)} if isinstance(args, str) else args
         with pytest.raises(ToolError) as caught:
