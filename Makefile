@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 
 .DEFAULT_GOAL := help
-.PHONY: help run test torture foreign coverage check policies lint types layers dead docs bench lock clean
+.PHONY: help run test mutants torture foreign coverage check policies lint types layers dead docs bench lock clean
 
 help:  ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' Makefile
@@ -32,6 +32,9 @@ test: $(VENV)/.dev $(VENV)/.inspector  ## Run all tests (ARGS="-k name" to choos
 # Rooms whose tests run what is gated, without a browser; CI measures the one run of all tests instead (COVERAGE=1).
 coverage:  ## Run the tests of some rooms, and fail where they leave more than 5 % of a room's lines or branches out
 	$(MAKE) --no-print-directory test COVERAGE=--gaps ARGS="-q $(addprefix tests/,url net robots cache pipeline app tool)"
+
+mutants: $(VENV)/.dev  ## Break the code in small ways and see whether the tests notice (ARGS="net/guard.py --sample 0")
+	$(BIN)/python tools/mutants.py $(ARGS)
 
 torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
 	$(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)

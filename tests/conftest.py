@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+import shutil
+from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,3 +30,23 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"skipped, but CI should have what it needs: {report.longrepr}"
     return report
+
+
+@pytest.fixture(scope="session")
+def users_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Stand-ins for the user's cache and configuration, for this process and all that it starts."""
+    folder = tmp_path_factory.mktemp("user")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+        yield folder
+
+
+@pytest.fixture(autouse=True)
+def _what_is_the_users_is_left_alone(users_folders: Path) -> Iterator[None]:
+    """T-WF-INFRA-03: a test that forgets to name a folder of its own fails, and writes nothing into anybody's cache."""
+    yield
+    touched = [folder for folder in users_folders.glob("*/spaniel") if folder.exists()]
+    for folder in touched:
+        shutil.rmtree(folder)
+    assert not touched, "the test has written into the user's own folders: give it a cache_dir, or XDG_CACHE_HOME"

@@ -111,7 +111,7 @@ async def test_two_profiles_share_one_chromium_and_each_says_who_it_is(tmp_path:
         "/frame": html("<script>fetch('/from-frame')</script>"),
         "/from-frame": text("x"),
     }
-    async with Site(pages) as site, engine_for(site, cache=tmp_path) as engine:
+    async with Site(pages) as site, engine_for(site, cache=tmp_path, timeout_seconds=120) as engine:
         usual, own = views(engine, tmp_path)
         async with usual, own:
             for spaniel, agent in ((usual, "forge-webfetch/1.0"), (own, "otterbot/2 (+https://otter.example)")):

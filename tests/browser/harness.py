@@ -47,6 +47,7 @@ async def spaniel_at(
 ) -> AsyncIterator[tuple[Spaniel, Site]]:
     """A whole Spaniel, which may look at one site."""
     chosen = with_chromium(browser)
+    webfetch.setdefault("timeout_seconds", 120)  # a busy machine takes its time
     async with Site(pages) as site, spaniel_for(site, cache=cache, browser=chosen, **webfetch) as spaniel:
         yield spaniel, site
 
@@ -63,7 +64,9 @@ class Web:
         self.renderer = renderer
         self.resolver = resolver
 
-    async def render(self, url: str, seconds: float = 10, max_redirects: int = 5, *, picture: bool = False) -> Rendered:
+    async def render(
+        self, url: str, seconds: float = 100, max_redirects: int = 5, *, picture: bool = False
+    ) -> Rendered:
         parsed = parse(url)
         target = await self.guard.vet(parsed, Deadline(seconds))
         return await self.renderer.render(Wanted(parsed, target, anyone, seconds, max_redirects, picture))
@@ -158,7 +161,7 @@ def alive(parent: int | None = None) -> list[int]:
     return [pid for pid, session in running.items() if session in sessions]
 
 
-async def all_gone(parent: int | None = None, seconds: float = 5.0) -> bool:
+async def all_gone(parent: int | None = None, seconds: float = 60.0) -> bool:
     end = asyncio.get_running_loop().time() + seconds
     while alive(parent) and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110
         await asyncio.sleep(0.05)

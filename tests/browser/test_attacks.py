@@ -27,8 +27,9 @@ from tests.browser.vectors import VECTORS
 
 ONLY_FULL = "preconnect"  # which the headless shell does not even try
 IN_EVERY = [name for name in VECTORS if name != ONLY_FULL]
+pytestmark = pytest.mark.timeout(1_800)  # all of them are tried in the first test's time
 IN_FULL = [ONLY_FULL, "websocket", "webrtc stun", "webtransport", "location"]
-CONTROL_SECONDS = 15.0
+CONTROL_SECONDS = 120.0  # until the victim is met, which on a machine with time to spare is at once
 
 
 class Redirecting(Site):
@@ -95,7 +96,7 @@ async def with_walls(path: str, cases: dict[str, Case], at_once: int) -> dict[st
         async def visit(name: str, case: Case) -> None:
             async with turns:
                 try:
-                    pages[name] = (await web.render(case.url, 30)).body.decode()
+                    pages[name] = (await web.render(case.url, 120)).body.decode()
                 except SpanielError as error:
                     pages[name] = str(error.code)
 

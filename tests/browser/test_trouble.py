@@ -19,6 +19,7 @@ from spaniel.browser.launch import MOST_MEMORY
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Reply, Site, text
 from tests.browser.harness import SITE, WORDS, Web, alive, all_gone, html, open_web, spaniel_at
+from tests.stopwatch import Stopwatch
 
 GOOD = html(f"<h1>Good</h1><p>{WORDS}</p>")
 LATE = 1.0  # seconds after its deadline by which a fetch has ended
@@ -66,14 +67,20 @@ TROUBLE = {
 }  # fmt: skip
 
 
-async def outcome(web: Web, url: str) -> str:
+async def outcome(web: Web, url: str, seconds: float = SECONDS) -> str:
     try:
-        page = await web.render(url, SECONDS)
+        page = await web.render(url, seconds)
     except SpanielError as error:
         return str(error.code)
     for note in page.notes:
         return {"browser_timeout_dom_partial": "partial", "browser_dom_truncated": "truncated"}[note]
     return "fine"
+
+
+async def time_for(web: Web, url: str) -> float:
+    began = asyncio.get_running_loop().time()
+    await web.render(url)
+    return asyncio.get_running_loop().time() - began
 
 
 @pytest.mark.req("D2-25", "NFR-WF-REL-02", "FR-WF-18")
@@ -86,10 +93,12 @@ async def test_trouble_ends_in_time_and_the_next_page_is_rendered(name: str) -> 
     ):
         base = f"http://{SITE}:{site.port}"
         assert b"Good" in (await web.render(f"{base}/good")).body  # warm: starting is not part of the time
-        began = asyncio.get_running_loop().time()
-        assert await outcome(web, f"{base}/") in expected
-        assert asyncio.get_running_loop().time() - began < SECONDS + IDLE / 1000 + 2 + LATE
-        assert b"Good" in (await web.render(f"{base}/good", 20)).body
+        good = await time_for(web, f"{base}/good")
+        seconds = max(SECONDS, 10 * good)  # a busy machine gets the more
+        watch = Stopwatch()
+        assert await outcome(web, f"{base}/", seconds) in expected
+        assert watch.seconds < seconds + IDLE / 1000 + 2 + LATE + good
+        assert b"Good" in (await web.render(f"{base}/good")).body
     assert await all_gone()
 
 
@@ -102,7 +111,7 @@ def kill_all() -> None:
 @pytest.mark.req("FR-WF-18", "NFR-WF-REL-02", "T-WF-ERR-02")
 async def test_a_killed_browser_is_browser_crashed_and_another_takes_its_place() -> None:
     async def slow() -> Reply:
-        await asyncio.sleep(30)
+        await asyncio.sleep(300)
         return text("")
 
     pages: dict[str, Page] = {"/": slow, "/good": GOOD}
@@ -217,23 +226,23 @@ async def test_many_at_once_wait_for_their_turn() -> None:
 @pytest.mark.req("FR-WF-10a", "D2-25")
 async def test_waiting_for_a_turn_is_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     async def slow() -> Reply:
-        await asyncio.sleep(30)
+        await asyncio.sleep(300)
         return text("")
 
     monkeypatch.setattr(pool, "AT_ONCE", 1)
     async with Site({"/": slow, "/good": GOOD}, SITE) as site, open_web(site.port) as web:
         base = f"http://{SITE}:{site.port}"
         await web.render(f"{base}/good")
-        began = asyncio.get_running_loop().time()
+        watch = Stopwatch()
         outcomes = await asyncio.gather(*(outcome(web, f"{base}/") for _ in range(3)))
         assert outcomes == ["timeout"] * 3
-        assert asyncio.get_running_loop().time() - began < SECONDS + LATE
+        assert watch.seconds < 2 * SECONDS  # one after the other they would take three times as long
         assert b"Good" in (await web.render(f"{base}/good")).body
 
 
 async def test_a_cancelled_render_is_cleaned_up() -> None:
     async def slow() -> Reply:
-        await asyncio.sleep(30)
+        await asyncio.sleep(300)
         return text("")
 
     async with Site({"/": slow, "/good": GOOD}, SITE) as site, open_web(site.port) as web:
@@ -292,7 +301,7 @@ async def test_a_client_that_is_closed_while_chromium_starts_leaves_none_behind(
         with pytest.raises((SpanielError, RuntimeError)) as caught:
             await fetching
         assert isinstance(caught.value, SpanielError) or "not open" in str(caught.value)
-    for _ in range(40):
+    for _ in range(600):
         if set(alive()) <= before:
             break
         await asyncio.sleep(0.1)

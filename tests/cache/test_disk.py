@@ -97,7 +97,7 @@ def test_without_descriptors_a_get_is_a_miss_and_a_put_a_note(folder: Path, stat
     with quick(folder) as cache:
         cache.put(PAGE, "old")
     command = [sys.executable, "-W", "ignore", "-c", DESCRIPTORS, str(folder), state]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100, check=False)
     assert done.stdout.splitlines() == [f"None {NOTE} {NOTE}", "old None 2"], done.stderr
     with quick(folder) as cache:
         assert content(cache.get(PAGE)) == "old"

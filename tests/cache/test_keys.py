@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from spaniel.cache import key_for
 from spaniel.cache.folder import Folder
-from spaniel.errors import SpanielError
+from spaniel.errors import Code, SpanielError
 
 URLS = st.one_of(
     st.sampled_from(["https://a.example/", "https://a.example/http", "https://a.example/p@1"]), st.text(max_size=40)
@@ -43,7 +43,21 @@ def test_the_key_is_the_sha256_that_the_srd_names(rendering: str) -> None:
 def test_another_profile_appends_its_name_and_version() -> None:
     url = "https://example.com/page"
     wanted = hashlib.sha256(f"{url}\nhttp\ningest@3".encode()).hexdigest()
-    assert key_for(url, "http", "ingest", 3).hex == wanted == key_for(url, "http", "ingest", "3").hex
+    key = key_for(url, "http", "ingest", 3)
+    assert key.hex == wanted == key_for(url, "http", "ingest", "3").hex
+    assert key[:3] == (url, "http", "ingest@3")  # what it was made of is compared with what a file says
+    assert key_for(url, "http", "ingest") == key_for(url, profile="ingest", version=1)
+
+
+@pytest.mark.req("FR-WF-16")
+def test_the_srds_own_profile_is_not_part_of_the_key() -> None:
+    assert key_for("https://example.com/", "browser")[:3] == ("https://example.com/", "browser", None)
+
+
+@pytest.mark.req("FR-WF-16")
+def test_text_that_no_encoding_holds_has_a_key_too() -> None:
+    wanted = hashlib.sha256(b"https://a.example/\xed\xa0\x80\nhttp").hexdigest()
+    assert key_for("https://a.example/\ud800").hex == wanted
 
 
 @pytest.mark.req("FR-WF-16", "D2-24")
@@ -73,19 +87,20 @@ def test_two_keys_are_equal_exactly_when_the_questions_are(one: tuple[str, ...],
 
 @pytest.mark.req("FR-WF-16", "D2-24")
 @pytest.mark.parametrize(
-    "question",
+    ("question", "told"),
     [
-        ("https://a.example/\nhttp", "http"),
-        ("https://a.example/", "HTTP"),
-        ("https://a.example/", "http", "a@b", "1"),
-        ("https://a.example/", "http", "a\nb", "1"),
-        ("https://a.example/", "http", "a", "1\n2"),
-        ("https://a.example/", "http", "a", "1", "b\nc"),
+        (("https://a.example/\nhttp", "http"), "canonical_url: holds a line break"),
+        (("https://a.example/", "HTTP"), "rendering_method: is none of http, browser"),
+        (("https://a.example/", "http", "a@b", "1"), "profile: holds '@' or a line break"),
+        (("https://a.example/", "http", "a\nb", "1"), "profile: holds '@' or a line break"),
+        (("https://a.example/", "http", "a", "1\n2"), "profile: holds '@' or a line break"),
+        (("https://a.example/", "http", "a", "1", "b\nc"), "overrides: holds a line break"),
     ],
 )
-def test_what_separates_the_parts_may_not_be_in_them(question: tuple[str, ...]) -> None:
-    with pytest.raises(SpanielError, match=r"line break|is none of"):
+def test_what_separates_the_parts_may_not_be_in_them(question: tuple[str, ...], told: str) -> None:
+    with pytest.raises(SpanielError) as caught:
         key_for(*question)
+    assert (caught.value.code, caught.value.message) == (Code.BAD_ARGS, told)
 
 
 @pytest.mark.req("FR-WF-16a", "FR-WF-16b", "T-WF-CCH-05")

@@ -133,7 +133,7 @@ def test_a_forked_child_may_go_on_with_its_parents_cache(folder: Path) -> None:
         "    assert cache.put(numbered(2), 'parent') is None\n"
         "    cache._index._lock.release()\n"
     )
-    subprocess.run([sys.executable, "-W", "ignore", "-c", script, str(folder)], cwd=ROOT, check=True, timeout=30)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script, str(folder)], cwd=ROOT, check=True, timeout=100)
     with quick(folder) as cache:
         assert content(cache.get(numbered(1))) == "child"
         assert content(cache.get(numbered(2))) == "parent"

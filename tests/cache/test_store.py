@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -34,12 +33,6 @@ def test_a_hit_is_what_was_put_with_the_time_of_the_original_fetch(folder: Path,
     assert entry is not None
     assert content(entry) == {"markdown": "# Hi"}
     assert entry.fetched_at == then.replace(microsecond=0)
-
-
-@pytest.mark.req("T-WF-INFRA-03")
-def test_every_test_has_a_temporary_folder_of_its_own(folder: Path) -> None:
-    assert not folder.exists()
-    assert folder.resolve().is_relative_to(Path(tempfile.gettempdir()).resolve())
 
 
 @pytest.mark.req("FR-WF-17", "T-WF-CCH-02")

@@ -21,7 +21,7 @@ def completed(tmp_path: Path, *words: str) -> set[str]:
         '_shtab_spaniel spaniel "${COMP_WORDS[COMP_CWORD]}"; printf "%s\\n" "${COMPREPLY[@]}"'
     )
     done = subprocess.run(
-        ["bash", "--norc", "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=30
+        ["bash", "--norc", "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False, timeout=100
     )
     return set(done.stdout.split())
 
@@ -42,7 +42,7 @@ def test_other_shells_get_a_script_that_names_every_command(shell: str, tmp_path
     assert all(command in script for command in COMMANDS)
     if shutil.which(shell):
         (tmp_path / "script").write_text(script, encoding="utf-8")
-        assert subprocess.run([shell, "-n", str(tmp_path / "script")], check=False, timeout=30).returncode == 0
+        assert subprocess.run([shell, "-n", str(tmp_path / "script")], check=False, timeout=100).returncode == 0
 
 
 def test_another_shell_is_refused() -> None:

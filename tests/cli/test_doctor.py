@@ -123,7 +123,8 @@ def test_a_user_agent_without_a_contact_comes_with_the_way_to_name_one(machine: 
 
 
 def test_a_variable_that_is_no_setting_is_told(machine: Machine) -> None:
-    done = spaniel("doctor", "--host", "localhost", cwd=machine.folder, SPANIEL_TIMEOUT="3")
+    command, caches = ("doctor", "--host", "localhost"), str(machine.folder / "caches")
+    done = spaniel(*command, cwd=machine.folder, XDG_CACHE_HOME=caches, SPANIEL_TIMEOUT="3")
     assert "SPANIEL_TIMEOUT is ignored: no setting has it; did you mean 'SPANIEL_TIMEOUT_SECONDS'?" in done.stderr
 
 

@@ -69,6 +69,7 @@ def test_the_settings_file_opens_what_it_says_and_warns(tmp_path: Path) -> None:
         Thread(target=server.serve_forever, daemon=True).start()
         settings = tmp_path / "open.toml"
         settings.write_text(
+            f'[tools.webfetch]\ncache_dir = "{tmp_path}/cache"\n'
             f"[tools.webfetch.security]\nallowed_ports = [{server.server_port}]\n"
             "block_loopback = false\nallow_insecure_overrides = true\n",
             encoding="utf-8",

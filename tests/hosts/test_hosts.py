@@ -49,13 +49,21 @@ async def test_whoever_wants_to_be_alone_waits_for_the_others_and_another_host_i
         await turn.__aenter__()
     alone = asyncio.create_task(hosts.turn(HOST, Deadline(60), Manners(at_once=1)).__aenter__())
     await asyncio.sleep(0)
+    behind = asyncio.create_task(hosts.turn(HOST, Deadline(60), Manners()).__aenter__())
+    await asyncio.sleep(0)
     await crowd[0].__aexit__()
     await asyncio.sleep(0)
     assert not alone.done()
+    assert not behind.done()  # there would be room for this one, but it came later
     async with hosts.turn("other.example", Deadline(60), Manners(at_once=1)):
         pass
     await crowd[1].__aexit__()
-    await alone
+    await asyncio.wait_for(alone, 30)
+    await asyncio.wait_for(behind, 30)  # which has nothing against company
+
+
+def test_without_a_word_of_the_profile_sixteen_are_there_at_once_and_nobody_waits() -> None:
+    assert Manners() == Manners(at_once=16, spacing_seconds=0.0, heeds_delays=False)
 
 
 @pytest.mark.parametrize("moment", ["while it waits", "as its place comes"])
@@ -72,9 +80,45 @@ async def test_whoever_gives_up_leaves_no_place_taken(moment: str) -> None:
     else:
         waiting.cancel()
         await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not behind.done()  # the first is still there
         await first.__aexit__()
-    await asyncio.wait_for(behind, 5)
+    await asyncio.wait_for(behind, 30)
     assert waiting.cancelled() or moment == "as its place comes"
+    another = asyncio.create_task(hosts.turn(HOST, Deadline(60), manners).__aenter__())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert not another.done()  # and the one place is taken once
+    another.cancel()
+
+
+async def test_whoever_gives_up_is_not_waited_behind() -> None:
+    hosts = Hosts(FakeClock())
+    await hosts.turn(HOST, Deadline(60), Manners(at_once=2)).__aenter__()
+    gone = hosts.turn(HOST, Deadline(60), Manners(at_once=1)).__aenter__()
+    gone.send(None)  # it waits ...
+    gone.close()  # ... and is dropped, as a task is that nobody holds
+    for at_once in (2, 3):
+        coming = hosts.turn(HOST, Deadline(60), Manners(at_once=at_once)).__aenter__()
+        with pytest.raises(StopIteration):
+            coming.send(None)  # in at once
+    full = hosts.turn(HOST, Deadline(60), Manners(at_once=3)).__aenter__()
+    full.send(None)
+    full.close()
+
+
+@pytest.mark.req("FR-WF-10a", "FR-WF-18b")
+async def test_who_waits_for_a_place_or_a_time_is_in_the_queue() -> None:
+    clock = FakeClock()
+    hosts, deadline, other = Hosts(clock), Deadline(60), Deadline(60)
+    async with hosts.turn(HOST, deadline, Manners(at_once=1, spacing_seconds=5)):
+        assert deadline.phase == "start"  # it had not to wait
+        waiting = asyncio.create_task(hosts.turn(HOST, other, Manners(at_once=1)).__aenter__())
+        await asyncio.sleep(0)
+        assert other.phase == "queue"
+    await asyncio.wait_for(waiting, 30)
+    async with hosts.turn(HOST, deadline, Manners(spacing_seconds=5)):
+        assert (deadline.phase, clock.slept) == ("queue", [5])
 
 
 async def test_requests_begin_as_far_apart_as_the_manners_say() -> None:
@@ -85,6 +129,9 @@ async def test_requests_begin_as_far_apart_as_the_manners_say() -> None:
     began = [await begin(hosts, clock, manners) - start for _ in range(4)]
     assert began == [0.0, 1.5, 3.0, 4.5]
     assert await begin(hosts, clock, manners, "other.example") - start == 4.5  # nobody was there before
+    early = FakeClock()
+    early._steady = 0.0  # of a machine that has just been switched on
+    assert await begin(Hosts(early), early, manners) == 0.0
     clock.advance(10)
     waits = len(clock.slept)
     await begin(hosts, clock, manners)
@@ -114,6 +161,7 @@ async def test_a_wait_that_is_given_up_gives_its_place_back() -> None:
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.wait([waiting])
+    assert waiting.cancelled()
     clock.advance(60)
     await asyncio.wait_for(begin(hosts, clock, Manners(at_once=1, spacing_seconds=5)), 5)
 
@@ -160,7 +208,8 @@ def test_a_host_without_https_is_remembered() -> None:
     hosts = Hosts(FakeClock())
     assert not hosts.is_http_only(HOST)
     hosts.told_http_only(HOST)
-    assert (hosts.is_http_only(HOST), hosts.is_http_only("other.example")) == (True, False)
+    hosts.told_crawl_delay("another.example", 1)
+    assert [hosts.is_http_only(host) for host in (HOST, "other.example", "another.example")] == [True, False, False]
 
 
 async def test_a_million_hosts_are_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,6 +228,36 @@ async def test_a_million_hosts_are_not_remembered(monkeypatch: pytest.MonkeyPatc
             hosts.told_http_only(f"host{number}.example")
         assert len(hosts._hosts) <= 100
         assert "busy.example" in hosts._hosts
+
+
+async def test_a_quarter_makes_room_and_first_those_of_whom_the_next_visitor_would_miss_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOST_KNOWN", 40)
+    clock = FakeClock()
+    hosts = Hosts(clock)
+    await begin(hosts, clock, Manners(), "long-ago")
+    hosts.answered("waited-for", 503, {"retry-after": "60"})
+    clock.advance(60)  # a minute is no longer recent, and a wait that is over is over
+    await begin(hosts, clock, Manners(), "recent")
+    hosts.answered("asks-for-time", 503, {"retry-after": "120"})
+    hosts.told_crawl_delay("asks-for-gentleness", 1)
+    hosts.told_http_only("without-https")
+    clock.advance(59)
+    async with hosts.turn("busy", Deadline(60), Manners()):
+        kept = {"recent", "asks-for-time", "asks-for-gentleness", "without-https", "busy"}
+        assert set(hosts._hosts) == {"long-ago", "waited-for"} | kept
+        for number in range(33):
+            hosts.told_http_only(f"host{number}")
+        assert len(hosts._hosts) == 40
+        hosts.told_http_only("one-more")
+        assert set(hosts._hosts) == kept | {f"host{number}" for number in range(33)} | {"one-more"}
+        hosts.told_http_only("and-another")
+        assert len(hosts._hosts) == 40
+        hosts.told_http_only("too-many")  # all are worth keeping now: a quarter goes, the oldest first
+        assert len(hosts._hosts) == 31
+        assert not set(hosts._hosts) & (kept - {"busy"})
+        assert {"busy", "host32", "too-many"} <= set(hosts._hosts)
 
 
 @pytest.mark.req("FG-22")

@@ -38,11 +38,11 @@ server = subprocess.Popen(sys.argv[2:], stdin=subprocess.PIPE, stdout=subprocess
 server.stdin.write(sys.argv[1].encode() + b"\\n")
 server.stdin.flush()
 print(server.pid, flush=True)
-time.sleep(60)
+time.sleep(300)
 """
 
 
-def until(done: Callable[[], bool], seconds: float = 10) -> bool:
+def until(done: Callable[[], bool], seconds: float = 60) -> bool:
     end = time.monotonic() + seconds
     while not done() and time.monotonic() < end:
         time.sleep(0.02)
@@ -210,7 +210,7 @@ def test_a_client_that_stops_reading_is_left(tmp_path: Path) -> None:
 def test_nothing_starts_with_a_block_switched_off_by_halves(tmp_path: Path) -> None:
     file = tmp_path / "spaniel.toml"
     file.write_text("[tools.webfetch.security]\nblock_loopback = false\n", encoding="utf-8")
-    done = subprocess.run([*SPANIEL, "--config", str(file)], input=b"", capture_output=True, timeout=30, check=False)
+    done = subprocess.run([*SPANIEL, "--config", str(file)], input=b"", capture_output=True, timeout=100, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"allow_insecure_overrides" in done.stderr
     assert b"Traceback" not in done.stderr

@@ -44,7 +44,7 @@ def raise_loopback() -> None:
 def use_own_name_server(folder: str) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     for name, text in {
-        "resolv.conf": f"nameserver {VICTIM}\noptions timeout:1 attempts:1\n",
+        "resolv.conf": f"nameserver {VICTIM}\noptions timeout:3 attempts:1\n",
         "nsswitch.conf": "hosts: files dns\n",
     }.items():
         ours = Path(folder) / name
@@ -114,9 +114,9 @@ class Server:
 
 
 async def fetch(url: str) -> str:
-    async with Rooms(Guard(SystemResolver(seconds=2.0)), Http()) as rooms:
+    async with Rooms(Guard(SystemResolver(seconds=5.0)), Http()) as rooms:
         try:
-            return (await retrieve(parse(url), rooms.door, Deadline(4))).page.body.decode()
+            return (await retrieve(parse(url), rooms.door, Deadline(10))).page.body.decode()
         except SpanielError as error:
             return str(error.code)
 
@@ -124,7 +124,7 @@ async def fetch(url: str) -> str:
 def check_then_connect(host: str) -> str:
     """What must not be done: judge the name's address, then hand the name to a client that looks it up again."""
     socket.getaddrinfo(host, 80)
-    with urllib.request.urlopen(f"http://{host}/", timeout=4) as answer:
+    with urllib.request.urlopen(f"http://{host}/", timeout=60) as answer:
         return str(answer.read().decode())
 
 

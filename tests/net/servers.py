@@ -98,7 +98,7 @@ class Server:
         host = host or (f"[{self.address}]" if ":" in self.address else self.address)
         return f"{self.scheme}://{host}:{self.port}{path}"
 
-    async def sees(self, true: Callable[[], bool], seconds: float = 2.0) -> bool:
+    async def sees(self, true: Callable[[], bool], seconds: float = 30.0) -> bool:
         """Whether something comes true before long: what a client does reaches a server a little later."""
         end = asyncio.get_running_loop().time() + seconds
         while not true() and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110

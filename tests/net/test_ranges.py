@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spaniel.errors import SpanielError
+from spaniel.net import addresses as module
 from spaniel.net.addresses import TOGGLES, Address, _table, blocked, carried_ipv4, name_address
 
 # cidr, toggle, is the address before it public?, is the one after it?   (SRD FR-WF-05, then D2-07)
@@ -138,7 +141,52 @@ def test_global_unicast_is_public(public: str) -> None:
 
 @pytest.mark.parametrize("outside", ["1000::1", "4000::1", "1fff:ffff::1", "8000::1", "e000::1", "200::1", "::2:0:0:1"])
 def test_of_what_the_table_does_not_name_only_2000_3_is_public(outside: str) -> None:
-    assert blocked(ip_address(outside)) is not None
+    found = blocked(ip_address(outside))
+    assert found is not None
+    assert (found.cidr, found.toggle) == ("::/0", "block_reserved")
+
+
+@pytest.mark.req("FR-WF-05a", "FR-WF-05b")
+@pytest.mark.parametrize(("inner", "toggle"), [("127.0.0.1", "block_loopback"), ("10.0.0.1", "block_private_ips")])
+def test_a_toggle_counts_for_what_is_carried_too(inner: str, toggle: str) -> None:
+    others = frozenset(TOGGLES) - {toggle}
+    for name, outer in disguises(IPv4Address(inner)).items():
+        assert blocked(outer, frozenset({toggle})) is None, name
+        assert blocked(outer, others) is not None, name
+
+
+@pytest.mark.req("FR-WF-05a", "D2-07")
+@pytest.mark.parametrize("form", ["mapped", "NAT64", "6to4", "ISATAP"])
+def test_a_form_is_known_by_every_one_of_its_bits(form: str) -> None:
+    """Else an address that only looks like a disguise would be judged by bits that are part of its host."""
+    whole = disguises(IPv4Address("8.8.8.8"))[form]
+    bits = {"6to4": range(112, 128), "ISATAP": range(32, 64)}.get(form, range(32, 128))
+    for bit in bits:
+        near = IPv6Address(int(whole) ^ (1 << bit))
+        if near != disguises(IPv4Address("8.8.8.8"))["ISATAP, universal"]:
+            assert carried_ipv4(near) != carried_ipv4(whole), bit
+
+
+ROW = {"cidr": "10.0.0.0/8", "what": "x", "toggle": "block_reserved", "source": "a test"}
+WRONG_ROWS: dict[str, tuple[dict[str, str], str]] = {
+    "another toggle": (ROW | {"toggle": "block"}, r"^ranges\.toml\.range\[0\]\.toggle: there is no toggle 'block'$"),
+    "another key": (ROW | {"not": "x"}, r"^ranges\.toml\.range\[0\]\.not: unknown key"),
+    "bits of a host": (ROW | {"cidr": "10.0.0.1/8"}, "has host bits set"),
+    "no source": ({key: value for key, value in ROW.items() if key != "source"}, "source: is missing"),
+}
+
+
+@pytest.mark.parametrize(("row", "told"), WRONG_ROWS.values(), ids=WRONG_ROWS)
+def test_a_wrong_row_does_not_load(row: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "read_toml", lambda *_: {"range": [row]})
+    with pytest.raises((SpanielError, ValueError), match=told):
+        _table.__wrapped__()
+
+
+def test_without_the_table_nothing_is_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "addresses.py"))
+    with pytest.raises(SpanielError, match=rf"^ranges {tmp_path}/ranges\.toml: cannot be read"):
+        _table.__wrapped__()
 
 
 addresses: st.SearchStrategy[Address] = st.one_of(

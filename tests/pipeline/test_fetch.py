@@ -195,7 +195,7 @@ async def test_cancelling_the_only_one_who_waits_ends_the_fetch(tmp_path: Path) 
 
     async with spaniel_at({"/a": never, "/b": text("b")}, tmp_path) as (spaniel, site):
         task = asyncio.create_task(spaniel.fetch(site.url("/a")))
-        await asyncio.wait_for(begun.wait(), 5)
+        await asyncio.wait_for(begun.wait(), 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

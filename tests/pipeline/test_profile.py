@@ -12,6 +12,7 @@ from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.app.keys import KEYS
 from spaniel.app.settings import Settings, from_data
+from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Options, RequestHeaders
 from spaniel.pipeline.profile import RANGES, Limits, Profile, load, shipped
@@ -130,6 +131,36 @@ async def test_a_profile_without_a_cache_neither_reads_nor_writes_it(tmp_path: P
             assert (await spaniel.fetch(site.url("/a"))).note is None
             assert site.requests["/a"] == times
     assert os.listdir(tmp_path / "c") == ["robots"]
+
+
+@pytest.mark.req("D2-24")
+@pytest.mark.parametrize(("own", "settings", "requests"), [(0, 7, 2), (1, 0, 1)])
+async def test_how_long_a_page_is_served_is_the_profiles_to_say(
+    tmp_path: Path, own: int, settings: int, requests: int
+) -> None:
+    profile = profile_of(tmp_path, f'name = "own"\nversion = "1"\n[cache]\nttl_days = {own}\n')
+    async with (
+        Site({"/a": text("x")}) as site,
+        spaniel_for(site, cache=tmp_path / "c", profile=profile, cache_ttl_days=settings) as spaniel,
+    ):
+        for _ in range(2):
+            await spaniel.fetch(site.url("/a"))
+        assert site.requests["/a"] == requests
+    with PageCache(CacheSettings(str(tmp_path / "c"))) as cache:
+        entry = cache.peek(key_for(site.url("/a"), "http", "own", "1"))
+        assert entry is not None
+        assert entry.expires_at - entry.fetched_at == timedelta(days=own)
+
+
+@pytest.mark.req("D2-24")
+async def test_another_version_of_a_profile_is_not_served_what_the_earlier_one_kept(tmp_path: Path) -> None:
+    first, second = (profile_of(tmp_path, f'name = "own"\nversion = "{number}"\n') for number in (1, 2))
+    async with Site({"/a": text("x")}) as site:
+        settings = settings_for(site, cache=tmp_path / "c")
+        for profile, note in ((first, None), (second, None), (first, "cache_hit"), (second, "cache_hit")):
+            async with Spaniel(settings, FakeResolver(), profile) as spaniel:
+                assert (await spaniel.fetch(site.url("/a"))).note == note
+    assert site.requests["/a"] == 2
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ ROBOTS = text("User-agent: *\nDisallow: /closed\n")
 
 
 async def _never() -> Reply:
-    await asyncio.sleep(60)
+    await asyncio.sleep(300)
     return text("")
 
 
@@ -57,10 +57,10 @@ async def _reset(wire: Wire) -> None:
 
 
 class Scenario:
-    """A client, a site that behaves in many ways, and two that are out of order."""
+    """A client, one without patience, a site that behaves in many ways, and two that are out of order."""
 
-    def __init__(self, spaniel: Spaniel, site: Site, resetting: str, unwell: str, folder: Path) -> None:
-        self.spaniel, self.site = spaniel, site
+    def __init__(self, spaniel: Spaniel, hasty: Spaniel, site: Site, resetting: str, unwell: str, folder: Path) -> None:
+        self.spaniel, self.hasty, self.site = spaniel, hasty, site
         self.resetting, self.unwell, self.folder = resetting, unwell, folder
 
     def fetching(self, path: str) -> Awaitable[object]:
@@ -79,14 +79,14 @@ async def open_scenario(folder: Path) -> AsyncIterator[Scenario]:
         data = {
             "cache_dir": str(folder / "cache"),
             "security": security,
-            "timeout_seconds": 1,
             "max_download_bytes": 9000,
             "browser": {"chromium_path": "/nowhere/chromium"},
         }
-        settings = from_data({"tools": {"webfetch": data}}, "test")
-        async with Spaniel(settings, FakeResolver({"nobody.example": []})) as spaniel:
-            names = (resetting.url("/", "reset.example"), unwell.url("/", "unwell.example"))
-            yield Scenario(spaniel, pages, *names, folder)
+        patient, hasty = ({"tools": {"webfetch": {**data, "timeout_seconds": seconds}}} for seconds in (60, 1))
+        names = FakeResolver({"nobody.example": []})
+        async with Spaniel(from_data(patient, "test"), names) as spaniel, Spaniel(from_data(hasty, "test")) as other:
+            urls = (resetting.url("/", "reset.example"), unwell.url("/", "unwell.example"))
+            yield Scenario(spaniel, other, pages, *urls, folder)
 
 
 async def _bad_args(_: Scenario) -> None:
@@ -145,7 +145,7 @@ PATHS: dict[Code, Callable[[Scenario], Awaitable[object]]] = {
     Code.ROBOTS_DISALLOWED: lambda w: w.fetching("/closed"),
     Code.ROBOTS_UNAVAILABLE: lambda w: w.fetching(w.unwell),
     Code.REDIRECT_LIMIT: lambda w: w.fetching("/loop"),
-    Code.TIMEOUT: lambda w: w.fetching("/never"),
+    Code.TIMEOUT: lambda w: w.hasty.fetch(w.site.url("/never", "127.0.0.1")),
     Code.NETWORK: lambda w: w.fetching(w.resetting),
     Code.RESPONSE_TOO_LARGE: lambda w: w.fetching("/large"),
     Code.UNSUPPORTED_CONTENT_TYPE: lambda w: w.fetching("/pdf"),

@@ -39,10 +39,17 @@ SOME = lines(
         ("we", "*"),  # contained in a group's token is not enough
         ("", "*"),
         ("*", "*"),
+        ("curl/webfetch", "*"),  # a version is no name
     ],
 )
 def test_our_token_chooses_the_group(agent: str, group: str) -> None:
     assert parse(SOME).decide(agent, "/").group == group
+
+
+@pytest.mark.req("FR-WF-08e", "D2-13")
+def test_of_the_tokens_that_are_contained_the_longest_wins_not_the_last() -> None:
+    body = lines("User-agent: web", "Disallow: /", "User-agent: forge-we", "Disallow: /", "User-agent: webf")
+    assert parse(body).decide(OURS, "/").group == "forge-we"
 
 
 @pytest.mark.req("FR-WF-08b", "T-WF-ROB-05")
@@ -100,6 +107,7 @@ def test_rules_under_an_agent_line_that_names_nobody_are_for_nobody(value: str) 
         ("Mediapartners-Google*", "mediapartners-google", "mediapartners-google"),
         ("MJ12bot", "MJ12bot/1.4", "mj12bot"),
         ("* # all", "anyone", "*"),
+        ("* and everybody else", "anyone", "*"),
     ],
 )
 def test_versions_stars_and_digits_in_agent_lines_are_understood(value: str, agent: str, group: str) -> None:

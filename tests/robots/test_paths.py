@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import thread_time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,6 +44,7 @@ def matches(pattern: str | bytes, path: str) -> bool:
         ("/a$b", ["/a$b", "/a%24b"], ["/a"]),
         ("/a$$", ["/a$"], ["/a", "/a$b"]),
         ("/a?b", ["/a?bc"], ["/ab", "/axb"]),
+        ("/*X", ["/aX", "/X"], ["/a", "/"]),
         ("/[a-z].+", ["/[a-z].+x"], ["/b.x"]),
         ("a", [], ["/a", "/"]),
         ("https://example.com/a", [], ["/a"]),
@@ -90,6 +91,7 @@ def test_special_characters_are_meant_literally_when_escaped() -> None:
 
 def test_octets_of_any_encoding_are_compared_as_octets() -> None:
     assert matches(b"/caf\xe9", "/caf%E9")
+    assert matches(b"/\xff", "/%FF")
     assert not matches(b"/caf\xe9", "/café")
 
 
@@ -207,12 +209,12 @@ def test_surrogates_do_not_raise() -> None:
 
 
 def seconds(body: bytes, path: str) -> float:
-    """The quickest of several: what else the machine does can only add."""
+    """Of the processor, and the least of several: what else the machine does can only add."""
     taken = []
     for _ in range(5):
-        start = perf_counter()
+        start = thread_time()
         parse(body).decide(OURS, path)
-        taken.append(perf_counter() - start)
+        taken.append(thread_time() - start)
     return min(taken)
 
 

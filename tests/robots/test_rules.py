@@ -79,7 +79,15 @@ def test_robots_txt_itself_is_always_allowed() -> None:
 
 @pytest.mark.parametrize("path", ["", "?a", "a"])
 def test_a_path_without_its_slash_is_read_with_one(path: str) -> None:
-    assert not allowed(lines("User-agent: *", "Disallow: /"), path)
+    assert not allowed(lines("User-agent: *", f"Disallow: /{path}$"), path)
+    assert allowed(lines("User-agent: *", f"Disallow: /{path}b"), path)
+
+
+@pytest.mark.req("FR-WF-08c")
+@pytest.mark.parametrize(("one", "other"), [("/a/b", "/a/b"), ("/*/b", "/a*b"), ("/a*b", "/*/b")])
+def test_of_rules_that_say_the_same_the_first_is_named(one: str, other: str) -> None:
+    body = lines("User-agent: *", f"Disallow: {one}", f"Disallow: {other}")
+    assert parse(body).decide(OURS, "/a/b").rule == Rule(2, f"Disallow: {one}")
 
 
 # --- lines ---
@@ -120,6 +128,7 @@ def test_a_rule_may_be_written_in_many_ways(line: str) -> None:
         "Disallow:",
         "Disallow: # /x",
         "Disallow /x y",
+        "Disallow /x y z",
         "Dis allow: /x",
         "#Disallow: /x",
         ": /x",
@@ -152,6 +161,11 @@ def test_a_file_without_one_valid_line_allows_all(body: bytes) -> None:
 
 
 @pytest.mark.req("D2-06")
+def test_the_limit_is_512_kib() -> None:
+    assert LIMIT == 512 * 1024
+
+
+@pytest.mark.req("D2-06")
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
 @pytest.mark.parametrize("beyond", [b"", b"Allow: /x/y\n"])
 def test_a_line_that_ends_at_the_limit_counts(end: bytes, beyond: bytes) -> None:
@@ -162,11 +176,21 @@ def test_a_line_that_ends_at_the_limit_counts(end: bytes, beyond: bytes) -> None
 
 
 @pytest.mark.req("D2-06")
-def test_a_line_that_the_limit_cuts_is_dropped() -> None:
+@pytest.mark.parametrize("end", [b"\n", b"\r"])
+def test_a_line_that_the_limit_cuts_is_dropped(end: bytes) -> None:
     head, last = b"User-agent: *\n#", b"\nDisallow: /x"
     body = head + b"." * (LIMIT - len(head) - len(last)) + last
-    assert allowed(body + b"/y\n", "/x/y")
+    assert not allowed(body, "/x/y")  # the control: the file ends there
+    for more in (b"/", b"/y"):
+        assert allowed(body + more + end, "/x/y")
+        assert allowed(body + more + end + b"#" + end, "/x/y")
     assert allowed(b"a" * (LIMIT + 1), "/")
+
+
+@pytest.mark.req("D2-06")
+def test_the_last_line_within_the_limit_is_read_to_its_last_octet() -> None:
+    body = b"User-agent: *\nDisallow: /x\n" + b"#" * LIMIT
+    assert [allowed(body, path) for path in ("/x", "/")] == [False, True]
 
 
 @pytest.mark.req("D2-06")
@@ -193,6 +217,24 @@ def test_a_crawl_delay_is_for_the_agents_above_it_though_rules_be_shared() -> No
     assert parse(body).decide(OURS, "/x").crawl_delay is None
 
 
+@pytest.mark.parametrize(("value", "seconds"), [("0", 0.0), ("0.5", 0.5), ("1", 1.0), ("1e3", 1000.0)])
+def test_a_crawl_delay_is_a_number_of_seconds(value: str, seconds: float) -> None:
+    assert parse(lines("User-agent: *", f"Crawl-delay: {value}")).decide(OURS, "/").crawl_delay == seconds
+
+
+def test_a_crawl_delay_is_for_every_agent_of_its_list() -> None:
+    body = lines("User-agent: a", "User-agent: b", "Crawl-delay: 3", "Content-Signal: search=yes")
+    for agent in "ab":
+        assert parse(body).decide(agent, "/")[3:] == (3.0, "search=yes")
+
+
+@pytest.mark.parametrize("line", ["Crawl-delay: 3", "Content-Signal: x", "Disallow: /", "Foo: bar", "nonsense"])
+def test_what_stands_before_the_first_agent_or_is_unknown_is_said_to_nobody(line: str) -> None:
+    assert parse(lines(line, "User-agent: *", "Allow: /")).decide(OURS, "/")[3:] == (None, None)
+    if line.startswith(("Foo", "nonsense")):
+        assert parse(lines("User-agent: *", line, "Allow: /")).decide(OURS, "/")[3:] == (None, None)
+
+
 @pytest.mark.parametrize("value", ["", "soon", "-1", "nan", "inf", "1e999", "\0"])
 def test_a_crawl_delay_that_is_no_span_of_time_is_none(value: str) -> None:
     assert parse(lines("User-agent: *", f"Crawl-delay: {value}")).decide(OURS, "/").crawl_delay is None
@@ -206,6 +248,8 @@ def test_of_several_crawl_delays_the_gentlest_counts() -> None:
 def test_a_group_that_names_an_agent_twice_speaks_once() -> None:
     body = lines("User-agent: *", "User-agent: *", "Content-Signal: search=yes", "Disallow: /")
     assert parse(body).decide(OURS, "/").content_signal == "search=yes"
+    again = lines("User-agent: *", "Disallow: /x", "User-agent: *", "User-agent: *", "Content-Signal: search=no")
+    assert parse(again).decide(OURS, "/").content_signal == "search=no"
 
 
 def test_sitemaps_belong_to_the_whole_file() -> None:

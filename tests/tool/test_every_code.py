@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.tool.harness import tool_at
 
 
 async def late() -> Reply:
-    await asyncio.sleep(5)
+    await asyncio.sleep(300)
     return text("late")
 
 
@@ -61,11 +62,9 @@ ELSEWHERE = {
 }
 
 
-async def envelope_of(args: object, pages: dict[str, Page], cache: Path) -> dict[str, object]:
-    async with tool_at(pages, cache, allow_auto_execution=True, timeout_seconds=1, max_download_bytes=2048) as (
-        tool,
-        site,
-    ):
+async def envelope_of(args: object, pages: dict[str, Page], cache: Path, seconds: int = 60) -> dict[str, object]:
+    limits: dict[str, Any] = {"timeout_seconds": seconds, "max_download_bytes": 2048}
+    async with tool_at(pages, cache, allow_auto_execution=True, **limits) as (tool, site):
         asked = {"url": args.format(port=site.port)} if isinstance(args, str) else args
         with pytest.raises(ToolError) as caught:
             await tool.execute(asked, ToolCtx())  # type: ignore[arg-type]
@@ -87,7 +86,8 @@ def well_formed(envelope: dict[str, object], code: Code) -> None:
 @pytest.mark.req("T-WF-ERR-01", "T-WF-ERR-02", "FR-WF-18", "FR-WF-18a", "FR-WF-18b", "NFR-WF-REL-02")
 @pytest.mark.parametrize("code", CAUSES)
 async def test_each_cause_comes_out_as_its_code(code: Code, tmp_path: Path) -> None:
-    well_formed(await envelope_of(CAUSES[code], PAGES, tmp_path), code)
+    seconds = 1 if code is Code.TIMEOUT else 60
+    well_formed(await envelope_of(CAUSES[code], PAGES, tmp_path, seconds), code)
 
 
 @pytest.mark.req("T-WF-ERR-02", "FR-WF-09a")

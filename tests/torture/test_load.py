@@ -9,7 +9,7 @@ import pytest
 from tests.pipeline.load_scenario import CAP
 from tests.pipeline.test_load import needs_proc, storm
 
-pytestmark = [pytest.mark.torture, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.torture, pytest.mark.timeout(3_600)]
 
 
 @needs_proc

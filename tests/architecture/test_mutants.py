@@ -1,0 +1,56 @@
+"""The tool behind `make mutants`: what it changes, and that what it is told to look at is there."""
+
+from __future__ import annotations
+
+import runpy
+import tomllib
+
+import pytest
+
+from tests.architecture.source import ROOT
+
+MUTATIONS = runpy.run_path(str(ROOT / "tools" / "mutations.py"))
+TABLE = tomllib.loads((ROOT / "tools" / "mutants.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("source", "changes"),
+    [
+        ("x = a < b", ["a < b -> a <= b", "a < b -> a >= b"]),
+        ("x = a and b", ["a and b -> a", "a and b -> a or b", "a and b -> b"]),
+        ("x = not a", ["not a -> a"]),
+        ("x = 5", ["5 -> 4", "5 -> 6"]),
+        ("x = 'ab'", ["'ab' -> ''", "'ab' -> 'abaX'"]),
+        ("x = 'prose is left alone'", []),
+        ("x: int | None = y", []),
+        ("f(a, b, c=d)", ["f(a, b, c=d) -> f(None, b, c=d)", "f(a, b, c=d) -> f(a, b)", "f(a, b, c=d) -> f(a, c=d)"]),
+        ("raise x", ["raise x -> pass"]),
+        ("with a: b = c", ["with a: b = c -> if True: b = c"]),
+        ("self.a = b", ["self.a = b -> pass"]),
+        ("def f(): return a", ["return a -> return None"]),
+        ("x = a if b else c", ["a if b else c -> a if not b else c"]),
+    ],
+)
+def test_what_may_stand_in_the_place_of_what(source: str, changes: list[str]) -> None:
+    found = [mutant.change for mutant in MUTATIONS["mutants"](source)]
+    assert sorted(change for change in found if change != f"{source} -> pass" or len(changes) == 1) == changes
+
+
+def test_every_change_can_be_compiled_and_is_a_change() -> None:
+    source = (ROOT / "src" / "spaniel" / "net" / "guard.py").read_text(encoding="utf-8")
+    found = MUTATIONS["mutants"](source)
+    assert len({mutant.source for mutant in found}) == len(found) > 100
+    for mutant in found:
+        compile(mutant.source, "a mutant", "exec")
+        assert mutant.place in source
+
+
+def test_the_files_the_tests_and_the_reasons_are_there() -> None:
+    for file, tests in TABLE["tests"].items():
+        assert (ROOT / "src" / "spaniel" / file).is_file()
+        assert all((ROOT / test).exists() for test in tests)
+    for row in TABLE["same"]:
+        assert set(row) == {"file", "line", "changes", "why"}
+        assert row["file"] in TABLE["tests"]
+        assert row["changes"]
+        assert row["why"]

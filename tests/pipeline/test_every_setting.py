@@ -1,0 +1,127 @@
+"""Every setting, from a settings file to what a fetch, the tool, MCP or the browser does differently for it.
+
+A case is looked at twice: with the key in the file, and without it. A key without a case fails a test.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
+
+import pytest
+
+from spaniel.app.keys import BY_PATH, Value
+from spaniel.browser.rendered import PARTIAL, TRUNCATED
+from spaniel.testing import Site
+from tests.browser.harness import chromium_path
+from tests.pipeline import settings_scenarios as scene
+from tests.pipeline.settings_scenarios import NOWHERE, PAGES, Look, Place, fetching, painted, requests
+
+FETCH, OWN = "tools.webfetch", "spaniel"
+
+
+class Case(NamedTuple):
+    """A value that is not the default; what is seen with it, and what without."""
+
+    value: Value | Callable[[Path], Value]
+    look: Look
+    seen: object
+    otherwise: object
+    besides: Mapping[str, Value] = MappingProxyType({})
+    proves: tuple[str, ...] = ()
+
+
+ON, AUTO = {f"{FETCH}.enabled": True}, {f"{FETCH}.allow_auto_execution": True}
+PATIENT: dict[str, Value] = {f"{FETCH}.timeout_seconds": 120}  # Chromium may have to wait for its turn on this machine
+BROKEN = {f"{FETCH}.browser.chromium_path": NOWHERE}
+SECURITY = f"{FETCH}.security"
+CASES = {
+    "tools.mode": Case("parse_only", scene.call_the_tool, "tools.mode", "hello", ON | AUTO),
+    f"{FETCH}.enabled": Case(True, scene.call_the_tool, "hello", "name", AUTO),
+    f"{FETCH}.allow_auto_execution": Case(True, scene.call_the_tool, "hello", "approval", ON),
+    f"{FETCH}.timeout_seconds": Case(1, fetching("/late"), "timeout", "late", proves=("FR-WF-10a",)),
+    f"{FETCH}.max_redirects": Case(0, fetching("/moved"), "redirect_limit", "hello", proves=("FR-WF-07",)),
+    f"{FETCH}.default_max_chunk_tokens": Case(128, scene.largest_chunk, True, False, proves=("FR-WF-15",)),
+    f"{FETCH}.cache_dir": Case(lambda folder: f"{folder}/named", scene.cache_folder, ["named"], ["user/spaniel"]),
+    f"{FETCH}.cache_ttl_days": Case(0, requests("/a", "/a", "/a"), 2, 1),
+    f"{FETCH}.max_cache_entries": Case(1, requests("/a", "/a", "/other", "/a"), 2, 1, proves=("FR-WF-16e",)),
+    f"{FETCH}.max_cache_bytes": Case(
+        40_000, requests("/long", "/long", "/other", "/long"), 2, 1, proves=("FR-WF-16f",)
+    ),
+    f"{FETCH}.max_download_bytes": Case(2048, fetching("/long"), "response_too_large", "## Pa", proves=("FR-WF-10e",)),
+    f"{FETCH}.robots_cache_entries": Case(1, scene.robots_files_in_memory, 3, 2, proves=("FR-WF-08g",)),
+    f"{FETCH}.robots_cache_ttl_hours": Case(
+        0, requests("/robots.txt", "/a", "/a", no_cache=True), 2, 1, proves=("FR-WF-08f",)
+    ),
+    f"{FETCH}.robots.fail_open": Case(
+        True, scene.without_robots_txt, "hello", "robots_unavailable", proves=("FR-WF-09a",)
+    ),
+    f"{FETCH}.http.use_system_proxy": Case(
+        True, scene.through_a_proxy, ["robots.txt", "a"], [], proves=("FR-WF-10d", "D2-20")
+    ),
+    f"{FETCH}.browser.enabled": Case(False, scene.the_browsers_refusal, ("", True), (NOWHERE, False), BROKEN),
+    f"{FETCH}.browser.chromium_path": Case(NOWHERE, scene.the_browsers_refusal, (NOWHERE, False), ("", False)),
+    f"{FETCH}.browser.network_idle_ms": Case(10, scene.note_of_the_browser, PARTIAL, None, PATIENT, ("FR-WF-11f",)),
+    f"{FETCH}.browser.max_rendered_dom_bytes": Case(
+        1024, scene.note_of_the_browser, TRUNCATED, None, PATIENT, ("FR-WF-11d",)
+    ),
+    f"{FETCH}.browser.block_resources": Case(
+        ("script",), requests("/app.js", "/app", force_browser=True), 0, 1, PATIENT, ("FR-WF-11g",)
+    ),
+    f"{FETCH}.rendering.js_heavy_domains": Case(("example",), painted("/a"), ["/a"], [], proves=("FR-WF-12b",)),
+    f"{FETCH}.rendering.spa_fallback_enabled": Case(False, painted("/shell"), [], ["/shell"], proves=("FR-WF-12e",)),
+    f"{FETCH}.rendering.min_extracted_chars": Case(5, painted("/shell"), [], ["/shell"], proves=("FR-WF-12c",)),
+    f"{SECURITY}.block_private_ips": Case(False, fetching("http://10.0.0.1:9/"), "port_blocked", "ssrf_blocked"),
+    f"{SECURITY}.block_loopback": Case(False, fetching("/a"), "hello", "ssrf_blocked"),
+    f"{SECURITY}.block_link_local": Case(False, fetching("http://169.254.0.1:9/"), "port_blocked", "ssrf_blocked"),
+    f"{SECURITY}.block_reserved": Case(False, fetching("http://192.0.2.1:9/"), "port_blocked", "ssrf_blocked"),
+    f"{SECURITY}.allowed_ports": Case(lambda _: (), fetching("/a"), "hello", "port_blocked", proves=("FR-WF-05d",)),
+    f"{SECURITY}.allow_insecure_overrides": Case(True, scene.may_open, True, False, proves=("FR-WF-05b",)),
+    f"{FETCH}.user_agent": Case(
+        "otter/1", scene.user_agent, {"otter/1"}, {"forge-webfetch/1.0"}, proves=("FR-WF-10b",)
+    ),
+    f"{OWN}.mcp.max_output_bytes": Case(2000, scene.call_over_mcp, (True, True), (False, True)),
+    f"{OWN}.mcp.max_chunk_bytes": Case(0, scene.call_over_mcp, (False, False), (False, True)),
+    f"{OWN}.net.ca_file": Case(scene.certificates, scene.over_tls, True, False),
+}
+
+
+@asynccontextmanager
+async def place_with(key: str, folder: Path, *, is_set: bool) -> AsyncIterator[Place]:
+    """A file that opens loopback and, unless it is to be without, has the key."""
+    case = CASES[key]
+    os.mkdir(folder)
+    async with Site(dict(PAGES)) as site:
+        given: dict[str, Value] = {
+            f"{SECURITY}.block_loopback": False,
+            f"{SECURITY}.allow_insecure_overrides": True,
+            f"{SECURITY}.allowed_ports": (site.port,),
+            f"{FETCH}.browser.chromium_path": chromium_path(),
+            **case.besides,
+        }
+        value = case.value(folder) if callable(case.value) else case.value
+        if key != f"{SECURITY}.allowed_ports":  # which only the site knows
+            given[key] = value
+        if not is_set:
+            del given[key]
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_CACHE_HOME", str(folder / "user"))
+            yield Place(site, folder, given)
+
+
+def test_every_setting_has_a_case() -> None:
+    assert set(CASES) == set(BY_PATH)
+    assert all(case.seen != case.otherwise for case in CASES.values())
+
+
+@pytest.mark.req("FR-WF-CFG-01")
+@pytest.mark.parametrize("key", [pytest.param(key, marks=pytest.mark.req(*case.proves)) for key, case in CASES.items()])
+async def test_a_setting_in_a_file_does_what_it_says(key: str, tmp_path: Path) -> None:
+    async with place_with(key, tmp_path / "with", is_set=True) as place:
+        assert await CASES[key].look(place) == CASES[key].seen
+    async with place_with(key, tmp_path / "without", is_set=False) as place:
+        assert await CASES[key].look(place) == CASES[key].otherwise

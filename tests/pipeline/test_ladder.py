@@ -1,0 +1,222 @@
+"""How a ladder is climbed: deadlines, attempts, threads; and what is kept and shared of what it brings."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from spaniel.app.client import Spaniel
+from spaniel.app.engine import Engine
+from spaniel.cache import CacheSettings, PageCache, key_for
+from spaniel.errors import Code, SpanielError
+from spaniel.net.deadline import Deadline
+from spaniel.pipeline import ladder
+from spaniel.pipeline.errand import Errand
+from spaniel.pipeline.outcome import Outcome
+from spaniel.pipeline.profile import Profile, Rung, load
+from spaniel.pipeline.request import Request
+from spaniel.pipeline.retrieve import Retrieved, Trail
+from spaniel.pipeline.rooms import Rooms
+from spaniel.pipeline.rungs import RUNGS, Kind
+from spaniel.pipeline.trace import Trace
+from spaniel.reading import read
+from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, settings_for, text
+from tests.pipeline.test_rungs import PAINTED, Stage, opened
+
+
+def with_ladder(*names: str, **fields: Any) -> Profile:
+    return load()._replace(name="own", ladder=tuple(Rung(name, {}) for name in names), **fields)
+
+
+class Steps:
+    """A kind of rung that fails, and remembers what it was given."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, *, applies: bool = True) -> None:
+        self.deadlines: list[Deadline] = []
+        patch.setitem(RUNGS, "steps", Kind(lambda _, __: applies, self._climb, lambda _, __: False))
+
+    async def _climb(
+        self, errand: Errand, rooms: Rooms, deadline: Deadline, trail: Trail, _: Mapping[str, object]
+    ) -> Retrieved:
+        self.deadlines.append(deadline)
+        deadline.phase = f"step {len(self.deadlines)}"
+        raise SpanielError(Code.NETWORK, error="not today")
+
+
+@pytest.mark.req("FR-WF-10a", "D2-25")
+async def test_without_a_total_all_rungs_share_one_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, profile = Steps(monkeypatch), with_ladder("steps", "steps")
+    async with Site({}) as site:
+        async with opened(site, tmp_path, None, profile) as spaniel:
+            outcome = await spaniel.outcome(Request(site.url("/")))
+        each = profile._replace(limits=profile.limits._replace(total_seconds=30))
+        async with opened(site, tmp_path, None, each) as spaniel:
+            await spaniel.outcome(Request(site.url("/")))
+    first, second, third, fourth = steps.deadlines
+    assert first is second
+    assert third is not fourth
+    assert [attempt.phase for attempt in outcome.attempts] == ["step 1", "step 2"]
+
+
+@pytest.mark.req("FR-WF-10a")
+async def test_what_has_no_time_left_is_climbed_with_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, profile = Steps(monkeypatch), with_ladder("steps", "steps")
+    profile = profile._replace(limits=profile.limits._replace(timeout_seconds=20, total_seconds=30))
+
+    class Hurried(FakeClock):
+        def monotonic(self) -> float:
+            self.advance(9)
+            return super().monotonic()
+
+    async with (
+        Site({}) as site,
+        Engine(settings_for(site, cache=tmp_path), FakeResolver(), Hurried()) as engine,
+        Spaniel(engine=engine, profile=profile) as spaniel,
+    ):
+        await spaniel.outcome(Request(site.url("/")))
+    assert steps.deadlines[0].seconds == 20
+    assert steps.deadlines[1].seconds == 0
+
+
+async def test_a_ladder_of_which_no_rung_applies_is_a_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Steps(monkeypatch, applies=False)
+    async with Site({}) as site, opened(site, tmp_path, None, with_ladder("steps")) as spaniel:
+        outcome = await spaniel.outcome(Request(site.url("/")))
+    assert outcome.refusal is not None
+    assert outcome.refusal.code is Code.BAD_ARGS
+    expected = {"field": "ladder", "reason": "no rung of the profile applies to this page"}
+    assert outcome.refusal.details == expected
+
+
+async def test_a_rung_that_has_nothing_to_say_of_its_failure_leaves_the_page_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Steps(monkeypatch)
+    async with Site({"/": text("x")}) as site, opened(site, tmp_path, None, with_ladder("http", "steps")) as spaniel:
+        outcome = await spaniel.outcome(Request(site.url("/")))
+    assert [attempt.outcome for attempt in outcome.attempts] == ["ok", "network"]
+    assert (outcome.require().page.markdown, outcome.caveats) == ("x\n", ())
+
+
+async def test_a_large_page_is_read_beside_the_loop_and_a_small_one_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+
+    def watched(*args: Any) -> Any:
+        threads.append(threading.current_thread().name.partition("_")[0])
+        return read(*args)
+
+    monkeypatch.setattr(ladder, "read", watched)
+    pages: dict[str, Page] = {f"/{more}": text("a " * (ladder.LARGE // 2) + "b" * more) for more in (0, 1)}
+    async with Site(pages) as site, opened(site, tmp_path, None) as spaniel:
+        for path in ("/0", "/1"):
+            assert (await spaniel.fetch(site.url(path))).markdown.startswith("a a a")
+    assert threads == [threading.main_thread().name, "spaniel-reader"]
+    assert ladder.LARGE == 256 * 1024
+
+
+@pytest.mark.req("FR-WF-10f", "FR-WF-10g", "FR-WF-18b")
+@pytest.mark.parametrize(("headers", "told"), [({"Content-Type": "Text/Plain; a=b"}, "Text/Plain; a=b"), ({}, "text")])
+async def test_a_kind_that_the_profile_does_not_read_is_named(
+    tmp_path: Path, headers: dict[str, str], told: str
+) -> None:
+    profile = load()._replace(name="own", content=("html",))
+    async with Site({"/": (200, headers, b"words")}) as site, opened(site, tmp_path, None, profile) as spaniel:
+        outcome = await spaniel.outcome(Request(site.url("/")))
+    assert outcome.refusal is not None
+    assert outcome.refusal.code is Code.UNSUPPORTED_CONTENT_TYPE
+    assert outcome.refusal.details == {"content_type": told}
+
+
+@pytest.mark.req("D2-02", "D2-24", "FR-WF-16")
+async def test_what_is_kept_of_a_page_is_all_that_was_learnt_of_it(tmp_path: Path) -> None:
+    body = "<html lang=da><title>Odder</title><meta name=author content=Ib><main><h1>A</h1><p>b</main>"
+    pages: dict[str, Page] = {"/r": redirect("/a"), "/a": html(body, 203), "/robots.txt": text("", 503)}
+    settings: dict[str, Any] = {"default_max_chunk_tokens": 128, "robots": {"fail_open": True}}
+    began = datetime.now(UTC).replace(microsecond=0)
+    clock = FakeClock(began)
+    async with (
+        Site(pages) as site,
+        Engine(settings_for(site, cache=tmp_path, **settings), FakeResolver(), clock) as engine,
+        Spaniel(engine=engine) as spaniel,
+    ):
+        fresh = await spaniel.outcome(Request(site.url("/r")))
+        clock.advance(1)
+        hit = await spaniel.outcome(Request(site.url("/r")))
+        with PageCache(CacheSettings(str(tmp_path))) as cache:
+            entry = cache.peek(key_for(site.url("/r")))
+    assert entry is not None
+    kept = json.loads(bytes(entry.content))
+    assert kept.pop("chunks")["rows"]
+    assert kept.pop("metadata")["author"] == "Ib"
+    assert kept == {
+        "final_url": site.url("/a"),
+        "markdown": "# A\n\nb\n",
+        "chunk_tokens": 128,
+        "title": "Odder",
+        "language": "da",
+        "notes": ["robots_unavailable_fail_open"],
+        "content_type": "text/html; charset=utf-8",
+        "status": 203,
+        "chain": [site.url("/r")],
+        "content_hash": sha256(body.encode()).hexdigest(),
+    }
+    for outcome in (fresh, hit):
+        found = outcome.require()
+        assert msgspec.to_builtins(found.page) == msgspec.to_builtins(fresh.require().page)
+        assert (found.fetched_at, found.rendering_method) == (began, "http")
+        assert (outcome.requested_url, outcome.canonical_url) == (site.url("/r"), site.url("/r"))
+    assert (hit.attempts, hit.refusal, fresh.refusal) == ((), None, None)
+    assert (fresh.served_at, hit.served_at) == (None, clock.now())
+
+
+def kept(outcome: Outcome) -> str:
+    return next(step.outcome for step in outcome.steps if step.name == "write_cache")
+
+
+async def test_the_trace_says_what_became_of_a_page_in_the_cache(tmp_path: Path) -> None:
+    uncached = load()._replace(name="own", cached=False)
+    partial = Stage(PAINTED._replace(notes=("browser_timeout_dom_partial",)))
+    async with Site({"/": text("x")}) as site, opened(site, tmp_path, partial) as spaniel:
+        request = Request(site.url("/"))
+        other = spaniel.with_profile(uncached)
+        told = [kept(await spaniel.outcome(request, Trace())) for spaniel in (spaniel, other)]
+        told.append(kept(await spaniel.outcome(request._replace(force_browser=True))))
+        assert (await other.outcome(request)).cache_hit is False
+    assert told == ["ok", "no cache", "not kept"]
+
+
+@pytest.mark.req("NFR-WF-REL-02")
+async def test_only_those_who_want_the_same_share_a_flight(tmp_path: Path) -> None:
+    """The same page at the same time: by two profiles, by two versions of one, over HTTP and rendered."""
+    go = asyncio.Event()
+
+    async def waits() -> Reply:
+        await go.wait()
+        return text("x")
+
+    usual = load()
+    profiles = [usual, usual, *(usual._replace(name="own", version=version) for version in ("1", "1", "2"))]
+    stage = Stage()
+    async with Site({"/": waits, "/other": waits}) as site, opened(site, tmp_path, stage) as spaniel:
+        url = site.url("/")
+        views = [spaniel.with_profile(profile) for profile in profiles]
+        fetches = [asyncio.create_task(view.outcome(Request(url))) for view in views]
+        fetches += [asyncio.create_task(spaniel.outcome(Request(url, force_browser=True))) for _ in range(2)]
+        fetches += [asyncio.create_task(spaniel.outcome(Request(url, picture=True))) for _ in range(2)]
+        fetches += [asyncio.create_task(spaniel.outcome(Request(site.url("/other"))))]
+        while site.requests["/"] < 3 or site.requests["/other"] < 1 or len(stage.asked) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        go.set()
+        await asyncio.gather(*fetches)
+    assert (site.requests["/"], site.requests["/other"], len(stage.asked)) == (3, 1, 2)

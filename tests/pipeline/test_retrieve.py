@@ -1,0 +1,139 @@
+"""What an answer means, and what is told of the way to it; the redirects' own dangers are in test_redirects.py."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from spaniel.errors import Code, SpanielError
+from spaniel.hosts import Manners
+from spaniel.net.deadline import Deadline
+from spaniel.net.http import Options, RequestHeaders
+from spaniel.pipeline.ports import Door
+from spaniel.pipeline.retrieve import Retrieved, Trail, Way, follow, retrieve
+from spaniel.pipeline.trace import Trace
+from spaniel.robots.gate import RobotsSettings
+from spaniel.testing import Page, Reply, Site, redirect, text
+from spaniel.url import parse
+from tests.loopback import rooms_for
+
+
+async def refusal(reply: Reply) -> SpanielError:
+    async with Site({"/a": reply}) as site, rooms_for(site) as rooms:
+        with pytest.raises(SpanielError) as caught:
+            await retrieve(parse(site.url("/a")), rooms.door, Deadline(60))
+    return caught.value
+
+
+@pytest.mark.req("FR-WF-18b", "D2-27")
+@pytest.mark.parametrize("retry_after", ["120", None])
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (400, Code.HTTP_4XX),
+        (429, Code.HTTP_4XX),
+        (499, Code.HTTP_4XX),
+        (500, Code.HTTP_5XX),
+        (503, Code.HTTP_5XX),
+        (599, Code.HTTP_5XX),
+    ],
+)
+async def test_a_refusal_of_the_server_is_told_with_its_status_and_when_to_come_back(
+    status: int, code: Code, retry_after: str | None
+) -> None:
+    wait = {"Retry-After": retry_after} if retry_after else {}
+    error = await refusal((status, wait, b""))
+    assert error.code is code
+    told = {"status": status, "status_text": "Status"}
+    assert error.details == (told | {"retry_after": retry_after} if retry_after else told)
+
+
+@pytest.mark.req("D2-27")
+@pytest.mark.parametrize("status", [304, 399, 600, 999])
+async def test_a_status_that_has_no_code_is_the_networks(status: int) -> None:
+    error = await refusal((status, {}, b""))
+    assert error.code is Code.NETWORK
+    assert error.details == {
+        "status": status,
+        "status_text": "Status",
+        "error": f"status {status} brings no page",
+    }
+
+
+@pytest.mark.req("FR-WF-07")
+async def test_the_trail_tells_each_hop_by_its_number_and_without_its_query() -> None:
+    trace = Trace()
+    async with Site({"/a": redirect("/b?token=1"), "/b": text("x")}) as site, rooms_for(site) as rooms:
+        trail = Trail(parse(site.url("/a?key=2")), trace, attempt=3)
+        found = await retrieve(trail.url, rooms.door, Deadline(60), trail=trail)
+    assert [(step.name, step.url, step.attempt, step.hop) for step in trace.steps] == [
+        (name, site.url(path), 3, hop) for hop, path in enumerate(("/a", "/b")) for name in ("guard", "robots", "fetch")
+    ]
+    assert (trail.url, trail.status) == (parse(site.url("/b?token=1")), 200)
+    assert found.chain == tuple(trail.chain) == (site.url("/a?key=2"),)
+
+
+async def test_a_trail_begins_with_the_first_attempt_and_no_status() -> None:
+    trace = Trace()
+    trail = Trail(parse("http://a.example/"), trace)
+    with trail.step("guard"):
+        pass
+    assert [(step.attempt, step.hop) for step in trace.steps] == [(1, 0)]
+    assert (trail.status, trail.chain) == (None, [])
+
+
+@pytest.mark.req("D2-05", "FR-WF-09a")
+async def test_a_note_is_made_once_however_many_hops_give_rise_to_it() -> None:
+    pages: dict[str, Page] = {"/robots.txt": text("", 503), "/a": redirect("/b"), "/b": text("x")}
+    async with Site(pages) as site, rooms_for(site, robots=RobotsSettings(fail_open=True)) as rooms:
+        found = await retrieve(parse(site.url("/a")), rooms.door, Deadline(60))
+    assert found.notes == ("robots_unavailable_fail_open",)
+
+
+class Watchful:
+    """What a host is told, and with which manners it is visited."""
+
+    def __init__(self) -> None:
+        self.told: list[object] = []
+
+    def turn(self, host: str, deadline: Deadline, manners: Manners) -> Watchful:
+        self.told.append((host, deadline.seconds, manners))
+        return self
+
+    async def __aenter__(self) -> None:
+        self.told.append("came")
+
+    async def __aexit__(self, *_: object) -> None:
+        self.told.append("left")
+
+    def told_crawl_delay(self, host: str, seconds: float) -> None:
+        self.told.append((host, seconds))
+
+    def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None:
+        self.told.append((host, status, headers.get("retry-after")))
+
+
+@pytest.mark.req("FG-22")
+async def test_the_host_is_visited_in_turn_and_what_it_asks_for_is_told() -> None:
+    pages: dict[str, Page] = {
+        "/robots.txt": text("User-agent: otter\nCrawl-delay: 7\n\nUser-agent: *\nAllow: /\n"),
+        "/a": text("", 503, {"Retry-After": "9"}),
+    }
+    hosts, host = Watchful(), "site.example"
+    async with Site(pages) as site, rooms_for(site) as rooms:
+        door = rooms.door._replace(hosts=hosts)
+        for agent in ("otter/1", "another/1"):
+            way = Way(Options(RequestHeaders(agent)), manners=Manners(3, 0.5))
+            assert (await retrieve_any(site.url("/a"), door, way)).page.status == 503
+    visit = [(host, 60, Manners(3, 0.5)), "came", "left", (host, 503, "9")]
+    assert hosts.told == [(host, 7.0), *visit, *visit]  # a delay is asked of the one agent only
+
+
+async def retrieve_any(url: str, door: Door, way: Way) -> Retrieved:
+    """Whatever the status: who called judges it."""
+    return await follow(parse(url), door, door.http.get, Deadline(60), way)
+
+
+async def test_the_usual_way_is_the_srds() -> None:
+    assert Way() == Way(Options(), 5, Manners(16, 0.0, heeds_delays=False))
