@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from inspect import signature
+
 import pytest
 
 from spaniel.errors import Code, SpanielError
-from spaniel.reading import extract, read
-from spaniel.reading.kinds import kind_of, parse_type
+from spaniel.reading import Document, extract, kinds, read, read_as
+from spaniel.reading.budgets import TAGS
+from spaniel.reading.document import READING_CUT
+from spaniel.reading.kinds import Kind, kind_of, loadable_types, parse_type
 
 HTML = b"<!DOCTYPE html><title>T</title><p>Hello there</p>"
 
@@ -51,7 +56,19 @@ def test_a_missing_type_with_an_html_beginning_is_html(start: bytes) -> None:
 
 
 @pytest.mark.req("FR-WF-10h")
-@pytest.mark.parametrize("body", [b"just words", b"", b'{"a": 1}', b"html"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"just words",
+        b"",
+        b'{"a": 1}',
+        b"html",
+        b"<p>",
+        b'<?xml version="1.0"?><feed><entry/></feed>',
+        b"\xef\xbb\xbf  <?XML version='1.0'?>",
+        b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><p>x',
+    ],
+)
 def test_a_missing_type_without_one_is_plain_text(body: bytes) -> None:
     assert kind_of("", body).reader == "text"
 
@@ -75,6 +92,109 @@ def test_a_polyglot_that_begins_as_a_pdf_is_a_pdf() -> None:
 
 def test_a_content_type_is_taken_apart() -> None:
     assert parse_type('Text/HTML ; x=y; Charset="ISO-8859-1"') == ("text/html", "ISO-8859-1")
+
+
+@pytest.mark.req("FR-WF-10f", "FR-WF-10g")
+@pytest.mark.parametrize(
+    ("content_type", "body", "kinds", "wanted"),
+    [
+        ("text/html", HTML, None, "html"),
+        ("text/html", HTML, ("html", "text"), "html"),
+        ("text/html", HTML, ("text",), None),
+        ("application/xhtml+xml", HTML, ("text",), None),
+        ("text/plain", HTML, ("html",), None),
+        ("text/plain", HTML, ("text",), "text"),
+        (None, HTML, ("text",), None),
+        (None, HTML, ("html",), "html"),
+        (None, b"words", ("html",), None),
+        ("application/pdf", b"%PDF-1.7", ("html", "text"), None),
+    ],
+)
+def test_only_the_kinds_that_are_named_are_read(
+    content_type: str | None, body: bytes, kinds: tuple[str, ...] | None, wanted: str | None
+) -> None:
+    if wanted is not None:
+        assert kind_of(content_type, body, kinds).reader == wanted
+        assert read(body, content_type, None, kinds).markdown
+        return
+    with pytest.raises(SpanielError) as caught:
+        read(body, content_type, None, kinds)
+    assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
+
+
+def test_the_browser_loads_what_is_read_and_nothing_else() -> None:
+    assert loadable_types() == {"text/html", "application/xhtml+xml", "text/plain"}
+    assert loadable_types(("text",)) == {"text/plain"}
+    assert loadable_types(("html",)) == {"text/html", "application/xhtml+xml"}
+    assert loadable_types(()) == frozenset()
+
+
+def test_every_row_of_the_table_is_whole() -> None:
+    """No type or name stands twice, and every reader is there and has the one signature."""
+    types = [essence for row in kinds.TABLE for essence in row.types]
+    assert len(set(types)) == len(types) == len(kinds.BY_TYPE)
+    assert len({row.name for row in kinds.TABLE}) == len(kinds.TABLE)
+    for row in kinds.TABLE:
+        module, _, name = row.reader.partition(":")
+        reader = getattr(import_module(module), name)
+        assert len(signature(reader).parameters) == 3
+        assert reader(b"some words", None, None).markdown == "some words\n"
+
+
+@pytest.fixture
+def two_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kind is one row: here a binary one that betrays itself, and a textual one that is refused above its cap."""
+    paper = kinds.Row("paper", ("application/x-paper",), "spaniel.reading.plain:read_text", magic=(b"%PAPER",))
+    notes = kinds.Row(
+        "notes", ("text/x-notes",), "spaniel.reading.plain:read_text", starts=(b"note:",), cap=20, over=kinds.REFUSE
+    )
+    table = (paper, notes, *kinds.TABLE)
+    monkeypatch.setattr(kinds, "TABLE", table)
+    monkeypatch.setattr(kinds, "BY_TYPE", {essence: row for row in table for essence in row.types})
+    monkeypatch.setitem(kinds.BY_NAME, "paper", paper)
+    monkeypatch.setitem(kinds.BY_NAME, "notes", notes)
+
+
+@pytest.mark.usefixtures("two_more")
+def test_a_kind_more_is_a_row_more() -> None:
+    assert kind_of("text/html", b"%PAPER \0").reader == "paper"  # whatever it is called
+    assert kind_of(None, b"Note: buy bread").reader == "notes"
+    assert kind_of("text/x-notes", b"<html>").reader == "notes"
+    for content_type, body in (("text/html", b"%PAPER \0"), ("application/x-paper", b"%PAPER"), (None, b"note: x")):
+        with pytest.raises(SpanielError):
+            kind_of(content_type, body, ("html", "text"))
+    assert loadable_types(("notes", "text")) == {"text/plain"}
+
+
+@pytest.mark.usefixtures("two_more")
+def test_what_is_over_the_cap_of_its_kind_is_refused_or_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read(b"note: " + b"x" * 14, "text/x-notes", None).notes == ()
+    with pytest.raises(SpanielError) as caught:
+        read(b"note: " + b"x" * 15, "text/x-notes", None)
+    assert caught.value.code is Code.RESPONSE_TOO_LARGE
+    monkeypatch.setitem(kinds.BY_NAME, "text", kinds.BY_NAME["text"]._replace(cap=20))
+    assert read(b"x" * 21, "text/plain", None) == Document("x" * 20 + "\n", notes=(READING_CUT,))
+    assert read(b"x" * 20, "text/plain", None).notes == ()
+
+
+@pytest.mark.req("D2-18")
+@pytest.mark.parametrize("start", [b"<svg>", b"<?xml version='1.0'?> <svg>", b"<!-- x --><?xml?><!-- y --><SVG>"])
+def test_a_drawing_without_a_type_is_refused(start: bytes) -> None:
+    with pytest.raises(SpanielError) as caught:
+        read(start + b"<script>x</script>", None, None)
+    assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
+
+
+@pytest.mark.req("FR-WF-10i")
+@pytest.mark.parametrize("label", ["utf-16", "UTF-16LE", "utf-16be", "ucs-2"])
+def test_utf_16_that_only_the_header_tells_is_weighed_as_any_page_is(label: str) -> None:
+    encoding = "utf-16-be" if label == "utf-16be" else "utf-16-le"
+    assert extract("<p>né</p>".encode(encoding), content_type=None).markdown != "né\n"
+    assert read_as(Kind("html", label), "<p>né</p>".encode(encoding), None).markdown == "né\n"
+    page = "<p>first</p>" + "<i></i>" * TAGS + "<p>last</p>"
+    document = read_as(Kind("html", label), page.encode(encoding), None)
+    assert document.markdown == "first\n"
+    assert document.notes == (READING_CUT,)
 
 
 META = b'<meta charset="%s"><p>%s</p>'

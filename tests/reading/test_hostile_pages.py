@@ -195,6 +195,42 @@ def test_what_acts_in_a_terminal_or_hides_is_gone(text: str) -> None:
     assert page.hygiene.invisible_characters + page.hygiene.control_characters > 0 or "\x00" in text
 
 
+STEERING = [*range(0x1BCA0, 0x1BCA4), 0x2028, 0x2029, *range(0xFDD0, 0xFDF0, 5), 0xFDEF]
+STEERING += [plane << 16 | last for plane in range(17) for last in (0xFFFE, 0xFFFF)]
+
+
+@pytest.mark.req("NFR-WF-SEC-03")
+@pytest.mark.parametrize("code", STEERING, ids=hex)
+def test_separators_shorthand_controls_and_noncharacters_are_gone_and_counted(code: int) -> None:
+    """Just outside these ranges stand characters that stay: see the next test."""
+    sign = chr(code)
+    page = extract(
+        f"<title>a{sign}b</title><p>one{sign}two</p><pre>three{sign}four</pre><img src=x alt='five{sign}'>", url=URL
+    )
+    assert sign not in page.markdown
+    assert sign not in (page.title or "")
+    assert page.hygiene.invisible_characters >= 2
+    plain = read(f"one{sign}two".encode(), "text/plain", None)
+    assert plain.markdown == ("one two\n" if code in (0x2028, 0x2029) else "onetwo\n")
+    assert plain.hygiene.invisible_characters == 1
+
+
+@pytest.mark.parametrize(
+    "code", [0x1BC9F, 0x1BCA4, 0x2027, 0x202F, 0xFDCF, 0xFDF0, 0xFFFC, 0xFFFD, 0x1FFFD, 0x20000], ids=hex
+)
+def test_their_neighbours_stay(code: int) -> None:
+    assert chr(code) in read(f"one{chr(code)}two".encode(), "text/plain", None).markdown
+
+
+@pytest.mark.parametrize("sign", ["\x01", "\u200b", "\uffff"])
+def test_a_long_text_is_scrubbed_as_a_short_one_is(sign: str) -> None:
+    """A long one is scrubbed in another way, for it may have millions of them."""
+    short, long = (read(f"ab{sign}".encode() * count, "text/plain", None) for count in (1_000, 50_000))
+    assert short.markdown == "ab" * 1_000 + "\n"
+    assert long.markdown == "ab" * 50_000 + "\n"
+    assert long.hygiene.invisible_characters + long.hygiene.control_characters == 50_000
+
+
 def test_the_same_bytes_give_the_same_document_a_thousand_times() -> None:
     html = (VISIBLE + "<ul><li>a<li>b</ul><table><tr><th>x<th>y<tr><td>1<td>2</table>") * 3
     assert len({extract(html, url=URL) for _ in range(1000)}) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -10,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from turbohtml import parse
 
-from spaniel.reading import extract
-from spaniel.reading.whitespace import tidy_markdown, tidy_text
+from spaniel.reading import extract, substitution, whitespace
+from spaniel.reading.whitespace import count_words, one_spaced, tidy_markdown, tidy_text
 
 URL = "https://example.org/dir/"
+FOUND = re.compile(r"[_`<]+|b")
 TAGS = [
     "p",
     "div",
@@ -135,7 +137,7 @@ def test_white_space_is_in_order_outside_code(html: str) -> None:
     markdown = extract(html, url=URL).markdown
     assert markdown == "" or (markdown.endswith("\n") and not markdown.endswith("\n\n") and "\r" not in markdown)
     if "```" not in markdown:
-        assert "\n\n\n\n" not in markdown
+        assert "\n\n\n" not in markdown
         assert all(line == line.rstrip() for line in markdown.split("\n"))
 
 
@@ -158,6 +160,49 @@ def test_tidying_is_done_once(text: str) -> None:
     assert tidy_text(once) == once
     mended = tidy_markdown(text, lambda line, _next: line)
     assert tidy_markdown(mended, lambda line, _next: line) == mended
+
+
+@pytest.mark.parametrize(
+    "gone",
+    ["<ul><li> </li></ul>", "<div><p></p></div>", "<figure><img src=x></figure>", "<p><br><br></p>", "<nav>menu</nav>"],
+)
+def test_what_is_dropped_leaves_no_blank_lines_behind(gone: str) -> None:
+    assert (
+        extract(f"<p>one</p>{gone * 3}<p>two</p><pre>a\n\n\n\nb</pre>").markdown
+        == "one\n\ntwo\n\n```\na\n\n\n\nb\n```\n"
+    )
+
+
+@given(st.text(alphabet="ab \t\n\u2003\x1c", max_size=80), st.integers(1, 9))
+def test_a_long_text_is_taken_apart_as_a_short_one_is(text: str, piece: int) -> None:
+    """Long ones are taken apart piece by piece; with small pieces, short ones are too."""
+    with pytest.MonkeyPatch.context() as patch:
+        whole = tidy_text(text), tidy_markdown(text, lambda line, _next: line)
+        patch.setattr(whitespace, "PIECE", piece)
+        patch.setattr(whitespace, "SOME", 3)
+        assert (tidy_text(text), tidy_markdown(text, lambda line, _next: line)) == whole
+        assert one_spaced(text) == " ".join(text.split())
+        assert count_words(text) == len(text.split())
+
+
+@given(st.text(alphabet="a_\\`<b>[ ", max_size=60))
+def test_a_long_text_is_replaced_in_as_a_short_one_is(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(substitution, "LONG", 0)
+        patch.setattr(substitution, "SOME", 2)
+        assert substitution.subn(FOUND, "x", text) == FOUND.subn("x", text)
+        assert substitution.subn(FOUND, lambda m: m[0] * 2, text) == FOUND.subn(lambda m: m[0] * 2, text)
+
+
+@given(st.text(alphabet="ab`~\n<é", max_size=200), st.integers(1, 3))
+def test_markdown_that_is_cut_fits_and_leaves_no_fence_open(text: str, lines: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(whitespace, "ROOM_FOR_A_FENCE", 60)
+        markdown = tidy_markdown(f"```\n{text}\n```\n" * lines, lambda line, _next: line)
+        cut = whitespace.shortened(markdown, 120)
+        assert len(cut.encode()) <= 120
+        after = tidy_markdown(f"{cut}\nend  ", lambda line, _next: line)  # blanks at the end stay in a fence only
+        assert cut == markdown or after.endswith("end\n")
 
 
 @pytest.mark.req("D2-17", "FR-WF-13b")

@@ -137,8 +137,11 @@ def _wake_images(root: Element) -> None:
         if source and not source.startswith("data:"):
             continue
         for name in LAZY:
-            if waiting := (image.attr(name) or "").strip():
-                image.attrs["src"] = waiting.split(",")[0].split()[0] if "srcset" in name else waiting
+            waiting = (image.attr(name) or "").strip()
+            if "srcset" in name:
+                waiting = next(iter(waiting.partition(",")[0].split(None, 1)), "")
+            if waiting:
+                image.attrs["src"] = waiting
                 break
 
 
