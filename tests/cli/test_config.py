@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -127,8 +128,13 @@ def test_a_file_in_the_working_folder_opens_nothing(tmp_path: Path, command: tup
 
 
 @pytest.mark.req("D2-31")
-def test_a_file_in_the_working_folder_runs_no_program(tmp_path: Path) -> None:
+def test_a_file_in_the_working_folder_runs_no_program() -> None:
     """The control: what the user's own file names is run."""
+    with tempfile.TemporaryDirectory() as folder:  # pytest's own is closed to nobody, who runs Chromium for root
+        check_that_only_the_users_own_program_is_run(Path(folder))
+
+
+def check_that_only_the_users_own_program_is_run(tmp_path: Path) -> None:
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch '{tmp_path}/ran'\n", encoding="utf-8")
     program.chmod(stat.S_IRWXU | stat.S_IROTH | stat.S_IXOTH)

@@ -18,8 +18,8 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline import readers as pipeline_readers
 from spaniel.pipeline.readers import AT_ONCE, IN_A_THREAD, PHASE, Readers
+from spaniel.pipeline.reading_process import answer, understood
 from spaniel.reading import Document, read
-from spaniel.reading.child import answer, understood
 
 URL = "https://example.org/dir/"
 HTML = "text/html; charset=utf-8"
@@ -242,7 +242,7 @@ def test_neither_the_working_folder_nor_a_variable_says_what_the_process_loads(t
 
 LIMITED = """
 import sys
-from spaniel.reading import child
+from spaniel.pipeline import reading_process as child
 child.ROOM, child.ROOM_FOR_A_BYTE = (8 << 20, 0) if "limited" in sys.argv else (1 << 30, 24)
 head = {"content_type": "text/html", "url": None, "kinds": None, "seconds": 30}
 body = b"<p>word " * 100_000

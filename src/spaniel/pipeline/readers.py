@@ -18,8 +18,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.reading_process import LENGTHS, packed, understood
 from spaniel.reading import read
-from spaniel.reading.child import LENGTHS, packed, understood
 from spaniel.reading.kinds import kind_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ PAGES = 500  # that one process reads: whatever a library leaks is gone then
 IDLE_SECONDS = 60.0
 START_SECONDS = 20.0
 # Neither the working folder nor a variable says where the child's modules are: it has them from where this process has.
-COMMAND = "import sys; sys.path += sys.argv[1:]; from spaniel.reading.child import main; main()"
+COMMAND = "import sys; sys.path += sys.argv[1:]; from spaniel.pipeline.reading_process import main; main()"
 FOREIGN = ("turbohtml", "ada_url")  # what reading imports
 
 
@@ -130,7 +130,7 @@ class Readers:
 
 
 class Child:
-    """One process of `reading/child.py`. It ends when its input does: with this process at the latest."""
+    """One process of `pipeline/reading_process.py`. It ends when its input does: with this process at the latest."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
