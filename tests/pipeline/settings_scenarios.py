@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,8 +21,8 @@ from spaniel.browser.rendered import DocumentHead, Rendered, Wanted
 from spaniel.errors import SpanielError
 from spaniel.pipeline.request import Request
 from spaniel.testing import FakeResolver, Page, Reply, Site, html, redirect, text
+from spaniel.tool import registry_for
 from spaniel.tool.framework import ToolCtx, ToolError
-from spaniel.tool.web_fetch import registry_for
 from tests.browser.harness import script
 from tests.mcp.harness import at, client_of
 from tests.net.servers import authority, proxying, serve, site, tls_for
@@ -77,7 +78,7 @@ class Place:
             return [await ended(spaniel, self.site.url(path) if path[0] == "/" else path, **how) for path in paths]
 
 
-async def ended(spaniel: Spaniel, url: str, **how: bool) -> str:
+async def ended(spaniel: Spaniel, url: str, **how: Any) -> str:
     try:
         return (await spaniel.answer(Request(url, **how))).markdown[:5].strip()
     except SpanielError as error:
@@ -139,11 +140,12 @@ async def call_the_tool(place: Place) -> object:
 
 
 async def call_over_mcp(place: Place) -> tuple[bool, bool]:
-    """Whether the answer was cut, and whether its chunks can be read again."""
+    """Whether the answer was cut, and whether the chunks that did not fit are linked."""
     async with client_of(str(place.file)) as client:
         result = await client.call_tool("web_fetch", {"url": at(place.site, "/long")})
         assert result.structured_content is not None
-        return bool(result.structured_content["truncated"]), bool((await client.list_resources()).resources)
+        links = [block for block in result.content if block.type == "resource_link"]
+        return bool(result.structured_content["truncated"]), bool(links)
 
 
 async def largest_chunk(place: Place) -> object:
@@ -205,7 +207,8 @@ async def the_browsers_refusal(place: Place) -> object:
 async def note_of_the_browser(place: Place) -> object:
     """Of a real Chromium."""
     async with place.spaniel() as spaniel:
-        return (await spaniel.fetch(place.site.url("/app"), force_browser=True)).note
+        notes = (await spaniel.fetch(place.site.url("/app"), force_browser=True)).notes
+        return notes[0] if notes else None  # what else there is to say of a page cut short follows
 
 
 async def user_agent(place: Place) -> object:

@@ -41,7 +41,7 @@ BROKEN = {f"{FETCH}.browser.chromium_path": NOWHERE}
 SECURITY = f"{FETCH}.security"
 CASES = {
     "tools.mode": Case("parse_only", scene.call_the_tool, "tools.mode", "hello", ON | AUTO),
-    f"{FETCH}.enabled": Case(True, scene.call_the_tool, "hello", "name", AUTO),
+    f"{FETCH}.enabled": Case(True, scene.call_the_tool, "hello", f"{FETCH}.enabled", AUTO),
     f"{FETCH}.allow_auto_execution": Case(True, scene.call_the_tool, "hello", "approval", ON),
     f"{FETCH}.timeout_seconds": Case(1, fetching("/late"), "timeout", "late", proves=("FR-WF-10a",)),
     f"{FETCH}.max_redirects": Case(0, fetching("/moved"), "redirect_limit", "hello", proves=("FR-WF-07",)),
@@ -84,8 +84,12 @@ CASES = {
     f"{FETCH}.user_agent": Case(
         "otter/1", scene.user_agent, {"otter/1"}, {"forge-webfetch/1.0"}, proves=("FR-WF-10b",)
     ),
-    f"{OWN}.mcp.max_output_bytes": Case(2000, scene.call_over_mcp, (True, True), (False, True)),
-    f"{OWN}.mcp.max_chunk_bytes": Case(0, scene.call_over_mcp, (False, False), (False, True)),
+    f"{SECURITY}.allowed_domains": Case(("other.example",), fetching("/a"), "invalid_host", "hello"),
+    f"{SECURITY}.blocked_domains": Case(("site.example",), fetching("/a"), "invalid_host", "hello"),
+    f"{OWN}.mcp.max_output_bytes": Case(2000, scene.call_over_mcp, (True, False), (False, False)),
+    f"{OWN}.mcp.resource_links": Case(
+        True, scene.call_over_mcp, (True, True), (True, False), {f"{OWN}.mcp.max_output_bytes": 2000}
+    ),
     f"{OWN}.net.ca_file": Case(scene.certificates, scene.over_tls, True, False),
 }
 

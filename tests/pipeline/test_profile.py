@@ -147,7 +147,7 @@ async def test_how_long_a_page_is_served_is_the_profiles_to_say(
             await spaniel.fetch(site.url("/a"))
         assert site.requests["/a"] == requests
     with PageCache(CacheSettings(str(tmp_path / "c"))) as cache:
-        entry = cache.peek(key_for(site.url("/a"), "http", "own", "1"))
+        entry = cache.peek(key_for(site.url("/a"), "http", "own", "1", "block_loopback"))
         assert entry is not None
         assert entry.expires_at - entry.fetched_at == timedelta(days=own)
 

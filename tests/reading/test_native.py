@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spaniel.reading import budgets
 from spaniel.reading import judge as python
 from spaniel.reading.charset import parse_page
 from spaniel.reading.clean import clean
@@ -28,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = Path(__file__).parent / "golden"
 PAGES = ROOT.parent / "shared/corpora/pages"
 URL = "https://example.org/2024/a-page-of-some-kind"
-LISTS = ("parent", "tag", "mask", "weight", "kin", "first", "last", "twins", "elements")
+LISTS = ("parent", "tag", "mask", "weight", "kin", "first", "last", "twins", "elements", "cut")
 
 
 def agree(html: bytes | str, url: str = URL) -> int:
@@ -80,6 +81,20 @@ def pages(draw: st.DrawFn) -> str:
 @given(pages())
 def test_both_judge_any_page_alike(html: str) -> None:
     agree(html)
+
+
+SOURCE = st.lists(
+    st.sampled_from(
+        ["<b", "<B", "<i", "<strong", "<code class=x>", "<em>", "<p>", "<bold>", "</b>", "</i >", "</I\n>", "</strong>", "</em>", "</", ">", "<", "/", "=",
+         " a=b", ' a="x"', " a='", "'", '"', "x", " ", "\n", "\f", "é"]
+    )
+)  # fmt: skip
+
+
+@given(SOURCE)
+def test_both_count_the_same_tags_and_formatting_that_is_left_open(parts: list[str]) -> None:
+    body = "".join(parts).encode()
+    assert native.count_tags(body) == budgets.count_tags(body)
 
 
 @pytest.mark.parametrize("name", sorted(page.stem for page in GOLDEN.glob("*.html")))

@@ -1,0 +1,103 @@
+"""The rules by which blocks are kept, given how likely each is content: each rule beside what would be without it."""
+
+from __future__ import annotations
+
+import pytest
+from turbohtml import parse
+
+from spaniel.reading import content
+from spaniel.reading.blocks import Outline, segment
+from spaniel.reading.content import HIGH, KINDS, LOW, STRICT, decide, threshold
+
+FIRST = "The harbour board met on Monday evening and talked about the engines of the old ferry until midnight. " * 6
+SECOND = "Everybody who lives beside the water remembers another winter without any crossing, and nobody liked it. " * 6
+THIRD = "Somebody has counted the seals again, and this year there are eleven more of them than there were before. " * 6
+
+
+def outline(html: str) -> Outline:
+    body = parse(f"<body>{html}</body>", positions=False).select_one("body")
+    assert body is not None
+    return segment(body)
+
+
+def kept(html: str, odds: dict[str, float], kind: str = "article") -> list[str]:
+    """The first words of the blocks that are kept, if each block is as likely as its first word says."""
+    out = outline(html)
+    words = [float(block.text.count(" ") + 1) for block in out.blocks]
+    likely = [odds[block.text.split(" ")[0]] for block in out.blocks]
+    kinds = [0.94 if name == kind else 0.01 for name in KINDS]
+    keep = decide(out, words, likely, kinds)
+    return [block.text.split(" ")[0] for block, k in zip(out.blocks, keep, strict=True) if k]
+
+
+SURE = {"The": 0.97, "Everybody": 0.95, "Somebody": 0.93}
+COMMENTED = f"<article><p>{FIRST}</p></article><div class=comments><p>{SECOND}</p></div>"
+
+
+@pytest.mark.req("FG-16")
+def test_on_an_article_comments_are_doubted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert kept(COMMENTED, SURE) == ["The"]
+    assert kept(COMMENTED, SURE, "forum") == ["The", "Everybody"]  # there they are the content
+    assert kept(COMMENTED.replace("comments", "chapter"), SURE) == ["The", "Everybody"]
+    monkeypatch.setattr(content, "REMARK", 1.0)
+    assert kept(COMMENTED, SURE) == ["The", "Everybody"]
+
+
+@pytest.mark.req("FG-16")
+def test_comments_are_not_doubted_where_there_is_nothing_else() -> None:
+    assert kept(f"<article><p>The end.</p></article><div class=comments><p>{SECOND}</p></div>", SURE) == [
+        "The",
+        "Everybody",
+    ]
+
+
+@pytest.mark.req("FG-16")
+def test_an_article_inside_an_article_is_doubted(monkeypatch: pytest.MonkeyPatch) -> None:
+    nested = f"<article><p>{FIRST}</p><article><p>{SECOND}</p></article></article>"
+    assert kept(nested, SURE) == ["The"]
+    assert kept(nested.replace("<article><p>Every", "<section><p>Every"), SURE) == ["The", "Everybody"]
+    monkeypatch.setattr(content, "INNER", 1.0)
+    assert kept(nested, SURE) == ["The", "Everybody"]
+
+
+@pytest.mark.req("FG-16")
+def test_the_threshold_has_a_ceiling_and_a_floor() -> None:
+    """Of a sure thousand words and a likely hundred, the best expected F would leave out the hundred."""
+    odds, words = [0.99, 0.62], [1000.0, 100.0]
+    right = [0.99 * 1000, 0.99 * 1000 + 0.62 * 100]
+    expected = STRICT * right[1]
+    assert right[0] / (1000 + expected) > right[1] / (1100 + expected)
+    assert threshold(odds, words, STRICT) == HIGH
+    assert kept(f"<p>{FIRST * 8}</p><p>{SECOND}</p>", {"The": 0.99, "Everybody": 0.62}) == ["The", "Everybody"]
+    assert threshold([0.16, 0.14], [10.0, 1000.0], 1.0) == LOW
+    assert kept(f"<p>{FIRST}</p><p>{SECOND * 8}</p>", {"The": 0.2, "Everybody": 0.14}, "forum") == ["The"]
+
+
+@pytest.mark.req("FG-16")
+def test_what_stood_elsewhere_before_is_not_kept_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that carries its text for phones and for desks; two like paragraphs in one place are another thing."""
+    twice = f"<div class=desk><p>{FIRST}</p></div><div class=phone><p>{FIRST}</p></div><p>{SECOND}</p>"
+    assert kept(twice, SURE) == ["The", "Everybody"]
+    assert kept(f"<div><p>{FIRST}</p><p>{FIRST}</p></div><p>{SECOND}</p>", SURE) == ["The", "The", "Everybody"]
+    monkeypatch.setattr(content, "drop_repeats", lambda *_: None)
+    assert kept(twice, SURE) == ["The", "The", "Everybody"]
+
+
+@pytest.mark.req("FG-16")
+def test_on_an_article_a_doubtful_stretch_apart_from_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = f"<p>{FIRST * 2}</p><div>{THIRD}</div><p>Everybody reads this too.</p>"
+    odds = {"The": 0.97, "Somebody": 0.01, "Everybody": 0.7}
+    assert kept(page, odds) == ["The"]
+    assert kept(page, odds, "documentation") == ["The", "Everybody"]
+    monkeypatch.setattr(content, "_drop_strays", lambda *_: None)
+    assert kept(page, odds) == ["The", "Everybody"]
+
+
+@pytest.mark.req("FG-16")
+def test_in_documentation_what_stands_among_content_is_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = f"<div><p>{FIRST}</p><p>Everybody</p><p>{THIRD}</p></div><p>Nobody</p>"
+    odds = {"The": 0.97, "Everybody": 0.2, "Somebody": 0.95, "Nobody": 0.2}
+    assert kept(page, odds, "documentation") == ["The", "Everybody", "Somebody"]
+    assert kept(page, odds, "forum") == ["The", "Somebody"]
+    monkeypatch.setattr(content, "_fill", lambda *_: None)
+    assert kept(page, odds, "documentation") == ["The", "Somebody"]
