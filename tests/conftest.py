@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from collections.abc import Generator, Iterator
@@ -50,3 +51,14 @@ def _what_is_the_users_is_left_alone(users_folders: Path) -> Iterator[None]:
     for folder in touched:
         shutil.rmtree(folder)
     assert not touched, "the test has written into the user's own folders: give it a cache_dir, or XDG_CACHE_HOME"
+
+
+@pytest.fixture(autouse=True)
+def _log_as_it_was() -> Iterator[None]:
+    """A command that is tried in this process sets up the log for itself; the next test must not find it so."""
+    yield
+    for name in ("spaniel", "spaniel.protection"):
+        logger = logging.getLogger(name)
+        logger.handlers.clear()
+        logger.propagate = True
+        logger.setLevel(logging.NOTSET)
