@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from types import FrameType
 
 ROOT = os.path.dirname(spaniel.__file__)
-GROUND = {"clock", "errors", "files", "private_folder", "tables", "testing"}  # used from everywhere, or no part of a walk
+GROUND = {
+    "clock",
+    "errors",
+    "files",
+    "private_folder",
+    "tables",
+    "testing",
+}  # used from everywhere, or no part of a walk
 
 
 class Walk:

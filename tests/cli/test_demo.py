@@ -47,7 +47,7 @@ def test_the_site_can_be_served_and_says_how_to_look_at_it(tmp_path: Path) -> No
             told += process.stdout.readline()
         (tmp_path / "local.toml").write_text(told[told.index("[tools") : told.index("Then,")], encoding="utf-8")
         fetch = told.splitlines()[-1].partition(": spaniel ")[2].split()
-        done = spaniel(*fetch, cwd=tmp_path)
+        done = spaniel(*fetch, cwd=tmp_path, XDG_CACHE_HOME=str(tmp_path))
         taken = spaniel("demo", "--serve", "--port", fetch[-1].split(":")[-1].partition("/")[0])
         process.terminate()
     assert done.stdout.startswith("# Otters come back to the river")

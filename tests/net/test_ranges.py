@@ -169,8 +169,11 @@ def test_a_form_is_known_by_every_one_of_its_bits(form: str) -> None:
 
 ROW = {"cidr": "10.0.0.0/8", "what": "x", "toggle": "block_reserved", "source": "a test"}
 WRONG_ROWS: dict[str, tuple[dict[str, str], str]] = {
-    "another toggle": (ROW | {"toggle": "block"}, r"^ranges\.toml\.range\[0\]\.toggle: there is no toggle 'block'$"),
-    "another key": (ROW | {"not": "x"}, r"^ranges\.toml\.range\[0\]\.not: unknown key"),
+    "another toggle": (
+        ROW | {"toggle": "block"},
+        r"^bad_args: ranges\.toml\.range\[0\]\.toggle: there is no toggle 'block'$",
+    ),
+    "another key": (ROW | {"not": "x"}, r"^bad_args: ranges\.toml\.range\[0\]\.not: unknown key"),
     "bits of a host": (ROW | {"cidr": "10.0.0.1/8"}, "has host bits set"),
     "no source": ({key: value for key, value in ROW.items() if key != "source"}, "source: is missing"),
 }
@@ -185,7 +188,7 @@ def test_a_wrong_row_does_not_load(row: dict[str, str], told: str, monkeypatch: 
 
 def test_without_the_table_nothing_is_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module, "__file__", str(tmp_path / "addresses.py"))
-    with pytest.raises(SpanielError, match=rf"^ranges {tmp_path}/ranges\.toml: cannot be read"):
+    with pytest.raises(SpanielError, match=rf"^bad_args: ranges {tmp_path}/ranges\.toml: cannot be read"):
         _table.__wrapped__()
 
 
