@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from hashlib import sha256
@@ -230,3 +231,22 @@ async def test_a_profile_that_heeds_them_waits_for_what_a_host_asked_another_one
         await waiting.fetch(site.url("/a"))
         await waiting.fetch(site.url("/a"))
         assert clock.slept == [30, 7]
+
+
+async def test_an_outcome_as_json_has_the_same_keys_for_a_page_and_for_a_refusal(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {
+        "/a": redirect("/b"),
+        "/b": html("<title>Otters</title><p>They swim.</p>"),
+        "/c": text("", 410),
+    }
+    async with Site(pages) as site, engine_for(site, cache=tmp_path) as engine, Spaniel(engine=engine) as spaniel:
+        outcomes = [await spaniel.outcome(Request(site.url(path))) for path in ("/a", "/a", "/c")]
+    fresh, hit, gone = (json.loads(json.dumps(outcome.as_dict())) for outcome in outcomes)
+    shared = {"requested_url", "canonical_url", "final_url", "status", "chain", "attempts", "notes", "served_at"}
+    assert shared <= fresh.keys()
+    assert gone.keys() == shared | {"error"}
+    assert (fresh["final_url"], fresh["status"], fresh["chain"]) == (site.url("/b"), 200, [site.url("/a")])
+    assert (fresh["served_at"], hit["notes"], hit["attempts"]) == (None, ["cache_hit"], [])
+    assert fresh["markdown"] == hit["markdown"] == "They swim.\n"
+    assert [attempt["outcome"] for attempt in fresh["attempts"] + gone["attempts"]] == ["ok", "http_4xx"]
+    assert (gone["status"], gone["error"]["code"], bool(gone["error"]["hint"])) == (410, "http_4xx", True)

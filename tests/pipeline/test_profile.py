@@ -196,6 +196,8 @@ def test_a_profile_is_found_or_the_nearest_is_named(tmp_path: Path) -> None:
         load(tmp_path / "none.toml")
     with pytest.raises(SpanielError, match="'web_fetch' is a shipped profile; choose another name"):
         profile_of(tmp_path, 'name = "web_fetch"\nversion = "2"\n')
+    with pytest.raises(SpanielError, match="version: must be text in one line"):
+        profile_of(tmp_path, 'name = "a"\nversion = "1\\n2"\n')
     with pytest.raises(SpanielError, match="must be letters, digits"):
         profile_of(tmp_path, 'name = "a@b"\nversion = "2"\n')
     with pytest.raises(SpanielError, match=r"limits\.timeout_seconds: 301 is not between 1 and 300"):
