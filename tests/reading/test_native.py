@@ -85,7 +85,7 @@ def test_both_judge_any_page_alike(html: str) -> None:
 
 SOURCE = st.lists(
     st.sampled_from(
-        ["<b", "<B", "<i", "<strong", "<code class=x>", "<em>", "<p>", "<bold>", "</b>", "</i >", "</I\n>", "</strong>", "</em>", "</", ">", "<", "/", "=",
+        ["<b", "<B", "<i", "<strong", "<code class=x>", "<em>", "<p>", "<bold>", "</b>", "</i >", "</I\n>", "</strong>", "</em>", "</", ">", "<", "/", "=", "<a>", "<a href=x>", "</a>", "<br>", "<img src='x'>", "<span>x</span>", "<sup", "</sup>", "<small>", "</small>",
          " a=b", ' a="x"', " a='", "'", '"', "x", " ", "\n", "\f", "é"]
     )
 )  # fmt: skip

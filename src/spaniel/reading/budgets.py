@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TAGS, BYTES_FOR_A_TAG = 120_000, 100
 # A reference that the parser complains about takes 100 bytes of its list of errors.
 REFERENCES, BYTES_FOR_A_REFERENCE = 300_000, 32
-LARGE = 2 << 20  # bytes below which neither attributes nor control characters can take much
+LARGE = 4 << 20  # bytes below which neither attributes nor control characters can take much
 NAMES = 256 << 10  # bytes of bare attributes in long tags: each may take 25 bytes
 CONTROLS = bytes({*range(9), 11, *range(14, 32), 127})
 MANY_CONTROLS = 100_000
@@ -35,8 +35,6 @@ FORMATTING_TAG = re.compile(rb"<(/?)(%b)%b" % (_FORMAT, _ENDS), re.IGNORECASE)
 # The rest of a plain tag. One with a stray quote or a "<" in it may end elsewhere for a parser: it is not plain.
 _VALUE = rb"%b*+=%b*+(?:\"[^\"<]*+\"|'[^'<]*+'|[^<>\"'=\t\n\f\r ]++)" % (_SPACE, _SPACE)
 _REST = rb"%b(?:[\t\n\f\r /]++|[^<>\"'=\t\n\f\r /]++(?:%b)?+)*+>" % (_ENDS, _VALUE)
-FORMATTING = re.compile(rb"<(?:%b)%b" % (_FORMAT, _ENDS), re.IGNORECASE)
-CLOSED = re.compile(rb"<(%b)%b[^<]*+</\1%b*+>" % (_FORMAT, _REST, _SPACE), re.IGNORECASE)
 # A formatting element that is closed where it was opened, with only text and simple elements inside, stays closed.
 _PAIR = rb"(%b|a|span|sub|sup)%b[^<]*+</\2%b*+>" % (_FORMAT, _REST, _SPACE)
 _INSIDE = rb"[^<]*+(?:<(?:(?:br|img|wbr)%b|%b)[^<]*+)*+" % (_REST, _PAIR)
@@ -74,7 +72,7 @@ def parse_within(body: bytes | str, label: str | None) -> tuple[Document, bool]:
 def weigh(body: bytes) -> Source:
     """The page, or as much of it as its budgets allow."""
     size = len(body)
-    tags, left_open = count(body)
+    tags, reopened = count(body)
     cut = tags > (most := TAGS + size // BYTES_FOR_A_TAG)
     if cut:
         body, tags = _until(body, b"<", most), most
@@ -82,30 +80,25 @@ def weigh(body: bytes) -> Source:
         before = body = _without_many_controls(body)
         body = _until_flood(_until(body, b"&", REFERENCES + size // BYTES_FOR_A_REFERENCE))
         cut = cut or len(body) < len(before)
-    if min(left_open, DEEPEST) * tags <= REOPENED or reopened(body) <= REOPENED:
+    if reopened <= REOPENED:
         return Source(body, cut)
     return Source(FORMATTING_TAG.sub(rb"<\1%b\2" % STAND_IN.encode(), body), cut, renamed=True)
 
 
 def count_tags(body: bytes) -> tuple[int, int]:
-    """How many tags there are, and how many of formatting elements that the next tag does not close."""
-    return body.count(b"<"), len(FORMATTING.findall(body)) - len(CLOSED.findall(body))
+    """How many tags there are, and how many formatting elements a parser opens again at most: all, at every tag."""
+    times = left_open = done = 0
+    for match in CLOSED_OR_OPEN.finditer(body):
+        if match["open"] and left_open < DEEPEST:
+            times += left_open * body.count(b"<", done, match.start())
+            left_open, done = left_open + 1, match.start()
+    return body.count(b"<"), times + left_open * body.count(b"<", done)
 
 
 try:
     from spaniel.reading.native import count_tags as count
 except ImportError:  # not built here
     count = count_tags
-
-
-def reopened(body: bytes) -> int:
-    """At most so many formatting elements does a parser open again."""
-    times = still_open = done = 0
-    for match in CLOSED_OR_OPEN.finditer(body):
-        if match["open"] and still_open < DEEPEST:
-            times += still_open * body.count(b"<", done, match.start())
-            still_open, done = still_open + 1, match.start()
-    return times + still_open * body.count(b"<", done)
 
 
 def _until(body: bytes, sign: bytes, most: int) -> bytes:

@@ -6,8 +6,12 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.lexicon import lexicon
-from spaniel.reading.whitespace import count_words
 from spaniel.reading.words import parts_of
+
+try:
+    from spaniel.reading.native import count_words
+except ImportError:  # not built here
+    from spaniel.reading.whitespace import count_words
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -25,6 +29,7 @@ VANISHING = {
 }
 OFF_SCREEN = -900
 LONGEST_STYLE = 2000  # characters of a style that are looked at: they are kept for the next element with the same
+SOMETIMES = frozenset({"button", "dialog", "title"})
 OPENING = "h1,h2,h3,h4,h5,dt,summary"
 CONTROLS = ("aria-controls", "data-target", "data-bs-target", "href")
 
@@ -59,12 +64,14 @@ def clean(doc: Document, body: Element) -> int:
     """Take away what is no content; answer how many hidden elements went."""
     rule = rules()
     # A tag is found by turbohtml's index until the tree is changed: all these cost less than one walk over the page.
-    never = [element for tag in rule.never_tags for element in doc.select(tag)]
+    never = [(tag, doc.select(tag)) for tag in rule.never_tags]
     landmarks = [element for tag in rule.landmark_tags for element in doc.select(tag)]
     noscripts = doc.select("noscript")
     roles = [(element, element.attr("role")) for element in body.select("[role]")]
-    for element in never:
-        _drop(element)
+    for tag, elements in never:
+        for element in elements:
+            if tag not in SOMETIMES or _goes(element, tag):
+                element.decompose()
     for element, role in roles:
         if role in rule.never_roles:
             element.decompose()
@@ -80,12 +87,16 @@ def _inside(body: Element, elements: list[Element]) -> list[Element]:
     return [element for element in elements if element.closest(body.tag) is not None]
 
 
-def _drop(element: Element) -> None:
-    tag = element.tag
-    if tag == "button" and element.closest(OPENING) is not None:
-        element.unwrap()  # a question that opens its answer
-    elif (tag != "dialog" or element.attr("open") is None) and (tag != "title" or element.closest("head") is None):
-        element.decompose()
+def _goes(element: Element, tag: str) -> bool:
+    """Whether one of those that are sometimes content is none."""
+    if tag == "dialog":
+        return element.attr("open") is None
+    if tag == "title":
+        return element.closest("head") is None
+    if element.closest(OPENING) is None:
+        return True
+    element.unwrap()  # a button with a question that opens its answer
+    return False
 
 
 def _drop_hidden(body: Element, noscripts: list[Element]) -> int:

@@ -134,8 +134,8 @@ def drop_repeats(out: Outline, keep: list[bool]) -> None:
     for i, block in enumerate(out.blocks):
         if not keep[i] or len(block.text) < 60 or len(seen) > REMEMBERED:
             continue
-        words, home = block.text[:COMPARED].split(" "), out.parent[block.container]
-        marks = [(word, *words[k + 1 : k + 3]) for k, word in enumerate(words) if len(word) > 6]
+        words, home = [*block.text[:COMPARED].split(" "), "", ""], out.parent[block.container]
+        marks = [three for three in zip(words, words[1:], words[2:], strict=False) if len(three[0]) > 6]
         if len(marks) >= 4 and sum(seen.get(mark, home) != home for mark in marks) >= 0.8 * len(marks):
             keep[i] = False
         else:

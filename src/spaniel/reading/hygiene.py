@@ -16,13 +16,16 @@ PLAIN = bytes({9, 10, *range(32, 127)})
 # A terminal's command goes whole, not only its first character; the writer may have put a backslash before the bracket.
 TERMINAL = re.compile("(?:\x1b\\\\?\\[|\x9b)[0-9;:?]*[@-~]|\x1b\\\\?\\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\\\{0,2})?")
 # Zero-width, bidi, invisible operators, soft hyphen, fillers, tags, variation selectors, music and shorthand controls,
-# and the noncharacters: two at the end of each plane, and a row of their own.
-NONCHARACTERS = "\ufdd0-\ufdef" + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
+# noncharacters.
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
-    f"{NONCHARACTERS}]"
+    "\ufdd0-\ufdef\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+# The noncharacters of the other planes, two at the end of each. Among the others they would make every search slower: a
+# text that may have one is told by its bytes, of which the last two are these.
+NONCHARACTERS = re.compile("[" + "".join(f"{chr(p << 16 | 0xFFFE)}{chr(p << 16 | 0xFFFF)}" for p in range(1, 17)) + "]")
+LAST_BYTES = (b"\xbf\xbe", b"\xbf\xbf")
 # Ends of lines to some programs and to nobody's eyes: they part words, so a space takes their place.
 SEPARATORS = re.compile("[\u2028\u2029]")
 JOINERS = re.compile("[\u200c\u200d]+")
@@ -32,15 +35,15 @@ SHAPED = re.compile("[\u0590-\u08ff\u0900-\u0fff\u1000-\u109f\u1780-\u18af\ua840
 PICTURE = re.compile(
     "[\u00a9\u00ae\u203c-\u3299\ufe0f\U0001f000-\U0001faff#*0-9\u20e3\U0001f3fb-\U0001f3ff\u2640\u2642]"
 )
-
-
 SUSPECT = re.compile(f"{CONTROL.pattern[:-1]}{INVISIBLE.pattern[1:-1]}\u200c\u200d\ufe0f\u2028\u2029]")
 UNUSUAL = re.compile(SUSPECT.pattern[:-1] + "\u00a0]")
 
 
 def scrub(text: str) -> tuple[str, int, int]:
     """The text without them, how many invisible, how many control characters."""
-    if SUSPECT.search(_not_plain(text)) is None:
+    raw = _not_plain(text)
+    rare = _may_have_noncharacters(raw)
+    if not rare and SUSPECT.search(raw.decode("utf-8", "surrogatepass")) is None:
         return text, 0, 0
     text, commands = subn(TERMINAL, "", text) if "\x1b" in text or "\x9b" in text else (text, 0)
     text, controls = _without(CONTROL, text)
@@ -48,10 +51,11 @@ def scrub(text: str) -> tuple[str, int, int]:
     if text.isascii():
         return text, 0, controls
     text, invisible = _without(INVISIBLE, text)
+    text, strange = _without(NONCHARACTERS, text) if rare else (text, 0)
     text, separators = subn(SEPARATORS, " ", text)
     joined, plain = _keep_needed(JOINERS, text, _joiner_needed)
     shown, bare = _keep_needed(EMOJI_SELECTOR, joined, _selector_needed)
-    return shown, invisible + separators + plain + bare, controls
+    return shown, invisible + strange + separators + plain + bare, controls
 
 
 def _without(signs: re.Pattern[str], text: str) -> tuple[str, int]:
@@ -72,9 +76,13 @@ def _table(signs: re.Pattern[str]) -> dict[int, None]:
     }
 
 
-def _not_plain(text: str) -> str:
+def _not_plain(text: str) -> bytes:
     """The text without printable ASCII, which is most of it: four times as quick as a search in all."""
-    return text.encode("utf-8", "surrogatepass").translate(None, PLAIN).decode("utf-8", "surrogatepass")
+    return text.encode("utf-8", "surrogatepass").translate(None, PLAIN)
+
+
+def _may_have_noncharacters(raw: bytes) -> bool:
+    return LAST_BYTES[0] in raw or LAST_BYTES[1] in raw
 
 
 def scrub_tree(root: Element) -> tuple[int, int]:
@@ -83,12 +91,13 @@ def scrub_tree(root: Element) -> tuple[int, int]:
     A no-break space is a space, but in code. Answers how many invisible and how many control characters went.
     """
     invisible = controls = 0
-    unusual = _not_plain(root.text)
-    if UNUSUAL.search(unusual) is None:
+    raw = _not_plain(root.text)
+    unusual, rare = raw.decode("utf-8", "surrogatepass"), _may_have_noncharacters(raw)
+    if UNUSUAL.search(unusual) is None and not rare:
         return invisible, controls
     acts = CONTROL.search(unusual) is not None
     for node in root.descendants:
-        if type(node) is Text and (acts or not node.data.isascii()) and UNUSUAL.search(data := node.data):
+        if type(node) is Text and (acts or not node.data.isascii()) and (UNUSUAL.search(data := node.data) or rare):
             text, unseen, acting = scrub(data)
             node.data = text if _is_code(node) else text.replace("\u00a0", " ")
             invisible, controls = invisible + unseen, controls + acting

@@ -51,32 +51,37 @@ def set_links(doc: Document, root: Element, url: str | None, room: int) -> Linke
 class Resolver:
     """Makes addresses absolute as long as there is room: a long base makes many short links long."""
 
-    __slots__ = ("_base", "_link", "_room", "cut")
+    __slots__ = ("_attributes", "_base", "_link", "_room", "cut")
 
     def __init__(self, base: str, room: int) -> None:
         self._base, self._room, self.cut = base, room, False
         self._link = Element("a")
+        self._attributes = self._link.attrs
+
+    def has_room_for(self, target: str) -> bool:
+        """Whether it is an address as it should be, which needs nothing but room."""
+        if not target.startswith(WEB) or NEEDS_CARE.search(target) or "///" in target or len(target) > self._room:
+            return False
+        self._room -= len(target)
+        return True
 
     def __call__(self, target: str) -> str:
-        """The address, or nothing for one that is no address or finds no room."""
-        if self._base:
-            try:
-                target = self._joined(target)
-            except ValueError:  # `//[x`: a browser does not follow it either
-                return ""
-        self._room -= len(target)
+        """The address, or nothing for one that is no address or finds no room.
+
+        One at a time: a tree's other attributes may hold lists of addresses, and one bad address would stop all.
+        """
         if self._room < 0:
             self.cut = True
             return ""
+        if self._base:
+            self._attributes["href"] = target
+            try:
+                self._link.resolve_links(self._base)
+            except ValueError:  # `//[x`: a browser does not follow it either
+                return ""
+            target = self._link.attr("href") or ""
+        self._room -= len(target)
         return target
-
-    def _joined(self, target: str) -> str:
-        """One link at a time: a tree's other attributes may hold lists of addresses, and one bad one would stop all."""
-        if self._room < 0:
-            return ""
-        self._link.attrs["href"] = target
-        self._link.resolve_links(self._base)
-        return self._link.attr("href") or ""
 
 
 def base_of(doc: Document, url: str | None) -> str:
@@ -93,6 +98,8 @@ def scheme_of(target: str) -> str:
 
 def _set_target(link: Element, resolve: Resolver, *, absolute: bool) -> bool:
     written = link.attr("href") or ""
+    if resolve.has_room_for(written):
+        return False
     given = resolve(written) if len(written) <= LONGEST else ""
     if given.startswith(WEB) and not NEEDS_CARE.search(given):
         if given != written:
@@ -110,6 +117,8 @@ def _set_target(link: Element, resolve: Resolver, *, absolute: bool) -> bool:
 
 def _loads(image: Element, resolve: Resolver, *, absolute: bool) -> bool:
     written = image.attr("src") or ""
+    if resolve.has_room_for(written):
+        return True
     given = resolve(written) if len(written) <= LONGEST else ""
     if given.startswith(WEB) and not NEEDS_CARE.search(given):
         if given != written:
@@ -125,8 +134,12 @@ def _loads(image: Element, resolve: Resolver, *, absolute: bool) -> bool:
 
 def _drop_permalinks(root: Element) -> None:
     """The sign beside a heading that links to the heading itself."""
-    for link in root.select("h1 a,h2 a,h3 a,h4 a,h5 a,h6 a,dt a,a.headerlink")[:MANY]:
-        if link.text.strip().lower() in ANCHOR_SIGNS and not link.select_one("img"):
+    for link in root.select("a")[: 4 * MANY]:
+        if (
+            link.text.strip().lower() in ANCHOR_SIGNS
+            and (link.closest(f"{HEADINGS},dt") is not None or link.matches(".headerlink"))
+            and not link.select_one("img")
+        ):
             link.decompose()
 
 
@@ -147,6 +160,8 @@ def _wake_images(root: Element) -> None:
 
 def _move_into_headings(root: Element) -> None:
     """A link around a whole card becomes a link on the card's heading, or on its first line."""
+    if len(root.select("a")) > 4 * MANY:  # to find which of them hold what would take as much memory as all pairs do
+        return
     for link in root.select("a:has(h1,h2,h3,h4,h5,h6,p,div,li,table,section,article)")[:MANY]:
         place = link.select_one(HEADINGS) or link.select_one("p") or link.select_one("div:not(:has(div))")
         href = link.attr("href")

@@ -56,7 +56,7 @@ def to_markdown(doc: Document, root: Element, url: str | None, size: int) -> Wri
     too_deep = flatten(root)
     too_long = set_code(root, most)
     set_tables(root)
-    harmful, unlinked = set_links(doc, root, url, size + AT_LEAST)
+    harmful, unlinked = set_links(doc, root, url, size // 2 + AT_LEAST)
     formulas = take_formulas(root)
     _set_terms(root)
     _set_small_things(root)

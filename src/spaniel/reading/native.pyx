@@ -20,6 +20,7 @@ from spaniel.reading.model import CLEAR
 from spaniel.reading.page import COUNTED, GROUPS, PAGE, PRICE, head_numbers
 from spaniel.reading.shapes import BEGINNING, ENDS, HEADINGS, LEADS_ON
 from spaniel.reading.surroundings import LANDMARKS, TAGS, UNRANKED
+from spaniel.reading.whitespace import PIECE
 from spaniel.reading.whitespace import one_spaced as well_spaced
 from spaniel.reading.words import LONGEST, bit, judge_part
 
@@ -45,7 +46,8 @@ cdef enum:  # of running sums
 cdef object TEXT = Text, ELEMENT = Element, ATTRIBUTE = Element.attr
 cdef frozenset INSIDE_LINES = INLINE, ITEM_TAGS = ITEMS, LIST_TAGS = LISTS, ENDING_SIGNS = ENDS, LEADING_ON = LEADS_ON
 cdef Py_ssize_t SHORT_ITEM = SHORT, FULL_BLOCK = FULL, HEAD = BEGINNING, LONGEST_NAMES = LONGEST, FAR_AWAY = FAR
-cdef Py_ssize_t START_OF_BLOCK = START, SHORTEST_START = TOO_SHORT, MOST_BLOCKS = BLOCKS, MOST_CONTAINERS = CONTAINERS
+cdef Py_ssize_t START_OF_BLOCK = START, SHORTEST_START = TOO_SHORT, MOST_BLOCKS = BLOCKS, MOST_CONTAINERS = CONTAINERS, LONG_TEXT = PIECE
+cdef Py_ssize_t DEEPEST_OPEN = 512  # as budgets.DEEPEST, which is not loaded before this
 cdef dict LEVELS = HEADINGS, RANKS = TAGS, LAND_BITS = LANDMARKS, TONES = learnt.TEXTS
 cdef dict known_parts = {}, known_lists = {}
 cdef double CLEAR_SUM = CLEAR

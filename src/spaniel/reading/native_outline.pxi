@@ -161,6 +161,20 @@ cdef bint is_blank(str text):
     return True
 
 
+def count_words(str text):
+    """As whitespace.count_words."""
+    cdef Py_ssize_t words = 0
+    cdef bint inside = False
+    cdef Py_UCS4 sign
+    for sign in text:
+        if sign.isspace():
+            inside = False
+        elif not inside:
+            inside = True
+            words += 1
+    return words
+
+
 cdef str one_spaced(str text):
     """As " ".join(text.split()), which most texts need only at their ends."""
     cdef Py_ssize_t begin = 0, end = len(text), i
@@ -177,7 +191,7 @@ cdef str one_spaced(str text):
         if sign == u" " and not spaced:
             spaced = True
         elif sign.isspace():
-            return well_spaced(text)
+            return " ".join(text.split()) if len(text) < LONG_TEXT else well_spaced(text)
         else:
             spaced = False
     return text[begin:end]

@@ -4,28 +4,43 @@ cdef bint is_space(unsigned char sign) noexcept nogil:
     return sign == 32 or sign == 9 or sign == 10 or sign == 12 or sign == 13
 
 
-cdef Py_ssize_t formatting_name(const unsigned char *at, const unsigned char *end) noexcept nogil:
-    """The length of the name of a formatting element that stands here, or nought."""
-    cdef unsigned char name[8]
+cdef Py_ssize_t name_here(const unsigned char *at, const unsigned char *end, unsigned char *name) noexcept nogil:
+    """The length of the name of a tag that stands here, in small letters in `name`; nought for a long one."""
     cdef Py_ssize_t size = 0
     while size < 7 and at + size < end and (at[size] | 32) >= 97 and (at[size] | 32) <= 122:
         name[size] = at[size] | 32
         size += 1
     if at + size >= end or not (is_space(at[size]) or at[size] == 47 or at[size] == 62):
         return 0
+    return size
+
+
+cdef bint is_formatting(const unsigned char *name, Py_ssize_t size) noexcept nogil:
     if size == 1:
         return name[0] == 98 or name[0] == 105 or name[0] == 115 or name[0] == 117  # b i s u
     if size == 2:
-        return 2 * (memcmp(name, b"em", 2) == 0 or memcmp(name, b"tt", 2) == 0)
+        return memcmp(name, b"em", 2) == 0 or memcmp(name, b"tt", 2) == 0
     if size == 3:
-        return 3 * (memcmp(name, b"big", 3) == 0)
+        return memcmp(name, b"big", 3) == 0
     if size == 4:
-        return 4 * (memcmp(name, b"code", 4) == 0 or memcmp(name, b"font", 4) == 0 or memcmp(name, b"nobr", 4) == 0)
+        return memcmp(name, b"code", 4) == 0 or memcmp(name, b"font", 4) == 0 or memcmp(name, b"nobr", 4) == 0
     if size == 5:
-        return 5 * (memcmp(name, b"small", 5) == 0)
-    if size == 6:
-        return 6 * (memcmp(name, b"strike", 6) == 0 or memcmp(name, b"strong", 6) == 0)
-    return 0
+        return memcmp(name, b"small", 5) == 0
+    return size == 6 and (memcmp(name, b"strike", 6) == 0 or memcmp(name, b"strong", 6) == 0)
+
+
+cdef bint is_simple(const unsigned char *name, Py_ssize_t size) noexcept nogil:
+    if size == 1:
+        return name[0] == 97  # a
+    if size == 3:
+        return memcmp(name, b"sub", 3) == 0 or memcmp(name, b"sup", 3) == 0
+    return size == 4 and memcmp(name, b"span", 4) == 0
+
+
+cdef bint is_void(const unsigned char *name, Py_ssize_t size) noexcept nogil:
+    if size == 2:
+        return memcmp(name, b"br", 2) == 0
+    return size == 3 and (memcmp(name, b"img", 3) == 0 or memcmp(name, b"wbr", 3) == 0)
 
 
 cdef const unsigned char *plain_rest(const unsigned char *at, const unsigned char *end) noexcept nogil:
@@ -73,37 +88,79 @@ cdef bint is_special(unsigned char sign) noexcept nogil:
     return sign == 60 or sign == 34 or sign == 39 or sign == 61  # < " ' =
 
 
-cdef bint is_closed(const unsigned char *name, Py_ssize_t size, const unsigned char *end) noexcept nogil:
-    """Whether the element whose name stands here is closed by the next tag."""
-    cdef const unsigned char *at = plain_rest(name + size, end)
+cdef const unsigned char *closing(
+    const unsigned char *at, const unsigned char *name, Py_ssize_t size, const unsigned char *end
+) noexcept nogil:
+    """Where the end tag that stands here ends, if it is one of this name, or nowhere."""
     cdef Py_ssize_t i
-    if at == NULL:
-        return False
-    at = <const unsigned char *>memchr(at, 60, end - at)
-    if at == NULL or end - at < size + 3 or at[1] != 47:
-        return False
+    if end - at < size + 3 or at[0] != 60 or at[1] != 47:
+        return NULL
     at += 2
     for i in range(size):
-        if (at[i] | 32) != (name[i] | 32):
-            return False
+        if (at[i] | 32) != name[i]:
+            return NULL
     at += size
     while at < end and is_space(at[0]):
         at += 1
-    return at < end and at[0] == 62
+    return at + 1 if at < end and at[0] == 62 else NULL
+
+
+cdef const unsigned char *next_tag(const unsigned char *at, const unsigned char *end) noexcept nogil:
+    return <const unsigned char *>memchr(at, 60, end - at)
+
+
+cdef const unsigned char *closed(
+    const unsigned char *at, const unsigned char *name, Py_ssize_t size, const unsigned char *end
+) noexcept nogil:
+    """Where the element whose name stands here ends, if nothing but text and simple elements is in it, or nowhere."""
+    cdef unsigned char inner[8]
+    cdef Py_ssize_t length
+    cdef const unsigned char *found
+    at = plain_rest(at + size, end)
+    while at != NULL:
+        at = next_tag(at, end)
+        if at == NULL:
+            return NULL
+        if at + 1 < end and at[1] == 47:
+            return closing(at, name, size, end)
+        length = name_here(at + 1, end, inner)
+        found = plain_rest(at + 1 + length, end) if length else NULL
+        if found != NULL and not is_void(inner, length):
+            if not is_formatting(inner, length) and not is_simple(inner, length):
+                return NULL
+            found = next_tag(found, end)
+            if found != NULL:
+                found = closing(found, inner, length, end)
+        at = found
+    return NULL
 
 
 def count_tags(bytes body):
     """As budgets.count_tags."""
     cdef const unsigned char *at = body
     cdef const unsigned char *end = at + len(body)
-    cdef Py_ssize_t tags = 0, left_open = 0, size
-    while at < end:
-        at = <const unsigned char *>memchr(at, 60, end - at)
+    cdef const unsigned char *after
+    cdef unsigned char name[8]
+    cdef Py_ssize_t tags = 0, left_open = 0, reopened = 0, size
+    while True:
+        at = next_tag(at, end)
         if at == NULL:
-            break
+            return tags, reopened
         at += 1
-        tags += 1
-        size = formatting_name(at, end)
-        if size and not is_closed(at, size, end):
-            left_open += 1
-    return tags, left_open
+        after = NULL
+        if left_open < DEEPEST_OPEN:
+            size = name_here(at, end, name)
+            if size and is_formatting(name, size):
+                after = closed(at, name, size, end)
+                if after == NULL:
+                    left_open += 1
+        while True:  # the tag itself, and those inside an element that is closed
+            tags += 1
+            reopened += left_open
+            if after == NULL:
+                break
+            at = next_tag(at, end)
+            if at == NULL or at >= after:
+                at = after
+                break
+            at += 1

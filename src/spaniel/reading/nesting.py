@@ -14,15 +14,16 @@ BREAKS = 32  # on end, with no text between them; in real pages there are 16 at 
 
 def flatten(root: Element) -> bool:
     """Take away what is too deep or too many of these; answer whether there was any."""
-    deep = root.select(TOO_DEEP) if len(root.select(INDENTED)) > DEEPEST else []
+    indented = root.select(INDENTED)
+    deep = root.select(TOO_DEEP) if len(indented) > DEEPEST else []
     for element in deep:
         for item in element.children:
             if isinstance(item, Element) and item.tag == "li":
                 item.tag = "div"
         element.tag = "div"
-    for numbered in root.select("ol[start]"):
-        if len((numbered.attr("start") or "").strip()) > LONGEST_NUMBER:
-            del numbered.attrs["start"]
+    for element in indented:
+        if len(element.attr("start") or "") > LONGEST_NUMBER:
+            del element.attrs["start"]
     return bool(deep)
 
 

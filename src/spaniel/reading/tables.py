@@ -78,7 +78,7 @@ def _spread(table: Element, room: int) -> int:
             if fillers:
                 cell.insert_after(*fillers)
             room -= len(fillers)
-            if along > 1:
+            if along > 1 and room > 0:
                 down.update(dict.fromkeys(range(column, column + across), along - 1))
             column += across
         while room > 0 and down.get(column, 0) > 0:

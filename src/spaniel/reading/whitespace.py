@@ -39,6 +39,11 @@ def _mended(lines: Iterable[tuple[str, str]], mend: Callable[[str, str], str]) -
     fence = ""
     blank = True
     for line, following in lines:
+        if not line and not fence:
+            if not blank:
+                yield line
+            blank = True
+            continue
         mark = FENCE.match(line) if "``" in line or "~~" in line else None
         if fence:
             if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
@@ -113,6 +118,8 @@ def one_spaced(text: str) -> str:
 
 def count_words(text: str) -> int:
     """As len(text.split())."""
+    if len(text) <= PIECE:
+        return len(text.split())
     return sum(len(part.split()) for part in _parts(text))
 
 
