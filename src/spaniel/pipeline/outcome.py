@@ -26,6 +26,7 @@ class Attempt(NamedTuple):
     chain: tuple[str, ...]  # the URLs before
     phase: str  # what was under way when it ended
     ms: float
+    waited: float = 0.0  # seconds before it began
 
     @property
     def outcome(self) -> str:
@@ -43,6 +44,24 @@ class Attempt(NamedTuple):
         }
 
 
+class LeftOut(NamedTuple):
+    """A rung that was not climbed, and why."""
+
+    rung: str
+    why: str
+    after: int  # how many had been tried by then
+
+
+class Kept(NamedTuple):
+    """What the cache knows of a page besides the page."""
+
+    cached_at: datetime
+    ttl_hours: float
+    etag: str | None = None
+    last_modified: str | None = None
+    how: str = "new"  # new, hit, not_modified (304), unchanged (200, the same bytes), stale
+
+
 class Found(NamedTuple):
     """A page, when it was fetched, and how."""
 
@@ -50,6 +69,7 @@ class Found(NamedTuple):
     fetched_at: datetime
     rendering_method: str
     picture: bytes | None = None  # PNG, where one was asked for
+    kept: Kept | None = None  # None: it is not kept
 
 
 class Outcome(NamedTuple):
@@ -60,6 +80,9 @@ class Outcome(NamedTuple):
     found: Found | None = None
     refusal: SpanielError | None = None
     attempts: tuple[Attempt, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+    warnings: tuple[str, ...] = ()  # what was repaired in the URL
+    reason: str | None = None  # why a stored copy was not served
     served_at: datetime | None = None  # of what came from the cache
     steps: Sequence[TraceStep] = ()
 

@@ -29,6 +29,7 @@ RANGES = {  # of the limits that a profile may set
     "max_redirects": (0, 20),
     "max_download_bytes": (1024, 104_857_600),
     "default_max_chunk_tokens": (128, 2048),
+    "max_wait_seconds": (0, 86_400),
 }
 
 
@@ -38,6 +39,7 @@ class Limits(NamedTuple):
     timeout_seconds: float = 20
     total_seconds: float = 0  # 0: the rungs share one deadline; else each has its own, within this total
     chunk_tokens: int = 600
+    max_wait_seconds: float = 60  # the longest single wait that is worth it
 
 
 class Rung(NamedTuple):
@@ -79,6 +81,9 @@ class Profile(NamedTuple):
     limits: Limits
     cached: bool
     ttl: timedelta | None  # None: the cache's own
+    freshness: bool = False  # whether classes say how long a page is fresh, and a stale one is asked about again
+    page_types: bool = False  # whether a page that is not the one asked for is told by its signs
+    respect: tuple[str, ...] = ()  # the site's signals that refuse the page
 
     @property
     def rungs(self) -> tuple[str, ...]:
@@ -125,9 +130,17 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
             numbers["max_redirects"],
             _manners(hosts),
         ),
-        limits=Limits(numbers["timeout_seconds"], numbers["total_seconds"], numbers["default_max_chunk_tokens"]),
+        limits=Limits(
+            numbers["timeout_seconds"],
+            numbers["total_seconds"],
+            numbers["default_max_chunk_tokens"],
+            numbers["max_wait_seconds"],
+        ),
         cached=cache.truth("enabled", default=True),
         ttl=_ttl(cache, given, rule),
+        freshness=cache.truth("freshness", default=False),
+        page_types=table.truth("page_types", default=False),
+        respect=table.texts("respect", ()),
     )
     for part in (table, *parts):
         part.close()
@@ -211,4 +224,5 @@ FALLBACK = {
     "max_redirects": 5,
     "max_download_bytes": 5_242_880,
     "default_max_chunk_tokens": 600,
+    "max_wait_seconds": 60,
 }

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LEAST_CHUNK_TOKENS, MOST_CHUNK_TOKENS = 128, 2048
 
+REASONS = ("asked", "contradiction", "updated")  # for a fetch in spite of a fresh copy, as a caller gives them (FG-42)
+
 SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {
@@ -35,7 +37,7 @@ SCHEMA: dict[str, object] = {
 
 
 class Request(NamedTuple):
-    """A checked request. The last three are for programs; a model cannot ask for them."""
+    """A checked request. All after `force_browser` are for programs; a model cannot ask for them."""
 
     url: str
     max_chunk_tokens: int | None = None  # None: the settings' default
@@ -44,6 +46,10 @@ class Request(NamedTuple):
     picture: bool = False  # a PNG of the page besides: it is rendered afresh
     allowed_domains: Sequence[str] | None = None  # pages come from these alone, and only where the settings agree
     blocked_domains: Sequence[str] = ()
+    freshness_class: str | None = None  # in place of the one that the rules choose
+    max_age: float | None = None  # seconds; a stored copy that is older is asked about again
+    reason: str | None = None  # why a stored copy will not do: one of REASONS
+    max_wait: float | None = None  # seconds of the longest wait that is worth it; None: the profile's
 
     @property
     def lists(self) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:

@@ -28,6 +28,16 @@ class StoredPage(msgspec.Struct, frozen=True, omit_defaults=True):
     status: int = 200
     chain: list[str] = []  # the URLs before the final one
     content_hash: str = ""  # SHA-256 of the decoded body
+    content_length: int = 0  # bytes of the decoded body
+    markdown_hash: str = ""  # SHA-256 of the Markdown: a changed advert is no changed page
+    reader: str = "html"  # the kind of content that it was read as
+    served_by: str = "http"  # the rung that brought it
+    page_type: str = ""  # what the page is instead of the one that was asked for: paywall, login, …
+    region: str = ""  # of a page that is not given out here
+    freshness: str = ""  # the class by which it is fresh
+    signals: dict[str, Any] = {}  # what the site says about its use
+    archive_url: str = ""  # the snapshot that it was taken from
+    archive_date: str = ""
 
     @property
     def headline(self) -> str | None:
