@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args, get_type_hints
 from unittest import mock
+
+import msgspec
 
 from spaniel.cli.notes import NOTES
 from spaniel.hosts import Manners
 from spaniel.net.http import RequestHeaders
-from spaniel.pipeline.profile import RANGES, RUNGS, from_data
+from spaniel.pipeline.profile import RANGES, RUNGS, VIEWS, from_data
 from spaniel.pipeline.profile import shipped as shipped_profiles
+from spaniel.pipeline.record import Copy, Extraction, Record, Rung, Step
+from spaniel.pipeline.verdict import VERDICTS
 from spaniel.reading.kinds import NAMES
 from spaniel.tables import Table
 from spaniel.url.policy import Policy
@@ -158,6 +165,9 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
     "policy": ("`exact`", "The [URL policy](policies.md): a name, or a file beside this one"),
     "content": ("{content}", "The kinds of content that are read"),
     "ladder": ('`["http", "browser"]`', "The ways to get a page, tried in this order: {rungs}"),
+    "page_types": ("`false`", "Whether a paywall, a login page and the like are told apart from the page itself"),
+    "respect": ("none", "The site's [signals](record.md) that refuse a page"),
+    "view": ("`answer`", "What `--format json` prints: {views}"),
     "settings_rule": ("`false`", "Whether the settings rule over the limits below"),
     "headers.user_agent": ("from the settings", "How Spaniel names itself to servers"),
     "headers.accept": ("{accept}", "What is asked for"),
@@ -168,10 +178,12 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
     "limits.max_redirects": ("from the settings", "Most redirects that are followed, {max_redirects}"),
     "limits.max_download_bytes": ("from the settings", "Largest response in bytes, {max_download_bytes}"),
     "limits.default_max_chunk_tokens": ("from the settings", "Tokens of a chunk, {default_max_chunk_tokens}"),
+    "limits.max_wait_seconds": ("`60`", "The longest wait before another try, {max_wait_seconds}"),
     "hosts.at_once": ("{at_once}", "Most requests at one host at a time"),
     "hosts.spacing_seconds": ("`0`", "Seconds between two requests to one host"),
     "hosts.heeds_delays": ("`false`", "Whether Crawl-delay and Retry-After are waited for"),
     "cache.enabled": ("`true`", "Whether pages are kept in the cache"),
+    "cache.freshness": ("`false`", "Whether classes say how long a page is fresh, and an older copy is asked about"),
     "cache.ttl_days": ("from the settings", "Days for which a kept page is served"),
 }
 
@@ -182,6 +194,7 @@ def profiles_page() -> str:
     usual = RequestHeaders()
     facts = {
         "content": "all: " + ", ".join(f"`{kind}`" for kind in NAMES),
+        "views": " or ".join(f"`{view}`" for view in VIEWS),
         "rungs": ", ".join(f"`{rung}`" for rung in RUNGS),
         "accept": f"`{usual.accept}`",
         "accept_encoding": f"`{usual.accept_encoding}`",
@@ -226,4 +239,53 @@ def profile_keys_taken() -> set[str]:
     return taken
 
 
-PAGES = {"notes.md": notes_page, "policies.md": policies_page, "profiles.md": profiles_page}
+RECORD = """\
+# The record
+
+<!-- Made from src/spaniel/pipeline/record.py by `make docs`. -->
+
+`spaniel fetch --profile ingest --format json URL` prints one record for each URL, as one JSON object per line. It
+says what came of the fetch, whatever that was: a page, a page that is not given out, or an error. In Python it is
+`await client.record(url)`. [record.schema.json](record.schema.json) is the same as JSON Schema.
+
+A record never lies about the page that was asked for: if the text comes from an archive, the verdict is still that
+of the page itself.
+"""
+
+
+def record_page() -> str:
+    """Every field of the record, part by part."""
+    lines = [RECORD.rstrip()]
+    for part in (Record, Extraction, Copy, Rung, Step):
+        title = (part.__doc__ or "").partition("\n")[0]
+        lines += ["", f"## `{part.__name__}`", "", title, "", "| field | type | meaning |", "|---|---|---|"]
+        hints = get_type_hints(part, include_extras=True)
+        lines += [f"| `{name}` | {_type_of(hint)} | {_meaning_of(hint)} |" for name, hint in hints.items()]
+    verdicts = ", ".join(f"`{verdict}`" for verdict in VERDICTS)
+    return "\n".join([*lines, "", f"Verdicts: {verdicts}."]) + "\n"
+
+
+def _type_of(hint: object) -> str:
+    bare = get_args(hint)[0]
+    text = str(bare) if get_args(bare) else getattr(bare, "__name__", str(bare))
+    text = re.sub(
+        r"typing\.|spaniel\.pipeline\.record\.|NoneType", lambda m: "None" if m[0] == "NoneType" else "", text
+    )
+    return "text" if text.startswith("Literal") else f"`{text}`".replace("|", "\\|")
+
+
+def _meaning_of(hint: object) -> str:
+    return str(get_args(hint)[1].description)
+
+
+def record_schema() -> str:
+    return json.dumps(msgspec.json.schema(Record), indent=2, ensure_ascii=False) + "\n"
+
+
+PAGES = {
+    "notes.md": notes_page,
+    "policies.md": policies_page,
+    "profiles.md": profiles_page,
+    "record.md": record_page,
+    "record.schema.json": record_schema,
+}

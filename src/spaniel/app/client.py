@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from spaniel.pipeline.answer import Answer
     from spaniel.pipeline.outcome import Outcome
     from spaniel.pipeline.profile import Profile
+    from spaniel.pipeline.record import Record
 
     Named = str | os.PathLike[str] | Profile
 
@@ -125,6 +126,15 @@ class Spaniel:
         if request.picture:
             request = request._replace(no_cache=True, force_browser=True)
         return await self._engine.fetch(request, profile, trace)
+
+    async def record(self, request: Request | str, chunk_tokens: int | None = None) -> Record:
+        """Everything that is known of the fetch of a URL, whatever became of it; with chunks if a size is given.
+
+        It never raises for what became of the page: `record.verdict` and `record.error` say it.
+        """
+        from spaniel.pipeline.record import record_of
+
+        return record_of(await self.outcome(request), chunk_tokens)
 
     async def check(self, request: Request, trace: Trace | None = None) -> None:
         """Raises what a fetch would refuse for its form, before it asks anybody for anything."""

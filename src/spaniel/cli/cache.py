@@ -9,6 +9,7 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from spaniel.cli.durations import duration
 from spaniel.cli.options import add_config_option
 from spaniel.errors import Code, SpanielError, shown
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from spaniel.cache.upkeep import Upkeep
 
 FOUND_NOTHING = 1  # `show`: not there; `verify`: not sound
-UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,13 +44,6 @@ def parser() -> argparse.ArgumentParser:
         if name == "verify":
             sub.add_argument("--repair", action="store_true", help="remove damaged files and correct the index")
     return p
-
-
-def duration(text: str) -> float:
-    number, unit = text[:-1], text[-1:]
-    if unit not in UNITS or not number.replace(".", "", 1).isdecimal():
-        raise argparse.ArgumentTypeError(f"'{shown(text)}' is an invalid duration; write 30m, 12h, 7d or 2w")
-    return float(number) * UNITS[unit]
 
 
 def main(args: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from spaniel.cli.durations import duration
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.cli.quick_start import certificates_unread, leave_garbage
 from spaniel.errors import Code, SpanielError
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
 FORMATS = {
     "markdown": "the text of the page (the default)",
     "page": "all there is, as one JSON object per line: Markdown, metadata, status, redirects, attempts",
-    "json": "what the web_fetch tool answers, one JSON object per line",
+    "record": "the record of ingestion, one JSON object per line: all that, and ladder, checklist, freshness",
+    "json": "what the web_fetch tool answers, one JSON object per line; with --profile ingest, the record",
     "chunks": "one JSON object per line for each chunk",
 }
-SUFFIXES = {"markdown": ".md", "page": ".json", "json": ".json", "chunks": ".jsonl"}
+SUFFIXES = {"markdown": ".md", "page": ".json", "record": ".json", "json": ".json", "chunks": ".jsonl"}
 JOBS, MOST_JOBS = 8, 64
+REASONS = ("asked", "contradiction", "updated")  # pipeline/request.py has them too, and costs a start to load
 
 
 def parser() -> argparse.ArgumentParser:
@@ -54,10 +57,25 @@ def parser() -> argparse.ArgumentParser:
         "--max-chunk-tokens", type=int, metavar="N", help="the largest chunk, 128 to 2048 (default: from the settings)"
     )
     p.add_argument("--max-bytes", type=int, metavar="N", help="for --format json: leave out chunks until it fits")
+    _add_freshness(p)
     p.add_argument("--explain", action="store_true", help="show each step, its result and its time on standard error")
     add_settings_options(p)
     add_log_options(p)
     return p
+
+
+def _add_freshness(p: argparse.ArgumentParser) -> None:
+    """For profiles that know how long a page stays fresh, and wait for a server that asks for time."""
+    group = p.add_argument_group("patience and freshness, for profiles such as ingest")
+    group.add_argument("--class", dest="freshness_class", metavar="CLASS", help="how long the page stays fresh")
+    group.add_argument("--max-age", type=duration, metavar="AGE", help="ask again about an older copy: 90s, 12h, 7d")
+    group.add_argument(
+        "--reason", choices=REASONS, metavar="WHY",
+        help="fetch again although a copy is fresh, and record why: asked, contradiction or updated",
+    )  # fmt: skip
+    group.add_argument(
+        "--max-wait", type=duration, metavar="TIME", help="the longest wait before another try (default: 60s)"
+    )
 
 
 def main(args: argparse.Namespace) -> int:

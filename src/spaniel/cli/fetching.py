@@ -5,17 +5,18 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.cli.explained import draw_record, draw_steps
 from spaniel.cli.in_order import in_order
 from spaniel.cli.incoming import incoming
 from spaniel.cli.main import INTERRUPTED, report
 from spaniel.cli.notes import tell_notes
-from spaniel.cli.page_output import FolderOutput, as_line, as_markdown
+from spaniel.cli.page_output import FolderOutput
+from spaniel.cli.page_views import format_of, page_text, refusal_text
 from spaniel.cli.places import PER_HOST, Places
 from spaniel.cli.progress import Progress
 from spaniel.cli.quick_start import collect_again
 from spaniel.errors import Code, SpanielError, shown
-from spaniel.pipeline.answer import fitted
-from spaniel.pipeline.outcome import CACHE_HIT, moment
+from spaniel.pipeline.outcome import CACHE_HIT
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.trace import Trace
 from spaniel.url.parsing import parse, requested
@@ -26,11 +27,10 @@ if TYPE_CHECKING:
     from spaniel.app.client import Spaniel
     from spaniel.cli.incoming import Asked
     from spaniel.cli.page_output import Output
-    from spaniel.pipeline.answer import Answer
     from spaniel.pipeline.outcome import Outcome
 
 SOME_FAILED = 1
-JSON = ("json", "page")  # formats that have a place for errors
+DECLINED = 5  # the exit code for a page that the server did not give out
 
 
 class Fetched(NamedTuple):
@@ -50,6 +50,7 @@ class Fetching:
         total = None if "-" in args.urls else len(args.urls)
         self._progress = Progress(total, drawn=self._several and not args.quiet)
         self._places = Places(args.jobs, min(PER_HOST, spaniel.profile.way.manners.at_once))
+        self._format = format_of(args, spaniel.profile.view)
         self._codes: list[int] = []
         self._hints: set[str] = set()
 
@@ -68,11 +69,21 @@ class Fetching:
 
     async def _fetch(self, asked: Asked) -> Fetched:
         args, trace = self._args, Trace()
-        request = Request(asked.url, args.max_chunk_tokens, args.no_cache, args.browser, bool(args.screenshot))
+        request = Request(
+            asked.url,
+            args.max_chunk_tokens,
+            args.no_cache,
+            args.browser,
+            bool(args.screenshot),
+            freshness_class=args.freshness_class,
+            max_age=args.max_age,
+            reason=args.reason,
+            max_wait=args.max_wait,
+        )
         async with self._places.at(host_of(asked.url)):
             self._progress.begin()
             outcome = await self._spaniel.outcome(request, trace)
-            self._progress.end(outcome.refusal, cached=outcome.cache_hit)
+            self._progress.end(outcome.failure, cached=outcome.cache_hit)
         return Fetched(asked, outcome, trace)
 
     def _hand_over(self, fetched: Fetched) -> None:
@@ -83,26 +94,24 @@ class Fetching:
         try:
             answer = self._spaniel.view(outcome, self._args.max_chunk_tokens, trace)
             self._keep_picture(outcome)
-            self._output.page(outcome.requested_url, self._text(outcome, answer, trace))
+            text = page_text(self._format, outcome, answer, trace, self._args.max_bytes, self._output)
+            self._output.page(outcome.requested_url, text)
         except SpanielError as error:
-            if outcome.refusal is None:
-                self._progress.takes_back(error)
+            if not outcome.failure:
+                self._progress.takes_back(str(error.code))
             self._refuse(error, asked, outcome)
         else:
             self._tell(outcome, asked)
+            if outcome.failure:  # a page that is not the one that was asked for
+                self._codes.append(DECLINED)
         if self._args.explain:
-            draw(trace, outcome.requested_url if self._several else "")
+            self._explain(outcome, trace)
         self._progress.draw()
 
-    def _text(self, outcome: Outcome, answer: Answer, trace: Trace) -> str:
-        if self._args.format == "json":
-            return as_line(fitted(answer, self._args.max_bytes, trace))
-        if self._args.format == "page":
-            return as_line(outcome.as_dict())
-        if self._args.format == "markdown":
-            return as_markdown(facts_of(answer), answer.markdown, self._output)
-        urls = {"requested_url": answer.requested_url, "final_url": answer.final_url}
-        return "".join(as_line({**urls, **chunk.record()}) for chunk in answer.chunks)
+    def _explain(self, outcome: Outcome, trace: Trace) -> None:
+        draw_steps(trace, outcome.requested_url if self._several else "")
+        if self._spaniel.profile.view == "record":
+            draw_record(outcome)
 
     def _keep_picture(self, outcome: Outcome) -> None:
         path, picture = self._args.screenshot, outcome.require().picture
@@ -121,9 +130,7 @@ class Fetching:
         report(error, self._where(asked, error), hint=error.hint not in self._hints)
         if self._several:
             self._hints.add(error.hint)  # once is enough
-        if self._args.format in JSON:
-            told = {"requested_url": outcome.requested_url, **error.as_dict()}
-            self._output.refusal(as_line(outcome.as_dict() if self._args.format == "page" else told))
+        self._output.refusal(refusal_text(self._format, outcome, error))
         self._codes.append(error.row.exit)
 
     def _tell(self, outcome: Outcome, asked: Asked) -> None:
@@ -152,31 +159,3 @@ def host_of(raw: str) -> str:
         return parse(raw).host
     except SpanielError:
         return ""  # it is about to be refused
-
-
-def facts_of(answer: Answer) -> dict[str, object]:
-    """What the front matter of a page says; the first tells pages apart."""
-    return {
-        "url": answer.requested_url,
-        "final_url": answer.final_url if answer.final_url != answer.requested_url else None,
-        "title": answer.title,
-        "language": answer.language,
-        "author": answer.metadata.get("author"),
-        "published": answer.metadata.get("published"),
-        "fetched_at": moment(answer.fetched_at),
-        "notes": [note for note in answer.notes if note != CACHE_HIT],  # that is about today, not about the page
-    }
-
-
-def draw(trace: Trace, about: str) -> None:
-    """The steps as a small table: aligned text, which costs nothing and reads well in a log too."""
-    if about:
-        sys.stderr.write(f"{shown(about)}\n")
-    total = sum(step.ms for step in trace.steps)
-    rows = [("step", "outcome", "ms", "url")]
-    rows += [(s.name, s.outcome, f"{s.ms:.1f}", shown(s.url)) for s in trace.steps]
-    rows.append(("total", "", f"{total:.1f}", ""))
-    name, outcome, ms = (max(len(row[column]) for row in rows) for column in range(3))
-    for row in rows:
-        line = f"  {row[0]:{name}}  {row[1]:{outcome}}  {row[2]:>{ms}}  {row[3]}".rstrip()
-        sys.stderr.write(f"{line}\n")

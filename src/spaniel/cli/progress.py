@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from spaniel.errors import SpanielError
 
 
 class Progress:
@@ -25,19 +21,20 @@ class Progress:
         self._under_way += 1
         self.draw()
 
-    def end(self, error: SpanielError | None, *, cached: bool) -> None:
+    def end(self, failure: str, *, cached: bool) -> None:
+        """One is done; `failure` is why there is no page, in one word."""
         self._under_way -= 1
-        if error is None:
+        if failure:
+            self.failed[failure] += 1
+        else:
             self.done += 1
             self.cached += cached
-        else:
-            self.failed[str(error.code)] += 1
         self.draw()
 
-    def takes_back(self, error: SpanielError) -> None:
+    def takes_back(self, failure: str) -> None:
         """A page that came, and could not be given out."""
         self.done -= 1
-        self.failed[str(error.code)] += 1
+        self.failed[failure] += 1
 
     def draw(self) -> None:
         if self._drawn:

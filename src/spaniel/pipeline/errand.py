@@ -34,6 +34,8 @@ class Brought(NamedTuple):
     fetched_at: datetime
     rendering_method: str
     notes: tuple[str, ...]
+    rung: str = "http"  # that brought it
+    reader: str = "html"  # the kind of content that it was read as
 
 
 class Ascent:

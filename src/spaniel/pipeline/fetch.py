@@ -10,8 +10,8 @@ from spaniel.cache import key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.errand import Ascent, Errand
 from spaniel.pipeline.ladder import climb
+from spaniel.pipeline.log_line import write_log_line
 from spaniel.pipeline.outcome import Found, Outcome
-from spaniel.pipeline.record import record
 from spaniel.pipeline.request import checked
 from spaniel.pipeline.rungs import PASSING
 from spaniel.pipeline.stored import StoredPage, bounds, from_cache
@@ -34,7 +34,7 @@ async def fetch(request: Request, profile: Profile, rooms: Rooms, trace: Trace |
         outcome = await _fetch(request, profile, rooms, trace)
     except SpanielError as error:  # it was no URL, or none that may be asked for
         outcome = Outcome(_asked_for(request), refusal=error, steps=trace.steps)
-    record(outcome, rooms.clock.monotonic() - began)
+    write_log_line(outcome, rooms.clock.monotonic() - began)
     return outcome
 
 
@@ -59,7 +59,7 @@ def stored(request: Request, profile: Profile, rooms: Rooms, trace: Trace | None
     outcome = _check_cache(prepare(request, profile, rooms, trace), profile, rooms, trace)
     if outcome.found is None:
         return None
-    record(outcome, rooms.clock.monotonic() - began)
+    write_log_line(outcome, rooms.clock.monotonic() - began)
     return outcome
 
 
@@ -78,7 +78,8 @@ def prepare(request: Request, profile: Profile, rooms: Rooms, trace: Trace) -> E
 
 def _check_cache(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Outcome:
     """What is known of a fetch before it is made, with the stored page if there is one to be served."""
-    known = Outcome(requested(errand.canonical.original), errand.canonical.url, steps=trace.steps)
+    canonical = errand.canonical
+    known = Outcome(requested(canonical.original), canonical.url, steps=trace.steps, warnings=canonical.repairs)
     bypassed = errand.request.no_cache
     with trace.step("check_cache") as step:
         found = None if bypassed else _look_up(errand, profile, rooms)
@@ -150,6 +151,10 @@ def _page(best: Brought, profile: Profile) -> StoredPage:
         status=page.status,
         chain=list(best.retrieved.chain),
         content_hash=sha256(page.body).hexdigest(),
+        content_length=len(page.body),
+        markdown_hash=sha256(document.markdown.encode("utf-8", "surrogatepass")).hexdigest(),
+        reader=best.reader,
+        served_by=best.rung,
     )
 
 

@@ -53,11 +53,11 @@ async def _try(rung: Rung, ascent: Ascent, profile: Profile, rooms: Rooms, deadl
         page = retrieved.page
         kind = page.headers.get("content-type")
         with trail.step("content_type"):
-            kind_of(kind, page.body, profile.content)
+            reader = kind_of(kind, page.body, profile.content).reader
         with trail.step("extract"):
             document = await rooms.readers.read(page.body, kind, page.url.href, profile.content, deadline)
         notes = (*retrieved.notes, *document.notes)
-        ascent.best = Brought(retrieved, document, fetched_at, rung.kind.rendering_method, notes)
+        ascent.best = Brought(retrieved, document, fetched_at, rung.kind.rendering_method, notes, rung.name, reader)
     except SpanielError as error:
         failure = error
         if ascent.best is not None and rung.kind.in_vain is not None:

@@ -59,7 +59,7 @@ class Kept(NamedTuple):
     ttl_hours: float
     etag: str | None = None
     last_modified: str | None = None
-    how: str = "new"  # new, hit, not_modified (304), unchanged (200, the same bytes), stale
+    how: str = "new"  # new, changed, hit, not_modified (304), unchanged (200, the same bytes), stale
 
 
 class Found(NamedTuple):
@@ -70,6 +70,18 @@ class Found(NamedTuple):
     rendering_method: str
     picture: bytes | None = None  # PNG, where one was asked for
     kept: Kept | None = None  # None: it is not kept
+
+    @property
+    def method(self) -> str:
+        """How its text was got: by the reader of its kind, out of a browser, or not at all (FG-18, FG-21)."""
+        if self.page.page_type:
+            return "blocked"
+        return "browser" if self.rendering_method == "browser" else self.page.reader
+
+    @property
+    def is_substitute(self) -> bool:
+        """Whether this stands in for a page that could not be fetched itself."""
+        return bool(self.page.archive_url) or (self.kept is not None and self.kept.how == "stale")
 
 
 class Outcome(NamedTuple):
@@ -89,6 +101,13 @@ class Outcome(NamedTuple):
     @property
     def cache_hit(self) -> bool:
         return self.served_at is not None
+
+    @property
+    def failure(self) -> str:
+        """Why there is no page that was asked for, in one word: the error's code, or what came instead of the page."""
+        if self.found is None:
+            return str(self.refusal.code) if self.refusal else ""
+        return self.found.page.page_type
 
     @property
     def caveats(self) -> tuple[str, ...]:  # D2-05

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "web_fetch"
 SHIPPED = os.path.join(os.path.dirname(__file__), "profiles")
+VIEWS = ("answer", "record")
 RANGES = {  # of the limits that a profile may set
     "timeout_seconds": (1, 300),
     "total_seconds": (0, 86_400),
@@ -84,6 +85,7 @@ class Profile(NamedTuple):
     freshness: bool = False  # whether classes say how long a page is fresh, and a stale one is asked about again
     page_types: bool = False  # whether a page that is not the one asked for is told by its signs
     respect: tuple[str, ...] = ()  # the site's signals that refuse the page
+    view: str = "answer"  # what JSON is made of an outcome: one of VIEWS
 
     @property
     def rungs(self) -> tuple[str, ...]:
@@ -141,6 +143,7 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
         freshness=cache.truth("freshness", default=False),
         page_types=table.truth("page_types", default=False),
         respect=table.texts("respect", ()),
+        view=_known(table.text("view", "answer"), VIEWS, f"{place}.view"),
     )
     for part in (table, *parts):
         part.close()

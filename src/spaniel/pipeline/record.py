@@ -1,46 +1,210 @@
-"""The record that every fetch leaves in the log, however it ended (FR-WF-19c): no query, no credentials."""
+"""The record of ingestion: everything that is known of one fetch, under one JSON schema (FG-17, FG-18, FG-36, FG-37).
+
+`docs/record.md` is made from this module: a field's description stands with the field.
+"""
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
-from spaniel.errors import SpanielError
-from spaniel.url.parsing import parse
+import msgspec
+
+from spaniel.errors import Code
+from spaniel.pipeline.checklist import checklist
+from spaniel.pipeline.outcome import moment
+from spaniel.pipeline.verdict import Verdict, verdict_of
 
 if TYPE_CHECKING:
-    from spaniel.pipeline.outcome import Outcome
+    from spaniel.pipeline.outcome import Found, Outcome
 
-log = logging.getLogger("spaniel.fetch")
+SCHEMA = "spaniel.record/1"
 
 
-def record(outcome: Outcome, seconds: float) -> None:
-    if not log.isEnabledFor(logging.INFO):
-        return
-    last = outcome.attempts[-1] if outcome.attempts else None
-    host, url = _shown(outcome.canonical_url or outcome.requested_url)
-    method = outcome.found.rendering_method if outcome.found else last.rung if last else None
-    fields: dict[str, object] = {
-        "requested_host": host,
-        "url": url,
-        "final_url": _shown(outcome.final_url or outcome.requested_url)[1],
-        "redirects": len(outcome.chain),
-        "rendering_method": method,
-        "cache_hit": outcome.cache_hit,
-        "ms": round(seconds * 1000),
+def _about(text: str) -> msgspec.Meta:
+    return msgspec.Meta(description=text)
+
+
+class Rung(msgspec.Struct, frozen=True, kw_only=True):
+    """One rung of the ladder: tried, or left out."""
+
+    rung: Annotated[str, _about("its name in the profile's ladder")]
+    outcome: Annotated[str, _about("`ok`, the code of an error, or `left out`")]
+    why: Annotated[str | None, _about("why it was left out")] = None
+    url: Annotated[str | None, _about("where it ended")] = None
+    status: Annotated[int | None, _about("what the server answered there")] = None
+    chain: Annotated[list[str], _about("the URLs before")] = []
+    waited: Annotated[float, _about("seconds before it began")] = 0.0
+    ms: Annotated[float, _about("how long it took")] = 0.0
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One step of the fetch checklist."""
+
+    step: Annotated[str, _about("what is to be done for every fetch")]
+    done: Annotated[bool, _about("whether it was done for this one")]
+    detail: Annotated[str, _about("what came of it, or why it did not happen")]
+
+
+class Extraction(msgspec.Struct, frozen=True, kw_only=True):
+    """How the text was got."""
+
+    fetched_at: Annotated[str | None, _about("when, in UTC (ISO 8601)")] = None
+    status: Annotated[int | None, _about("the HTTP status")] = None
+    content_type: Annotated[str | None, _about("as the server gave it")] = None
+    content_length: Annotated[int | None, _about("bytes of the decoded body")] = None
+    extraction_method: Annotated[str, _about("as below")]
+    served_by: Annotated[str | None, _about("the rung that brought the page")] = None
+
+
+class Copy(msgspec.Struct, frozen=True, kw_only=True):
+    """What the cache knows of the page."""
+
+    cache_key: Annotated[str, _about("the normalized URL")]
+    cached_at: Annotated[str, _about("when it was last fetched or found unchanged")]
+    content_hash: Annotated[str, _about("SHA-256 of the decoded body")]
+    http_etag: Annotated[str | None, _about("the server's ETag")] = None
+    http_last_modified: Annotated[str | None, _about("the server's Last-Modified")] = None
+    ttl_hours: Annotated[float, _about("hours for which it is fresh")]
+    freshness: Annotated[str | None, _about("the class that says so")] = None
+    how: Annotated[
+        str, _about("`new`, `changed`, `hit`, `not_modified` (304), `unchanged` (the same bytes) or `stale`")
+    ]
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is known of one fetch."""
+
+    schema: Annotated[str, _about("the version of this schema")] = SCHEMA
+    requested_url: Annotated[str, _about("the URL as it was asked for, without credentials")]
+    canonical_url: Annotated[str | None, _about("the same after the profile's policy; null if it is no URL")]
+    final_url: Annotated[str | None, _about("where the page was found")]
+    chain: Annotated[list[str], _about("the URLs before the final one, in order")]
+    verdict: Annotated[Verdict, _about("what became of the page that was asked for")]
+    extraction_method: Annotated[
+        str,
+        _about(
+            "the kind of content that was read (`html`, `pdf`, `json`, …), `browser`, `blocked`, `robots_blocked` "
+            "or `none`"
+        ),
+    ]
+    page_type: Annotated[str | None, _about("what came instead of the page: `paywall`, `login`, …")] = None
+    region: Annotated[str | None, _about("the region in which the page is not given out, as the page says")] = None
+    title: Annotated[str | None, _about("the headline")] = None
+    language: Annotated[str | None, _about("as the page names it")] = None
+    markdown: Annotated[str | None, _about("the text; null if there is none to give")] = None
+    markdown_hash: Annotated[str | None, _about("SHA-256 of the Markdown")] = None
+    content_hash: Annotated[str | None, _about("SHA-256 of the decoded body")] = None
+    data: Annotated[Any, _about("what a JSON document holds, as it is")] = None
+    chunks: Annotated[
+        list[dict[str, Any]] | None, _about("where asked for: id, heading, text, token_count, heading_path, offsets")
+    ] = None
+    metadata: Annotated[dict[str, Any], _about("title, description, author, canonical_url, published, …")] = {}
+    extraction: Annotated[Extraction, _about("how the text was got")]
+    archive_url: Annotated[str | None, _about("the snapshot that the text was taken from")] = None
+    archive_date: Annotated[str | None, _about("when the snapshot was made")] = None
+    caveats: Annotated[list[str], _about("what to know before using the text: notes by their names")] = []
+    warnings: Annotated[list[str], _about("what was repaired in the URL")] = []
+    signals: Annotated[dict[str, Any], _about("what the site says about the use of the page")] = {}
+    cache: Annotated[Copy | None, _about("what the cache knows of the page; null if it is not kept")] = None
+    forced: Annotated[str | None, _about("why a stored copy was not good enough")] = None
+    ladder: Annotated[list[Rung], _about("every rung, tried or left out, in order")]
+    checklist: Annotated[list[Step], _about("the fetch checklist")]
+    error: Annotated[dict[str, Any] | None, _about("why there is no page: code, message, retryable, details")] = None
+
+    def as_json(self) -> bytes:
+        return msgspec.json.encode(self)
+
+    def as_dict(self) -> dict[str, Any]:
+        told: dict[str, Any] = msgspec.json.decode(self.as_json())
+        return told
+
+
+def record_of(outcome: Outcome, chunk_tokens: int | None = None) -> Record:
+    """The record of an outcome, whatever it is; with its chunks where a size is given."""
+    found, refusal = outcome.found, outcome.refusal
+    method = found.method if found else _method_of_none(outcome)
+    return Record(
+        requested_url=outcome.requested_url,
+        canonical_url=outcome.canonical_url,
+        final_url=outcome.final_url,
+        chain=list(outcome.chain),
+        verdict=verdict_of(outcome),
+        extraction_method=method,
+        extraction=Extraction(
+            fetched_at=moment(found.fetched_at) if found else None,
+            status=outcome.status,
+            content_type=(found.page.content_type or None) if found else None,
+            content_length=found.page.content_length if found else None,
+            extraction_method=method,
+            served_by=found.page.served_by if found else None,
+        ),
+        caveats=list(outcome.caveats),
+        warnings=list(outcome.warnings),
+        forced=outcome.reason,
+        ladder=_ladder(outcome),
+        checklist=[Step(*check) for check in checklist(outcome)],
+        error={**refusal.as_dict(), "hint": refusal.about(outcome.requested_url).hint} if refusal else None,
+        **(_of_page(found, outcome, chunk_tokens) if found else {}),
+    )
+
+
+def _of_page(found: Found, outcome: Outcome, chunk_tokens: int | None) -> dict[str, Any]:
+    """The fields that only a page has."""
+    page = found.page
+    return {
+        "title": page.headline,
+        "language": page.language,
+        "page_type": page.page_type or None,
+        "region": page.region or None,
+        "markdown": None if page.page_type else page.markdown,
+        "markdown_hash": page.markdown_hash or None,
+        "content_hash": outcome.content_hash,
+        "chunks": None if chunk_tokens is None else [chunk.record() for chunk in page.cut(chunk_tokens)],
+        "metadata": page.metadata,
+        "archive_url": page.archive_url or None,
+        "archive_date": page.archive_date or None,
+        "signals": page.signals,
+        "cache": _copy(found, outcome),
     }
-    if outcome.refusal is not None:
-        fields |= {"error_code": str(outcome.refusal.code), "phase": last.phase if last else "start"}
-        if "field" in outcome.refusal.details:  # of bad_args: which one, or which setting
-            fields["field"] = outcome.refusal.details["field"]
-    event = str(outcome.refusal.code) if outcome.refusal else "fetch_complete"
-    log.info(event, extra={"fields": fields})
 
 
-def _shown(text: str) -> tuple[str, str]:
-    """Host and URL, as they may be written down; nothing of what is no URL."""
-    try:
-        url = parse(text)
-    except SpanielError:
-        return "", ""
-    return url.host, url.redacted
+def _copy(found: Found, outcome: Outcome) -> Copy | None:
+    kept = found.kept
+    if kept is None:
+        return None
+    return Copy(
+        cache_key=outcome.canonical_url or "",
+        cached_at=moment(kept.cached_at),
+        content_hash=found.page.content_hash,
+        http_etag=kept.etag,
+        http_last_modified=kept.last_modified,
+        ttl_hours=kept.ttl_hours,
+        freshness=found.page.freshness or None,
+        how=kept.how,
+    )
+
+
+def _method_of_none(outcome: Outcome) -> str:
+    """How no text was got: forbidden by robots.txt is told apart (FG-29)."""
+    robots = outcome.refusal is not None and outcome.refusal.code is Code.ROBOTS_DISALLOWED
+    return "robots_blocked" if robots else "none"
+
+
+def _ladder(outcome: Outcome) -> list[Rung]:
+    """What was tried and what was left out, in the order of the ladder."""
+    rungs: list[Rung] = []
+    for number, attempt in enumerate(outcome.attempts):
+        rungs += [Rung(rung=o.rung, outcome="left out", why=o.why) for o in outcome.left_out if o.after == number]
+        rungs.append(
+            Rung(
+                rung=attempt.rung,
+                outcome=attempt.outcome,
+                url=attempt.url,
+                status=attempt.status,
+                chain=list(attempt.chain),
+                waited=attempt.waited,
+                ms=attempt.ms,
+            )
+        )
+    last = len(outcome.attempts)
+    return rungs + [Rung(rung=o.rung, outcome="left out", why=o.why) for o in outcome.left_out if o.after == last]

@@ -9,8 +9,8 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, TypeVar
 
 from spaniel.errors import Code, SpanielError, shown
+from spaniel.pipeline.log_line import write_log_line
 from spaniel.pipeline.outcome import Outcome
-from spaniel.pipeline.record import record
 from spaniel.tool.framework import ToolCtx, ToolError, not_in_mode
 from spaniel.url.parsing import parse, requested
 
@@ -49,7 +49,7 @@ def refusals_recorded(args: object) -> Iterator[None]:
 
 def record_refusal(args: object, error: SpanielError) -> None:
     url = args.get("url") if isinstance(args, Mapping) else None
-    record(Outcome(requested(url) if isinstance(url, str) else "", refusal=error), 0)
+    write_log_line(Outcome(requested(url) if isinstance(url, str) else "", refusal=error), 0)
 
 
 def require_on(settings: ToolSettings) -> None:

@@ -151,6 +151,11 @@ class Canonical:
         return self.notes.warnings
 
     @property
+    def repairs(self) -> tuple[str, ...]:
+        """The warnings, without working anything out: whoever has some to give has given them at once."""
+        return () if self._notes is None else tuple(self._notes.warnings)
+
+    @property
     def steps(self) -> list[Step]:
         return self.notes.steps
 

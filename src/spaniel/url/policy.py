@@ -75,7 +75,7 @@ class Policy:
                 act(draft)
             return Canonical(draft.text(), raw, self)
         original, written, url = self._read(raw)
-        if written.credentials:  # the original is kept without them, so this is when to say so
+        if written.credentials or self._assumes_scheme(original):  # this is when to say so
             return self.explain(raw)
         draft = Draft.of(url)
         for act in self._edits:
@@ -89,6 +89,8 @@ class Policy:
         notes = draft.notes
         if written.credentials:
             notes.warnings.append("credentials were removed from the URL")
+        if self._assumes_scheme(original):
+            notes.warnings.append(f"{self._assume_scheme}:// was put in front of the URL")
         notes.steps.append(Step("parse", self._parse_id, original, draft.display(), ""))
         for i, step in enumerate(self._steps):
             before, was = draft.display(), draft.text()
@@ -106,10 +108,15 @@ class Policy:
 
         original = parsing.as_text(raw)
         text = parsing.tidy(_escape_bytes(original) if self._repair_bytes else original, self._max_length)
-        if self._assume_scheme and not parsing.has_scheme(text):
+        if self._assumes_scheme(text):
             text = f"{self._assume_scheme}://{text.removeprefix('//')}"
         written = parsing.judge(text)
         return written.text if written.credentials else original, written, parsing.settle(written)
+
+    def _assumes_scheme(self, text: str) -> bool:
+        from spaniel.url.parsing import has_scheme
+
+        return bool(self._assume_scheme) and not has_scheme(text.strip())
 
     def _shown(self, written: Written) -> dict[str, str]:
         """The parts that a later rule settles, as they were written."""
