@@ -92,6 +92,12 @@ class Table:
             raise complaint(f"{self.place}.{key}", "must be a whole number")
         return value
 
+    def numbers(self, key: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
+        value = self._take(key, default)
+        if not isinstance(value, list | tuple) or not all(type(n) is int for n in value):
+            raise complaint(f"{self.place}.{key}", "must be a list of whole numbers")
+        return tuple(value)
+
     def tables(self, key: str, default: list[object] | None = None) -> list[Table]:
         value = self._take(key, default)
         if not isinstance(value, list):

@@ -61,6 +61,7 @@ class Options(NamedTuple):
     max_bytes: int = 5 * 1024 * 1024  # of the decoded body
     cut: bool = False  # a body over the cap is cut instead of refused
     more: Mapping[str, str] = MappingProxyType({})  # headers of this request alone
+    error_bytes: int = 0  # of the body that comes with a 4xx or 5xx; it is cut there
 
     def fields(self) -> Mapping[str, str]:
         fixed = self.headers.fields()
@@ -72,7 +73,7 @@ USUAL = Options()
 
 
 class Page(NamedTuple):
-    """What came over the wire; the body is decoded, and there only for a success."""
+    """What came over the wire; the body is decoded, and there only for a success, or for an error if asked for."""
 
     url: Url
     status: int
@@ -152,12 +153,26 @@ async def _nothing(page: Page, _: Response) -> Page:
 async def _page(options: Options, page: Page, response: Response) -> Page:
     """The answer with its body in memory."""
     if not page.ok:
-        return page
+        return await _with_error_body(options, page, response)
     length = _require_fit(page.headers, options)
     if length is not None and length <= options.max_bytes and not page.headers.get("content-encoding"):
         return page._replace(body=await response.read())  # its size is known, and no more than that is taken
     body = bytearray()  # not a list of pieces: small ones weigh many times what they hold
     await _pour(response, page.headers, options, body.extend)
+    return page._replace(body=bytes(body))
+
+
+async def _with_error_body(options: Options, page: Page, response: Response) -> Page:
+    """The beginning of what an error says, where somebody wants to know; a body that cannot be read says nothing."""
+    if not options.error_bytes or not 400 <= page.status <= 599:
+        return page
+    body = bytearray()
+    short = options._replace(max_bytes=options.error_bytes, cut=True)
+    try:
+        _require_fit(page.headers, short)
+        await _pour(response, page.headers, short, body.extend)
+    except (SpanielError, *LIBRARY_ERRORS):
+        return page
     return page._replace(body=bytes(body))
 
 

@@ -32,6 +32,9 @@ class Permission(Protocol):
     @property
     def crawl_delay(self) -> float | None: ...
 
+    @property
+    def content_signal(self) -> str | None: ...
+
 
 class Robots(Protocol):
     async def require(

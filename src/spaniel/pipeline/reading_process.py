@@ -49,6 +49,7 @@ def understood(head: dict[str, Any], body: bytes) -> Document:
         metadata=Metadata(**head["metadata"]),
         hygiene=Hygiene(**head["hygiene"]),
         notes=tuple(head["notes"]),
+        signals=head["signals"],
     )
 
 

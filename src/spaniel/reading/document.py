@@ -42,6 +42,7 @@ class Document:
     metadata: Metadata = field(default_factory=Metadata)
     hygiene: Hygiene = field(default_factory=Hygiene)
     notes: tuple[str, ...] = ()  # what whoever reads it should know: READING_CUT
+    signals: dict[str, object] = field(default_factory=dict)  # what the page says about its own use
 
     def noted(self, note: str) -> Document:
         """The same with one more note; each stands once."""

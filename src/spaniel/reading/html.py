@@ -38,7 +38,7 @@ def read_html(body: bytes | str, url: str | None, charset: str | None) -> Docume
         written = _from_linked_data(head.told, url)
     hygiene = Hygiene(hidden, written.invisible, written.controls, written.harmful)
     notes = (READING_CUT,) if cut or too_many or written.cut else ()
-    return Document(written.markdown, head.title, head.language, kind, metadata, hygiene, notes)
+    return Document(written.markdown, head.title, head.language, kind, metadata, hygiene, notes, head.signals)
 
 
 def _from_linked_data(told: Told, url: str | None) -> Written:

@@ -12,6 +12,7 @@ from spaniel.reading.document import Metadata
 from spaniel.reading.hygiene import LONGEST_LINE, one_line
 from spaniel.reading.lexicon import lexicon
 from spaniel.reading.links import base_of, scheme_of
+from spaniel.reading.signals import signals_of
 from spaniel.url.plain import recognize
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ ANY_SIGNED = (
     "[itemprop=author],[rel=author],.author,.author-name,.byline"  # one of them is in each of SIGNED, or around it
 )
 ABOUT_THE_SITE = frozenset({"organization", "website", "webpage", "breadcrumblist", "person", "imageobject"})
+ROBOTS = "robots"  # the one name whose values add up
 MOST = 400  # objects of linked data that are looked at
 LONGEST_DATA = 1 << 20  # characters of linked data, which takes thirty times as much when it is parsed
 
@@ -46,6 +48,7 @@ class Head(NamedTuple):
     open_graph: str
     generator: str
     told: Told | None  # the content as linked data has it
+    signals: dict[str, object]
 
 
 class Told(NamedTuple):
@@ -68,6 +71,7 @@ def read_head(doc: Document, url: str | None) -> Head:
         open_graph=meta.get("og:type", "").lower(),
         generator=meta.get("generator", ""),
         told=_told(objects),
+        signals=signals_of(doc, meta, objects),
     )
 
 
@@ -104,7 +108,8 @@ def _metas(doc: Document) -> dict[str, str]:
         name = meta.attr("property") or meta.attr("name") or meta.attr("itemprop")
         content = meta.attr("content")
         if name and content and content.strip():
-            found.setdefault(name.strip().lower(), content)
+            name = name.strip().lower()
+            found[name] = f"{found[name]},{content}" if name == ROBOTS and name in found else found.get(name, content)
     return found
 
 

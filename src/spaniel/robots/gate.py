@@ -48,6 +48,7 @@ class Permission(NamedTuple):
 
     note: str | None = None  # for the answer
     crawl_delay: float | None = None  # seconds that the file asks to leave between requests
+    content_signal: str | None = None  # what the file says about the use of pages
 
 
 class Verdict(NamedTuple):
@@ -85,7 +86,7 @@ class RobotsGate:
         if verdict.decision is None:
             return Permission(verdict.note)
         if verdict.decision.allowed:
-            return Permission(verdict.note, verdict.decision.crawl_delay)
+            return Permission(verdict.note, verdict.decision.crawl_delay, verdict.decision.content_signal)
         rule = verdict.decision.rule
         raise SpanielError(
             Code.ROBOTS_DISALLOWED,

@@ -1,0 +1,130 @@
+"""What came instead of the page: a paywall, a login, a challenge, told by signs that are data (FG-20 … FG-29).
+
+The signs stand in `reading/data/page_types.toml`. A blocked page is a result like any other; nothing is bypassed.
+"""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.reading.kinds import parse_type
+from spaniel.reading.lexicon import lexicon
+from spaniel.reading.marks import marks_in
+from spaniel.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spaniel.net.http import Page
+    from spaniel.reading import Document
+
+LOOKED_AT = 8_000  # characters of the text in which words are looked for
+ERROR_BYTES = 64 << 10  # of the page that comes with an error, to see what it says
+
+
+class Sign(NamedTuple):
+    """One row of the data: everything that it names must hold."""
+
+    type: str
+    status: tuple[int, ...]
+    header: Mapping[str, tuple[str, ...]]
+    redirected: bool | None
+    path: tuple[str, ...]
+    title: tuple[str, ...]
+    text: tuple[str, ...]
+    mark: tuple[str, ...]
+    free: bool | None
+    max_words: int | None
+
+
+class Evidence:
+    """What is known of an answer, worked out as far as some sign asks for it."""
+
+    def __init__(self, page: Page, document: Document | None, redirected: bool) -> None:
+        self._page, self._document = page, document
+        self.status, self.headers, self.redirected = page.status, page.headers, redirected
+        self.title = ((document and (document.title or document.metadata.title)) or "").strip().lower()
+        self.free = document.signals.get("free") if document else None
+
+    @cached_property
+    def words(self) -> int:
+        return len(self._document.markdown.split(None, 2000)) if self._document else 0
+
+    @cached_property
+    def text(self) -> str:
+        return self._document.markdown[:LOOKED_AT].lower().replace("’", "'") if self._document else ""
+
+    @cached_property
+    def path(self) -> frozenset[str]:
+        return frozenset(self._page.url.path.lower().split("/"))
+
+    @cached_property
+    def marks(self) -> frozenset[str]:
+        charset = parse_type(self.headers.get("content-type"))[1]
+        return marks_in(self._page.body, charset) if self._page.body else frozenset()
+
+
+def page_type_of(evidence: Evidence) -> str:
+    """The type of a page that is not the page; empty for one that is."""
+    return next((sign.type for sign in signs() if _holds(sign, evidence)), "")
+
+
+def _holds(sign: Sign, seen: Evidence) -> bool:
+    """What is cheap is looked at first; the elements of the page last."""
+    return (
+        (not sign.status or seen.status in sign.status)
+        and (sign.redirected is None or sign.redirected == seen.redirected)
+        and (sign.free is None or sign.free == seen.free)
+        and (not sign.title or seen.title.startswith(sign.title))
+        and (not sign.header or _has_header(sign.header, seen.headers))
+        and (sign.max_words is None or seen.words <= sign.max_words)
+        and (not sign.path or not seen.path.isdisjoint(sign.path))
+        and (not sign.text or any(words in seen.text for words in sign.text))
+        and (not sign.mark or not seen.marks.isdisjoint(sign.mark))
+    )
+
+
+def _has_header(wanted: Mapping[str, tuple[str, ...]], headers: Mapping[str, str]) -> bool:
+    return any(
+        name in headers and any(value in headers[name].lower() for value in values) for name, values in wanted.items()
+    )
+
+
+@cache
+def signs() -> tuple[Sign, ...]:
+    """The rows, strictly read."""
+    table = Table(dict(lexicon("page_types")), "page_types.toml")
+    table.text_map("marks")
+    rows = tuple(_sign(row) for row in table.tables("sign"))
+    table.close()
+    return rows
+
+
+def _sign(row: Table) -> Sign:
+    sign = Sign(
+        type=row.text("type"),
+        status=row.numbers("status", ()),
+        header={name: tuple(values) for name, values in row.text_lists("header").items()},
+        redirected=row.truth("redirected", default=False) if row.has("redirected") else None,
+        path=row.texts("path", ()),
+        title=row.texts("title", ()),
+        text=tuple(words.replace("’", "'") for words in row.texts("text", ())),
+        mark=row.texts("mark", ()),
+        free=row.truth("free", default=False) if row.has("free") else None,
+        max_words=row.number("max_words") if row.has("max_words") else None,
+    )
+    row.close()
+    return sign
+
+
+def region_of(document: Document | None) -> str:
+    """Where a page is not given out, in the words of the page itself."""
+    text = document.markdown[:LOOKED_AT] if document else ""
+    for line in text.splitlines():
+        if any(word in line.lower() for word in REGIONAL):
+            return line.strip()[:200]
+    return ""
+
+
+REGIONAL = ("country", "region", "location", "european", "land ", "pays", "país", "paese", "стран", "регион")
