@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})  # FR-WF-07a
 BODILESS = frozenset({204, 205, 206})  # 2xx without a body that could be the page
+ERROR_SECONDS = 3.0  # for what an error says besides its status
 BREATH = 16  # pieces of a body after which others get their turn, and the deadline its chance
 
 
@@ -163,16 +165,14 @@ async def _page(options: Options, page: Page, response: Response) -> Page:
 
 
 async def _with_error_body(options: Options, page: Page, response: Response) -> Page:
-    """The beginning of what an error says, where somebody wants to know; a body that cannot be read says nothing."""
+    """The beginning of what an error says, where somebody wants to know. The status counts, whatever the body does."""
     if not options.error_bytes or not 400 <= page.status <= 599:
         return page
     body = bytearray()
     short = options._replace(max_bytes=options.error_bytes, cut=True)
-    try:
-        _require_fit(page.headers, short)
-        await _pour(response, page.headers, short, body.extend)
-    except (SpanielError, *LIBRARY_ERRORS):
-        return page
+    with suppress(SpanielError, TimeoutError, *LIBRARY_ERRORS):
+        async with asyncio.timeout(ERROR_SECONDS):
+            await _pour(response, page.headers, short, body.extend)
     return page._replace(body=bytes(body))
 
 

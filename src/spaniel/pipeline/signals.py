@@ -1,4 +1,4 @@
-"""What a site says about the use of a page: in the page, in its headers, in robots.txt; and which of it refuses the page.
+"""What a site says about the use of a page, in the page, its headers and robots.txt; and which of it refuses the page.
 
 Nothing of it is law to a fetch by itself. It is recorded, and a profile says which signals it respects.
 """
