@@ -144,7 +144,7 @@ def record_of(outcome: Outcome, chunk_tokens: int | None = None) -> Record:
         ladder=_ladder(outcome),
         checklist=[Step(*check) for check in checklist(outcome)],
         error={**refusal.as_dict(), "hint": refusal.about(outcome.requested_url).hint} if refusal else None,
-        **(_of_page(found, outcome, chunk_tokens) if found else {}),
+        **(_of_page(found, outcome, chunk_tokens) if found else _of_error_page(outcome)),
     )
 
 
@@ -184,10 +184,19 @@ def _copy(found: Found, outcome: Outcome) -> Copy | None:
     )
 
 
+def _of_error_page(outcome: Outcome) -> dict[str, Any]:
+    """What the page said that came with an error."""
+    details = outcome.refusal.details if outcome.refusal else {}
+    return {name: details.get(name) for name in ("page_type", "region", "title")}
+
+
 def _method_of_none(outcome: Outcome) -> str:
     """How no text was got: forbidden by robots.txt is told apart (FG-29)."""
-    robots = outcome.refusal is not None and outcome.refusal.code is Code.ROBOTS_DISALLOWED
-    return "robots_blocked" if robots else "none"
+    if outcome.refusal is None:
+        return "none"
+    if outcome.refusal.code is Code.ROBOTS_DISALLOWED:
+        return "robots_blocked"
+    return "blocked" if "page_type" in outcome.refusal.details else "none"
 
 
 def _ladder(outcome: Outcome) -> list[Rung]:

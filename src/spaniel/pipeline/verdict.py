@@ -34,9 +34,7 @@ def verdict_of(outcome: Outcome) -> Verdict:
     failure = outcome.attempts[0].error if outcome.attempts else None
     if failure is not None and found.is_substitute:
         return _of_refusal(failure)
-    if found.page.page_type:
-        return "rate-limited" if found.page.page_type == RATE_LIMIT else "blocked"
-    return _of_page(found)
+    return _of_type(found.page.page_type) if found.page.page_type else _of_page(found)
 
 
 def _of_page(found: Found) -> Verdict:
@@ -45,11 +43,17 @@ def _of_page(found: Found) -> Verdict:
     return "changed" if found.kept is not None and found.kept.how == "changed" else "ok"
 
 
+def _of_type(page_type: str) -> Verdict:
+    return "rate-limited" if page_type == RATE_LIMIT else "blocked"
+
+
 def _of_refusal(error: SpanielError | None) -> Verdict:
     """A server that is silent, slow or broken today says nothing about the page."""
     if error is None:
         return "unknown"
-    status = error.details.get("status")
+    status, page_type = error.details.get("status"), error.details.get("page_type")
+    if page_type:
+        return _of_type(str(page_type))
     if status == 429 or (status == 503 and "retry_after" in error.details):
         return "rate-limited"
     if status in GONE:

@@ -1,0 +1,131 @@
+"""What came instead of the page: every sign holds where it should, and not on pages that only look alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaniel import extract
+from spaniel.net.http import Page
+from spaniel.pipeline.page_types import Evidence, page_type_of, region_of, signs
+from spaniel.url.parsing import parse
+
+ARTICLE = "<p>" + "The river rose again in March, and the town was ready for it this time. " * 60 + "</p>"
+TYPES = {"paywall", "login", "rate_limit", "geo_block", "challenge", "forbidden"}
+
+
+def page_type(html: str, status: int = 200, path: str = "/a", redirected: bool = False, **headers: str) -> str:
+    body = html.encode()
+    fields = {"content-type": "text/html; charset=utf-8"} | {k.replace("_", "-"): v for k, v in headers.items()}
+    page = Page(parse(f"https://a.example{path}"), status, "", fields, body)
+    return page_type_of(Evidence(page, extract(body) if body else None, redirected))
+
+
+def linked(data: str) -> str:
+    return f'<script type="application/ld+json">{data}</script>'
+
+
+NOT_FREE = linked('{"@type":"NewsArticle","isAccessibleForFree":false}')
+
+
+@pytest.mark.req("FG-21")
+class TestPaywall:
+    def test_402_says_so_itself(self) -> None:
+        assert page_type("", 402) == "paywall"
+
+    def test_a_page_that_calls_itself_not_free_and_shows_a_wall(self) -> None:
+        assert page_type(f'{NOT_FREE}{ARTICLE}<div class="site-paywall">Subscribe</div>') == "paywall"
+
+    def test_a_short_page_that_calls_itself_not_free(self) -> None:
+        assert page_type(f"{NOT_FREE}<p>The first lines of it.</p>") == "paywall"
+
+    def test_a_wall_with_its_words_on_a_short_page(self) -> None:
+        wall = '<div id="Paywall"><p>Subscribe to continue reading.</p></div>'
+        assert page_type(f"<p>The first lines.</p>{wall}") == "paywall"
+
+    @pytest.mark.parametrize(
+        "html",
+        [
+            ARTICLE,
+            f'{ARTICLE}<div class="paywall"></div>',  # an empty frame that scripts never fill
+            f"{NOT_FREE}{ARTICLE}",  # all of it is there, and no wall: metered, or simply wrong data
+            linked('{"@type":"NewsArticle","isAccessibleForFree":true}') + "<p>Short, and free.</p>",
+            "<p>How newspapers built their paywall: subscribe to read more of this series.</p>",
+        ],
+    )
+    def test_pages_that_only_look_alike_are_pages(self, html: str) -> None:
+        assert page_type(html) == ""
+
+
+class TestLogin:
+    FORM = "<form><input name=user><input type=PASSWORD></form><p>Sign in</p>"
+
+    @pytest.mark.req("FG-21")
+    def test_a_redirect_to_a_login_form(self) -> None:
+        assert page_type(self.FORM, path="/accounts/login", redirected=True) == "login"
+
+    def test_the_login_page_itself_when_it_was_asked_for(self) -> None:
+        assert page_type(self.FORM, path="/accounts/login") == ""
+
+    def test_a_redirect_to_a_page_about_logging_in(self) -> None:
+        assert page_type(ARTICLE, path="/blog/login", redirected=True) == ""
+
+    @pytest.mark.parametrize("status", [401, 407])
+    def test_the_status_says_so_itself(self, status: int) -> None:
+        assert page_type("", status) == "login"
+
+
+class TestOthers:
+    @pytest.mark.req("FG-22")
+    def test_too_many_requests(self) -> None:
+        assert page_type("", 429) == "rate_limit"
+        assert page_type("<title>429 Too Many Requests</title><p>Slow down.</p>") == "rate_limit"
+        assert page_type(f"<title>Too many requests, too few clerks</title>{ARTICLE}") == ""
+
+    @pytest.mark.req("FG-27")
+    @pytest.mark.parametrize(
+        "words",
+        [
+            "This video is not available in your country.",
+            "Sorry, this page isn’t available in your region.",
+            "Ce contenu n'est pas disponible dans votre pays.",
+            "Dieser Inhalt ist in Ihrem Land nicht verfügbar.",
+        ],
+    )
+    def test_403_with_words_about_the_place(self, words: str) -> None:
+        html = f"<title>Error</title><p>Hello.</p><p>{words}</p>"
+        assert page_type(html, 403) == "geo_block"
+        assert region_of(extract(html)) in {words, words.replace("’", "'")}
+
+    @pytest.mark.req("FG-27")
+    def test_403_without_such_words_is_only_forbidden(self) -> None:
+        assert page_type("<p>You shall not pass.</p>", 403) == "forbidden"
+        assert page_type("", 451) == "geo_block"
+
+    def test_a_long_page_about_regions_is_a_page(self) -> None:
+        assert page_type(f"{ARTICLE}<p>The film is not available in your country.</p>") == ""
+
+    @pytest.mark.parametrize(
+        ("html", "status", "headers"),
+        [
+            ("<title>Just a moment...</title><p>Checking</p>", 403, {}),
+            ("<title>Just a moment...</title>", 503, {}),
+            ("<p>Wait.</p>", 403, {"cf_mitigated": "challenge"}),
+            ("<div id=px-captcha></div><p>Press &amp; hold to go on</p>", 200, {}),
+            ("<form id=challenge-form></form>", 429, {}),
+        ],
+    )
+    def test_challenges_for_robots(self, html: str, status: int, headers: dict[str, str]) -> None:
+        expected = "challenge" if status != 429 else "rate_limit"  # whatever is drawn: the host asks for time
+        assert page_type(html, status, **headers) == expected
+
+    def test_a_contact_form_with_a_captcha_is_a_page(self) -> None:
+        assert page_type(f'{ARTICLE}<form><div class="g-recaptcha"></div></form>') == ""
+        assert page_type('<p>Write to us.</p><form><div class="g-recaptcha"></div></form>') == ""
+
+    def test_just_a_moment_is_also_the_title_of_a_poem(self) -> None:
+        assert page_type("<title>Just a moment</title><p>Just a moment, said the sea.</p>") == ""
+
+
+def test_every_sign_names_a_known_type_and_some_evidence() -> None:
+    assert {sign.type for sign in signs()} == TYPES
+    assert all(any((s.status, s.header, s.title, s.text, s.mark, s.path, s.free is not None)) for s in signs())

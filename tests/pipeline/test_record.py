@@ -1,0 +1,208 @@
+"""The record: every outcome has one, it follows its schema, and it does not flatter the page."""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from spaniel import Spaniel
+from spaniel.chunking import boundaries, chunk
+from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.checklist import checklist
+from spaniel.pipeline.outcome import Attempt, Found, Kept, LeftOut, Outcome
+from spaniel.pipeline.record import Record, record_of
+from spaniel.pipeline.stored import StoredPage
+from spaniel.pipeline.verdict import VERDICTS, verdict_of
+from spaniel.testing import Page, Site, html, redirect, spaniel_for
+
+SCHEMA = Path(__file__).parents[2] / "docs" / "record.schema.json"
+URL = "https://a.example/page"
+AT = datetime(2026, 11, 16, 12, tzinfo=UTC)
+
+
+def stored(markdown: str = "# Otters\n\nThey swim.\n", **fields: Any) -> StoredPage:
+    return StoredPage(URL, markdown, 600, boundaries(chunk(markdown)), title="Otters", **fields)
+
+
+def attempt(error: SpanielError | None = None, status: int | None = None, rung: str = "http") -> Attempt:
+    return Attempt(rung, URL, error, status, (), "body", 12.5)
+
+
+def found(page: StoredPage | None = None, kept: Kept | None = None, method: str = "http") -> Outcome:
+    return Outcome(URL, URL, Found(page or stored(), AT, method, kept=kept), attempts=(attempt(status=200),))
+
+
+def refused(code: Code, **details: Any) -> Outcome:
+    error = SpanielError(code, **details)
+    return Outcome(URL, URL, refusal=error, attempts=(attempt(error, details.get("status")),))
+
+
+def opened(site: Site, cache: Path) -> AbstractAsyncContextManager[Spaniel]:
+    return spaniel_for(site, cache=cache, profile="ingest", browser={"enabled": False})
+
+
+def valid(record: Record) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(record.as_json())
+    jsonschema.validate(told, json.loads(SCHEMA.read_text()))
+    return told
+
+
+@pytest.mark.req("FG-17", "FG-18", "FG-36", "FG-37")
+def test_a_page_is_told_whole() -> None:
+    page = stored(
+        metadata={"title": "Otters", "author": "A. Writer"},
+        content_type="text/html",
+        content_hash="c" * 64,
+        content_length=321,
+        markdown_hash="d" * 64,
+        chain=["https://a.example/old"],
+        freshness="news",
+    )
+    kept = Kept(AT, 24.0, '"v1"', "Mon, 16 Nov 2026 11:00:00 GMT", "changed")
+    told = valid(record_of(found(page, kept), 600))
+    assert told["markdown"] == page.markdown
+    assert told["metadata"]["author"] == "A. Writer"
+    assert told["extraction"] == {
+        "fetched_at": "2026-11-16T12:00:00Z",
+        "status": 200,
+        "content_type": "text/html",
+        "content_length": 321,
+        "extraction_method": "html",
+        "served_by": "http",
+    }
+    assert told["cache"] == {
+        "cache_key": URL,
+        "cached_at": "2026-11-16T12:00:00Z",
+        "content_hash": "c" * 64,
+        "http_etag": '"v1"',
+        "http_last_modified": "Mon, 16 Nov 2026 11:00:00 GMT",
+        "ttl_hours": 24.0,
+        "freshness": "news",
+        "how": "changed",
+    }
+    assert told["chunks"][0]["heading_path"] == "Otters"
+    assert told["ladder"][0]["rung"] == "http"
+    assert told["error"] is None
+    assert valid(record_of(found()))["chunks"] is None  # only where asked for
+
+
+@pytest.mark.req("FG-36")
+def test_the_ladder_tells_what_was_tried_and_what_was_left_out_in_order() -> None:
+    error = SpanielError(Code.HTTP_5XX, status=500, status_text="")
+    outcome = Outcome(
+        URL,
+        URL,
+        refusal=error,
+        attempts=(attempt(error, 500), attempt(error, 500, "archive")),
+        left_out=(LeftOut("retry", "no time", 1), LeftOut("browser", "no page", 1), LeftOut("mirrors", "none", 2)),
+    )
+    ladder = [(rung["rung"], rung["outcome"], rung["why"]) for rung in valid(record_of(outcome))["ladder"]]
+    assert ladder == [
+        ("http", "http_5xx", None),
+        ("retry", "left out", "no time"),
+        ("browser", "left out", "no page"),
+        ("archive", "http_5xx", None),
+        ("mirrors", "left out", "none"),
+    ]
+
+
+@pytest.mark.req("FG-21", "FG-29")
+def test_a_blocked_page_is_its_address_and_its_title() -> None:
+    told = valid(record_of(found(stored("", page_type="paywall"))))
+    assert (told["extraction_method"], told["verdict"], told["page_type"]) == ("blocked", "blocked", "paywall")
+    assert (told["title"], told["markdown"]) == ("Otters", None)
+    robots = valid(record_of(refused(Code.ROBOTS_DISALLOWED, path="/page", origin="https://a.example")))
+    assert (robots["extraction_method"], robots["verdict"]) == ("robots_blocked", "blocked")
+    paid = valid(record_of(refused(Code.HTTP_4XX, status=402, status_text="", page_type="paywall", title="Otters")))
+    assert (paid["extraction_method"], paid["verdict"], paid["title"]) == ("blocked", "blocked", "Otters")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "verdict"),
+    [
+        (found(), "ok"),
+        (found(stored(chain=["https://a.example/old"])), "moved"),
+        (found(kept=Kept(AT, 24, how="changed")), "changed"),
+        (found(kept=Kept(AT, 24, how="not_modified")), "ok"),
+        (found(stored("", page_type="login")), "blocked"),
+        (found(stored("", page_type="rate_limit")), "rate-limited"),
+        (refused(Code.HTTP_4XX, status=404, status_text=""), "dead"),
+        (refused(Code.HTTP_4XX, status=410, status_text=""), "dead"),
+        (refused(Code.HTTP_4XX, status=403, status_text=""), "blocked"),
+        (refused(Code.HTTP_4XX, status=418, status_text=""), "unknown"),
+        (refused(Code.HTTP_4XX, status=429, status_text=""), "rate-limited"),
+        (refused(Code.HTTP_5XX, status=503, status_text="", retry_after="9"), "rate-limited"),
+        (refused(Code.HTTP_5XX, status=503, status_text=""), "unknown"),
+        (refused(Code.HTTP_5XX, status=503, status_text="", page_type="challenge"), "blocked"),
+        (refused(Code.DNS_FAILED, host="a.example", error="no such name"), "unknown"),
+        (refused(Code.TIMEOUT, timeout_ms=1, phase="body"), "unknown"),
+        (refused(Code.SSRF_BLOCKED, blocked_ip="10.0.0.1"), "blocked"),
+        (Outcome("nonsense", refusal=SpanielError(Code.INVALID_URL, url="nonsense", reason="x")), "unknown"),
+    ],
+)
+def test_the_verdict_is_on_the_page_that_was_asked_for(outcome: Outcome, verdict: str) -> None:
+    assert verdict in VERDICTS
+    assert verdict_of(outcome) == verdict
+    assert valid(record_of(outcome))["verdict"] == verdict
+
+
+@pytest.mark.req("FG-32")
+@pytest.mark.parametrize(
+    "substitute",
+    [
+        Found(stored(archive_url="https://archive.example/1", archive_date="2020-01-01"), AT, "http"),
+        Found(stored(), AT, "http", kept=Kept(AT, 1, how="stale")),
+    ],
+)
+def test_a_copy_that_stands_in_is_no_sign_of_life(substitute: Found) -> None:
+    gone = SpanielError(Code.HTTP_4XX, status=404, status_text="")
+    outcome = Outcome(URL, URL, substitute, attempts=(attempt(gone, 404), attempt(status=200, rung="archive")))
+    assert verdict_of(outcome) == "dead"
+
+
+@pytest.mark.req("FG-44")
+async def test_the_checklist_is_ticked_by_what_happened(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/a": html("<title>A</title><p>Some text here.</p>"), "/old": redirect("/a")}
+    async with Site(pages) as site, opened(site, tmp_path) as spaniel:
+        first = await spaniel.record(site.url("/old"), 600)
+        again = await spaniel.record(site.url("/old"))
+        none = await spaniel.record(site.url("/nothing"))
+        wrong = await spaniel.record("ftp://a.example/")
+    assert [step.done for step in first.checklist] == [True] * 9
+    ticks = {step.step.split()[0]: step.done for step in again.checklist}
+    assert ticks == {
+        "URL": True, "robots.txt": False, "Cache": False, "Request": False, "Response": True, "Content": True,
+        "Metadata": True, "Extraction": True,
+    }  # fmt: skip
+    assert "served from the cache" in {step.detail for step in again.checklist}
+    assert [step.done for step in none.checklist] == [True, True, True, True, True, False, False, False, False]
+    assert not any(step.done for step in wrong.checklist)
+    for record in (first, again, none, wrong):
+        valid(record)
+
+
+def test_the_checklist_is_the_documents() -> None:
+    assert [check.step.split()[0] for check in checklist(found())] == [
+        "URL", "robots.txt", "Cache", "Request", "Response", "Content", "Metadata", "Cache", "Extraction",
+    ]  # fmt: skip
+
+
+@pytest.mark.req("FG-03", "FG-01")
+async def test_what_was_repaired_in_the_url_is_said(tmp_path: Path) -> None:
+    async with Site({"/a": html("<p>Some text.</p>")}) as site, opened(site, tmp_path) as spaniel:
+        record = await spaniel.record(site.url("/a").replace("http://", "http://me:secret@"))
+        bare = await spaniel.record(f"a.example:{site.port}/a")
+    assert record.warnings == ["credentials were removed from the URL"]
+    assert "secret" not in record.as_json().decode()
+    assert bare.warnings == ["https:// was put in front of the URL"]
+
+
+def test_the_schema_is_the_one_in_the_docs() -> None:
+    assert json.loads(SCHEMA.read_text()) == msgspec.json.schema(Record)
