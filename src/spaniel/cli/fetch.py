@@ -52,7 +52,10 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--no-cache", action="store_true", help="fetch again even if a copy is in the cache")
     p.add_argument("--browser", action="store_true", help="render pages in headless Chromium, with their scripts")
     p.add_argument("--screenshot", metavar="FILE", help="write a picture of the page (PNG); for one URL")
-    p.add_argument("--profile", default="web_fetch", metavar="FILE", help="how to fetch: a name or a TOML file")
+    p.add_argument(
+        "--profile", default="web_fetch", metavar="PROFILE",
+        help="how to fetch: web_fetch (the default), reader (also Markdown, PDF, JSON, feeds), ingest, or a TOML file",
+    )  # fmt: skip
     p.add_argument(
         "--max-chunk-tokens", type=int, metavar="N", help="the largest chunk, 128 to 2048 (default: from the settings)"
     )

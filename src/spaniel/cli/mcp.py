@@ -31,6 +31,11 @@ def parser() -> argparse.ArgumentParser:
         default="full",
         help="how the tools are described: plain is for hosts that reject parts of JSON Schema, as Gemini does (full)",
     )
+    p.add_argument(
+        "--profile",
+        metavar="PROFILE",
+        help="how to fetch: web_fetch (the default), reader (also Markdown, PDF, JSON, feeds), or a TOML file",
+    )
     add_settings_options(p)
     add_log_options(p)
     return p
@@ -43,5 +48,5 @@ def main(args: argparse.Namespace) -> int:
     if standard_input().isatty():
         sys.stderr.write(AT_A_TERMINAL)
         sys.stderr.flush()
-    serve(settings_from(args), plain_schemas=args.schema == "plain")
+    serve(settings_from(args), args.profile, plain_schemas=args.schema == "plain")
     return 0

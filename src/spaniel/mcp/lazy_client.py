@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class LazyClient:
     """The client of all calls of one server."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, profile: str | None = None) -> None:
         self._settings = settings
+        self._profile = profile
         self._spaniel: Spaniel | None = None
         self._opening = asyncio.Lock()
 
@@ -36,9 +37,9 @@ class LazyClient:
     async def open(self) -> Spaniel:
         async with self._opening:
             if self._spaniel is None:
-                from spaniel.app.client import Spaniel
+                from spaniel.app.client import DEFAULT, Spaniel
 
-                self._spaniel = await Spaniel(self._settings).__aenter__()
+                self._spaniel = await Spaniel(self._settings, profile=self._profile or DEFAULT).__aenter__()
             return self._spaniel
 
     async def close(self) -> None:

@@ -18,25 +18,26 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.mcp")
 
 
-def serve(settings: Settings, *, plain_schemas: bool = False) -> None:
+def serve(settings: Settings, profile: str | None = None, *, plain_schemas: bool = False) -> None:
     """Returns when the client has closed its end, or the process was asked to end."""
     sdk = logging.getLogger("mcp")  # what it has to say goes where ours does
     sdk.handlers[:] = logging.getLogger("spaniel").handlers
     sdk.propagate = False
     try:
-        asyncio.run(_serve(settings, plain_schemas))
+        asyncio.run(_serve(settings, profile, plain_schemas))
     except asyncio.CancelledError:
         log.info("asked to end")
 
 
-async def _serve(settings: Settings, plain_schemas: bool) -> None:
+async def _serve(settings: Settings, profile: str | None, plain_schemas: bool) -> None:
     end_on_sigterm()
     tool = settings.tool.opted_in()
     if tool.switched_off_by:
         log.warning("web_fetch is switched off by %s: no call will be served", tool.switched_off_by)
-    client = LazyClient(settings)
-    if settings.protection_off:
-        await client.open()  # so that the guard warns, or refuses, before anybody is served (FR-WF-05b, D2-26)
+    client = LazyClient(settings, profile)
+    if settings.protection_off or profile is not None:
+        # The guard warns, or refuses, before anybody is served (FR-WF-05b, D2-26); and so does a profile that is none.
+        await client.open()
     server = build(Handlers(client, tool, settings.mcp, plain_schemas=plain_schemas))
     try:
         with claimed() as (source, sink):
