@@ -37,7 +37,8 @@ class LazyClient:
     async def open(self) -> Spaniel:
         async with self._opening:
             if self._spaniel is None:
-                from spaniel.app.client import DEFAULT, Spaniel
+                from spaniel.app.client import Spaniel
+                from spaniel.pipeline.profile import DEFAULT
 
                 self._spaniel = await Spaniel(self._settings, profile=self._profile or DEFAULT).__aenter__()
             return self._spaniel
