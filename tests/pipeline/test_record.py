@@ -66,7 +66,7 @@ def test_a_page_is_told_whole() -> None:
         freshness="news",
     )
     kept = Kept(AT, 24.0, '"v1"', "Mon, 16 Nov 2026 11:00:00 GMT", "changed")
-    told = valid(record_of(found(page, kept), 600))
+    told = valid(record_of(found(page, kept), [piece.record() for piece in page.cut(600)]))
     assert told["markdown"] == page.markdown
     assert told["metadata"]["author"] == "A. Writer"
     assert told["extraction"] == {
@@ -171,7 +171,7 @@ def test_a_copy_that_stands_in_is_no_sign_of_life(substitute: Found) -> None:
 async def test_the_checklist_is_ticked_by_what_happened(tmp_path: Path) -> None:
     pages: dict[str, Page] = {"/a": html("<title>A</title><p>Some text here.</p>"), "/old": redirect("/a")}
     async with Site(pages) as site, opened(site, tmp_path) as spaniel:
-        first = await spaniel.record(site.url("/old"), 600)
+        first = await spaniel.record(site.url("/old"), chunks=True)
         again = await spaniel.record(site.url("/old"))
         none = await spaniel.record(site.url("/nothing"))
         wrong = await spaniel.record("ftp://a.example/")

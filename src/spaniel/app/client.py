@@ -127,14 +127,18 @@ class Spaniel:
             request = request._replace(no_cache=True, force_browser=True)
         return await self._engine.fetch(request, profile, trace)
 
-    async def record(self, request: Request | str, chunk_tokens: int | None = None) -> Record:
-        """Everything that is known of the fetch of a URL, whatever became of it; with chunks if a size is given.
+    async def record(self, request: Request | str, *, chunks: bool = False) -> Record:
+        """Everything that is known of the fetch of a URL, whatever became of it; with its chunks if they are wanted.
 
         It never raises for what became of the page: `record.verdict` and `record.error` say it.
         """
         from spaniel.pipeline.record import record_of
 
-        return record_of(await self.outcome(request), chunk_tokens)
+        request = Request(request) if isinstance(request, str) else request
+        outcome = await self.outcome(request)
+        wanted = outcome.found is not None and chunks
+        pieces = self.view(outcome, request.max_chunk_tokens).chunks if wanted else None
+        return record_of(outcome, None if pieces is None else [chunk.record() for chunk in pieces])
 
     async def check(self, request: Request, trace: Trace | None = None) -> None:
         """Raises what a fetch would refuse for its form, before it asks anybody for anything."""

@@ -59,6 +59,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--max-chunk-tokens", type=int, metavar="N", help="the largest chunk, 128 to 2048 (default: from the settings)"
     )
+    p.add_argument("--chunks", action="store_true", help="for --format record: with the chunks")
     p.add_argument("--max-bytes", type=int, metavar="N", help="for --format json: leave out chunks until it fits")
     _add_freshness(p)
     p.add_argument("--explain", action="store_true", help="show each step, its result and its time on standard error")

@@ -11,7 +11,7 @@ from spaniel.cli.incoming import incoming
 from spaniel.cli.main import INTERRUPTED, report
 from spaniel.cli.notes import tell_notes
 from spaniel.cli.page_output import FolderOutput
-from spaniel.cli.page_views import format_of, page_text, refusal_text
+from spaniel.cli.page_views import Seen, format_of, page_text, refusal_text
 from spaniel.cli.places import PER_HOST, Places
 from spaniel.cli.progress import Progress
 from spaniel.cli.quick_start import collect_again
@@ -94,7 +94,7 @@ class Fetching:
         try:
             answer = self._spaniel.view(outcome, self._args.max_chunk_tokens, trace)
             self._keep_picture(outcome)
-            text = page_text(self._format, outcome, answer, trace, self._args.max_bytes, self._output)
+            text = page_text(self._format, Seen(outcome, answer, trace), self._args, self._output)
             self._output.page(outcome.requested_url, text)
         except SpanielError as error:
             if not outcome.failure:

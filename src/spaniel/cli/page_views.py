@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.cli.page_output import as_line, as_markdown
 from spaniel.pipeline.answer import fitted
@@ -18,19 +18,28 @@ if TYPE_CHECKING:
     from spaniel.pipeline.trace import Trace
 
 
+class Seen(NamedTuple):
+    """A fetch that ended in a page, as it is shown."""
+
+    outcome: Outcome
+    answer: Answer
+    trace: Trace
+
+
 def format_of(args: argparse.Namespace, view: str) -> str:
     """The format that was asked for; what `json` means is its profile's."""
     return "record" if args.format == "json" and view == "record" else str(args.format)
 
 
-def page_text(kind: str, outcome: Outcome, answer: Answer, trace: Trace, max_bytes: int | None, output: Output) -> str:
+def page_text(kind: str, seen: Seen, args: argparse.Namespace, output: Output) -> str:
     """A page in one of the formats."""
+    outcome, answer, trace = seen
     if kind == "json":
-        return as_line(fitted(answer, max_bytes, trace))
+        return as_line(fitted(answer, args.max_bytes, trace))
     if kind == "page":
         return as_line(outcome.as_dict())
     if kind == "record":
-        return record_line(outcome)
+        return record_line(outcome, [chunk.record() for chunk in answer.chunks] if args.chunks else None)
     if kind == "markdown":
         return as_markdown(facts_of(answer), answer.markdown, output)
     urls = {"requested_url": answer.requested_url, "final_url": answer.final_url}
@@ -46,10 +55,10 @@ def refusal_text(kind: str, outcome: Outcome, error: SpanielError) -> str:
     return as_line({"requested_url": outcome.requested_url, **error.as_dict()}) if kind == "json" else ""
 
 
-def record_line(outcome: Outcome) -> str:
+def record_line(outcome: Outcome, chunks: list[dict[str, object]] | None = None) -> str:
     from spaniel.pipeline.record import record_of
 
-    return record_of(outcome).as_json().decode() + "\n"
+    return record_of(outcome, chunks).as_json().decode() + "\n"
 
 
 def facts_of(answer: Answer) -> dict[str, object]:

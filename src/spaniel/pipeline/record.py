@@ -119,8 +119,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         return told
 
 
-def record_of(outcome: Outcome, chunk_tokens: int | None = None) -> Record:
-    """The record of an outcome, whatever it is; with its chunks where a size is given."""
+def record_of(outcome: Outcome, chunks: list[dict[str, Any]] | None = None) -> Record:
+    """The record of an outcome, whatever it is; with its chunks where they are given."""
     found, refusal = outcome.found, outcome.refusal
     method = found.method if found else _method_of_none(outcome)
     return Record(
@@ -144,11 +144,11 @@ def record_of(outcome: Outcome, chunk_tokens: int | None = None) -> Record:
         ladder=_ladder(outcome),
         checklist=[Step(*check) for check in checklist(outcome)],
         error={**refusal.as_dict(), "hint": refusal.about(outcome.requested_url).hint} if refusal else None,
-        **(_of_page(found, outcome, chunk_tokens) if found else _of_error_page(outcome)),
+        **(_of_page(found, outcome, chunks) if found else _of_error_page(outcome)),
     )
 
 
-def _of_page(found: Found, outcome: Outcome, chunk_tokens: int | None) -> dict[str, Any]:
+def _of_page(found: Found, outcome: Outcome, chunks: list[dict[str, Any]] | None) -> dict[str, Any]:
     """The fields that only a page has."""
     page = found.page
     return {
@@ -159,7 +159,7 @@ def _of_page(found: Found, outcome: Outcome, chunk_tokens: int | None) -> dict[s
         "markdown": None if page.page_type else page.markdown,
         "markdown_hash": page.markdown_hash or None,
         "content_hash": outcome.content_hash,
-        "chunks": None if chunk_tokens is None else [chunk.record() for chunk in page.cut(chunk_tokens)],
+        "chunks": chunks,
         "metadata": page.metadata,
         "archive_url": page.archive_url or None,
         "archive_date": page.archive_date or None,
