@@ -62,6 +62,6 @@ def _cancel(number: int, task: asyncio.Task[object]) -> None:
 
 def _is_first(number: int) -> bool:
     """One is enough, and a second must not disturb the tidying up: `timeout` sends two."""
-    global _asked_by  # noqa: PLW0603  a process ends once
+    global _asked_by
     first, _asked_by = _asked_by == signal.SIGINT, number
     return first
