@@ -75,8 +75,9 @@ def test_without_overrides_a_key_is_what_it_was_before_there_were_any(
 def test_what_was_fetched_under_other_overrides_is_kept_apart(
     url: str, rendering: str, profile: tuple[str, str], one: str, two: str
 ) -> None:
-    keys = [key_for(url, rendering, *profile, overrides=text).hex for text in (one, two)]
-    assert (keys[0] == keys[1]) == (one == two)
+    keys = [key_for(url, rendering, *profile, overrides=text) for text in (one, two)]
+    assert (keys[0].hex == keys[1].hex) == (one == two)
+    assert [key.overrides for key in keys] == [one, two]  # compared with what a file says
 
 
 @pytest.mark.req("FR-WF-16", "D2-24", "T-WF-CCH-04")

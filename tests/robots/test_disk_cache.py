@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+import threading
 import time
 from hashlib import sha256
 from pathlib import Path
 from queue import Queue
-from threading import get_ident
 
 import pytest
 from hypothesis import given
@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from spaniel.net.deadline import Deadline
 from spaniel.robots import disk_cache
 from spaniel.robots import gate as gate_module
-from spaniel.robots.disk_cache import LARGE, DiskCache, StoredFile
+from spaniel.robots.disk_cache import LARGE, DiskCache, StoredFile, _Kept
 from spaniel.robots.gate import RobotsGate
+from spaniel.robots.rules import LIMIT
 from spaniel.testing import FakeClock, Site, text
 from spaniel.url import parse
 from tests.cache.harness import PAGE, quick
@@ -130,6 +131,14 @@ def test_files_are_for_the_user_alone_and_links_are_not_followed(disk: DiskCache
     assert disk.read(ORIGIN, 1000.0) is None
 
 
+@pytest.mark.parametrize(("over", "there"), [(0, True), (1, False)])
+def test_a_file_that_is_larger_than_any_of_ours_is_not_read(disk: DiskCache, over: int, there: bool) -> None:
+    """The longest robots.txt that is fetched, and 64 KB for its head."""
+    head = len(f"spaniel robots 1\n{ORIGIN} {'0' * 64} 1000.0\n")
+    disk.write(ORIGIN, StoredFile(bytes(LIMIT + 65_536 - head + over), 1000.0))
+    assert (disk.read(ORIGIN, 1000.0) is not None) is there
+
+
 def test_a_folder_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     disk = DiskCache(tmp_path / "file" / "robots", DAY)
@@ -223,6 +232,7 @@ def test_a_folder_that_others_own_or_write_is_left_alone(
     disk.sweep(time.time())
     assert [entry.name for entry in folder.iterdir()] == [old.name]
     assert [line.partition(":")[0] for line in warned] == ["robots_cache_failed"]  # once
+    assert disk_cache.log.name.startswith("spaniel.")  # where the others are
 
 
 @pytest.mark.parametrize("bits", [0o000, 0o002, 0o022])
@@ -300,6 +310,14 @@ def test_the_folder_keeps_so_many_bytes_and_the_oldest_go_first(
         assert [path for path in paths if path.exists()] == paths[8 - left :]
 
 
+def test_a_sweep_leaves_twenty_thousand_files_and_256_megabytes(disk: DiskCache) -> None:
+    megabyte = 1_048_576
+    for count, size in [(20_000, 0), (256, megabyte)]:
+        kept = [_Kept(1000.0 - number, str(number), size) for number in range(count + 2)]
+        assert disk._doomed(kept[:count], 1.0, 1000.0) == []
+        assert disk._doomed(kept, 1.0, 1000.0) == [str(count + 1), str(count)]
+
+
 def test_a_folder_of_far_too_many_files_comes_down_sweep_by_sweep(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -319,12 +337,26 @@ def test_every_so_many_writes_there_is_a_sweep_and_not_in_the_writers_thread(
 ) -> None:
     monkeypatch.setattr(disk_cache, "SWEEP_EVERY", 5)
     swept: Queue[int] = Queue()
-    monkeypatch.setattr(DiskCache, "sweep", lambda *_: swept.put(get_ident()))
+    monkeypatch.setattr(DiskCache, "sweep", lambda *_: swept.put(threading.get_ident()))
     disk = DiskCache(tmp_path / "robots", DAY)
     for number in range(10):
         disk.write(f"https://{number}.example", StoredFile(b"x", 1000.0))
-    assert get_ident() not in {swept.get(timeout=60), swept.get(timeout=60)}
+    assert threading.get_ident() not in {swept.get(timeout=60), swept.get(timeout=60)}
     assert swept.empty()
+
+
+@pytest.mark.parametrize(("short", "swept"), [(0, True), (1, False)])
+def test_a_thousand_writes_or_sixteen_megabytes_are_enough_for_a_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: int, swept: bool
+) -> None:
+    monkeypatch.setattr(secrets, "randbelow", lambda bound: bound - 1)
+    sweeps: list[object] = []
+    monkeypatch.setattr(DiskCache, "sweep", lambda *_: sweeps.append(True))
+    DiskCache(tmp_path / "robots", DAY).write(ORIGIN, StoredFile(bytes(999 * 16_384 - short), 1000.0))
+    for thread in threading.enumerate():
+        if thread.name == "spaniel robots sweep":
+            thread.join(60)
+    assert bool(sweeps) is swept
 
 
 @pytest.mark.parametrize(("size", "writes"), [(LARGE - 1, 12), (LARGE, 6), (5 * LARGE, 2)])

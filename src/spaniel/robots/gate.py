@@ -27,7 +27,8 @@ MOST_REDIRECTS = 5
 FAILURE_SECONDS = 5.0  # a failure is remembered this long, so that a thousand waiting fetches do not all try again
 MOST_BYTES = 128 << 20  # of memory for robots.txt files, whatever their number
 BYTES_PER_OCTET, BYTES_PER_LINE = 6, 420  # what a file takes at the most once it is read and asked (measured)
-LONG_MATCH = 1 << 27  # octets of file × path from which on a decision leaves the event loop alone
+LONG_FILE = 1 << 16  # octets from which on a file is read beside the event loop: the longest take a tenth of a second
+LONG_MATCH = 1 << 27  # octets of file × path from which on a decision is made there, too
 
 
 class RobotsSettings(NamedTuple):
@@ -143,7 +144,9 @@ class RobotsGate:
             kept = _Known(_refusal(error, url), now + FAILURE_SECONDS, 0, 0)
         else:
             expires = now + self._settings.cache_ttl_hours * 3600 - age
-            kept = _Known(parse(body), expires, len(body), _weight(body))
+            aside = len(body) > LONG_FILE
+            robots = await asyncio.to_thread(_ready, body, headers.user_agent) if aside else parse(body)
+            kept = _Known(robots, expires, len(body), _weight(body))
         self._keep(url.origin, kept)
         return kept
 
@@ -184,6 +187,13 @@ class RobotsGate:
         for flight in flights:
             flight.cancel()
         await asyncio.gather(*flights, return_exceptions=True)
+
+
+def _ready(body: bytes, agent: str) -> Robots:
+    """A file that is read, and laid out for an agent, as the first decision would do."""
+    robots = parse(body)
+    robots.decide(agent, "/")
+    return robots
 
 
 def _weight(body: bytes) -> int:
