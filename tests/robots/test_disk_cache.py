@@ -117,6 +117,16 @@ def test_a_flipped_byte_is_as_if_nothing_were_there(
     assert found is None or found.body == b"User-agent: *\nDisallow: /\n"
 
 
+@pytest.mark.parametrize("when", [b"1.2.3", b"1000.0.", b"", b"nan", b"inf", b"-1000.0", b"1e3", b"9" * 5_000])
+def test_a_file_that_does_not_say_when_it_was_fetched_is_as_if_it_were_not_there(
+    disk: DiskCache, tmp_path: Path, when: bytes
+) -> None:
+    disk.write(ORIGIN, StoredFile(b"x", 1000.0))
+    path = only_file(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b" 1000.0\n", b" %b\n" % when))
+    assert disk.read(ORIGIN, 1000.0) is None
+
+
 def test_files_are_for_the_user_alone_and_links_are_not_followed(disk: DiskCache, tmp_path: Path) -> None:
     disk.write(ORIGIN, StoredFile(b"x", 1000.0))
     path = only_file(tmp_path)

@@ -42,8 +42,8 @@ class RobotsSettings(NamedTuple):
 class _Known(NamedTuple):
     found: Robots | SpanielError  # the file, or why there is none
     expires: float
-    size: int  # of the file
-    weight: int  # bytes of memory
+    size: int = 0  # of the file
+    weight: int = 0  # bytes of memory
 
 
 class Permission(NamedTuple):
@@ -141,7 +141,7 @@ class RobotsGate:
         try:
             body, age = await self._body(url, target, headers)
         except SpanielError as error:
-            kept = _Known(_refusal(error, url), now + FAILURE_SECONDS, 0, 0)
+            kept = _Known(_refusal(error, url), now + FAILURE_SECONDS)
         else:
             expires = now + self._settings.cache_ttl_hours * 3600 - age
             aside = len(body) > LONG_FILE
