@@ -346,12 +346,14 @@ def test_every_so_many_writes_there_is_a_sweep_and_not_in_the_writers_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(disk_cache, "SWEEP_EVERY", 5)
-    swept: Queue[int] = Queue()
-    monkeypatch.setattr(DiskCache, "sweep", lambda *_: swept.put(threading.get_ident()))
+    swept: Queue[threading.Thread] = Queue()
+    monkeypatch.setattr(DiskCache, "sweep", lambda *_: swept.put(threading.current_thread()))
     disk = DiskCache(tmp_path / "robots", DAY)
     for number in range(10):
         disk.write(f"https://{number}.example", StoredFile(b"x", 1000.0))
-    assert threading.get_ident() not in {swept.get(timeout=60), swept.get(timeout=60)}
+    sweepers = {swept.get(timeout=60), swept.get(timeout=60)}
+    assert threading.current_thread() not in sweepers
+    assert all(thread.daemon for thread in sweepers)  # nobody waits for them when the process ends
     assert swept.empty()
 
 
