@@ -54,7 +54,7 @@ async def test_a_second_process_does_not_ask_again(disk: DiskCache) -> None:
 
 @pytest.mark.req("FR-WF-08f")
 async def test_a_file_from_disk_is_not_kept_in_memory_longer_than_its_time(
-    disk: DiskCache, monkeypatch: pytest.MonkeyPatch
+    disk: DiskCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its time began when it was fetched, not when this process has read it."""
     clock = FakeClock()
@@ -67,6 +67,8 @@ async def test_a_file_from_disk_is_not_kept_in_memory_longer_than_its_time(
             clock.advance(seconds)
             await gate.ask(url, await rooms.guard.vet(url, Deadline(5)), Deadline(5))
             assert site.requests["/robots.txt"] == requests
+            for path in (tmp_path / "robots").iterdir():
+                path.unlink()  # it is in memory by now
 
 
 @pytest.mark.req("FR-WF-09", "D2-06")
@@ -328,13 +330,14 @@ def test_a_sweep_leaves_twenty_thousand_files_and_256_megabytes(disk: DiskCache)
         assert disk._doomed(kept, 1.0, 1000.0) == [str(count + 1), str(count)]
 
 
-def test_a_folder_of_far_too_many_files_comes_down_sweep_by_sweep(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("bound", "most"), [("MOST_FILES", 10), ("MOST_BYTES", 1000)])
+def test_a_folder_of_far_too_much_comes_down_sweep_by_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
 ) -> None:
-    """One sweep looks at some of them only, and takes of those the share by which there are too many of all."""
-    monkeypatch.setattr(disk_cache, "MOST_FILES", 10)
+    """One sweep looks at some of them only, and takes of those the share by which all are too much."""
+    monkeypatch.setattr(disk_cache, bound, most)
     monkeypatch.setattr(disk_cache, "SWEPT_AT_ONCE", 20)
-    paths = stocked(tmp_path / "robots", 40)
+    paths = stocked(tmp_path / "robots", 40, 100)
     left = []
     for _ in range(4):
         DiskCache(tmp_path / "robots", DAY).sweep(time.time())
