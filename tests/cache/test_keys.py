@@ -49,6 +49,14 @@ def test_another_profile_appends_its_name_and_version() -> None:
     assert key_for(url, "http", "ingest") == key_for(url, profile="ingest", version=1)
 
 
+@pytest.mark.req("FR-WF-16", "D2-24")
+@pytest.mark.parametrize(("profile", "third"), [("web_fetch", ""), ("ingest", "ingest@1")])
+def test_overrides_stand_on_the_fourth_line(profile: str, third: str) -> None:
+    """Else what is in the cache would not be found again by the next version."""
+    wanted = hashlib.sha256(f"https://a.example/\nhttp\n{third}\nblock_loopback".encode()).hexdigest()
+    assert key_for("https://a.example/", "http", profile, 1, "block_loopback").hex == wanted
+
+
 @pytest.mark.req("FR-WF-16")
 def test_the_srds_own_profile_is_not_part_of_the_key() -> None:
     assert key_for("https://example.com/", "browser")[:3] == ("https://example.com/", "browser", None)
