@@ -49,6 +49,14 @@ def test_another_profile_appends_its_name_and_version() -> None:
     assert key_for(url, "http", "ingest") == key_for(url, profile="ingest", version=1)
 
 
+@pytest.mark.req("FR-WF-16", "D2-24")
+@pytest.mark.parametrize(("profile", "third"), [("web_fetch", ""), ("ingest", "ingest@1")])
+def test_overrides_stand_on_the_fourth_line(profile: str, third: str) -> None:
+    """Else what is in the cache would not be found again by the next version."""
+    wanted = hashlib.sha256(f"https://a.example/\nhttp\n{third}\nblock_loopback".encode()).hexdigest()
+    assert key_for("https://a.example/", "http", profile, 1, "block_loopback").hex == wanted
+
+
 @pytest.mark.req("FR-WF-16")
 def test_the_srds_own_profile_is_not_part_of_the_key() -> None:
     assert key_for("https://example.com/", "browser")[:3] == ("https://example.com/", "browser", None)
@@ -75,8 +83,9 @@ def test_without_overrides_a_key_is_what_it_was_before_there_were_any(
 def test_what_was_fetched_under_other_overrides_is_kept_apart(
     url: str, rendering: str, profile: tuple[str, str], one: str, two: str
 ) -> None:
-    keys = [key_for(url, rendering, *profile, overrides=text).hex for text in (one, two)]
-    assert (keys[0] == keys[1]) == (one == two)
+    keys = [key_for(url, rendering, *profile, overrides=text) for text in (one, two)]
+    assert (keys[0].hex == keys[1].hex) == (one == two)
+    assert [key.overrides for key in keys] == [one, two]  # compared with what a file says
 
 
 @pytest.mark.req("FR-WF-16", "D2-24", "T-WF-CCH-04")

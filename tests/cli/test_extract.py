@@ -127,8 +127,9 @@ def test_a_page_without_text_says_so() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal here")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_ends_it_with_what_is_done(folder: Path, jobs: str) -> None:
+def test_ctrl_c_or_kill_ends_it_with_what_is_done(folder: Path, jobs: str, number: int) -> None:
     """The last of the files is a pipe into which nobody writes."""
     os.mkfifo(folder / "never.html")
     command = [*SPANIEL, "extract", "-j", jobs, "site/b.html", "site/a/c.html", "never.html", "-o", "out/"]
@@ -136,10 +137,10 @@ def test_ctrl_c_ends_it_with_what_is_done(folder: Path, jobs: str) -> None:
         while not (folder / "out" / "site_a_c.html.md").exists():
             assert process.poll() is None
             time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         if jobs != "1":
             (folder / "never.html").open("wb").close()  # another process reads it, and is waited for
         _, told = process.communicate(timeout=30)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert b"stopped: 2 files were read" in told
     assert b"Traceback" not in told

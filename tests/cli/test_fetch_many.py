@@ -181,9 +181,9 @@ def test_a_profile_may_ask_for_less(site: Many, config: str, tmp_path: Path) -> 
     assert (done.returncode, site.most[HOSTS[0]]) == (0, 1)
 
 
-def start(*args: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+def start(*args: str, stdin: int = subprocess.DEVNULL, before: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [*SPANIEL, "fetch", "-v", *args], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*before, *SPANIEL, "fetch", "-v", *args], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
 
 
@@ -197,23 +197,49 @@ def wait_for(process: subprocess.Popen[bytes], word: bytes, times: int = 1) -> N
     pytest.fail("it ended too early")
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal here")
-def test_ctrl_c_stops_at_once_and_keeps_what_is_done(site: Many, config: str, tmp_path: Path) -> None:
-    out = tmp_path / "out.md"
+posix = pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal here")
+SIGNALS = {"Ctrl-C": "SIGINT", "kill": "SIGTERM", "a closed terminal": "SIGHUP"}
+# As a shell's script starts what runs in the background.
+WITHOUT_CTRL_C = ("sh", "-c", """trap '' INT; exec "$@" """, "sh")
+
+
+@posix
+@pytest.mark.parametrize(("how", "before"), [*((how, ()) for how in SIGNALS), ("kill", WITHOUT_CTRL_C)])
+def test_whatever_stops_it_stops_at_once_and_keeps_what_is_done(
+    site: Many, config: str, tmp_path: Path, how: str, before: tuple[str, ...]
+) -> None:
+    number = signal.Signals[SIGNALS[how]]
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    out = folder / "out.md"
     urls = [site.url("/a"), site.url("/never", HOSTS[1]), site.url("/b", HOSTS[2])]
-    with start("--config", config, "-o", str(out), "--timeout", "60", *urls) as process:
+    with start("--config", config, "-o", str(out), "--timeout", "60", *urls, before=before) as process:
         wait_for(process, b"fetch_complete", 2)
         assert site.hanging.wait(30)
-        process.send_signal(signal.SIGINT)
+        assert list(folder.iterdir()) != []  # the control: what it writes is there
+        process.send_signal(number)
+        if how != "Ctrl-C":
+            process.send_signal(number)  # `timeout` sends two
         _, told = process.communicate(timeout=30)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
+    assert list(folder.iterdir()) == [out]
     assert [head["url"] for head, _ in pages_in(out.read_text(encoding="utf-8"))] == [urls[0], urls[2]]
     assert b"spaniel: stopped: 2 pages fetched" in told
     assert b"; 1 not fetched" in told
     assert b"Traceback" not in told
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal here")
+@posix
+def test_what_nohup_has_switched_off_stays_off(site: Many, config: str) -> None:
+    with start("--config", config, site.url("/never"), "--timeout", "60", before=("nohup",)) as process:
+        assert site.hanging.wait(30)
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert process.returncode == 143
+
+
+@posix
 def test_ctrl_c_works_while_standard_input_is_silent(site: Many, config: str) -> None:
     with start("--config", config, "-", stdin=subprocess.PIPE) as process:
         assert process.stdin
@@ -226,17 +252,21 @@ def test_ctrl_c_works_while_standard_input_is_silent(site: Many, config: str) ->
         assert process.wait(30) == 130
 
 
-@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal here")
-def test_ctrl_c_while_one_page_is_fetched_leaves_the_file_that_was_there(
-    site: Many, config: str, tmp_path: Path
+@posix
+@pytest.mark.parametrize("how", SIGNALS)
+def test_what_stops_it_while_one_page_is_fetched_leaves_the_file_that_was_there(
+    site: Many, config: str, tmp_path: Path, how: str
 ) -> None:
-    out = tmp_path / "out.md"
+    out = tmp_path / "folder" / "out.md"
+    out.parent.mkdir()
     out.write_text("mine", encoding="utf-8")
+    number = signal.Signals[SIGNALS[how]]
     with start("--config", config, "-o", str(out), "--timeout", "60", site.url("/never")) as process:
         assert site.hanging.wait(30)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         process.communicate(timeout=30)
-    assert (process.returncode, out.read_text(encoding="utf-8")) == (130, "mine")
+    assert (process.returncode, out.read_text(encoding="utf-8")) == (128 + number, "mine")
+    assert list(out.parent.iterdir()) == [out]
 
 
 def test_a_list_is_read_as_it_comes_and_its_bad_lines_are_told_with_their_urls(site: Many, config: str) -> None:

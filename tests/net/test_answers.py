@@ -37,6 +37,7 @@ MALFORMED: dict[str, bytes] = {
     "a length in hexadecimal": OK + b"Content-Length: 0x3\r\n\r\nabc",
     "a length that is empty": OK + b"Content-Length:\r\n\r\nabc",
     "a length of 5,000 digits": OK + b"Content-Length: " + b"9" * 5_000 + b"\r\n\r\nabc",
+    "a length of 5,000 zeros and a three": OK + b"Content-Length: " + b"0" * 5_000 + b"3\r\n\r\nabc",
     "a length of 2^64": OK + b"Content-Length: 18446744073709551616\r\n\r\nabc",
     "a list of lengths": OK + b"Content-Length: 3, 3\r\n\r\nabc",
     "the same length twice": OK + b"Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc",

@@ -12,6 +12,7 @@ import pytest
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.egress import USER, Exit
+from spaniel.net.heads import Head, MalformedError
 from spaniel.net.proxy import Proxies
 from spaniel.testing import FakeResolver
 from spaniel.url import parse
@@ -243,6 +244,14 @@ async def test_a_server_that_keeps_its_connection_does_not_keep_ours() -> None:
         async with asyncio.timeout(60):
             while way_out._serving:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("length", [b"", b"-1", b"+1", b"1 1", b"9" * 21, b"0" * 5_000 + b"1"])
+def test_a_length_that_is_none_is_told_as_that(length: bytes) -> None:
+    """Python refuses to read thousands of digits, with an exception that nobody expects here."""
+    with pytest.raises(MalformedError, match="without a length"):
+        assert Head("POST", "/", [], {b"content-length": length}).body_length
+    assert Head("POST", "/", [], {b"content-length": b"9" * 20}).body_length == int("9" * 20)  # the control
 
 
 async def test_what_a_stranger_sends_is_thrown_away_as_it_comes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 import pytest
@@ -9,13 +10,14 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Manners
 from spaniel.net.deadline import Deadline
-from spaniel.net.http import Options, RequestHeaders
+from spaniel.net.guard import Target
+from spaniel.net.http import USUAL_HEADERS, Options, RequestHeaders
 from spaniel.pipeline.ports import Door
 from spaniel.pipeline.retrieve import Retrieved, Trail, Way, follow, retrieve
 from spaniel.pipeline.trace import Trace
-from spaniel.robots.gate import RobotsSettings
+from spaniel.robots.gate import Permission, RobotsGate, RobotsSettings
 from spaniel.testing import Page, Reply, Site, redirect, text
-from spaniel.url import parse
+from spaniel.url import Url, parse
 from tests.loopback import rooms_for
 
 
@@ -47,6 +49,25 @@ async def test_a_refusal_of_the_server_is_told_with_its_status_and_when_to_come_
     assert error.code is code
     told = {"status": status, "status_text": "Status"}
     assert error.details == (told | {"retry_after": retry_after} if retry_after else told)
+
+
+class StuckRobots(RobotsGate):
+    """A room that waits and has not been told until when."""
+
+    async def require(
+        self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = USUAL_HEADERS
+    ) -> Permission:
+        await asyncio.sleep(10)
+        return await super().require(url, target, deadline, headers)
+
+
+@pytest.mark.req("FR-WF-10a")
+async def test_the_deadline_ends_whatever_a_room_waits_for() -> None:
+    async with Site({"/a": text("a")}) as site, rooms_for(site) as rooms:
+        door = rooms.door._replace(robots=StuckRobots(rooms.http, rooms.guard))
+        with pytest.raises(SpanielError) as caught:
+            await retrieve(parse(site.url("/a")), door, Deadline(0.3))
+        assert (caught.value.code, caught.value.details["timeout_ms"]) == (Code.TIMEOUT, 300)
 
 
 @pytest.mark.req("D2-27")

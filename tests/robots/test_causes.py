@@ -77,12 +77,14 @@ async def test_what_concerns_robots_txt_alone_is_still_told_as_robots_txt() -> N
 
     port = closed_port()
     async with Site({"/a": text("a")}) as there:
-        for trouble in (text("", 503), reset, redirect(f"http://other.example:{port}/robots.txt")):
+        elsewhere = redirect(f"http://other.example:{port}/robots.txt")
+        for trouble, told in ((text("", 503), "503"), (reset, "closed"), (elsewhere, "refused")):
             there.pages["/robots.txt"] = trouble
             async with rooms_at(there.port, port) as rooms:
                 error = await refusal(there.url("/a"), rooms)
                 assert error.code is Code.ROBOTS_UNAVAILABLE
                 assert "cause" not in error.details
+                assert told in error.message
             async with rooms_at(there.port, port, fail_open=True) as rooms:  # the control: the page itself is there
                 found: Retrieved = await retrieve(parse(there.url("/a")), rooms.door, Deadline(10))
                 assert found.page.body == b"a"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import secrets
 import stat
+import threading
 import time
 from hashlib import sha256
 from pathlib import Path
 from queue import Queue
-from threading import get_ident
 
 import pytest
 from hypothesis import given
@@ -16,9 +17,11 @@ from hypothesis import strategies as st
 
 from spaniel.net.deadline import Deadline
 from spaniel.robots import disk_cache
-from spaniel.robots.disk_cache import DiskCache, StoredFile
+from spaniel.robots import gate as gate_module
+from spaniel.robots.disk_cache import LARGE, DiskCache, StoredFile, _Kept
 from spaniel.robots.gate import RobotsGate
-from spaniel.testing import Site, text
+from spaniel.robots.rules import LIMIT
+from spaniel.testing import FakeClock, Site, text
 from spaniel.url import parse
 from tests.cache.harness import PAGE, quick
 from tests.loopback import rooms_for
@@ -47,6 +50,36 @@ async def test_a_second_process_does_not_ask_again(disk: DiskCache) -> None:
             assert decision is not None
             assert not decision.allowed
         assert site.requests["/robots.txt"] == 1
+
+
+@pytest.mark.req("FR-WF-08f")
+async def test_a_file_from_disk_is_not_kept_in_memory_longer_than_its_time(
+    disk: DiskCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its time began when it was fetched, not when this process has read it."""
+    clock = FakeClock()
+    monkeypatch.setattr(gate_module, "time", clock)
+    async with Site({"/robots.txt": text("")}) as site, rooms_for(site) as rooms:
+        url = parse(site.url("/a"))
+        disk.write(url.origin, StoredFile(b"", clock.time() - DAY + 100))
+        gate = RobotsGate(rooms.http, rooms.guard, disk=disk, clock=clock.monotonic)
+        for seconds, requests in [(0, 0), (99, 0), (1, 1), (DAY - 1, 1), (1, 2)]:
+            clock.advance(seconds)
+            await gate.ask(url, await rooms.guard.vet(url, Deadline(5)), Deadline(5))
+            assert site.requests["/robots.txt"] == requests
+            for path in (tmp_path / "robots").iterdir():
+                path.unlink()  # it is in memory by now
+
+
+@pytest.mark.req("FR-WF-09", "D2-06")
+async def test_that_there_is_no_file_is_stored_as_an_empty_one(disk: DiskCache) -> None:
+    async with Site({"/robots.txt": text("User-agent: *\nDisallow: /", 404)}) as site, rooms_for(site) as rooms:
+        url = parse(site.url("/a"))
+        gate = RobotsGate(rooms.http, rooms.guard, disk=disk)
+        await gate.require(url, await rooms.guard.vet(url, Deadline(5)), Deadline(5))
+        stored = disk.read(url.origin, time.time())
+        assert stored is not None
+        assert stored.body == b""
 
 
 @pytest.mark.req("FR-WF-08f")
@@ -86,6 +119,16 @@ def test_a_flipped_byte_is_as_if_nothing_were_there(
     assert found is None or found.body == b"User-agent: *\nDisallow: /\n"
 
 
+@pytest.mark.parametrize("when", [b"1.2.3", b"1000.0.", b"", b"nan", b"inf", b"-1000.0", b"1e3", b"9" * 5_000])
+def test_a_file_that_does_not_say_when_it_was_fetched_is_as_if_it_were_not_there(
+    disk: DiskCache, tmp_path: Path, when: bytes
+) -> None:
+    disk.write(ORIGIN, StoredFile(b"x", 1000.0))
+    path = only_file(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b" 1000.0\n", b" %b\n" % when))
+    assert disk.read(ORIGIN, 1000.0) is None
+
+
 def test_files_are_for_the_user_alone_and_links_are_not_followed(disk: DiskCache, tmp_path: Path) -> None:
     disk.write(ORIGIN, StoredFile(b"x", 1000.0))
     path = only_file(tmp_path)
@@ -98,6 +141,14 @@ def test_files_are_for_the_user_alone_and_links_are_not_followed(disk: DiskCache
     path.unlink()
     os.mkfifo(path)
     assert disk.read(ORIGIN, 1000.0) is None
+
+
+@pytest.mark.parametrize(("over", "there"), [(0, True), (1, False)])
+def test_a_file_that_is_larger_than_any_of_ours_is_not_read(disk: DiskCache, over: int, there: bool) -> None:
+    """The longest robots.txt that is fetched, and 64 KB for its head."""
+    head = len(f"spaniel robots 1\n{ORIGIN} {'0' * 64} 1000.0\n")
+    disk.write(ORIGIN, StoredFile(bytes(LIMIT + 65_536 - head + over), 1000.0))
+    assert (disk.read(ORIGIN, 1000.0) is not None) is there
 
 
 def test_a_folder_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
@@ -193,6 +244,7 @@ def test_a_folder_that_others_own_or_write_is_left_alone(
     disk.sweep(time.time())
     assert [entry.name for entry in folder.iterdir()] == [old.name]
     assert [line.partition(":")[0] for line in warned] == ["robots_cache_failed"]  # once
+    assert disk_cache.log.name.startswith("spaniel.")  # where the others are
 
 
 @pytest.mark.parametrize("bits", [0o000, 0o002, 0o022])
@@ -233,14 +285,106 @@ def test_one_sweep_looks_at_some_files_and_all_get_their_turn(tmp_path: Path, mo
     assert left == [25, 15, 5, 0]
 
 
+def stocked(folder: Path, count: int, size: int = 1) -> list[Path]:
+    """Files of different age, the oldest first; all can still be read."""
+    folder.mkdir(mode=0o700)
+    paths = [folder / sha256(b"%d" % number).hexdigest() for number in range(count)]
+    for number, path in enumerate(paths):
+        path.write_bytes(bytes(size))
+        os.utime(path, (0, time.time() - count + number))
+    return paths
+
+
+@pytest.mark.req("FR-WF-08g")
+def test_the_folder_keeps_so_many_files_and_the_oldest_go_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk_cache, "MOST_FILES", 20)
+    paths = stocked(tmp_path / "robots", 25)
+    theirs = planted(tmp_path / "robots")
+    disk = DiskCache(tmp_path / "robots", DAY)
+    disk.sweep(time.time())
+    assert [path for path in paths if path.exists()] == paths[5:]
+    assert all(os.path.lexists(path) for path in theirs)
+    disk.sweep(time.time())
+    assert [path for path in paths if path.exists()] == paths[5:]  # that was enough
+
+
+@pytest.mark.req("FR-WF-08g")
+def test_the_folder_keeps_so_many_bytes_and_the_oldest_go_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = stocked(tmp_path / "robots", 8, 1000)
+    size = paths[0].stat().st_size
+    for most, left in [(8 * size, 8), (8 * size - 1, 7), (3 * size, 3)]:  # as many as fit, and no more
+        monkeypatch.setattr(disk_cache, "MOST_BYTES", most)
+        DiskCache(tmp_path / "robots", DAY).sweep(time.time())
+        assert [path for path in paths if path.exists()] == paths[8 - left :]
+
+
+def test_a_sweep_leaves_twenty_thousand_files_and_256_megabytes(disk: DiskCache) -> None:
+    megabyte = 1_048_576
+    for count, size in [(20_000, 0), (256, megabyte)]:
+        kept = [_Kept(1000.0 - number, str(number), size) for number in range(count + 2)]
+        assert disk._doomed(kept[:count], 1.0, 1000.0) == []
+        assert disk._doomed(kept, 1.0, 1000.0) == [str(count + 1), str(count)]
+
+
+@pytest.mark.parametrize(("bound", "most"), [("MOST_FILES", 10), ("MOST_BYTES", 1000)])
+def test_a_folder_of_far_too_much_comes_down_sweep_by_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
+) -> None:
+    """One sweep looks at some of them only, and takes of those the share by which all are too much."""
+    monkeypatch.setattr(disk_cache, bound, most)
+    monkeypatch.setattr(disk_cache, "SWEPT_AT_ONCE", 20)
+    paths = stocked(tmp_path / "robots", 40, 100)
+    left = []
+    for _ in range(4):
+        DiskCache(tmp_path / "robots", DAY).sweep(time.time())
+        left.append(sum(path.exists() for path in paths))
+    assert left == [25, 13, 10, 10]  # 15 of 20, 12 of 20, 3 of 13, none
+
+
 def test_every_so_many_writes_there_is_a_sweep_and_not_in_the_writers_thread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(disk_cache, "SWEEP_EVERY", 5)
-    swept: Queue[int] = Queue()
-    monkeypatch.setattr(DiskCache, "sweep", lambda *_: swept.put(get_ident()))
+    swept: Queue[threading.Thread] = Queue()
+    monkeypatch.setattr(DiskCache, "sweep", lambda *_: swept.put(threading.current_thread()))
     disk = DiskCache(tmp_path / "robots", DAY)
     for number in range(10):
         disk.write(f"https://{number}.example", StoredFile(b"x", 1000.0))
-    assert get_ident() not in {swept.get(timeout=60), swept.get(timeout=60)}
+    sweepers = {swept.get(timeout=60), swept.get(timeout=60)}
+    assert threading.current_thread() not in sweepers
+    assert all(thread.daemon for thread in sweepers)  # nobody waits for them when the process ends
     assert swept.empty()
+
+
+@pytest.mark.parametrize(("short", "swept"), [(0, True), (1, False)])
+def test_a_thousand_writes_or_sixteen_megabytes_are_enough_for_a_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: int, swept: bool
+) -> None:
+    monkeypatch.setattr(secrets, "randbelow", lambda bound: bound - 1)
+    sweeps: list[object] = []
+    monkeypatch.setattr(DiskCache, "sweep", lambda *_: sweeps.append(True))
+    DiskCache(tmp_path / "robots", DAY).write(ORIGIN, StoredFile(bytes(999 * 16_384 - short), 1000.0))
+    for thread in threading.enumerate():
+        if thread.name == "spaniel robots sweep":
+            thread.join(60)
+    assert bool(sweeps) is swept
+
+
+@pytest.mark.parametrize(("size", "writes"), [(LARGE - 1, 12), (LARGE, 6), (5 * LARGE, 2)])
+def test_large_files_bring_the_next_sweep_nearer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, writes: int
+) -> None:
+    monkeypatch.setattr(disk_cache, "SWEEP_EVERY", 12)
+    monkeypatch.setattr(secrets, "randbelow", lambda bound: bound - 1)
+    swept: Queue[bool] = Queue()
+    monkeypatch.setattr(DiskCache, "sweep", lambda *_: swept.put(True))
+    disk = DiskCache(tmp_path / "robots", DAY)
+    for number in range(writes - 1):
+        disk.write(f"https://{number}.example", StoredFile(bytes(size), 1000.0))
+    assert swept.empty()
+    disk.write("https://last.example", StoredFile(bytes(size), 1000.0))
+    assert swept.get(timeout=60)

@@ -75,14 +75,39 @@ async def test_each_origin_has_its_own_file_and_is_asked_once() -> None:
 
 
 @pytest.mark.req("FR-WF-09", "T-WF-ROB-06", "D2-06")
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 429, 451])
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 429, 451, 499])
 async def test_any_4xx_allows_all(status: int) -> None:
     async with Site({"/robots.txt": text("User-agent: *\nDisallow: /", status), "/a": HELLO}) as site:
         assert await outcome(site, "/a") == ("hello", ())
 
 
+@pytest.mark.req("D2-06")
+@pytest.mark.parametrize("status", [200, 201, 299])
+async def test_any_2xx_is_the_file(status: int) -> None:
+    async with Site({"/robots.txt": text("User-agent: *\nDisallow: /secret", status), "/secret": HELLO}) as site:
+        assert await outcome(site, "/secret") == ("robots_disallowed", ())
+
+
+@pytest.mark.req("FR-WF-09a", "D2-06", "FR-WF-18b")
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (500, "http_5xx: The server answered 500 Status"),
+        (503, "http_5xx: The server answered 503 Status"),
+        (599, "http_5xx: The server answered 599 Status"),
+        (600, "network: The connection failed: status 600"),
+        (399, "network: The connection failed: status 399"),
+    ],
+)
+async def test_the_refusal_says_what_the_server_answered(status: int, told: str) -> None:
+    async with Site({"/robots.txt": text("", status)}) as site, rooms_for(site) as rooms:
+        with pytest.raises(SpanielError) as caught:
+            await retrieve(parse(site.url("/a")), rooms.door, Deadline(5))
+        assert caught.value.details == {"origin": site.url("").rstrip("/"), "error": told}
+
+
 @pytest.mark.req("FR-WF-09a", "D2-06")
-@pytest.mark.parametrize("status", [500, 502, 503, 599, 304, 300, 999])
+@pytest.mark.parametrize("status", [500, 502, 503, 599, 304, 300, 399, 600, 999])
 async def test_a_failing_robots_txt_closes_the_door_unless_told_otherwise(status: int) -> None:
     async with Site({"/robots.txt": text("", status), "/a": HELLO}) as site:
         assert await outcome(site, "/a") == ("robots_unavailable", ())
@@ -107,15 +132,18 @@ async def test_a_slow_robots_txt_gets_a_part_of_the_time_only(monkeypatch: pytes
 
 
 class Watched(Http):
-    """The door, and the deadlines that it was given."""
+    """The door, the deadlines that it was given, and how much it brought."""
 
     def __init__(self) -> None:
         super().__init__()
         self.given: list[Deadline] = []
+        self.brought: list[int] = []  # octets
 
     async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:
         self.given.append(deadline)
-        return await super().get(url, target, deadline, options)
+        page = await super().get(url, target, deadline, options)
+        self.brought.append(len(page.body))
+        return page
 
 
 @pytest.mark.req("D2-13")
@@ -241,7 +269,7 @@ async def test_a_failure_is_remembered_for_seconds_only() -> None:
     async with Site({"/robots.txt": text("", 503)}) as site, rooms_for(site) as rooms:
         gate = RobotsGate(rooms.http, rooms.guard, clock=clock.monotonic)
         url = parse(site.url("/a"))
-        for seconds, requests in [(0, 1), (4, 1), (2, 2)]:
+        for seconds, requests in [(0, 1), (4, 1), (1, 2)]:  # five, and not a moment more
             clock.advance(seconds)
             with pytest.raises(SpanielError, match="cannot be read"):
                 await gate.ask(url, await rooms.guard.vet(url, Deadline(5)), Deadline(5))

@@ -137,7 +137,7 @@ def test_a_rule_may_be_written_in_many_ways(line: str) -> None:
 )
 def test_a_bad_line_is_passed_over_and_the_others_stand(line: str) -> None:
     body = lines("User-agent: *", "Disallow: /y", line, "Disallow: /z")
-    assert [allowed(body, path) for path in ("/x", "/y", "/z")] == [True, False, False]
+    assert [allowed(body, path) for path in ("/x", "/x%20y", "/y", "/z")] == [True, True, False, False]
 
 
 @pytest.mark.req("FR-WF-09b", "D2-13")

@@ -18,7 +18,7 @@ class Key(NamedTuple):
     rendering_method: str
     profile: str | None  # "name@version"; None for the SRD's own
     hex: str
-    overrides: str = ""  # of the security settings; "" where none is in force
+    overrides: str  # of the security settings; "" where none is in force
 
 
 def key_for(

@@ -7,9 +7,10 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.cli.ending import stopped_code
 from spaniel.cli.files import read_bytes
 from spaniel.cli.input_kinds import content_type_of, is_readable
-from spaniel.cli.main import INTERRUPTED, report
+from spaniel.cli.main import report
 from spaniel.cli.notes import tell_notes
 from spaniel.cli.page_output import as_line, as_markdown
 from spaniel.errors import Code, SpanielError, shown
@@ -74,7 +75,7 @@ class Extracting:
                 self._hand_over(job, found)
         except KeyboardInterrupt:
             self._summarize("stopped: ")
-            return INTERRUPTED
+            return stopped_code()
         self._summarize("")
         if not (self._done or self._codes):
             raise SpanielError(Code.BAD_ARGS, field="FILE", reason="there is no HTML, Markdown or text file in there")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.cli.ending import stopped_code
 from spaniel.cli.explained import draw_record, draw_steps
 from spaniel.cli.in_order import in_order
 from spaniel.cli.incoming import incoming
-from spaniel.cli.main import INTERRUPTED, report
+from spaniel.cli.main import report
 from spaniel.cli.notes import tell_notes
 from spaniel.cli.page_output import FolderOutput
 from spaniel.cli.page_views import Seen, format_of, page_text, refusal_text
@@ -62,7 +63,7 @@ class Fetching:
         if self._several and not self._args.quiet:
             sys.stderr.write(f"spaniel: {self._progress.summary(whole=whole, where=self._output.name)}\n")
         if not whole:
-            return INTERRUPTED
+            return stopped_code()
         if not self._codes:
             return 0
         return SOME_FAILED if self._several else self._codes[0]

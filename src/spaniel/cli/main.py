@@ -27,18 +27,20 @@ COMMANDS = {
     "completion": "print a script that completes commands in your shell",
     "demo": "a short tour with examples that come with Spaniel",
 }
-INTERRUPTED = 130  # what a shell expects of a program ended by Ctrl-C
 
 
 def run(argv: Sequence[str] | None = None) -> NoReturn:
     """The entry point: ends the process, never with a traceback."""
+    from spaniel.cli.ending import stop_when_asked, stopped_code
+
     argv = sys.argv[1:] if argv is None else argv
     try:
+        stop_when_asked()
         _prepare_output()
         code = main(argv)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        code = stopped_code()
     except BrokenPipeError:
         _close_quietly()
         code = 0

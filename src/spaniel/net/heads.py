@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 # What belongs to one connection and not to the message (RFC 9110 7.6.1); `proxy-*` besides.
 OWN = frozenset({b"connection", b"keep-alive", b"te", b"trailer", b"upgrade"})
+MOST_DIGITS = 20  # of a length; Python reads thousands of them slowly, and more not at all
 MOST_INTERIM = 8  # answers before the answer (1xx)
 
 
@@ -27,7 +28,7 @@ class Head(NamedTuple):
     @property
     def body_length(self) -> int:
         length = self.fields.get(b"content-length", b"0")
-        if b"transfer-encoding" in self.fields or not length.isdigit():
+        if b"transfer-encoding" in self.fields or not length.isdigit() or len(length) > MOST_DIGITS:
             raise MalformedError("a body without a length")
         return int(length)
 

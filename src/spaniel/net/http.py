@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.encodings import Chain
+from spaniel.net.heads import MOST_DIGITS
 from spaniel.net.pool import Pool, Response
 from spaniel.net.translation import LIBRARY_ERRORS, translated
 
@@ -204,8 +205,8 @@ def _announced(length: str | None) -> int | None:
     """How large a body says it is: one that is too large is not even begun."""
     if length is None:
         return None
-    if not (length.isascii() and length.isdigit()):
-        raise SpanielError(Code.NETWORK, error=f"bad Content-Length '{length}'")
+    if not (length.isascii() and length.isdigit() and len(length) <= MOST_DIGITS):
+        raise SpanielError(Code.NETWORK, error=f"bad Content-Length '{length[: MOST_DIGITS + 1]}'")
     return int(length)
 
 

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("spaniel.robots")
 
+MOST_FILES = 20_000  # in the folder, and their bytes, as a sweep leaves it: a site can have any number of origins
+MOST_BYTES = 256 << 20
 SWEEP_EVERY = 1000  # writes, by however many processes: each begins to count somewhere
-SWEPT_AT_ONCE = 10_000  # files that one sweep looks at, however many there are
+LARGE = 16 << 10  # bytes that count as one write more
+SWEPT_AT_ONCE = 2 * MOST_FILES  # files that one sweep looks at, however many there are
 _LARGEST = LIMIT + (64 << 10)  # the file, cut as it is when it is fetched, and its head
 _MAGIC = b"spaniel robots 1\n"
 _OURS = re.compile(rf"[0-9a-f]{{64}}(\.[0-9a-f]{{8}}\.tmp)?|{TEMPORARY_NAME.pattern}")  # the older temporaries, too
@@ -33,6 +36,14 @@ class StoredFile(NamedTuple):
 
     body: bytes
     fetched: float
+
+
+class _Kept(NamedTuple):
+    """A file in the folder."""
+
+    written: float
+    name: str
+    size: int
 
 
 class DiskCache:
@@ -73,24 +84,33 @@ class DiskCache:
         except OSError as error:
             self._warn(error)
             return
-        self._until_sweep -= 1
-        if not self._until_sweep:
+        self._until_sweep -= 1 + len(stored.body) // LARGE
+        if self._until_sweep <= 0:
             self._until_sweep = SWEEP_EVERY
             # Tens of thousands of files take a while, and whoever writes may be an event loop.
             Thread(target=self.sweep, args=(stored.fetched,), name="spaniel robots sweep", daemon=True).start()
 
     def sweep(self, now: float) -> None:
-        """Remove what is too old to be read again and what dead writers left: of some files, chosen by chance.
+        """Remove what is too old to be read again, what dead writers left, and what is too much, the oldest first.
 
-        A part each time, so that no sweep takes long; by chance, so that no file is passed over for ever.
+        Of some files, so that no sweep takes long; chosen by chance, so that none is passed over for ever.
         """
         with suppress(OSError), self._open() as folder:
             entries = [entry for entry in folder.entries() if _OURS.fullmatch(entry.name)]
-            for entry in secrets.SystemRandom().sample(entries, min(SWEPT_AT_ONCE, len(entries))):
+            chosen = secrets.SystemRandom().sample(entries, min(SWEPT_AT_ONCE, len(entries)))
+            found = sorted((kept for entry in chosen if (kept := _kept(entry))), reverse=True)
+            for name in self._doomed(found, len(chosen) / (len(entries) or 1), now):
                 with suppress(FileNotFoundError):
-                    found = entry.stat(follow_symlinks=False)
-                    if stat.S_ISREG(found.st_mode) and now - found.st_mtime > self._keep:
-                        folder.remove(entry.name)
+                    folder.remove(name)
+
+    def _doomed(self, newest_first: list[_Kept], share: float, now: float) -> list[str]:
+        """Which of these are to go, the oldest first, if they are such a share of all."""
+        doomed, files, size = [], 0, 0
+        for kept in newest_first:
+            files, size = files + 1, size + kept.size
+            if files > MOST_FILES * share or size > MOST_BYTES * share or now - kept.written > self._keep:
+                doomed.append(kept.name)
+        return doomed[::-1]
 
     def _open(self, make: bool = False) -> OpenFolder:
         with open_folder(self._above, make=make) as above:
@@ -101,6 +121,15 @@ class DiskCache:
         if not self._warned:
             self._warned = True
             log.warning("robots_cache_failed: %s", error.strerror or error)
+
+
+def _kept(entry: os.DirEntry[str]) -> _Kept | None:
+    """What is known of a file; None where it is no file, or no longer there."""
+    with suppress(FileNotFoundError):
+        found = entry.stat(follow_symlinks=False)
+        if stat.S_ISREG(found.st_mode):
+            return _Kept(found.st_mtime, entry.name, found.st_size)
+    return None
 
 
 def _name_of(origin: str) -> str:

@@ -25,8 +25,10 @@ FAIL_OPEN_NOTE = "robots_unavailable_fail_open"
 SECONDS = 5.0  # of a fetch's time (D2-13)
 MOST_REDIRECTS = 5
 FAILURE_SECONDS = 5.0  # a failure is remembered this long, so that a thousand waiting fetches do not all try again
-MOST_BYTES = 64 << 20  # of robots.txt files in memory, whatever their number
-LONG_MATCH = 1 << 27  # octets of file × path from which on a decision leaves the event loop alone
+MOST_BYTES = 128 << 20  # of memory for robots.txt files, whatever their number
+BYTES_PER_OCTET, BYTES_PER_LINE = 6, 420  # what a file takes at the most once it is read and asked (measured)
+LONG_FILE = 1 << 16  # octets from which on a file is read beside the event loop: the longest take a tenth of a second
+LONG_MATCH = 1 << 27  # octets of file × path from which on a decision is made there, too
 
 
 class RobotsSettings(NamedTuple):
@@ -40,7 +42,8 @@ class RobotsSettings(NamedTuple):
 class _Known(NamedTuple):
     found: Robots | SpanielError  # the file, or why there is none
     expires: float
-    size: int
+    size: int = 0  # of the file
+    weight: int = 0  # bytes of memory
 
 
 class Permission(NamedTuple):
@@ -86,7 +89,7 @@ class RobotsGate:
         if verdict.decision is None:
             return Permission(verdict.note)
         if verdict.decision.allowed:
-            return Permission(verdict.note, verdict.decision.crawl_delay, verdict.decision.content_signal)
+            return Permission(None, verdict.decision.crawl_delay, verdict.decision.content_signal)
         rule = verdict.decision.rule
         raise SpanielError(
             Code.ROBOTS_DISALLOWED,
@@ -130,29 +133,33 @@ class RobotsGate:
         flight = self._flights.get(url.origin)
         if flight is None:
             flight = self._flights[url.origin] = asyncio.create_task(self._fly(url, target, headers))
-            flight.add_done_callback(lambda _: self._flights.pop(url.origin, None))
+            flight.add_done_callback(lambda _: self._flights.pop(url.origin))
         async with deadline.guarding("robots"):
             return await asyncio.shield(flight)
 
     async def _fly(self, url: Url, target: Target, headers: RequestHeaders) -> _Known:
         now = self._clock()
         try:
-            body = await self._body(url, target, headers)
+            body, age = await self._body(url, target, headers)
         except SpanielError as error:
-            kept = _Known(_refusal(error, url), now + FAILURE_SECONDS, 0)
+            kept = _Known(_refusal(error, url), now + FAILURE_SECONDS)
         else:
-            kept = _Known(parse(body), now + self._settings.cache_ttl_hours * 3600, len(body))
+            expires = now + self._settings.cache_ttl_hours * 3600 - age
+            aside = len(body) > LONG_FILE
+            robots = await asyncio.to_thread(_ready, body, headers.user_agent) if aside else parse(body)
+            kept = _Known(robots, expires, len(body), _weight(body))
         self._keep(url.origin, kept)
         return kept
 
-    async def _body(self, url: Url, target: Target, headers: RequestHeaders) -> bytes:
-        """The file, from disk if another process has put it there, else from the site."""
-        if self._disk is not None and (stored := self._disk.read(url.origin, time.time())):
-            return stored.body
+    async def _body(self, url: Url, target: Target, headers: RequestHeaders) -> tuple[bytes, float]:
+        """The file and its age in seconds: from disk if another process has put it there, else from the site."""
+        now = time.time()
+        if self._disk is not None and (stored := self._disk.read(url.origin, now)):
+            return stored.body, now - stored.fetched
         body = await self._fetch(Url(url.scheme, url.host, url.port, "/robots.txt", None, None), target, headers)
         if self._disk is not None:
-            self._disk.write(url.origin, StoredFile(body, time.time()))
-        return body
+            self._disk.write(url.origin, StoredFile(body, now))
+        return body, 0.0
 
     async def _fetch(self, url: Url, target: Target, headers: RequestHeaders) -> bytes:
         """The file itself, through redirects, each guarded like any other (D2-06). Robots is not asked about it."""
@@ -171,9 +178,9 @@ class RobotsGate:
     def _keep(self, origin: str, kept: _Known) -> None:
         old = self._kept.pop(origin, None)
         self._kept[origin] = kept
-        self._bytes += kept.size - (old.size if old else 0)
+        self._bytes += kept.weight - (old.weight if old else 0)
         while len(self._kept) > 1 and (len(self._kept) > self._settings.cache_entries or self._bytes > MOST_BYTES):
-            self._bytes -= self._kept.popitem(last=False)[1].size
+            self._bytes -= self._kept.popitem(last=False)[1].weight
 
     async def close(self) -> None:
         """Ends the flights that nobody waits for any more."""
@@ -181,6 +188,18 @@ class RobotsGate:
         for flight in flights:
             flight.cancel()
         await asyncio.gather(*flights, return_exceptions=True)
+
+
+def _ready(body: bytes, agent: str) -> Robots:
+    """A file that is read, and laid out for an agent, as the first decision would do."""
+    robots = parse(body)
+    robots.decide(agent, "/")
+    return robots
+
+
+def _weight(body: bytes) -> int:
+    """The memory that a file takes: many short lines take thirty times their octets."""
+    return BYTES_PER_OCTET * len(body) + BYTES_PER_LINE * (1 + body.count(b"\n") + body.count(b"\r"))
 
 
 def _refusal(failure: SpanielError, url: Url) -> SpanielError:

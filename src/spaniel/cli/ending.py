@@ -1,0 +1,67 @@
+"""Asked to end from outside: a command stops as it does at Ctrl-C, and its exit code tells which signal it was."""
+
+from __future__ import annotations
+
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Coroutine
+    from types import FrameType
+    from typing import TypeVar
+
+    T = TypeVar("T")
+
+# What service managers, `timeout` and `kill` send, and what a terminal sends when it is closed; Windows has no such.
+_ASKS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_asked_by: int = signal.SIGINT
+
+
+def stop_when_asked() -> None:
+    """From now on these signals are as Ctrl-C is. Whoever started us may have them ignored, as `nohup` does."""
+    for number in _ASKS:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _stop)
+
+
+def stopped_code() -> int:
+    """The exit code of a command that was stopped: what a shell shows for a program that the signal has ended."""
+    return 128 + _asked_by
+
+
+def run_until_asked(work: Coroutine[object, object, T]) -> T:
+    """As `asyncio.run`, which at Ctrl-C cancels what it runs, so that it can keep what is done: here for all of them.
+
+    It does not go by way of Ctrl-C's own handler, for a shell starts what runs in the background with that ignored.
+    """
+    import asyncio
+
+    async def cancellable() -> T:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        for number in _ASKS:
+            if task and signal.getsignal(number) is _stop:
+                loop.add_signal_handler(number, _cancel, number, task)
+        return await work
+
+    try:
+        return asyncio.run(cancellable())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    if _is_first(number):
+        raise KeyboardInterrupt
+
+
+def _cancel(number: int, task: asyncio.Task[object]) -> None:
+    if _is_first(number):
+        task.cancel()
+
+
+def _is_first(number: int) -> bool:
+    """One is enough, and a second must not disturb the tidying up: `timeout` sends two."""
+    global _asked_by
+    first, _asked_by = _asked_by == signal.SIGINT, number
+    return first
