@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from spaniel.cache import CacheSettings
     from spaniel.net.guard import Security
     from spaniel.net.http import RequestHeaders
+    from spaniel.pipeline.rooms import Copies
+    from spaniel.queue import QueueSettings
     from spaniel.robots.gate import RobotsSettings
 
 log = logging.getLogger("spaniel.settings")
@@ -139,6 +141,29 @@ class Settings:
             self.number(f"{FETCH}.cache_ttl_days"),
             self.number(f"{FETCH}.max_cache_entries"),
             self.number(f"{FETCH}.max_cache_bytes") or None,
+        )
+
+    @property
+    def hosts_folder(self) -> str:
+        """What hosts asked for is written down beside the page cache, as robots.txt files are, and the queue."""
+        return f"{self.cache.folder}/hosts"
+
+    @property
+    def queue(self) -> QueueSettings:
+        from spaniel.queue import QueueSettings
+
+        return QueueSettings(f"{self.cache.folder}/queue", self.number(f"{OWN}.queue.max_entries"))
+
+    @property
+    def copies(self) -> Copies:
+        from spaniel.pipeline.rooms import Copies
+
+        mirrors = cast("tuple[str, ...]", self[f"{OWN}.mirrors.prefixes"])
+        return Copies(
+            str(self[f"{OWN}.archive.available"]),
+            str(self[f"{OWN}.archive.snapshot"]),
+            str(self[f"{OWN}.search_cache.template"]),
+            tuple((prefix, to) for prefix, _, to in (mirror.partition(" ") for mirror in mirrors)),
         )
 
     @property
