@@ -153,9 +153,12 @@ async def test_when_everything_has_failed_the_page_is_in_the_queue_with_all_that
 
 
 @pytest.mark.req("FG-35", "FG-03")
-async def test_no_credentials_are_written_into_the_queue(tmp_path: Path) -> None:
+async def test_no_credentials_are_written_into_the_queue_and_a_warning_tells_of_them(tmp_path: Path) -> None:
     async with Site({}) as site, climbing(site, cache=tmp_path, profile=climber(["http", "queue"])) as spaniel:
-        await spaniel.outcome(site.url("/a").replace("//", "//user:geheim@"))
+        outcome = await spaniel.outcome(site.url("/a").replace("//", "//user:geheim@"))
+        assert (await spaniel.outcome(site.url("/a"))).warnings == ()
+        assert not any("geheim" in str(seen) or "authorization" in seen for seen in site.seen)
+    assert outcome.warnings == ("credentials were removed from the URL",)
     [entry] = waiting(tmp_path)
     assert entry.requested_url == site.url("/a")
     written = b"".join(file.read_bytes() for file in (tmp_path / "queue").iterdir())

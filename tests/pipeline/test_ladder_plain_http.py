@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -82,6 +83,22 @@ async def test_a_host_without_https_is_asked_over_http_which_is_noted_and_rememb
     for outcome in (second, third):
         assert outcome.canonical_url == outcome.final_url == "http://old.example/b"
         assert (tried(outcome), outcome.require().page.markdown) == ([("http", "ok")], "again\n")
+
+
+@pytest.mark.req("FG-13")
+async def test_what_came_over_http_is_for_nobody_who_asks_for_https(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither from the cache nor by sharing the flight."""
+    async with Way({"/a": text("plain")}) as way, without_https(way, tmp_path, monkeypatch) as spaniel:
+        plain, secure = await asyncio.gather(*(spaniel.outcome(f"{scheme}://old.example/a") for scheme in SCHEMES))
+        later = await spaniel.outcome("https://old.example/a")
+    assert plain.require().page.markdown == "plain\n"
+    for outcome in (secure, later):
+        assert (outcome.found, tried(outcome)) == (None, [("http", "network")])
+
+
+SCHEMES = ("http", "https")
 
 
 @pytest.mark.req("FG-13")

@@ -48,7 +48,7 @@ async def _fetch(request: Request, profile: Profile, rooms: Rooms, trace: Trace)
     request = errand.request
     ascent = await rooms.flights.join(
         (
-            *(errand.canonical.url, profile.name, profile.version),
+            *(errand.canonical.url, errand.is_upgraded, profile.name, profile.version),
             *(request.force_browser, request.picture, request.max_wait, *request.lists),
         ),
         lambda shared: _fetch_afresh(errand, profile, rooms, shared),
@@ -89,7 +89,8 @@ def _manners(request: Request, profile: Profile) -> Manners:
 
 def _check_cache(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Outcome:
     """What is known of a fetch before it is made, with the stored page if there is one to be served."""
-    known = Outcome(requested(errand.canonical.original), errand.canonical.url, steps=trace.steps)
+    asked = errand.canonical
+    known = Outcome(requested(asked.original), asked.url, warnings=asked.repairs, steps=trace.steps)
     bypassed = errand.request.no_cache
     with trace.step("check_cache") as step:
         found = None if bypassed else _look_up(errand, profile, rooms)

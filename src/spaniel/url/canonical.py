@@ -100,6 +100,11 @@ class Canonical:
         return self._notes
 
     @property
+    def repairs(self) -> tuple[str, ...]:
+        """What had to be taken out before the text was a URL: credentials. The rest is not worked out for it."""
+        return () if self._notes is None else tuple(self._notes.warnings)
+
+    @property
     def canonical_hash(self) -> str:
         """SHA-256 of the canonical URL, in hex."""
         from hashlib import sha256

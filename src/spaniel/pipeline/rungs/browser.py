@@ -90,6 +90,7 @@ async def _render(wanted: Wanted, rooms: Rooms, trail: Trail) -> Retrieved:
     with trail.step("render") as step:
         shown = await rooms.renderer.render(wanted)
         trail.status, step.text = shown.head.status, str(shown.head.status)
+    rooms.door.hosts.answered(shown.url.host, shown.head.status, shown.head.headers)
     trail.chain = list(shown.chain)
     trail.arrive(shown.url)
     headers = {**shown.head.headers, "content-type": shown.content_type}

@@ -9,7 +9,7 @@ from spaniel.pipeline.rungs.archive import ARCHIVE, FROM_ARCHIVE
 from spaniel.pipeline.rungs.browser import BROWSER, FAILED, UNAVAILABLE
 from spaniel.pipeline.rungs.copies import FROM_MIRROR, FROM_SEARCH_CACHE, MIRRORS, SEARCH_CACHE
 from spaniel.pipeline.rungs.queued import QUEUE
-from spaniel.pipeline.rungs.site import HTTP, PLAIN_HTTP, RETRY
+from spaniel.pipeline.rungs.site import HTTP, HTTP_ONLY, PLAIN_HTTP, RETRY
 
 if TYPE_CHECKING:
     from spaniel.pipeline.rungs.kind import Kind
@@ -25,5 +25,6 @@ RUNGS: dict[str, Kind] = {
     "queue": QUEUE,
 }
 
-# Notes on what may be better next time: nothing to keep. A copy from elsewhere stands in for a page that may be back.
-PASSING = frozenset({PARTIAL, UNAVAILABLE, FAILED, FROM_ARCHIVE, FROM_SEARCH_CACHE, FROM_MIRROR})
+# Notes on what is not kept. It may be better next time: a copy from elsewhere stands in for a page that may be back.
+# And a page that came over plain HTTP is nothing for whoever asks for the same page over HTTPS.
+PASSING = frozenset({PARTIAL, UNAVAILABLE, FAILED, FROM_ARCHIVE, FROM_SEARCH_CACHE, FROM_MIRROR, HTTP_ONLY})
