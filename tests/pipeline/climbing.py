@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ async def climbing(
     opened = settings_for(*sites, cache=cache, browser={"enabled": False}, **webfetch)
     given = {path: setting for path, setting in opened.items() if setting.source != "default"}
     settings = type(opened)(given | dict(from_data({"spaniel": own or {}}, "own").items()) | given)
-    async with Engine(settings, resolver or FakeResolver(), clock or FakeClock()) as engine:
+    async with Engine(settings, resolver or FakeResolver(), clock or FakeClock(datetime.now(UTC))) as engine:
         engine._rooms = engine.rooms._replace(chance=lambda: chance)
         async with Spaniel(engine=engine, profile=profile) as spaniel:
             yield spaniel

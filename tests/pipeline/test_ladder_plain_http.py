@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,17 @@ from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.app.settings import from_data
 from spaniel.errors import Code, SpanielError
+from spaniel.net.deadline import Deadline
+from spaniel.net.http import Page
 from spaniel.pipeline.errand import Ascent
 from spaniel.pipeline.fetch import prepare
 from spaniel.pipeline.outcome import Attempt
 from spaniel.pipeline.request import Request
+from spaniel.pipeline.retrieve import Retrieved, Trail
 from spaniel.pipeline.rungs.table import RUNGS
 from spaniel.pipeline.trace import Trace
 from spaniel.testing import FakeClock, FakeResolver, Reply, Site, redirect, text
+from spaniel.url import parse
 from tests.pipeline.climbing import RETRIES, climber, left_out, tried
 
 LADDER = ["http", "plain_http"]
@@ -60,7 +65,7 @@ async def without_https(
         monkeypatch.setenv("HTTP_PROXY", way.url("", "127.0.0.1"))
         monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{port}")
         async with (
-            Engine(settings, FakeResolver(), clock or FakeClock()) as engine,
+            Engine(settings, FakeResolver(), clock or FakeClock(datetime.now(UTC))) as engine,
             Spaniel(engine=engine, profile=climber(LADDER)) as spaniel,
         ):
             yield spaniel
@@ -82,7 +87,8 @@ async def test_a_host_without_https_is_asked_over_http_which_is_noted_and_rememb
     assert first.require().page.served_by == "plain_http"
     for outcome in (second, third):
         assert outcome.canonical_url == outcome.final_url == "http://old.example/b"
-        assert (tried(outcome), outcome.require().page.markdown) == ([("http", "ok")], "again\n")
+        assert outcome.require().page.markdown == "again\n"
+    assert (tried(second), third.cache_hit) == ([("http", "ok")], True)
 
 
 @pytest.mark.req("FG-13")
@@ -132,6 +138,28 @@ async def test_a_host_that_leads_back_to_https_is_not_remembered(
         assert not spaniel._engine.rooms.door.hosts.is_http_only("new.example")
         assert (await spaniel.outcome("http://new.example/b")).require().page.markdown == "x\n"
         assert spaniel._engine.rooms.door.hosts.is_http_only("new.example")  # the control
+
+
+@pytest.mark.req("FG-13")
+@pytest.mark.parametrize(
+    ("hops", "learnt"), [(("http", "https"), False), (("https", "http"), False), (("http",), True)]
+)
+async def test_a_host_whose_https_works_after_all_is_not_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hops: tuple[str, ...], learnt: bool
+) -> None:
+    """HTTPS that fails for a moment cannot be had on loopback without a port of its own: the answer is put in."""
+    urls = [f"{scheme}://a.example/" for scheme in hops]
+
+    async def found(*_: object) -> Retrieved:
+        return Retrieved(Page(parse(urls[-1]), 200, "", {}, b""), tuple(urls[:-1]), ())
+
+    monkeypatch.setattr("spaniel.pipeline.rungs.site.retrieve", found)
+    settings = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")
+    async with Engine(settings, FakeResolver()) as engine:
+        rooms = engine.rooms
+        ascent = Ascent(prepare(Request("http://a.example/"), climber(LADDER), rooms, Trace()))
+        await RUNGS["plain_http"].climb(ascent, rooms, Deadline(9), Trail(ascent.errand.url), {})
+        assert rooms.door.hosts.is_http_only("a.example") is learnt
 
 
 @pytest.mark.req("FG-13")

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.ladder import _Times
 from spaniel.pipeline.outcome import Outcome
-from spaniel.pipeline.profile import from_data, load
+from spaniel.pipeline.profile import Limits, from_data, load
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.rungs.failures import not_down, not_transient
 from spaniel.pipeline.trace import Trace
@@ -334,6 +335,16 @@ async def test_without_a_total_waiting_takes_nothing_from_the_shared_deadline(tm
     ):
         outcome = await spaniel.outcome(site.url("/a"))
     assert (clock.slept, outcome.require().page.served_by) == ([5, 15, 45], "retry")
+
+
+async def test_a_shared_deadline_moves_on_with_each_wait_and_others_do_not(tmp_path: Path) -> None:
+    async with Site({}) as site, climbing(site, cache=tmp_path, profile=climber(RETRYING)) as spaniel:
+        shared, each = _Times(Limits(10), spaniel._engine.rooms), _Times(Limits(10, 60), spaniel._engine.rooms)
+        for times, moved in ((shared, 45.0), (each, 0.0)):
+            deadline = times.next()
+            at = deadline.at
+            times.waited(45.0)
+            assert deadline.at - at == pytest.approx(moved)
 
 
 @pytest.mark.parametrize(
