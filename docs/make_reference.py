@@ -164,10 +164,10 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
     "description": ("empty", "What it is for"),
     "policy": ("`exact`", "The [URL policy](policies.md): a name, or a file beside this one"),
     "content": ("{content}", "The kinds of content that are read"),
-    "ladder": ('`["http", "browser"]`', "The ways to get a page, tried in this order: {rungs}"),
     "page_types": ("`false`", "Whether a paywall, a login page and the like are told apart from the page itself"),
     "respect": ("none", "The site's [signals](record.md) that refuse a page"),
     "view": ("`answer`", "What `--format json` prints: {views}"),
+    "ladder": ('`["http", "browser"]`', "The ways to get a page, tried in this order; see [below](#the-ladder)"),
     "settings_rule": ("`false`", "Whether the settings rule over the limits below"),
     "headers.user_agent": ("from the settings", "How Spaniel names itself to servers"),
     "headers.accept": ("{accept}", "What is asked for"),
@@ -188,6 +188,46 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
 }
 
 
+LADDER = """
+## The ladder
+
+A ladder lists ways to get a page. They are tried in the order in which they stand there. Each says why it is left
+out, if it is: the outcome has what was tried (`attempts`) and what was not (`left_out`). A way with options is a
+table: `{rung = "retry", after_seconds = 5}`. If no way brings the page, the error of the first one is told.
+
+Every address is guarded, and asks robots.txt, wherever it comes from. Whoever said no is not got round: copies are
+looked for only if a page is gone (404, 410) or its site is down.
+
+| way | when | what it does |
+|---|---|---|
+"""
+LADDER_ROWS = {
+    "http": ("first", "Asks the site."),
+    "plain_http": (
+        "HTTP was asked for, the policy made HTTPS of it, and there is none",
+        "Asks over HTTP. If that works, the host is known to lack HTTPS for a week.",
+    ),
+    "retry": (
+        "5xx, 429, no answer in time, network errors",
+        "Waits `after_seconds` (up to a fifth more by chance), or as long as the site asked for, and asks again.",
+    ),
+    "browser": ("the page seems to need its scripts, or the browser was asked for", "Renders the page in Chromium."),
+    "archive": (
+        "the page is gone or its site is down",
+        "Asks the web archive for its newest copy: `[spaniel.archive]` in the [settings](settings.md).",
+    ),
+    "search_cache": (
+        "likewise, if an address is set",
+        "Asks a search engine for its copy: `[spaniel.search_cache]`. It is off unless you set an address.",
+    ),
+    "mirrors": ("likewise, if a mirror is set for the address", "Asks each mirror in turn: `[spaniel.mirrors]`."),
+    "queue": (
+        "nothing brought the page",
+        "Writes the page down for a person: [`spaniel queue`](guides/queue.md) lists it.",
+    ),
+}
+
+
 def profiles_page() -> str:
     """Every key of a profile, and the shipped ones as they are."""
     names = [f"`{name}`" for name in shipped_profiles()]
@@ -195,7 +235,6 @@ def profiles_page() -> str:
     facts = {
         "content": "all: " + ", ".join(f"`{kind}`" for kind in NAMES),
         "views": " or ".join(f"`{view}`" for view in VIEWS),
-        "rungs": ", ".join(f"`{rung}`" for rung in RUNGS),
         "accept": f"`{usual.accept}`",
         "accept_encoding": f"`{usual.accept_encoding}`",
         "accept_language": f"`{usual.accept_language}`" if usual.accept_language else "none",
@@ -208,6 +247,9 @@ def profiles_page() -> str:
     lines += [
         f"| `{key}` | {left.format(**facts)} | {what.format(**facts)} |" for key, (left, what) in PROFILE_KEYS.items()
     ]
+    if set(LADDER_ROWS) != set(RUNGS):
+        raise SystemExit(f"docs/make.py and rungs differ in {sorted(set(LADDER_ROWS) ^ set(RUNGS))}")
+    lines += [LADDER.rstrip(), *(f"| `{name}` | {when} | {does} |" for name, (when, does) in LADDER_ROWS.items())]
     for name in shipped_profiles():
         text = (SOURCE / "pipeline" / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
         lines += ["", f"## `{name}`", "", "```toml", text.rstrip(), "```"]

@@ -76,6 +76,23 @@ CASES = {
     "spaniel.mcp.max_output_bytes": Case("1025", lambda s: s.mcp.max_output_bytes, 1025),
     "spaniel.mcp.resource_links": Case("true", lambda s: s.mcp.resource_links, True),
     "spaniel.net.ca_file": Case('"/ca.pem"', lambda s: s.ca_file, "/ca.pem"),
+    "spaniel.archive.available": Case(
+        '"http://a.example/?u={url}"', lambda s: s.copies.archive_available, "http://a.example/?u={url}"
+    ),
+    "spaniel.archive.snapshot": Case(
+        '"http://a.example/{timestamp}/{url}"',
+        lambda s: s.copies.archive_snapshot,
+        "http://a.example/{timestamp}/{url}",
+    ),
+    "spaniel.search_cache.template": Case(
+        '"http://c.example/{url}"', lambda s: s.copies.search_cache, "http://c.example/{url}"
+    ),
+    "spaniel.mirrors.prefixes": Case(
+        '["http://A.example/x/ https://b.example/"]',
+        lambda s: s.copies.mirrors,
+        (("http://a.example/x/", "https://b.example/"),),
+    ),
+    "spaniel.queue.max_entries": Case("3", lambda s: s.queue.max_entries, 3),
 }
 
 
@@ -123,6 +140,11 @@ def test_what_runs_trusts_or_opens_is_marked_as_such() -> None:
         "tools.webfetch.cache_dir",
         "tools.webfetch.http.use_system_proxy",
         "tools.webfetch.allow_auto_execution",
+        # Whoever sets these learns which pages are fetched, and what is said to be in them.
+        "spaniel.archive.available",
+        "spaniel.archive.snapshot",
+        "spaniel.search_cache.template",
+        "spaniel.mirrors.prefixes",
     }
     assert marked == named | {key.path for key in KEYS if ".security." in key.path}
     # Only these are expanded: a project's file, which may set none of them, reads no variable of the environment.

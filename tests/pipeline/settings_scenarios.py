@@ -19,10 +19,13 @@ from spaniel.app.keys import Value, toml
 from spaniel.app.settings import Settings, load
 from spaniel.browser.rendered import DocumentHead, Rendered, Wanted
 from spaniel.errors import SpanielError
+from spaniel.pipeline.outcome import Outcome
+from spaniel.pipeline.profile import from_data
 from spaniel.pipeline.request import Request
 from spaniel.testing import FakeResolver, Page, Reply, Site, html, redirect, text
 from spaniel.tool import registry_for
 from spaniel.tool.framework import ToolCtx, ToolError
+from spaniel.url.value import split
 from tests.browser.harness import script
 from tests.mcp.harness import at, client_of
 from tests.net.servers import authority, proxying, serve, site, tls_for
@@ -180,6 +183,43 @@ async def through_a_proxy(place: Place) -> object:
             patch.setenv("HTTP_PROXY", proxy.url())
             assert await place.fetched("/a") == ["hello"]
         return [request.target.rpartition("/")[2] for request in proxy.heard]
+
+
+def elsewhere(rung: str) -> Look:
+    """Where a rung looks for a page whose site has no name any more; or why it does not."""
+
+    async def look(place: Place) -> object:
+        usual = {**given(place), "tools.webfetch.security.allowed_ports": (80, 443)}
+        settings = Place(place.site, place.folder, usual).settings
+        outcome = await _climbed(settings, FakeResolver(elsewhere=None), ["http", rung], "http://gone.example/docs/a")
+        if outcome.left_out:
+            return outcome.left_out[0].why
+        return split(outcome.attempts[-1].url).host
+
+    return look
+
+
+async def where_copies_are(place: Place) -> object:
+    """The archive knows a copy; where it is fetched from."""
+    copy = {"closest": {"available": True, "timestamp": "20200102030405"}}
+    place.site.pages["/available"] = text(json.dumps({"archived_snapshots": copy}))
+    available = {"spaniel.archive.available": place.site.url("/available?url={url}", "api.example")}
+    settings = Place(place.site, place.folder, {**given(place), **available}).settings
+    outcome = await _climbed(settings, FakeResolver(), ["http", "archive"], place.site.url("/gone"))
+    return split(outcome.attempts[-1].url).host
+
+
+async def queue_two(place: Place) -> object:
+    """What becomes of the second page that fails."""
+    for path in ("/gone", "/lost"):
+        outcome = await _climbed(place.settings, FakeResolver(), ["http", "queue"], place.site.url(path))
+    return outcome.attempts[-1].outcome
+
+
+async def _climbed(settings: Settings, resolver: FakeResolver, ladder: list[str], url: str) -> Outcome:
+    profile = from_data({"name": "climber", "version": "1", "ladder": ladder}, "test")
+    async with Engine(settings, resolver) as engine, Spaniel(engine=engine, profile=profile) as spaniel:
+        return await spaniel.outcome(url)
 
 
 async def over_tls(place: Place) -> object:

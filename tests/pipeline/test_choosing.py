@@ -18,7 +18,7 @@ from spaniel.browser.rendered import PARTIAL, BrowserSettings, DocumentHead, Ren
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.ports import Renders
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.rungs import SIGNS
+from spaniel.pipeline.rungs.browser import SIGNS
 from spaniel.testing import FakeResolver, Page, Site, settings_for
 from spaniel.url.hostlists import domains
 from tests.browser.harness import html

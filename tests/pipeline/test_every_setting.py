@@ -19,7 +19,7 @@ from spaniel.browser.rendered import PARTIAL, TRUNCATED
 from spaniel.testing import Site
 from tests.browser.harness import chromium_path
 from tests.pipeline import settings_scenarios as scene
-from tests.pipeline.settings_scenarios import NOWHERE, PAGES, Look, Place, fetching, painted, requests
+from tests.pipeline.settings_scenarios import NOWHERE, PAGES, Look, Place, elsewhere, fetching, painted, requests
 
 FETCH, OWN = "tools.webfetch", "spaniel"
 
@@ -91,6 +91,25 @@ CASES = {
         True, scene.call_over_mcp, (True, True), (True, False), {f"{OWN}.mcp.max_output_bytes": 2000}
     ),
     f"{OWN}.net.ca_file": Case(scene.certificates, scene.over_tls, True, False),
+    f"{OWN}.archive.available": Case(
+        "http://api.example/?url={url}", elsewhere("archive"), "api.example", "archive.org", proves=("FG-32",)
+    ),
+    f"{OWN}.archive.snapshot": Case(
+        "http://copies.example/{timestamp}/{url}",
+        *(scene.where_copies_are, "copies.example", "web.archive.org"),
+        proves=("FG-32",),
+    ),
+    f"{OWN}.search_cache.template": Case(
+        "http://search.example/{url}",
+        *(elsewhere("search_cache"), "search.example", "off: no template is set"),
+        proves=("FG-33",),
+    ),
+    f"{OWN}.mirrors.prefixes": Case(
+        ("http://gone.example/docs/ http://mirror.example/",),
+        *(elsewhere("mirrors"), "mirror.example", "off: no mirror is set"),
+        proves=("FG-34",),
+    ),
+    f"{OWN}.queue.max_entries": Case(1, scene.queue_two, "bad_args", "ok", proves=("FG-35",)),
 }
 
 

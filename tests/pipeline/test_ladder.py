@@ -18,7 +18,7 @@ from spaniel.app.engine import Engine
 from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.pipeline.errand import Errand
+from spaniel.pipeline.errand import Ascent
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.profile import Profile, Rung, load
 from spaniel.pipeline.request import Request
@@ -37,15 +37,18 @@ def with_ladder(*names: str, **fields: Any) -> Profile:
 class Steps:
     """A kind of rung that fails, and remembers what it was given."""
 
-    def __init__(self, patch: pytest.MonkeyPatch, *, applies: bool = True) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch, *, why: str = "", takes: tuple[FakeClock, int] | None = None) -> None:
         self.deadlines: list[Deadline] = []
-        patch.setitem(RUNGS, "steps", Kind(lambda _, __: applies, self._climb, lambda _, __: False))
+        self._takes = takes
+        patch.setitem(RUNGS, "steps", Kind(lambda _, __: why, self._climb, lambda _, __: False))
 
     async def _climb(
-        self, errand: Errand, rooms: Rooms, deadline: Deadline, trail: Trail, _: Mapping[str, object]
+        self, ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail, _: Mapping[str, object]
     ) -> Retrieved:
         self.deadlines.append(deadline)
         deadline.phase = f"step {len(self.deadlines)}"
+        if self._takes is not None:
+            self._takes[0].advance(self._takes[1])
         raise SpanielError(Code.NETWORK, error="not today")
 
 
@@ -64,28 +67,25 @@ async def test_without_a_total_all_rungs_share_one_deadline(tmp_path: Path, monk
     assert [attempt.phase for attempt in outcome.attempts] == ["step 1", "step 2"]
 
 
-@pytest.mark.req("FR-WF-10a")
-async def test_what_has_no_time_left_is_climbed_with_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps, profile = Steps(monkeypatch), with_ladder("steps", "steps")
+@pytest.mark.req("FR-WF-10a", "FG-36")
+async def test_what_has_no_time_left_is_left_out_and_that_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = FakeClock()
+    steps, profile = Steps(monkeypatch, takes=(clock, 16)), with_ladder("steps", "steps", "steps")
     profile = profile._replace(limits=profile.limits._replace(timeout_seconds=20, total_seconds=30))
-
-    class Hurried(FakeClock):
-        def monotonic(self) -> float:
-            self.advance(9)
-            return super().monotonic()
-
     async with (
         Site({}) as site,
-        Engine(settings_for(site, cache=tmp_path), FakeResolver(), Hurried()) as engine,
+        Engine(settings_for(site, cache=tmp_path), FakeResolver(), clock) as engine,
         Spaniel(engine=engine, profile=profile) as spaniel,
     ):
-        await spaniel.outcome(Request(site.url("/")))
-    assert steps.deadlines[0].seconds == 20
-    assert steps.deadlines[1].seconds == 0
+        outcome = await spaniel.outcome(Request(site.url("/")))
+    assert [deadline.seconds for deadline in steps.deadlines] == [20, 14]
+    assert outcome.left_out == (("steps", "the 30 s of the whole fetch are over", 2),)
 
 
 async def test_a_ladder_of_which_no_rung_applies_is_a_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Steps(monkeypatch, applies=False)
+    Steps(monkeypatch, why="not today")
     async with Site({}) as site, opened(site, tmp_path, None, with_ladder("steps")) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/")))
     assert outcome.refusal is not None

@@ -134,6 +134,18 @@ class Watchful:
     def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None:
         self.told.append((host, status, headers.get("retry-after")))
 
+    def asked(self, host: str) -> None:
+        raise AssertionError("a hop heeds what was asked, and asks no more")
+
+    async def heed(self, host: str, deadline: Deadline, manners: Manners) -> None:
+        raise AssertionError("these manners heed nothing")
+
+    def told_http_only(self, host: str) -> None:
+        raise AssertionError("nor is this a hop's")
+
+    def is_http_only(self, host: str) -> bool:
+        raise AssertionError("nor is this a hop's")
+
 
 @pytest.mark.req("FG-22")
 async def test_the_host_is_visited_in_turn_and_what_it_asks_for_is_told() -> None:

@@ -195,6 +195,9 @@ async def test_a_rendered_error_is_the_servers(tmp_path: Path) -> None:
     failing = PAINTED._replace(head=DocumentHead(503, "Busy", {"retry-after": "7"}))
     async with Site({}) as site, opened(site, tmp_path, Stage(failing)) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/"), force_browser=True))
+        asked = spaniel._engine.rooms.door.hosts.asked("site.example")
+    assert asked is not None  # whoever heeds it leaves the host alone
+    assert (asked.status, 0 < asked.seconds <= 7) == (503, True)
     assert outcome.refusal is not None
     assert outcome.refusal.code is Code.HTTP_5XX
     assert outcome.refusal.details == {"status": 503, "status_text": "Busy", "retry_after": "7"}

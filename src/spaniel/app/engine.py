@@ -12,7 +12,7 @@ from spaniel.app.settings import Settings, load
 from spaniel.browser.pool import Renderer
 from spaniel.cache import PageCache
 from spaniel.clock import SystemClock
-from spaniel.hosts import Hosts
+from spaniel.hosts import Hosts, Memory
 from spaniel.net.guard import Guard
 from spaniel.net.http import Http
 from spaniel.net.resolver import SystemResolver
@@ -25,6 +25,7 @@ from spaniel.pipeline.readers import Readers
 from spaniel.pipeline.rooms import Rendering, Rooms
 from spaniel.pipeline.trace import Trace
 from spaniel.pipeline.writer import Writer
+from spaniel.queue import Queue
 from spaniel.robots.disk_cache import DiskCache
 from spaniel.robots.gate import RobotsGate
 
@@ -65,13 +66,22 @@ class Engine:
             warn_of_unused_proxies(os.environ)
         self._open.push_async_callback(self.http.close)
         self._open.push_async_callback(self.robots.close)
+        memory, queue = Memory(self.settings.hosts_folder), Queue(self.settings.queue)
+        self._open.callback(memory.close)
+        self._open.callback(queue.close)
         writer = self._open.enter_context(Writer())
         readers = await self._open.enter_async_context(Readers())
         renderer = self._renderer()
         flights: Flights[Ascent] = Flights()
         self._open.push_async_callback(flights.close)  # before the rooms that it works in
-        door = Door(self.guard, self.robots, Hosts(self._clock), self.http)
-        self._rooms = Rooms(door, self._clock, flights, readers, writer, None, renderer, self._rendering())
+        door = Door(self.guard, self.robots, Hosts(self._clock, memory), self.http)
+        self._rooms = Rooms(
+            *(door, self._clock, flights, readers, writer),
+            renderer=renderer,
+            rendering=self._rendering(),
+            copies=self.settings.copies,
+            queue=queue,
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:

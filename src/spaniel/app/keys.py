@@ -22,9 +22,10 @@ class Key(NamedTuple):
     what: str
     low: int | None = None
     high: int | None = None
-    kind: Literal["", "domains", "line", "mode", "path", "ports", "program"] = ""
-    # What runs a program, trusts a file, names a folder or opens the guard. A file in the working folder may come from
-    # anybody, so it may not set these (D2-31). A new key that names a program, a file or a folder is one of them.
+    kind: Literal["", "domains", "line", "mirrors", "mode", "path", "ports", "program", "template"] = ""
+    # What runs a program, trusts a file, names a folder, opens the guard, or says whose word passes for a page's. A
+    # file in the working folder may come from anybody, so it may not set these (D2-31). A new key that names a program,
+    # a file, a folder or an address is one of them.
     trusted: bool = False
     flag: str = ""
 
@@ -102,6 +103,24 @@ KEYS: tuple[Key, ...] = (
         f"{OWN}.net", "ca_file", "", "Certificates to trust besides the system's (PEM)",
         kind="path", trusted=True,
     ),
+    Key(
+        f"{OWN}.archive", "available", "https://archive.org/wayback/available?url={url}",
+        "Where the web archive is asked whether it has a copy (empty: it is not used)", kind="template", trusted=True,
+    ),
+    Key(
+        f"{OWN}.archive", "snapshot", "https://web.archive.org/web/{timestamp}id_/{url}",
+        "Where a copy of the web archive is fetched from", kind="template", trusted=True,
+    ),
+    Key(
+        f"{OWN}.search_cache", "template", "", "Where a search engine has its copies, with {url} (empty: off)",
+        kind="template", trusted=True,
+    ),
+    Key(
+        f"{OWN}.mirrors", "prefixes", (),
+        "Mirrors, each in one text: the beginning of addresses, a space, and what stands in its place at the mirror",
+        kind="mirrors", trusted=True,
+    ),
+    Key(f"{OWN}.queue", "max_entries", 10_000, "Most pages in the queue of those that failed", 1, 1_000_000),
 )  # fmt: skip
 BY_PATH = {key.path: key for key in KEYS}
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from spaniel.app.groups import DEFAULT, LimitSettings, McpSettings, RenderingSettings, ToolSettings
 from spaniel.app.keys import BY_PATH, FETCH, KEYS, OWN, SECURITY, Value
-from spaniel.app.paths import FILE, default_cache_dir, user_file
+from spaniel.app.paths import default_cache_dir
+from spaniel.app.settings_files import LookedFor, settings_files
 from spaniel.app.values import asked, checked, from_text
 from spaniel.tables import complaint, nearest, read_toml
 from spaniel.url.hostlists import domains
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from spaniel.cache import CacheSettings
     from spaniel.net.guard import Security
     from spaniel.net.http import RequestHeaders
+    from spaniel.pipeline.rooms import Copies
+    from spaniel.queue import QueueSettings
     from spaniel.robots.gate import RobotsSettings
 
 log = logging.getLogger("spaniel.settings")
@@ -39,14 +42,6 @@ class Setting(NamedTuple):
 
     value: Value
     source: str
-
-
-class LookedFor(NamedTuple):
-    """A file that settings may come from."""
-
-    whose: str  # user, project, named
-    path: str
-    found: bool
 
 
 class Settings:
@@ -142,6 +137,29 @@ class Settings:
         )
 
     @property
+    def hosts_folder(self) -> str:
+        """What hosts asked for is written down beside the page cache, as robots.txt files are, and the queue."""
+        return f"{self.cache.folder}/hosts"
+
+    @property
+    def queue(self) -> QueueSettings:
+        from spaniel.queue import QueueSettings
+
+        return QueueSettings(f"{self.cache.folder}/queue", self.number(f"{OWN}.queue.max_entries"))
+
+    @property
+    def copies(self) -> Copies:
+        from spaniel.pipeline.rooms import Copies
+
+        mirrors = cast("tuple[str, ...]", self[f"{OWN}.mirrors.prefixes"])
+        return Copies(
+            str(self[f"{OWN}.archive.available"]),
+            str(self[f"{OWN}.archive.snapshot"]),
+            str(self[f"{OWN}.search_cache.template"]),
+            tuple((prefix, to) for prefix, _, to in (mirror.partition(" ") for mirror in mirrors)),
+        )
+
+    @property
     def rendering(self) -> RenderingSettings:
         own = self._table(f"{FETCH}.rendering")
         return RenderingSettings(
@@ -186,7 +204,7 @@ def load(
     """
     environ = os.environ if environ is None else environ
     given: dict[str, Setting] = {}
-    looked_for = _places(path or environ.get(NAMED), environ, cwd or "")
+    looked_for = settings_files(path or environ.get(NAMED), environ, cwd or "")
     for whose, file, found in looked_for:
         if found:
             owner = looked_for[0].path if whose == "project" else None
@@ -194,25 +212,6 @@ def load(
     given |= _variables(environ) | _flags(flags or {}, environ) | _call(call or {}, environ)
     read = [place.path for place in looked_for if place.found]
     return Settings(given, read[-1] if read else None, looked_for)
-
-
-def _places(named: str | None, environ: Mapping[str, str], cwd: str) -> tuple[LookedFor, ...]:
-    """The files in their order, the user's first. A file that is the user's own, or named, is not a project's."""
-    user, project = user_file(environ), os.path.join(cwd, FILE)
-    others = [user, *([named] if named else [])]
-    places = [LookedFor("user", user, os.path.isfile(user))]
-    if not any(_is_same(project, other) for other in others):
-        places.append(LookedFor("project", project, os.path.isfile(project)))
-    if named:
-        places.append(LookedFor("named", named, found=True))
-    return tuple(places)
-
-
-def _is_same(one: str, other: str) -> bool:
-    try:
-        return os.path.samefile(one, other)
-    except OSError:
-        return False
 
 
 def from_data(data: Mapping[str, object], source: str, environ: Mapping[str, str] | None = None) -> Settings:

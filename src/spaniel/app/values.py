@@ -8,6 +8,7 @@ import re
 import tempfile
 from typing import TYPE_CHECKING, TypeVar
 
+from spaniel.errors import SpanielError
 from spaniel.tables import complaint
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def checked(key: Key, value: object, place: str, environ: Mapping[str, str], fol
         raise complaint(place, f"must be one of {', '.join(MODES)}")
     if key.kind == "line" and not text.isprintable():
         raise complaint(place, "must be one line of text without control characters")
+    if key.kind == "template":
+        return _template(text, place)
     if key.kind in ("path", "program"):
         return _anchored(_expanded(text, place, environ), key, folder)
     return text
@@ -86,6 +89,8 @@ def _clamped(key: Key, value: int, place: str) -> int:
 def _listed(key: Key, items: list[object], place: str) -> Value:
     if key.kind != "ports":
         texts = tuple(_of(str, item, place, "a list of texts") for item in items)
+        if key.kind == "mirrors":
+            return tuple(_mirror(text, place) for text in texts)
         return _domains(texts, place) if key.kind == "domains" else texts
     ports = tuple(_of(int, item, place, "a list of ports") for item in items)
     if any(_inside(key, port) != port for port in ports):
@@ -97,6 +102,33 @@ def _domains(texts: tuple[str, ...], place: str) -> tuple[str, ...]:
     from spaniel.url.domains import domain_list
 
     return domain_list(texts, place)
+
+
+def _template(text: str, place: str) -> str:
+    """An address with places for a page's URL and a moment; empty is none."""
+    if not text:
+        return text
+    if text.count("{url}") != 1 or set(re.findall(r"[{][^}]*[}]?|[}]", text)) - {"{url}", "{timestamp}"}:
+        raise complaint(place, "must have {url} in it once, and nothing else in braces but {timestamp}")
+    _address(text.replace("{url}", "https://example.com/").replace("{timestamp}", "20260101000000"), place)
+    return text
+
+
+def _mirror(text: str, place: str) -> str:
+    """Two addresses that end with a slash, as their parser writes them: what begins alike is then of that folder."""
+    words = text.split()
+    if len(words) != 2 or not all(word.endswith("/") for word in words):
+        raise complaint(place, "a mirror is two addresses with a space between, and each ends with a slash")
+    return " ".join(_address(word, place) for word in words)
+
+
+def _address(text: str, place: str) -> str:
+    from spaniel.url.parsing import parse
+
+    try:
+        return parse(text).href
+    except SpanielError as error:
+        raise complaint(place, error.message) from None
 
 
 def _expanded(text: str, place: str, environ: Mapping[str, str]) -> str:

@@ -31,7 +31,7 @@ SHARDS = tuple(f"{number:02x}" for number in range(256))
 ENTRY_NAME = re.compile(r"[0-9a-f]{64}\.json")
 TEMPORARY_NAME = re.compile(r"[0-9a-f]{64}\.tmp\.[0-9a-f]{16}")
 OPEN_FILES_STAY = fcntl is None  # Windows neither removes nor renames what somebody has open: its writer, or we
-_IN_ROOT = re.compile(r"[0-9a-f]{2}|index\.lock|index\.sqlite3(\.new)?(-wal|-shm|-journal)?|robots")
+_IN_ROOT = re.compile(r"[0-9a-f]{2}|index\.lock|index\.sqlite3(\.new)?(-wal|-shm|-journal)?|robots|hosts|queue")
 _IN_SHARD = re.compile(rf"{ENTRY_NAME.pattern}|{TEMPORARY_NAME.pattern}")
 
 

@@ -22,6 +22,11 @@ NOTES = {
     "robots_unavailable_fail_open": "robots.txt could not be read. The page was fetched all the same, "
     "because the setting fail_open says so.",
     "https_downgrade": "A redirect led from https to http. Others on the network can read and change such a page.",
+    "http_only_host": "The site has no HTTPS that works, so the page was fetched over plain HTTP. "
+    "Others on the network can read and change such a page.",
+    "from_archive": "Content retrieved from web archive; may not reflect current state.",
+    "from_search_cache": "The site did not bring the page. This is a search engine's copy, which may be old.",
+    "from_mirror": "The site did not bring the page. This one comes from a mirror that the settings name.",
     "cache_write_failed": "The page could not be written into the cache.",
     "cache_hit": "This copy comes from the cache. Add --no-cache to fetch the page again.",
 }

@@ -6,19 +6,23 @@ The room knows and waits; what a fetch makes of it is its profile's `Manners`.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.errors import Code, SpanielError
+from spaniel.hosts.memory import WEEK
 from spaniel.hosts.retry_after import seconds_until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from spaniel.clock import Clock
+    from spaniel.hosts.memory import Memory
     from spaniel.net.deadline import Deadline
 
 MOST_KNOWN = 10_000  # hosts that are remembered for what they said
-ASK_FOR_TIME = frozenset({429, 503})
+ASK_FOR_TIME = {429: "Too Many Requests", 503: "Service Unavailable"}
 NEVER = float("-inf")
 RECENT = 60.0  # seconds for which the last visit is remembered
 
@@ -29,6 +33,25 @@ class Manners(NamedTuple):
     at_once: int = 16  # so that a few that never answer do not take every place
     spacing_seconds: float = 0.0  # between the beginnings of two requests
     heeds_delays: bool = False  # whether Crawl-delay and Retry-After are waited for
+    longest_wait: float = 60.0  # seconds; a host that asks for more is not asked at all
+
+
+class Asked(NamedTuple):
+    """A host asked to be left alone."""
+
+    status: int  # with which it said so
+    seconds: float  # that are left
+
+    def refusal(self) -> SpanielError:
+        """What the host would say again: nobody asks it."""
+        code = Code.HTTP_4XX if self.status == 429 else Code.HTTP_5XX
+        return SpanielError(
+            code,
+            status=self.status,
+            status_text=ASK_FOR_TIME.get(self.status, ""),
+            retry_after=str(math.ceil(self.seconds)),
+            reason="the host asked to be left alone; it was not asked again",
+        )
 
 
 class _Waiting(NamedTuple):
@@ -37,15 +60,16 @@ class _Waiting(NamedTuple):
 
 
 class _Host:
-    __slots__ = ("began", "crawl_delay", "here", "http_only", "not_before", "waiting")
+    __slots__ = ("began", "crawl_delay", "here", "http_only_until", "not_before", "status", "waiting")
 
     def __init__(self) -> None:
         self.here = 0
         self.waiting: deque[_Waiting] = deque()
         self.began = NEVER  # when the last request began, or will
         self.not_before = NEVER  # by Retry-After
+        self.status = 0  # with which it came
         self.crawl_delay = 0.0
-        self.http_only = False
+        self.http_only_until = NEVER
 
     def let_in(self) -> None:
         """First come, first served."""
@@ -58,14 +82,18 @@ class _Host:
     def is_worth_keeping(self, now: float) -> bool:
         """Whether anything is known that the next visitor would miss."""
         busy = self.here or self.waiting
-        return bool(busy or self.http_only or self.crawl_delay or max(self.began + RECENT, self.not_before) > now)
+        until = max(self.began + RECENT, self.not_before, self.http_only_until)
+        return bool(busy or self.crawl_delay or until > now)
 
 
 class Hosts:
-    """By name and port. One that nobody is at, and of which nothing is known, is forgotten."""
+    """By name. One that nobody is at, and of which nothing is known, is forgotten.
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    What hosts asked for and lack is told to other processes, and learnt from them, where there is a `memory`.
+    """
+
+    def __init__(self, clock: Clock, memory: Memory | None = None) -> None:
+        self._clock, self._memory = clock, memory
         self._hosts: dict[str, _Host] = {}
 
     def turn(self, host: str, deadline: Deadline, manners: Manners) -> _Turn:
@@ -77,25 +105,59 @@ class Hosts:
         if status not in ASK_FOR_TIME or "retry-after" not in headers:
             return
         seconds = seconds_until(headers["retry-after"], self._clock.now())
-        if seconds:
-            known = self._know(host)
-            known.not_before = max(known.not_before, self._clock.monotonic() + seconds)
+        if not seconds:
+            return
+        known, until = self._know(host), self._clock.monotonic() + seconds
+        if until <= known.not_before:
+            return
+        known.not_before, known.status = until, status
+        if self._memory is not None:
+            now = self._wall()
+            self._memory.asked_for_time(host, now + seconds, status, now)
 
     def told_crawl_delay(self, host: str, seconds: float) -> None:
         self._know(host).crawl_delay = seconds
 
     def told_http_only(self, host: str) -> None:
-        """HTTPS failed there and HTTP worked."""
-        self._know(host).http_only = True
+        """HTTPS failed there and HTTP worked. It is asked for HTTPS again after a week."""
+        self._know(host).http_only_until = self._clock.monotonic() + WEEK
+        if self._memory is not None:
+            self._memory.lacks_https(host, self._wall())
 
     def is_http_only(self, host: str) -> bool:
         known = self._hosts.get(host)
-        return known is not None and known.http_only
+        if known is not None and known.http_only_until > self._clock.monotonic():
+            return True
+        return self._memory is not None and self._memory.look(host, self._wall()).http_only_until > 0
+
+    def asked(self, host: str) -> Asked | None:
+        """What a host said, to this process or to another, when it asked to be left alone; None if that is over."""
+        known, found = self._hosts.get(host), []
+        if known is not None:
+            found.append(Asked(known.status, known.not_before - self._clock.monotonic()))
+        if self._memory is not None:
+            now = self._wall()
+            told = self._memory.look(host, now)
+            found.append(Asked(told.status, told.not_before - now))
+        longest = max(found, key=lambda asked: asked.seconds, default=None)
+        return longest if longest is not None and longest.seconds > 0 else None
+
+    async def heed(self, host: str, deadline: Deadline, manners: Manners) -> None:
+        """Leave a host alone for as long as it asked. Where nobody waits that long, this is refused at once."""
+        if not manners.heeds_delays or (asked := self.asked(host)) is None:
+            return
+        if asked.seconds > min(manners.longest_wait, deadline.left()):
+            raise asked.refusal()
+        deadline.phase = "queue"
+        await self._clock.sleep(asked.seconds)
 
     def wait_seconds(self, host: str, manners: Manners) -> float:
         """How long a request that began now would have to wait for its time; places aside."""
         known = self._hosts.get(host)
         return 0.0 if known is None else max(0.0, _begin_at(known, manners) - self._clock.monotonic())
+
+    def _wall(self) -> float:
+        return self._clock.now().timestamp()
 
     def _know(self, host: str) -> _Host:
         known = self._hosts.get(host)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.pipeline.outcome import LeftOut
+from spaniel.url.value import split
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -24,6 +27,13 @@ class Errand(NamedTuple):
     way: Way
     rungs: tuple[str, ...]  # of the profile's ladder
     kinds: tuple[str, ...]  # of content that the profile reads
+    profile: str = ""  # its name
+    profile_file: str = ""  # where it is from; empty: it is shipped
+
+    @property
+    def is_upgraded(self) -> bool:
+        """Whether HTTP was asked for, and the policy made HTTPS of it (FG-13)."""
+        return self.url.scheme == "https" and self.canonical.original.strip().lower().startswith("http://")
 
 
 class Brought(NamedTuple):
@@ -41,15 +51,37 @@ class Brought(NamedTuple):
 class Ascent:
     """What has come of the rungs so far: the best page, or why there is none."""
 
-    __slots__ = ("attempts", "best", "errand", "found")
+    __slots__ = ("attempts", "best", "errand", "found", "left_out", "unasked")
 
     def __init__(self, errand: Errand) -> None:
         self.errand = errand
         self.attempts: list[Attempt] = []
+        self.left_out: list[LeftOut] = []
         self.best: Brought | None = None
         self.found: Found | None = None  # the best, as it is stored
+        self.unasked: SpanielError | None = None  # what the site said earlier, where it was not asked for that
 
     @property
     def refusal(self) -> SpanielError | None:
         """Why there is no page: what came of the first rung, since the others were only to make up for it."""
-        return None if self.best is not None or not self.attempts else self.attempts[0].error
+        if self.best is not None:
+            return None
+        return self.attempts[0].error if self.attempts and not self.attempts[0].elsewhere else self.unasked
+
+    @property
+    def failure(self) -> SpanielError | None:
+        """The site's last word, by which the rungs judge that make up for it."""
+        own = self._last_at_the_site()
+        return own.error if own is not None else self.unasked
+
+    @property
+    def last_host(self) -> str:
+        """The host that the site's last word came from: a redirect may have led to another."""
+        own = self._last_at_the_site()
+        return split(own.url).host if own is not None else self.errand.url.host
+
+    def leave_out(self, rung: str, why: str) -> None:
+        self.left_out.append(LeftOut(rung, why, len(self.attempts)))
+
+    def _last_at_the_site(self) -> Attempt | None:
+        return next((attempt for attempt in reversed(self.attempts) if not attempt.elsewhere), None)

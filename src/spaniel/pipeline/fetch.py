@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from spaniel.cache import key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.errand import Ascent, Errand
+from spaniel.pipeline.known_web import canonical
 from spaniel.pipeline.ladder import climb
 from spaniel.pipeline.log_line import write_log_line
 from spaniel.pipeline.outcome import Found, Outcome
@@ -20,6 +21,7 @@ from spaniel.url.parsing import parse, requested
 
 if TYPE_CHECKING:
     from spaniel.cache import Key
+    from spaniel.hosts import Manners
     from spaniel.pipeline.errand import Brought
     from spaniel.pipeline.profile import Profile
     from spaniel.pipeline.request import Request
@@ -45,11 +47,15 @@ async def _fetch(request: Request, profile: Profile, rooms: Rooms, trace: Trace)
         return outcome
     request = errand.request
     ascent = await rooms.flights.join(
-        (errand.canonical.url, profile.name, profile.version, request.force_browser, request.picture, *request.lists),
+        (
+            *(errand.canonical.url, errand.is_upgraded, profile.name, profile.version),
+            *(request.force_browser, request.picture, request.max_wait, *request.lists),
+        ),
         lambda shared: _fetch_afresh(errand, profile, rooms, shared),
         trace,
     )
-    return outcome._replace(found=ascent.found, refusal=ascent.refusal, attempts=tuple(ascent.attempts))
+    tried, left_out = tuple(ascent.attempts), tuple(ascent.left_out)
+    return outcome._replace(found=ascent.found, refusal=ascent.refusal, attempts=tried, left_out=left_out)
 
 
 def stored(request: Request, profile: Profile, rooms: Rooms, trace: Trace | None = None) -> Outcome | None:
@@ -67,19 +73,24 @@ def prepare(request: Request, profile: Profile, rooms: Rooms, trace: Trace) -> E
     """What is to be fetched. Whatever is refused here is refused for its form: nobody need be asked (D2-04)."""
     with trace.step("parse"):  # by the policy, whose first rule says what is a URL to it
         request = checked(request)
-        canonical = profile.policy.apply(request.url)
+        known = canonical(profile.policy, request.url, rooms.door.hosts)
     with trace.step("normalize"):
-        url = parse(canonical.url)
+        url = parse(known.url)
         rooms.door.guard.check_page(url, request.domains)
-    return Errand(
-        url, canonical, request, profile.way._replace(domains=request.domains), profile.rungs, profile.content
-    )
+    way = profile.way._replace(domains=request.domains, manners=_manners(request, profile))
+    return Errand(url, known, request, way, profile.rungs, profile.content, profile.name, profile.file)
+
+
+def _manners(request: Request, profile: Profile) -> Manners:
+    """The profile's, as patient as whoever asks for this page."""
+    wait = profile.limits.max_wait_seconds if request.max_wait is None else request.max_wait
+    return profile.way.manners._replace(longest_wait=wait)
 
 
 def _check_cache(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Outcome:
     """What is known of a fetch before it is made, with the stored page if there is one to be served."""
-    canonical = errand.canonical
-    known = Outcome(requested(canonical.original), canonical.url, steps=trace.steps, warnings=canonical.repairs)
+    asked = errand.canonical
+    known = Outcome(requested(asked.original), asked.url, warnings=asked.repairs, steps=trace.steps)
     bypassed = errand.request.no_cache
     with trace.step("check_cache") as step:
         found = None if bypassed else _look_up(errand, profile, rooms)
@@ -96,7 +107,7 @@ async def _fetch_afresh(errand: Errand, profile: Profile, rooms: Rooms, trace: T
         with trace.step("write_cache") as step:
             step.text, note = await _write_cache(errand, best, page, profile, rooms)
         ascent.found = Found(page.noted(note), best.fetched_at, best.rendering_method, best.retrieved.picture)
-    elif not ascent.attempts:
+    elif ascent.refusal is None:
         raise SpanielError(Code.BAD_ARGS, field="ladder", reason="no rung of the profile applies to this page")
     return ascent
 
@@ -155,6 +166,8 @@ def _page(best: Brought, profile: Profile) -> StoredPage:
         markdown_hash=sha256(document.markdown.encode("utf-8", "surrogatepass")).hexdigest(),
         reader=best.reader,
         served_by=best.rung,
+        archive_url=best.retrieved.archive_url,
+        archive_date=best.retrieved.archive_date,
     )
 
 

@@ -12,58 +12,132 @@ from spaniel.pipeline.retrieve import Trail
 from spaniel.reading.kinds import kind_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from spaniel.pipeline.errand import Errand
-    from spaniel.pipeline.profile import Profile, Rung
+    from spaniel.pipeline.profile import Limits, Profile, Rung
     from spaniel.pipeline.rooms import Rooms
     from spaniel.pipeline.trace import Trace
 
 
 async def climb(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Ascent:
-    """Climb each rung that applies after what came of those before it."""
-    ascent = Ascent(errand)
-    times = _Times(profile, rooms)
+    """Climb each rung that applies after what came of those before it; say of each other one why not."""
+    climber = _Climber(errand, profile, rooms, trace)
     for rung in profile.ladder:
-        if rung.kind.applies(ascent, rooms):
-            await _try(rung, ascent, profile, rooms, times.next(), trace)
-    return ascent
+        wait = climber.wait_before(rung)
+        if wait is not None:
+            await climber.climb(rung, wait)
+    return climber.ascent
+
+
+class _Climber:
+    """One fetch on its way up."""
+
+    def __init__(self, errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> None:
+        self.ascent = Ascent(errand)
+        self._profile, self._rooms, self._trace = profile, rooms, trace
+        self._times = _Times(profile.limits, rooms)
+
+    def wait_before(self, rung: Rung) -> float | None:
+        """How long to wait before a rung; None where it is left out, which is written down."""
+        ascent, rooms = self.ascent, self._rooms
+        if why := rung.kind.applies(ascent, rooms):
+            ascent.leave_out(rung.name, why)
+            return None
+        wait = rung.kind.wait(ascent, rooms, rung.options)
+        why = self._times.against(wait, ascent.errand.way.manners.longest_wait)
+        if not why or rung.kind.local:
+            return wait
+        ascent.leave_out(rung.name, why)
+        if ascent.unasked is None and (asked := rooms.door.hosts.asked(ascent.errand.url.host)):
+            ascent.unasked = asked.refusal()
+        return None
+
+    async def climb(self, rung: Rung, wait: float) -> None:
+        """By each of its ways, until one brings a page."""
+        if wait > 0:
+            await self._wait(wait)
+        for options in rung.kind.ways(self.ascent.errand, self._rooms, rung.options):
+            if self._times.is_over() and not rung.kind.local:
+                self.ascent.leave_out(rung.name, self._times.against(0.0, 0.0))
+                break
+            if await self._try(rung, options, wait):
+                break
+            wait = 0.0
+
+    async def _wait(self, seconds: float) -> None:
+        with self._trace.step("wait", self.ascent.errand.url.redacted, len(self.ascent.attempts) + 1) as step:
+            step.text = f"{seconds:.1f} s"
+            await self._rooms.clock.sleep(seconds)
+        self._times.waited(seconds)
+
+    async def _try(self, rung: Rung, options: Mapping[str, object], waited: float) -> bool:
+        """One attempt: its page is the best so far, or its failure is written down. Whether it has brought one."""
+        ascent, clock = self.ascent, self._rooms.clock
+        began, failure, deadline = clock.monotonic(), None, self._times.next()
+        trail = Trail(ascent.errand.url, self._trace, len(ascent.attempts) + 1)
+        try:
+            ascent.best = await self._bring(rung, options, deadline, trail) or ascent.best
+        except SpanielError as error:
+            failure = error
+            if ascent.best is not None and rung.kind.in_vain is not None:
+                note = rung.kind.in_vain(error)
+                ascent.best = ascent.best._replace(notes=(*ascent.best.notes, note))
+        ms, chain = round((clock.monotonic() - began) * 1000, 3), tuple(trail.chain)
+        told = (rung.name, trail.url.href, failure, trail.status, chain, deadline.phase, ms)
+        ascent.attempts.append(Attempt(*told, waited, rung.kind.elsewhere))
+        return failure is None
+
+    async def _bring(
+        self, rung: Rung, options: Mapping[str, object], deadline: Deadline, trail: Trail
+    ) -> Brought | None:
+        """What a rung finds, read; None from one that looks for nothing."""
+        retrieved = await rung.kind.climb(self.ascent, self._rooms, deadline, trail, options)
+        if retrieved is None:
+            return None
+        fetched_at = self._rooms.clock.now()
+        page, content = retrieved.page, self._profile.content
+        kind = page.headers.get("content-type")
+        with trail.step("content_type"):
+            reader = kind_of(kind, page.body, content).reader
+        with trail.step("extract"):
+            document = await self._rooms.readers.read(page.body, kind, page.url.href, content, deadline)
+        notes = (*retrieved.notes, *document.notes)
+        return Brought(retrieved, document, fetched_at, rung.kind.rendering_method, notes, rung.name, reader)
 
 
 class _Times:
-    """The rungs' deadlines: one for all of them, or one each within a total."""
+    """The rungs' deadlines: one for all of them, or one each within a total.
 
-    def __init__(self, profile: Profile, rooms: Rooms) -> None:
-        self._limits, self._clock = profile.limits, rooms.clock
-        self._shared = None if profile.limits.total_seconds else Deadline(profile.limits.timeout_seconds)
-        self._end = 0.0 if self._shared else rooms.clock.monotonic() + profile.limits.total_seconds
+    Waiting is part of the total, and of no deadline: whoever waits asks nobody for anything.
+    """
+
+    def __init__(self, limits: Limits, rooms: Rooms) -> None:
+        self._limits, self._clock = limits, rooms.clock
+        self._shared = None if limits.total_seconds else Deadline(limits.timeout_seconds)
+        self._end = 0.0 if self._shared else rooms.clock.monotonic() + limits.total_seconds
 
     def next(self) -> Deadline:
         if self._shared is not None:
             return self._shared
-        left = self._end - self._clock.monotonic()
-        return Deadline(max(0.0, min(self._limits.timeout_seconds, left)))
+        return Deadline(max(0.0, min(self._limits.timeout_seconds, self._left())))
 
+    def against(self, wait: float, longest: float) -> str:
+        """Why there is no time for a rung after such a wait; empty where there is."""
+        if wait > longest:
+            return f"would wait {wait:.0f} s, longer than {longest:.0f} s"
+        if self.is_over():
+            return f"the {self._limits.total_seconds:.0f} s of the whole fetch are over"
+        if self._shared is None and wait >= self._left():
+            return f"would wait {wait:.0f} s, and {self._left():.0f} s of the whole fetch are left"
+        return ""
 
-async def _try(rung: Rung, ascent: Ascent, profile: Profile, rooms: Rooms, deadline: Deadline, trace: Trace) -> None:
-    """One attempt: its page is the best so far, or its failure is written down."""
-    errand, began, failure = ascent.errand, rooms.clock.monotonic(), None
-    trail = Trail(errand.url, trace, len(ascent.attempts) + 1)
-    try:
-        retrieved = await rung.kind.climb(errand, rooms, deadline, trail, rung.options)
-        fetched_at = rooms.clock.now()
-        page = retrieved.page
-        kind = page.headers.get("content-type")
-        with trail.step("content_type"):
-            reader = kind_of(kind, page.body, profile.content).reader
-        with trail.step("extract"):
-            document = await rooms.readers.read(page.body, kind, page.url.href, profile.content, deadline)
-        notes = (*retrieved.notes, *document.notes)
-        ascent.best = Brought(retrieved, document, fetched_at, rung.kind.rendering_method, notes, rung.name, reader)
-    except SpanielError as error:
-        failure = error
-        if ascent.best is not None and rung.kind.in_vain is not None:
-            note = rung.kind.in_vain(error)
-            ascent.best = ascent.best._replace(notes=(*ascent.best.notes, note))
-    ms = round((rooms.clock.monotonic() - began) * 1000, 3)
-    ascent.attempts.append(
-        Attempt(rung.name, trail.url.href, failure, trail.status, tuple(trail.chain), deadline.phase, ms)
-    )
+    def is_over(self) -> bool:
+        return self._shared is None and self._left() <= 0
+
+    def waited(self, seconds: float) -> None:
+        if self._shared is not None:
+            self._shared.at += seconds
+
+    def _left(self) -> float:
+        return self._end - self._clock.monotonic()

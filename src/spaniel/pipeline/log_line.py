@@ -17,7 +17,7 @@ log = logging.getLogger("spaniel.fetch")
 def write_log_line(outcome: Outcome, seconds: float) -> None:
     if not log.isEnabledFor(logging.INFO):
         return
-    last = outcome.attempts[-1] if outcome.attempts else None
+    last = outcome.last
     host, url = _shown(outcome.canonical_url or outcome.requested_url)
     method = outcome.found.rendering_method if outcome.found else last.rung if last else None
     fields: dict[str, object] = {

@@ -27,6 +27,7 @@ class Attempt(NamedTuple):
     phase: str  # what was under way when it ended
     ms: float
     waited: float = 0.0  # seconds before it began
+    elsewhere: bool = False  # not at the page's own site: at an archive, a mirror, in the queue
 
     @property
     def outcome(self) -> str:
@@ -123,20 +124,25 @@ class Outcome(NamedTuple):
     def final_url(self) -> str | None:
         if self.found is not None:
             return self.found.page.final_url
-        return self.attempts[-1].url if self.attempts else self.canonical_url
+        return self.last.url if self.last else self.canonical_url
 
     @property
     def chain(self) -> tuple[str, ...]:
         if self.found is not None:
             return tuple(self.found.page.chain)
-        return self.attempts[-1].chain if self.attempts else ()
+        return self.last.chain if self.last else ()
 
     @property
     def status(self) -> int | None:
         """What the server answered at the end, if it did."""
         if self.found is not None:
             return self.found.page.status
-        return self.attempts[-1].status if self.attempts else None
+        return self.last.status if self.last else None
+
+    @property
+    def last(self) -> Attempt | None:
+        """The last attempt at the page's own site: what came of others says nothing about it."""
+        return next((attempt for attempt in reversed(self.attempts) if not attempt.elsewhere), None)
 
     @property
     def content_hash(self) -> str | None:

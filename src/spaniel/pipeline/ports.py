@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from spaniel.browser.rendered import Rendered, Wanted
-    from spaniel.hosts import Manners
+    from spaniel.hosts import Asked, Manners
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Options, Page, RequestHeaders
@@ -58,6 +58,14 @@ class Hosts(Protocol):
     def told_crawl_delay(self, host: str, seconds: float) -> None: ...
 
     def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None: ...
+
+    def asked(self, host: str) -> Asked | None: ...
+
+    async def heed(self, host: str, deadline: Deadline, manners: Manners) -> None: ...
+
+    def told_http_only(self, host: str) -> None: ...
+
+    def is_http_only(self, host: str) -> bool: ...
 
 
 class Renders(Protocol):

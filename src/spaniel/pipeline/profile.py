@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from sys import intern
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -86,6 +87,7 @@ class Profile(NamedTuple):
     page_types: bool = False  # whether a page that is not the one asked for is told by its signs
     respect: tuple[str, ...] = ()  # the site's signals that refuse the page
     view: str = "answer"  # what JSON is made of an outcome: one of VIEWS
+    file: str = ""  # where it is from; empty: it is shipped
 
     @property
     def rungs(self) -> tuple[str, ...]:
@@ -99,7 +101,7 @@ def load(name: str | os.PathLike[str] = DEFAULT, given: Given = NOTHING_GIVEN) -
         profile = _read(text, given)
         if profile.name in shipped():  # it would be served what the shipped one has put into the cache
             raise complaint(f"profile {text}.name", f"'{profile.name}' is a shipped profile; choose another name")
-        return profile
+        return profile._replace(file=os.path.abspath(text))
     if text not in shipped():
         raise complaint("profile", f"no profile '{text}'; {nearest(text, shipped())}")
     return _read(os.path.join(SHIPPED, f"{text}.toml"), given)
@@ -175,7 +177,10 @@ def _ladder(items: object, place: str) -> tuple[Rung, ...]:
         name = options.pop("rung", None)
         if not isinstance(name, str):
             raise complaint(place, "each rung is a name, or a table with 'rung'")
-        rungs.append(Rung(_known(name, RUNGS, place), options))
+        table = Table(options, f"{place}.{name}")
+        name = intern(name)  # one text for a name: the cache leaves out what is the default itself
+        rungs.append(Rung(name, RUNGS[_known(name, RUNGS, place)].options(table)))
+        table.close()
     if not rungs:
         raise complaint(place, "has no rung: nothing would be fetched")
     return tuple(rungs)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from spaniel.url.domains import Domains
 
 LEAST_CHUNK_TOKENS, MOST_CHUNK_TOKENS = 128, 2048
+LONGEST_WAIT = 86_400
 
 REASONS = ("asked", "contradiction", "updated")  # for a fetch in spite of a fresh copy, as a caller gives them (FG-42)
 
@@ -108,6 +109,8 @@ def checked(request: Request) -> Request:
     tokens = _whole("max_chunk_tokens", request.max_chunk_tokens)
     if tokens is not None and not LEAST_CHUNK_TOKENS <= tokens <= MOST_CHUNK_TOKENS:
         raise bad("max_chunk_tokens", f"{tokens} is not between {LEAST_CHUNK_TOKENS} and {MOST_CHUNK_TOKENS}")
+    if request.max_wait is not None and not 0 <= request.max_wait <= LONGEST_WAIT:  # nor is it no number
+        raise bad("max_wait", f"must be 0 to {LONGEST_WAIT} seconds")
     allowed, blocked = request.allowed_domains, request.blocked_domains
     if allowed is None and not blocked:
         return request

@@ -44,6 +44,8 @@ class Retrieved(NamedTuple):
     chain: tuple[str, ...]  # the URLs before the final one
     notes: tuple[str, ...]
     picture: bytes | None = None  # of a rendered page, where one was asked for
+    archive_url: str = ""  # of a copy: where it was
+    archive_date: str = ""  # and when it was taken
 
 
 class Trail:
@@ -86,6 +88,8 @@ async def follow(url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, t
         for _ in range(way.max_redirects + 1):
             with trail.step("guard"):
                 door.guard.check_page(url, way.domains)
+                if way.manners.heeds_delays:
+                    await door.hosts.heed(url.host, deadline, way.manners)
                 target = await door.guard.vet(url, deadline)
             with trail.step("robots"):
                 permission = await door.robots.require(url, target, deadline, way.options.headers)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.url.hostlists import HostList
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from spaniel.cache import PageCache
     from spaniel.clock import Clock
     from spaniel.pipeline.errand import Ascent
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
     from spaniel.pipeline.ports import Door, Renders
     from spaniel.pipeline.readers import Readers
     from spaniel.pipeline.writer import Writer
+    from spaniel.queue import Queue
 
 
 class Rendering(NamedTuple):
@@ -22,6 +26,15 @@ class Rendering(NamedTuple):
     js_heavy: HostList = HostList(())
     spa_fallback: bool = True
     least_chars: int = 400
+
+
+class Copies(NamedTuple):
+    """Where a page may be besides its own site: `[spaniel.archive]`, `[spaniel.search_cache]`, `[spaniel.mirrors]`."""
+
+    archive_available: str = ""  # templates; empty: there is none
+    archive_snapshot: str = ""
+    search_cache: str = ""
+    mirrors: tuple[tuple[str, str], ...] = ()  # prefixes of addresses, and what is to stand in their place
 
 
 class Rooms(NamedTuple):
@@ -35,3 +48,6 @@ class Rooms(NamedTuple):
     cache: PageCache | None = None
     renderer: Renders | None = None  # None: switched off
     rendering: Rendering = Rendering()
+    copies: Copies = Copies()
+    queue: Queue | None = None
+    chance: Callable[[], float] = random.random  # from 0 to 1, for waits

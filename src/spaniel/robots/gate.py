@@ -115,7 +115,7 @@ class RobotsGate:
         if isinstance(found, SpanielError):
             if self._settings.fail_open:
                 return Verdict(None, FAIL_OPEN_NOTE)
-            raise SpanielError(found.code, **found.details)  # a new one for each who asks
+            raise SpanielError(found.code, **found.details) from found.__cause__  # a new one for each who asks
         decide, agent = found.decide, headers.user_agent
         if kept.size * len(url.target) > LONG_MATCH:
             return Verdict(await asyncio.to_thread(decide, agent, url.target), None)
@@ -206,7 +206,9 @@ def _refusal(failure: SpanielError, url: Url) -> SpanielError:
     """Causes before consequences: that a host cannot be reached at all is told as that, not as its robots.txt."""
     if "cause" in failure.details:
         return SpanielError(failure.code, **failure.details)
-    return SpanielError(Code.ROBOTS_UNAVAILABLE, origin=url.origin, error=f"{failure.code}: {failure.message}")
+    refusal = SpanielError(Code.ROBOTS_UNAVAILABLE, origin=url.origin, error=f"{failure.code}: {failure.message}")
+    refusal.__cause__ = failure.with_traceback(None)  # for whoever would try again; what it held is not held on to
+    return refusal
 
 
 def _elsewhere(error: SpanielError) -> SpanielError:

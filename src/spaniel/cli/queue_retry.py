@@ -1,0 +1,87 @@
+"""`spaniel queue retry`: pages are fetched again by the profiles that failed them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.app.engine import Engine
+from spaniel.app.settings import load
+from spaniel.cli.ending import stopped_code
+from spaniel.cli.fetching import host_of
+from spaniel.cli.in_order import in_order
+from spaniel.cli.places import PER_HOST, Places
+from spaniel.errors import SpanielError, shown
+from spaniel.pipeline.request import Request
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import AsyncIterator
+
+    from spaniel.pipeline.profile import Profile
+    from spaniel.queue import Entry, Queue
+
+JOBS = 8
+SOME_FAILED = 1
+
+
+class Retried(NamedTuple):
+    entry: Entry
+    error: SpanielError | None
+
+
+class Retrying:
+    """One run of the command."""
+
+    def __init__(self, queue: Queue, engine: Engine, args: argparse.Namespace) -> None:
+        self._queue, self._engine, self._args = queue, engine, args
+        self._places = Places(JOBS, PER_HOST)
+        self._profiles: dict[str, Profile] = {}
+        self.failed = 0
+
+    async def fetch(self, entry: Entry) -> Retried:
+        """A page that fails again is put into the queue again by the profile's own ladder."""
+        try:
+            profile = self._profile(entry)
+            async with self._places.at(host_of(entry.url)):
+                outcome = await self._engine.fetch(Request(entry.requested_url), profile)
+        except SpanielError as error:  # of the profile: it is no longer there
+            return Retried(entry, error)
+        return Retried(entry, outcome.refusal)
+
+    def hand_over(self, retried: Retried) -> None:
+        entry, error = retried
+        if error is None:
+            self._queue.remove([entry])
+        else:
+            self.failed += 1
+        ended = str(error.code) if error else "ok"
+        if self._args.json:
+            told = {"id": entry.id, "url": entry.url, "outcome": ended, "error": error and error.as_dict()}
+            print(json.dumps(told, ensure_ascii=False))
+        else:
+            print(f"{entry.id:>6}  {ended:24}  {shown(entry.url, 8192)}")
+            if error is not None:
+                sys.stderr.write(f"spaniel: {shown(entry.url)}: {error.message}\n")
+
+    def _profile(self, entry: Entry) -> Profile:
+        name = self._args.profile or entry.profile_file or entry.profile
+        if name not in self._profiles:
+            self._profiles[name] = self._engine.profile(name)
+        return self._profiles[name]
+
+
+async def fetch_again(queue: Queue, entries: list[Entry], args: argparse.Namespace) -> int:
+    """The exit code."""
+    async with Engine(load(args.config)) as engine:
+        retrying = Retrying(queue, engine, args)
+        whole = await in_order(_each(entries), retrying.fetch, retrying.hand_over)
+    if not whole:
+        return stopped_code()
+    return SOME_FAILED if retrying.failed else 0
+
+
+async def _each(entries: list[Entry]) -> AsyncIterator[Entry]:
+    for entry in entries:
+        yield entry

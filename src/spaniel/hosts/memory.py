@@ -1,0 +1,112 @@
+"""What hosts asked for and lack, written down for other processes and later ones: a small file beside the page cache.
+
+It only ever helps: whatever fails is as if nothing were known, and a damaged file is set aside. Times are the wall's,
+since processes share no other clock; what lies further ahead than it can is a clock's jump, and nobody's wish.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.hosts.retry_after import LONGEST
+from spaniel.private_database import Database, Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+log = logging.getLogger("spaniel.hosts")
+
+WEEK = 7 * 86_400.0  # for which a host that lacks HTTPS is taken at its word
+MOST = 10_000  # hosts
+LAYOUT = Layout(
+    "hosts",
+    1,
+    "CREATE TABLE hosts (host TEXT PRIMARY KEY, not_before REAL NOT NULL, status INTEGER NOT NULL,"
+    " http_only_until REAL NOT NULL) WITHOUT ROWID",
+)
+
+
+class Known(NamedTuple):
+    """One host; moments are seconds since 1970, 0 where nothing was said."""
+
+    not_before: float = 0.0
+    status: int = 0  # with which it asked for time
+    http_only_until: float = 0.0
+
+    def sane(self, now: float) -> Known:
+        """Without what is over, and without what cannot have been said."""
+        waits = now < self.not_before <= now + LONGEST
+        lacks = now < self.http_only_until <= now + WEEK
+        return Known(
+            self.not_before if waits else 0.0, self.status if waits else 0, self.http_only_until if lacks else 0.0
+        )
+
+
+NOTHING = Known()
+
+
+class Memory:
+    """Reading is quick and waits for nobody; writing is done by a thread. To be closed, which waits for the thread."""
+
+    def __init__(self, folder: str) -> None:
+        self._reads, self._writes = Database(folder, LAYOUT, patience=0), Database(folder, LAYOUT)
+        self._thread = ThreadPoolExecutor(1, "spaniel-hosts")
+        self._warned = False
+
+    def look(self, host: str, now: float) -> Known:
+        try:
+            return self._reads.read(lambda connection: _row(connection, host), NOTHING).sane(now)
+        except (OSError, sqlite3.Error) as error:
+            self._warn(error)
+            return NOTHING
+
+    def asked_for_time(self, host: str, until: float, status: int, now: float) -> None:
+        def later(known: Known) -> Known:
+            return known if known.not_before >= until else known._replace(not_before=until, status=status)
+
+        self._thread.submit(self._change, host, later, now)
+
+    def lacks_https(self, host: str, now: float) -> None:
+        self._thread.submit(self._change, host, lambda known: known._replace(http_only_until=now + WEEK), now)
+
+    def close(self) -> None:
+        self._thread.shutdown()
+        self._reads.close()
+        self._writes.close()
+
+    def _change(self, host: str, change: Callable[[Known], Known], now: float) -> None:
+        def work(tx: sqlite3.Connection) -> None:
+            known = change(_row(tx, host).sane(now))
+            tx.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?)", (host, *known))
+            _forget_some(tx, now)
+
+        try:
+            self._writes.write(work)
+        except (OSError, sqlite3.Error) as error:
+            self._warn(error)
+
+    def _warn(self, error: Exception) -> None:
+        """Once is enough: the fetch itself goes on."""
+        if not self._warned:
+            self._warned = True
+            log.warning("hosts_memory_failed: %s", getattr(error, "strerror", None) or error)
+
+
+def _row(connection: sqlite3.Connection, host: str) -> Known:
+    found = connection.execute("SELECT not_before, status, http_only_until FROM hosts WHERE host = ?", (host,))
+    row = found.fetchone()
+    if row is None or not all(isinstance(number, int | float) for number in row):
+        return NOTHING
+    return Known(*row)
+
+
+def _forget_some(tx: sqlite3.Connection, now: float) -> None:
+    """What is over; then, where there are too many, what will be over first."""
+    if tx.execute("SELECT COUNT(*) FROM hosts").fetchone()[0] <= MOST:
+        return
+    tx.execute("DELETE FROM hosts WHERE max(not_before, http_only_until) <= ?", (now,))
+    most = "SELECT host FROM hosts ORDER BY max(not_before, http_only_until) DESC LIMIT -1 OFFSET ?"
+    tx.execute(f"DELETE FROM hosts WHERE host IN ({most})", (MOST,))  # noqa: S608  no word of it is from outside

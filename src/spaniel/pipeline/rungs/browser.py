@@ -1,0 +1,106 @@
+"""The page as a browser shows it (FG-31)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from spaniel.browser.rendered import Wanted
+from spaniel.errors import Code, SpanielError
+from spaniel.net.http import Page
+from spaniel.pipeline.retrieve import Retrieved, successful
+from spaniel.pipeline.rungs.kind import Kind
+from spaniel.pipeline.rungs.site import asked_wait, is_rendered_from_the_start
+from spaniel.reading.kinds import loadable_types
+
+if TYPE_CHECKING:
+    from spaniel.net.deadline import Deadline
+    from spaniel.net.guard import Target
+    from spaniel.pipeline.errand import Ascent, Brought
+    from spaniel.pipeline.retrieve import Trail
+    from spaniel.pipeline.rooms import Rooms
+    from spaniel.pipeline.rungs.kind import Options
+    from spaniel.url.value import Url
+
+UNAVAILABLE = "browser_unavailable_used_http"
+FAILED = "browser_failed_used_http"  # ours: the SRD names only the first
+
+# FR-WF-12c; bounded, so that a page of a million "<script" takes no longer than another
+SIGNS = re.compile(
+    rb"<script\b[^>]{0,500}?\btype\s{0,9}=\s{0,9}[\"']?module\b"
+    rb"|\bid\s{0,9}=\s{0,9}[\"']?(?:__next|app|root)(?=[\"'\s>])"
+    rb"|window\.__(?:NUXT|INITIAL_STATE)__",
+    re.IGNORECASE,
+)
+
+
+def _applies(ascent: Ascent, rooms: Rooms) -> str:
+    """Where it is asked for, and where HTTP brought little more than the place for a script's page (FR-WF-12b, 12c)."""
+    errand, best = ascent.errand, ascent.best
+    if not ascent.attempts:
+        first = is_rendered_from_the_start(errand, rooms) or "http" not in errand.rungs
+        return "" if first else "HTTP comes first"
+    if best is None:
+        return "there is no page to render"
+    return _off(rooms) or _why_not(best, rooms.rendering.least_chars)
+
+
+def _off(rooms: Rooms) -> str:
+    if rooms.renderer is None:
+        return "off: the browser is switched off"
+    return "" if rooms.rendering.spa_fallback else "off: it is not used for what HTTP brought"
+
+
+def _why_not(best: Brought, least_chars: int) -> str:
+    page = best.retrieved.page
+    if page.status != 200:
+        return f"the page came with status {page.status}"
+    if len(best.document.markdown.strip()) >= least_chars:
+        return "the page has its text"
+    return "" if SIGNS.search(page.body) else "nothing says that a script fills the page"
+
+
+async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail, _options: Options) -> Retrieved:
+    """Guard and robots are asked for the page, and for wherever it moves on to."""
+    errand = ascent.errand
+    door, way, url = rooms.door, errand.way, errand.url
+    headers = way.options.headers
+
+    async def gate(moved_to: Url, target: Target, /) -> str | None:
+        door.guard.check_page(moved_to, way.domains)
+        return (await door.robots.require(moved_to, target, deadline.within(deadline.seconds), headers)).note
+
+    async with deadline.guarding("start"):
+        with trail.step("guard"):
+            door.guard.check_page(url, way.domains)
+            target = await door.guard.vet(url, deadline)
+        with trail.step("robots"):
+            note = (await door.robots.require(url, target, deadline, headers)).note
+    deadline.phase = "browser"
+    left = max(0.0, deadline.left())
+    types = loadable_types(errand.kinds)
+    wanted = Wanted(url, target, gate, left, way.max_redirects, errand.request.picture, headers.user_agent, types)
+    found = await _render(wanted, rooms, trail)
+    return found if note is None else found._replace(notes=tuple(dict.fromkeys((note, *found.notes))))
+
+
+async def _render(wanted: Wanted, rooms: Rooms, trail: Trail) -> Retrieved:
+    if rooms.renderer is None:
+        raise SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path="", error="it is switched off in the settings")
+    with trail.step("render") as step:
+        shown = await rooms.renderer.render(wanted)
+        trail.status, step.text = shown.head.status, str(shown.head.status)
+    rooms.door.hosts.answered(shown.url.host, shown.head.status, shown.head.headers)
+    trail.chain = list(shown.chain)
+    trail.arrive(shown.url)
+    headers = {**shown.head.headers, "content-type": shown.content_type}
+    page = successful(Page(shown.url, shown.head.status, shown.head.reason, headers, shown.body))
+    return Retrieved(page, shown.chain, shown.notes, shown.picture)
+
+
+def _in_vain(error: SpanielError) -> str:
+    """What an answer carries that should have been rendered (FR-WF-12d)."""
+    return UNAVAILABLE if error.code is Code.BROWSER_UNAVAILABLE else FAILED
+
+
+BROWSER = Kind(_applies, _climb, lambda _, __: True, "browser", _in_vain, asked_wait)

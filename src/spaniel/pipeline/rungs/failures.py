@@ -1,0 +1,51 @@
+"""What a failure says about the next rung: may it pass, is the page gone, or did somebody say no?"""
+
+from __future__ import annotations
+
+from spaniel.errors import Code, SpanielError
+
+GONE = (404, 410)
+REFUSED_HERE = frozenset({Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST})  # by our guard, not by the site
+
+
+def root_of(error: SpanielError) -> SpanielError:
+    """What kept robots.txt from being read, where that is why the page was not asked for; else the error itself."""
+    cause = error.__cause__
+    through_robots = error.code is Code.ROBOTS_UNAVAILABLE and isinstance(cause, SpanielError)
+    return cause if through_robots and isinstance(cause, SpanielError) else error
+
+
+def not_transient(failure: SpanielError | None) -> str:
+    """Why another try would end as this one did (FG-30, FG-22); empty where it might not."""
+    if failure is None:
+        return "nothing has failed"
+    root = root_of(failure)
+    passing = root.code is Code.HTTP_5XX or root.details.get("status") == 429 or _is_unreached(root)
+    untrusted = root.details.get("cause") == "certificate"  # which is the same a minute later
+    return "" if passing and not untrusted else f"not after {told(failure)}"
+
+
+def not_down(failure: SpanielError | None) -> str:
+    """Why a copy from elsewhere is not asked for (FG-32): the page is neither gone nor out of reach.
+
+    Whoever said no is not got round: 401, 402, 403, 429 and robots.txt. A robots.txt that answers 5xx says no as well
+    (RFC 9309 2.3.1.4); a host that is not reached at all has not said anything.
+    """
+    if failure is None:
+        return "nothing has failed"
+    root = root_of(failure)
+    gone = failure.details.get("status") in GONE
+    down = failure.code in (Code.HTTP_5XX, Code.DNS_FAILED) or _is_unreached(root)
+    return "" if gone or down else f"not after {told(failure)}"
+
+
+def told(failure: SpanielError) -> str:
+    """A failure in a word: the status if the server gave one, else the code."""
+    return str(failure.details.get("status") or failure.code)
+
+
+def _is_unreached(error: SpanielError) -> bool:
+    """The network failed, or the time was over before the page was there; not while it was read."""
+    if error.code is Code.TIMEOUT:
+        return error.details.get("phase") != "extract"
+    return error.code is Code.NETWORK and "status" not in error.details

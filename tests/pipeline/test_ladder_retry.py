@@ -1,0 +1,383 @@
+"""Trying again: when, after how long, and how long at the most. Nothing here waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import timedelta
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+
+from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.ladder import _Times
+from spaniel.pipeline.outcome import Outcome
+from spaniel.pipeline.profile import Limits, from_data, load
+from spaniel.pipeline.request import Request
+from spaniel.pipeline.rungs.failures import not_down, not_transient
+from spaniel.pipeline.trace import Trace
+from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, text
+from tests.pipeline.climbing import RETRIES, WHOLE, climber, climbing, left_out, tried
+
+RETRYING = ["http", *RETRIES]
+
+
+def after(*failures: Reply, then: Reply | None = None) -> Page:
+    """A page that fails so often, and is there then (or never)."""
+    coming = list(failures)
+
+    async def reply() -> Reply:
+        return coming.pop(0) if coming else then or text("here at last")
+
+    return reply
+
+
+async def fetched(page: Page, cache: Path, clock: FakeClock, chance: float = 0.0) -> Outcome:
+    async with (
+        Site({"/a": page}) as site,
+        climbing(site, cache=cache, profile=climber(RETRYING), clock=clock, chance=chance) as spaniel,
+    ):
+        return await spaniel.outcome(site.url("/a"))
+
+
+@pytest.mark.req("FG-30", "FG-36")
+@pytest.mark.parametrize("status", [500, 503])
+async def test_what_may_pass_is_tried_three_times_more_after_5_15_and_45_seconds(tmp_path: Path, status: int) -> None:
+    clock, failure = FakeClock(), text("", status)
+    outcome = await fetched(after(failure, failure, failure), tmp_path, clock)
+    assert clock.slept == [5, 15, 45]
+    assert [rung for rung, _ in tried(outcome)] == ["http", "retry", "retry", "retry"]
+    assert [attempt.waited for attempt in outcome.attempts] == [0, 5, 15, 45]
+    assert outcome.require().page.served_by == "retry"
+    assert outcome.require().page.markdown == "here at last\n"
+
+
+@pytest.mark.req("FG-30")
+async def test_a_server_that_hangs_up_is_asked_again(tmp_path: Path) -> None:
+    async def hang_up() -> Reply:
+        raise ConnectionError
+
+    clock = FakeClock()
+    outcome = await fetched(hang_up, tmp_path, clock)
+    assert tried(outcome) == [("http", "network")] + [("retry", "network")] * 3
+    assert clock.slept == [5, 15, 45]
+
+
+@pytest.mark.req("FG-30")
+async def test_there_are_no_more_than_three_retries_and_the_first_failure_is_told(tmp_path: Path) -> None:
+    clock = FakeClock()
+    outcome = await fetched(after(text("", 500), then=text("", 502)), tmp_path, clock)
+    assert [attempt.status for attempt in outcome.attempts] == [500, 502, 502, 502]
+    assert outcome.refusal is not None
+    assert outcome.refusal.details["status"] == 500
+    assert outcome.status == 502  # the site's last word
+
+
+@pytest.mark.req("FG-30")
+async def test_a_page_that_comes_is_not_asked_for_again_and_each_retry_says_so(tmp_path: Path) -> None:
+    clock = FakeClock()
+    outcome = await fetched(after(text("", 503)), tmp_path, clock)
+    assert (clock.slept, tried(outcome)) == ([5], [("http", "http_5xx"), ("retry", "ok")])
+    assert outcome.left_out == (("retry", "the page was brought", 2),) * 2
+
+
+@pytest.mark.req("FG-30")
+@pytest.mark.parametrize(("chance", "waits"), [(0.0, [5, 15, 45]), (0.5, [5.5, 16.5, 49.5]), (1.0, [6, 18, 54])])
+async def test_jitter_is_added_and_never_taken_away(tmp_path: Path, chance: float, waits: list[float]) -> None:
+    clock = FakeClock()
+    await fetched(after(then=text("", 500)), tmp_path, clock, chance)
+    assert clock.slept == pytest.approx(waits)
+
+
+@pytest.mark.req("FG-30")
+async def test_the_dice_are_thrown_for_each_wait(tmp_path: Path) -> None:
+    clock, thrown = FakeClock(), iter((0.0, 1.0, 0.5))
+    async with (
+        Site({"/a": text("", 500)}) as site,
+        climbing(site, cache=tmp_path, profile=climber(RETRYING), clock=clock) as spaniel,
+    ):
+        engine = spaniel._engine
+        engine._rooms = engine.rooms._replace(chance=lambda: next(thrown))
+        await spaniel.outcome(site.url("/a"))
+    assert clock.slept == pytest.approx([5, 18, 49.5])
+
+
+@pytest.mark.req("FG-30")
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 410, 451])
+async def test_what_will_not_pass_is_not_tried_again(tmp_path: Path, status: int) -> None:
+    clock = FakeClock()
+    outcome = await fetched(text("", status), tmp_path, clock)
+    assert (clock.slept, tried(outcome)) == ([], [("http", "http_4xx")])
+    assert left_out(outcome) == {"retry": f"not after {status}"}
+
+
+@pytest.mark.req("FG-30")
+async def test_a_page_that_takes_too_long_is_tried_again_with_time_of_its_own(tmp_path: Path) -> None:
+    clock, calls = FakeClock(), 0
+
+    async def slow_at_first() -> Reply:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            await asyncio.sleep(30)
+        return text("x")
+
+    async with (
+        Site({"/a": slow_at_first}) as site,
+        climbing(site, cache=tmp_path, profile=climber(RETRYING, timeout_seconds=1), clock=clock) as spaniel,
+    ):
+        outcome = await spaniel.outcome(site.url("/a"))
+    assert tried(outcome) == [("http", "timeout"), ("retry", "ok")]
+    assert clock.slept == [5]
+
+
+CODES = {
+    SpanielError(Code.HTTP_5XX, status=503): ("", ""),
+    SpanielError(Code.HTTP_4XX, status=429): ("", "not after 429"),
+    SpanielError(Code.HTTP_4XX, status=404): ("not after 404", ""),
+    SpanielError(Code.HTTP_4XX, status=410): ("not after 410", ""),
+    SpanielError(Code.HTTP_4XX, status=401): ("not after 401", "not after 401"),
+    SpanielError(Code.HTTP_4XX, status=402): ("not after 402", "not after 402"),
+    SpanielError(Code.HTTP_4XX, status=403): ("not after 403", "not after 403"),
+    SpanielError(Code.TIMEOUT, timeout_ms=1, phase="body"): ("", ""),
+    SpanielError(Code.TIMEOUT, timeout_ms=1, phase="extract"): ("not after timeout", "not after timeout"),
+    SpanielError(Code.NETWORK, error="x"): ("", ""),
+    SpanielError(Code.NETWORK, error="x", cause="connect"): ("", ""),
+    SpanielError(Code.NETWORK, error="x", cause="certificate"): ("not after network", ""),
+    SpanielError(Code.NETWORK, error="x", status=304): ("not after 304", "not after 304"),
+    SpanielError(Code.DNS_FAILED, host="h", error="x"): ("not after dns_failed", ""),
+    SpanielError(Code.SSRF_BLOCKED): ("not after ssrf_blocked", "not after ssrf_blocked"),
+    SpanielError(Code.ROBOTS_DISALLOWED): ("not after robots_disallowed", "not after robots_disallowed"),
+    SpanielError(Code.ROBOTS_UNAVAILABLE): ("not after robots_unavailable", "not after robots_unavailable"),
+    SpanielError(Code.REDIRECT_LIMIT): ("not after redirect_limit", "not after redirect_limit"),
+}
+
+
+@pytest.mark.req("FG-30", "FG-32")
+@pytest.mark.parametrize(("error", "whys"), CODES.items(), ids=str)
+def test_what_each_failure_says_about_retries_and_copies(error: SpanielError, whys: tuple[str, str]) -> None:
+    assert (not_transient(error), not_down(error)) == whys
+
+
+@pytest.mark.req("FG-30", "FG-32")
+@pytest.mark.parametrize(
+    ("cause", "whys"),
+    [
+        (SpanielError(Code.HTTP_5XX, status=503), ("", "not after robots_unavailable")),
+        (SpanielError(Code.TIMEOUT, timeout_ms=1, phase="connect"), ("", "")),
+        (SpanielError(Code.NETWORK, error="x"), ("", "")),
+    ],
+)
+def test_a_robots_txt_that_cannot_be_read_is_judged_by_why(cause: SpanielError, whys: tuple[str, str]) -> None:
+    """It is tried again like the host; but a robots.txt that answers 5xx says no, also to copies."""
+    error = SpanielError(Code.ROBOTS_UNAVAILABLE, origin="o", error="x")
+    error.__cause__ = cause
+    assert (not_transient(error), not_down(error)) == whys
+
+
+@pytest.mark.req("FG-30")
+async def test_a_host_of_which_even_robots_txt_fails_is_tried_again(tmp_path: Path) -> None:
+    clock = FakeClock()
+    pages: dict[str, Page] = {"/robots.txt": text("", 503), "/a": text("x")}
+    async with (
+        Site(pages) as site,
+        climbing(site, cache=tmp_path, profile=climber([*RETRYING, "archive"]), clock=clock) as spaniel,
+    ):
+        outcome = await spaniel.outcome(site.url("/a"))
+    assert tried(outcome) == [("http", "robots_unavailable")] + [("retry", "robots_unavailable")] * 3
+    assert left_out(outcome) == {"archive": "not after robots_unavailable"}
+    assert clock.slept == [5, 15, 45]
+
+
+@pytest.mark.req("FG-22")
+@pytest.mark.parametrize(
+    ("said", "waits"),
+    [
+        (lambda now: "30", [30]),
+        (lambda now: format_datetime(now + timedelta(seconds=40), usegmt=True), [40]),
+        (lambda now: "2", [5]),  # never less than the backoff
+        (lambda now: "soon", [5]),
+        (None, [5]),
+    ],
+    ids=["seconds", "date", "short", "nonsense", "nothing"],
+)
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_host_that_says_how_long_to_wait_is_waited_for(
+    tmp_path: Path, status: int, said: Callable[..., str] | None, waits: list[float]
+) -> None:
+    clock = FakeClock()
+    headers = {"Retry-After": said(clock.now())} if said else {}
+    outcome = await fetched(after(text("", status, headers)), tmp_path, clock)
+    assert clock.slept == waits
+    assert outcome.require().page.served_by == "retry"
+
+
+@pytest.mark.req("FG-22", "FG-30")
+async def test_a_wait_that_nobody_has_patience_for_ends_it_at_once_with_what_is_known(tmp_path: Path) -> None:
+    clock = FakeClock()
+    outcome = await fetched(text("", 429, {"Retry-After": "3600"}), tmp_path, clock)
+    assert (clock.slept, tried(outcome)) == ([], [("http", "http_4xx")])
+    assert left_out(outcome) == {"retry": "would wait 3600 s, longer than 60 s"}
+    assert outcome.refusal is not None
+    assert outcome.refusal.retryable
+    assert outcome.refusal.details["retry_after"] == "3600"
+
+
+@pytest.mark.req("FG-22")
+async def test_who_has_more_patience_says_so(tmp_path: Path) -> None:
+    clock, profile = FakeClock(), climber(RETRYING, total_seconds=7200)
+    busy = after(text("", 429, {"Retry-After": "3600"}))
+    async with Site({"/a": busy}) as site, climbing(site, cache=tmp_path, profile=profile, clock=clock) as spaniel:
+        outcome = await spaniel.outcome(Request(site.url("/a"), max_wait=3600))
+    assert (clock.slept, tried(outcome)) == ([3600], [("http", "http_4xx"), ("retry", "ok")])
+
+
+@pytest.mark.parametrize("wait", [-1, float("nan"), float("inf"), 86_401])
+async def test_patience_has_bounds(tmp_path: Path, wait: float) -> None:
+    async with Site({}) as site, climbing(site, cache=tmp_path, profile=climber(RETRYING)) as spaniel:
+        outcome = await spaniel.outcome(Request(site.url("/a"), max_wait=wait))
+    assert outcome.refusal is not None
+    assert (outcome.refusal.code, outcome.refusal.details["field"]) == (Code.BAD_ARGS, "max_wait")
+
+
+@pytest.mark.req("FG-22")
+@pytest.mark.parametrize(("status", "code"), [(429, Code.HTTP_4XX), (503, Code.HTTP_5XX)])
+async def test_a_host_that_asked_for_time_is_left_alone_by_every_fetch_until_then(
+    tmp_path: Path, status: int, code: Code
+) -> None:
+    clock = FakeClock()
+    pages: dict[str, Page] = {"/busy": text("", status, {"Retry-After": "100"}), "/a": text("x")}
+    async with (
+        Site(pages) as site,
+        climbing(site, cache=tmp_path, profile=climber([*WHOLE]), clock=clock, own={"archive": OFF}) as spaniel,
+    ):
+        await spaniel.outcome(site.url("/busy"))
+        asked = site.requests.total()
+        alone = await spaniel.outcome(site.url("/a"))
+        assert site.requests.total() == asked  # nobody was asked for anything, not even for robots.txt
+        assert (alone.attempts[:-1], alone.status) == ((), None)
+        assert tried(alone) == [("queue", "ok")]
+        assert left_out(alone)["http"] == left_out(alone)["retry"] == "would wait 100 s, longer than 60 s"
+        assert alone.refusal is not None
+        assert (alone.refusal.code, alone.refusal.details["status"]) == (code, status)
+        assert alone.refusal.details["retry_after"] == "100"
+        clock.advance(70)
+        assert (await spaniel.outcome(site.url("/a"))).require().page.markdown == "x\n"
+        assert clock.slept == [30]  # the rest is worth waiting for
+
+
+OFF = {"available": "", "snapshot": ""}
+
+
+@pytest.mark.req("FG-22")
+async def test_a_profile_that_heeds_nothing_asks_all_the_same(tmp_path: Path) -> None:
+    """The control: it is the profile's manners, and no profile's name, that leave a host alone."""
+    clock = FakeClock()
+    pages: dict[str, Page] = {"/busy": text("", 429, {"Retry-After": "100"}), "/a": text("x")}
+    async with (
+        Site(pages) as site,
+        climbing(site, cache=tmp_path, profile=climber(["http"], heeds=False), clock=clock) as spaniel,
+    ):
+        await spaniel.outcome(site.url("/busy"))
+        assert (await spaniel.outcome(site.url("/a"))).require().page.markdown == "x\n"
+    assert clock.slept == []
+
+
+@pytest.mark.req("FG-22")
+async def test_no_redirect_leads_to_a_host_that_asked_to_be_left_alone(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with Site({"/busy": text("", 503, {"Retry-After": "500"}), "/b": text("x")}) as other:
+        pages: dict[str, Page] = {"/a": redirect(other.url("/b", "other.example"))}
+        async with (
+            Site(pages) as site,
+            climbing(site, other, cache=tmp_path, profile=climber(["http"]), clock=clock) as spaniel,
+        ):
+            assert (await spaniel.outcome(site.url("/a"))).require().page.markdown == "x\n"  # the control
+            await spaniel.outcome(other.url("/busy", "other.example"))
+            asked = other.requests.total()
+            outcome = await spaniel.outcome(Request(site.url("/a"), no_cache=True))
+        assert other.requests.total() == asked
+    assert outcome.refusal is not None
+    assert (outcome.refusal.code, outcome.refusal.details["status"]) == (Code.HTTP_5XX, 503)
+    assert outcome.chain == (site.url("/a"),)
+
+
+@pytest.mark.req("FG-30")
+async def test_a_ladder_never_runs_beyond_its_total_and_says_what_it_leaves_out_for_that(tmp_path: Path) -> None:
+    clock, profile = FakeClock(), climber(RETRYING, total_seconds=30)
+    began = clock.monotonic()
+    async with (
+        Site({"/a": text("", 500)}) as site,
+        climbing(site, cache=tmp_path, profile=profile, clock=clock) as spaniel,
+    ):
+        outcome = await spaniel.outcome(site.url("/a"))
+    assert clock.slept == [5, 15]
+    assert left_out(outcome) == {"retry": "would wait 45 s, and 10 s of the whole fetch are left"}
+    assert clock.monotonic() - began <= 30
+
+
+async def test_the_waits_are_steps_of_the_trace(tmp_path: Path) -> None:
+    trace = Trace()
+    async with (
+        Site({"/a": after(text("", 500))}) as site,
+        climbing(site, cache=tmp_path, profile=climber(RETRYING)) as spaniel,
+    ):
+        await spaniel.outcome(Request(site.url("/a")), trace)
+    assert [(s.outcome, s.attempt) for s in trace.steps if s.name == "wait"] == [("5.0 s", 2)]
+
+
+async def test_without_a_total_waiting_takes_nothing_from_the_shared_deadline(tmp_path: Path) -> None:
+    clock, profile = FakeClock(), climber(RETRYING, total_seconds=0, timeout_seconds=10)
+    async with (
+        Site({"/a": after(text("", 500), text("", 500), text("", 500))}) as site,
+        climbing(site, cache=tmp_path, profile=profile, clock=clock) as spaniel,
+    ):
+        outcome = await spaniel.outcome(site.url("/a"))
+    assert (clock.slept, outcome.require().page.served_by) == ([5, 15, 45], "retry")
+
+
+async def test_a_shared_deadline_moves_on_with_each_wait_and_others_do_not(tmp_path: Path) -> None:
+    async with Site({}) as site, climbing(site, cache=tmp_path, profile=climber(RETRYING)) as spaniel:
+        shared, each = _Times(Limits(10), spaniel._engine.rooms), _Times(Limits(10, 60), spaniel._engine.rooms)
+        for times, moved in ((shared, 45.0), (each, 0.0)):
+            deadline = times.next()
+            at = deadline.at
+            times.waited(45.0)
+            assert deadline.at - at == pytest.approx(moved)
+
+
+@pytest.mark.parametrize(
+    ("rung", "told"),
+    [
+        ({"rung": "retry"}, "after_seconds: is missing"),
+        ({"rung": "retry", "after_seconds": 5, "times": 3}, "times: unknown key"),
+        ({"rung": "retry", "after_seconds": "5"}, "must be a whole number"),
+        ({"rung": "retry", "after_seconds": 4000}, "4000 is more than 3600"),
+        ({"rung": "http", "after_seconds": 5}, "after_seconds: unknown key"),
+    ],
+)
+def test_what_a_profile_says_wrongly_about_a_rung_is_told(rung: dict[str, object], told: str) -> None:
+    with pytest.raises(SpanielError, match=told):
+        from_data({"name": "x", "version": "1", "ladder": [rung]}, "test")
+
+
+@pytest.mark.req("FG-36", "FR-WF-12c")
+async def test_web_fetch_says_why_it_did_not_use_its_browser(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/a": text("x"), "/shell": html("<div id=root></div>"), "/gone": text("", 410)}
+    async with Site(pages) as site, climbing(site, cache=tmp_path, profile=load()) as spaniel:
+        told = [left_out(await spaniel.outcome(site.url(path))) for path in ("/a", "/shell", "/gone")]
+        forced = await spaniel.outcome(Request(site.url("/a"), force_browser=True))
+    assert told[:2] == [{"browser": "off: the browser is switched off"}] * 2
+    assert told[2] == {"browser": "there is no page to render"}
+    assert left_out(forced) == {"http": "the page is rendered from the start"}
+
+
+async def test_names_that_are_not_found_are_not_tried_again(tmp_path: Path) -> None:
+    clock, resolver = FakeClock(), FakeResolver(elsewhere=None)
+    async with (
+        Site({}) as site,
+        climbing(site, cache=tmp_path, profile=climber(RETRYING), clock=clock, resolver=resolver) as spaniel,
+    ):
+        outcome = await spaniel.outcome(site.url("/a"))
+    assert (tried(outcome), clock.slept) == ([("http", "dns_failed")], [])
