@@ -49,6 +49,8 @@ def understood(head: dict[str, Any], body: bytes) -> Document:
         metadata=Metadata(**head["metadata"]),
         hygiene=Hygiene(**head["hygiene"]),
         notes=tuple(head["notes"]),
+        types=tuple(head["types"]),
+        generator=head["generator"],
     )
 
 

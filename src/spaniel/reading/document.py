@@ -42,6 +42,8 @@ class Document:
     metadata: Metadata = field(default_factory=Metadata)
     hygiene: Hygiene = field(default_factory=Hygiene)
     notes: tuple[str, ...] = ()  # what whoever reads it should know: READING_CUT
+    types: tuple[str, ...] = ()  # of the page's linked data: NewsArticle
+    generator: str = ""  # the program that made the page, as the page names it
 
     def noted(self, note: str) -> Document:
         """The same with one more note; each stands once."""
