@@ -86,7 +86,7 @@ class Folder:
         return entry
 
     def read_named(self, hex_key: str) -> Entry:
-        """Whatever entry lies under this name. One whose head was being overwritten just now is whole a moment later."""
+        """Whatever entry lies under this name; one whose head was just being overwritten is whole a moment later."""
         with suppress(ValueError):
             return decode(self._bytes(hex_key))
         try:

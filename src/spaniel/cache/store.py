@@ -69,8 +69,12 @@ class PageCache:
         entry = self.peek(key)
         if entry is None or not entry.fresh(self._now()):
             return None
-        self._touch(key.hex)
+        self.touch(key)
         return entry
+
+    def touch(self, key: Key) -> None:
+        """An entry that was peeked at has been used."""
+        self._touch(key.hex)
 
     def peek(self, key: Key) -> Entry | None:
         """The entry, fresh or not, for whoever wants to ask the server whether it still holds (FG-39)."""
@@ -120,17 +124,21 @@ class PageCache:
         """
         try:
             new = renewed(entry, fetched_at, ttl, validators, content)
-            if self._folder.overwrite_head(key.hex, encode(new)):
+            if self._overwrite(key, new):
                 row = Row.of(key.hex, new, 0)
                 self._renewed[key.hex] = row.fetched, row.expires
                 self._touch(key.hex)
-            elif (now := self.peek(key)) is not None and bytes(now.content) == bytes(entry.content):
+            elif (now := self.peek(key)) is None or bytes(now.content) == bytes(entry.content):
                 self._write(key, new)
-        except FileNotFoundError:  # evicted or removed meanwhile
-            return None
         except WRITE_ERRORS as error:
             return _failed(key, error)
         return None
+
+    def _overwrite(self, key: Key, new: Entry) -> bool:
+        try:
+            return self._folder.overwrite_head(key.hex, encode(new))
+        except FileNotFoundError:  # evicted meanwhile
+            return False
 
     def drop(self, key: Key) -> None:
         """Forget a page that may not be kept any longer; where that fails, it runs out as ever."""

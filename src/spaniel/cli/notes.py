@@ -22,6 +22,7 @@ NOTES = {
     "robots_unavailable_fail_open": "robots.txt could not be read. The page was fetched all the same, "
     "because the setting fail_open says so.",
     "https_downgrade": "A redirect led from https to http. Others on the network can read and change such a page.",
+    "stale_copy": "The site could not be reached. This is an older copy from the cache. It may be out of date.",
     "cache_write_failed": "The page could not be written into the cache.",
     "cache_hit": "This copy comes from the cache. Add --no-cache to fetch the page again.",
 }

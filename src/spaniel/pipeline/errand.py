@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from spaniel.errors import SpanielError
+    from spaniel.pipeline.held import Held, Proof
     from spaniel.pipeline.outcome import Attempt, Found
     from spaniel.pipeline.request import Request
     from spaniel.pipeline.retrieve import Retrieved, Way
@@ -24,6 +25,7 @@ class Errand(NamedTuple):
     way: Way
     rungs: tuple[str, ...]  # of the profile's ladder
     kinds: tuple[str, ...]  # of content that the profile reads
+    held: Held | None = None  # a stored copy whose time is over
 
 
 class Brought(NamedTuple):
@@ -34,6 +36,7 @@ class Brought(NamedTuple):
     fetched_at: datetime
     rendering_method: str
     notes: tuple[str, ...]
+    proof: Proof | None = None  # that the errand's held copy is still right: nothing was read again
 
 
 class Ascent:
@@ -50,4 +53,4 @@ class Ascent:
     @property
     def refusal(self) -> SpanielError | None:
         """Why there is no page: what came of the first rung, since the others were only to make up for it."""
-        return None if self.best is not None or not self.attempts else self.attempts[0].error
+        return None if self.best or self.found or not self.attempts else self.attempts[0].error

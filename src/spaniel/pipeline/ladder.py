@@ -12,10 +12,12 @@ from spaniel.pipeline.retrieve import Trail
 from spaniel.reading.kinds import kind_of
 
 if TYPE_CHECKING:
+    from spaniel.net.http import Page
     from spaniel.pipeline.errand import Errand
     from spaniel.pipeline.profile import Profile, Rung
     from spaniel.pipeline.rooms import Rooms
     from spaniel.pipeline.trace import Trace
+    from spaniel.reading import Document
 
 
 async def climb(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Ascent:
@@ -43,6 +45,14 @@ class _Times:
         return Deadline(max(0.0, min(self._limits.timeout_seconds, left)))
 
 
+async def _read(page: Page, profile: Profile, rooms: Rooms, deadline: Deadline, trail: Trail) -> Document:
+    kind = page.headers.get("content-type")
+    with trail.step("content_type"):
+        kind_of(kind, page.body, profile.content)
+    with trail.step("extract"):
+        return await rooms.readers.read(page.body, kind, page.url.href, profile.content, deadline)
+
+
 async def _try(rung: Rung, ascent: Ascent, profile: Profile, rooms: Rooms, deadline: Deadline, trace: Trace) -> None:
     """One attempt: its page is the best so far, or its failure is written down."""
     errand, began, failure = ascent.errand, rooms.clock.monotonic(), None
@@ -50,14 +60,11 @@ async def _try(rung: Rung, ascent: Ascent, profile: Profile, rooms: Rooms, deadl
     try:
         retrieved = await rung.kind.climb(errand, rooms, deadline, trail, rung.options)
         fetched_at = rooms.clock.now()
-        page = retrieved.page
-        kind = page.headers.get("content-type")
-        with trail.step("content_type"):
-            kind_of(kind, page.body, profile.content)
-        with trail.step("extract"):
-            document = await rooms.readers.read(page.body, kind, page.url.href, profile.content, deadline)
-        notes = (*retrieved.notes, *document.notes)
-        ascent.best = Brought(retrieved, document, fetched_at, rung.kind.rendering_method, notes)
+        method = rung.kind.rendering_method
+        proof = errand.held.proved_by(retrieved.page, method) if errand.held else None
+        document = proof.held.document if proof else await _read(retrieved.page, profile, rooms, deadline, trail)
+        notes = tuple(dict.fromkeys((*retrieved.notes, *document.notes)))
+        ascent.best = Brought(retrieved, document, fetched_at, method, notes, proof)
     except SpanielError as error:
         failure = error
         if ascent.best is not None and rung.kind.in_vain is not None:

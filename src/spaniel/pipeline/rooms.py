@@ -8,6 +8,7 @@ from spaniel.url.hostlists import HostList
 
 if TYPE_CHECKING:
     from spaniel.cache import PageCache
+    from spaniel.cache.freshness import Freshness
     from spaniel.clock import Clock
     from spaniel.pipeline.errand import Ascent
     from spaniel.pipeline.flights import Flights
@@ -35,3 +36,4 @@ class Rooms(NamedTuple):
     cache: PageCache | None = None
     renderer: Renders | None = None  # None: switched off
     rendering: Rendering = Rendering()
+    freshness: Freshness | None = None  # None: no profile asks for it
