@@ -21,8 +21,8 @@ class Site:
     """Answers GET and HEAD from `pages`, by path; what is not there is a 404.
 
     Use it as `async with Site({"/": text("hello")}) as site:`. `requests` counts them by path and query, `seen` holds
-    the headers of each, `sent` counts the bytes that went back. The table may be changed while the site is up, and a page may be an `async` function that
-    returns the reply: it can wait, or raise `ConnectionError` to hang up.
+    the headers of each, `sent` counts the bytes that went back. The table may be changed while the site is up, and a
+    page may be an `async` function that returns the reply: it can wait, or raise `ConnectionError` to hang up.
     """
 
     def __init__(self, pages: dict[str, Page], address: str = "127.0.0.1") -> None:
