@@ -6,17 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.app.client import Spaniel
-from spaniel.app.engine import Engine
-from spaniel.app.settings import from_data
 from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code
 from spaniel.pipeline.keeping import NEW
 from spaniel.pipeline.profile import load
 from spaniel.pipeline.request import Request
-from spaniel.testing import FakeClock, FakeResolver, Page, Site, html, text
+from spaniel.testing import FakeClock, Page, Site, html, text
 from tests.pipeline.revalidating import (
-    INGEST,
     OTTER,
     WEEK,
     Version,
@@ -81,19 +77,6 @@ async def test_a_class_that_there_is_not_is_refused_before_anybody_is_asked(tmp_
     assert "did you mean 'blog'?" in outcome.refusal.message
     assert plain.refusal is not None
     assert "the profile 'web_fetch' has no classes" in plain.refusal.message
-
-
-@pytest.mark.req("FG-38")
-async def test_a_file_of_the_users_says_what_is_fresh(tmp_path: Path, clock: FakeClock) -> None:
-    file = tmp_path / "fresh.toml"
-    file.write_text('[classes]\nours = 3\n[[rules]]\nclass = "ours"\npaths = ["/a"]\n', encoding="utf-8")
-    async with Site({"/a": html(OTTER)}) as site:
-        security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [site.port]}
-        fetch = {"cache_dir": str(tmp_path / "cache"), "security": security, "browser": {"enabled": False}}
-        settings = from_data({"tools": {"webfetch": fetch}, "spaniel": {"freshness": {"file": str(file)}}}, "test")
-        async with Engine(settings, FakeResolver(), clock) as engine, Spaniel(engine=engine, profile=INGEST) as spaniel:
-            outcome = await ingested(spaniel, site.url("/a"))
-    assert (outcome.require().page.freshness, kept(outcome).ttl_hours) == ("ours", 3)
 
 
 @pytest.mark.req("FG-42")

@@ -219,6 +219,10 @@ async def test_what_cannot_be_renewed_is_served_with_a_note(
         await ingested(spaniel, site.url("/blog"))
         clock.advance(WEEK)
         monkeypatch.setattr(Folder, "overwrite_head", fail)
+        anew = await ingested(spaniel, site.url("/blog"))
+        assert (anew.caveats, kept(anew).cached_at) == ((), clock.now())  # it was written whole
+        clock.advance(WEEK)
+        monkeypatch.setattr(Folder, "create", fail)
         outcome = await ingested(spaniel, site.url("/blog"))
     assert (outcome.caveats, outcome.require().kept) == (("cache_write_failed",), None)
 
@@ -246,6 +250,17 @@ async def test_what_scripts_have_made_is_not_asked_about_over_http(tmp_path: Pat
         stale = await ingested(spaniel, url)
     assert stale.caveats == ("stale_copy", "cache_hit")
     assert stale.require().rendering_method == "browser"
+
+
+@pytest.mark.req("FR-WF-16e")
+async def test_a_copy_that_was_served_or_renewed_is_the_last_to_go(tmp_path: Path, clock: FakeClock) -> None:
+    site = Versions({f"/blog/{name}": Version(OTTER) for name in "abcd"})
+    async with site, ingesting(site, cache=tmp_path, clock=clock, max_cache_entries=2) as spaniel:
+        for name, how in (("a", NEW), ("b", NEW), ("a", "hit"), ("c", NEW), ("a", "hit"), ("b", NEW)):
+            assert kept(await ingested(spaniel, site.url(f"/blog/{name}"))).how == how
+        clock.advance(WEEK)
+        for name, how in (("a", "not_modified"), ("d", NEW), ("a", "hit"), ("b", NEW)):
+            assert kept(await ingested(spaniel, site.url(f"/blog/{name}"))).how == how
 
 
 async def test_a_copy_from_the_future_is_as_good_as_none(tmp_path: Path, clock: FakeClock) -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from spaniel.errors import Code
+from spaniel.cache import Validators, key_for
+from spaniel.cache.entry import compose
+from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.held import Held
 from spaniel.pipeline.request import Request
+from spaniel.pipeline.stored import StoredPage, bounds
 from spaniel.testing import FakeClock, Page, Reply, redirect, text
 from tests.pipeline.revalidating import (
     INGEST,
@@ -90,6 +95,50 @@ async def test_a_server_that_says_no_is_not_made_up_for(tmp_path: Path, clock: F
     assert outcome.found is None
     assert outcome.refusal is not None
     assert outcome.refusal.details["status"] == answer[0]
+
+
+@pytest.mark.req("FG-42")
+async def test_a_copy_that_has_become_too_old_while_others_were_tried_does_not_stand_in(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    async def slowly() -> Reply:
+        clock.advance(1)
+        return text("", 503)
+
+    site = Versions({"/blog": Version(OTTER)})
+    async with site, ingesting(site, cache=tmp_path, clock=clock) as spaniel:
+        await ingested(spaniel, site.url("/blog"))
+        site.versions, site.pages = {}, {"/blog": slowly}
+        clock.advance(2 * WEEK)
+        outcome = await spaniel.outcome(Request(site.url("/blog")))
+    assert outcome.found is None
+
+
+@pytest.mark.parametrize(
+    ("error", "stands_in"),
+    [
+        (SpanielError(Code.NETWORK, error="reset"), True),
+        (SpanielError(Code.NETWORK, error="refused", cause="connect"), True),
+        (SpanielError(Code.DNS_FAILED, host="a", error="none"), True),
+        (SpanielError(Code.ROBOTS_UNAVAILABLE, origin="a", error="503"), True),
+        (SpanielError(Code.NETWORK, error="not trusted", cause="certificate"), False),
+        (SpanielError(Code.NETWORK, error="TLS", cause="tls"), False),
+        (SpanielError(Code.NETWORK, error="nonsense", status=304), False),
+        (SpanielError(Code.SSRF_BLOCKED, blocked_ip="10.0.0.1", cidr="10.0.0.0/8", toggle="x"), False),
+        (SpanielError(Code.ROBOTS_DISALLOWED, path="/", origin="a", rule="x"), False),
+        (SpanielError(Code.RESPONSE_TOO_LARGE, size=9, max_bytes=1), False),
+        (None, False),
+    ],
+)
+def test_only_who_cannot_be_reached_is_made_up_for(
+    clock: FakeClock, error: SpanielError | None, stands_in: bool
+) -> None:
+    key = key_for("https://a.example/", "http", "ingest", "1")
+    entry = compose(key, {}, clock.now(), timedelta(hours=1), Validators())
+    page = StoredPage("https://a.example/", "words", 600, bounds("words", 600))
+    held = Held(key, entry, page, timedelta(hours=1))
+    assert held.stands_in_for(error, clock.now() + timedelta(hours=2)) is stands_in
+    assert not held.stands_in_for(error, clock.now() + timedelta(hours=2, seconds=1))
 
 
 @pytest.mark.req("D2-04", "FR-WF-05")

@@ -68,7 +68,9 @@ class Validators(NamedTuple):
 
 
 def _is_kept(value: str) -> bool:
-    return len(value) <= LONGEST_VALIDATOR and not any("\ud800" <= sign <= "\udfff" for sign in value)
+    if len(value) > LONGEST_VALIDATOR:
+        return False
+    return value.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
 def compose(key: Key, content: object, fetched_at: datetime, ttl: timedelta, validators: Validators) -> Entry:

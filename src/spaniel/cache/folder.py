@@ -107,7 +107,7 @@ class Folder:
             try:
                 old = root.read_opened(descriptor, _place(hex_key), LARGEST)
                 end = head_length(new)
-                if not (end <= PAGE and len(old) == len(new) and old[end:] == new[end:] and head_length(old) == end):
+                if end > PAGE or len(old) != len(new) or old[end:] != new[end:]:
                     return False
                 os.lseek(descriptor, 0, os.SEEK_SET)
                 return os.write(descriptor, new[:end]) == end

@@ -108,6 +108,21 @@ class PageCache:
             return _failed(key, error)
         return None
 
+    def renew_in_place(
+        self, key: Key, entry: Entry, fetched_at: datetime, ttl: timedelta, validators: Validators
+    ) -> bool:
+        """Renew an entry by overwriting its head, without waiting for the disk or for another writer: in an event loop
+        too. False where that cannot be done: `renew` then writes it anew, or says why not."""
+        new = renewed(entry, fetched_at, ttl, validators)
+        try:
+            done = self._folder.overwrite_head(key.hex, encode(new))
+        except (OSError, SpanielError):
+            return False
+        if done:
+            self._renewed[key.hex] = int(new.fetched_at.timestamp()), int(new.expires_at.timestamp())
+            self._touch(key.hex)
+        return done
+
     def renew(
         self,
         key: Key,
@@ -118,27 +133,25 @@ class PageCache:
         content: object = None,
     ) -> str | None:
         """An entry that was peeked at and proved to be still right: new times and validators, and its content as it is
-        unless there is a new one (FG-40). Returns what `put` returns.
+        unless there is a new one (FG-40). Returns what `put` returns, and waits as `put` does.
 
         What somebody else has put in its place meanwhile is no older than what is known here, and stays.
         """
+        if content is None and self.renew_in_place(key, entry, fetched_at, ttl, validators):
+            return None
         try:
-            new = renewed(entry, fetched_at, ttl, validators, content)
-            if self._overwrite(key, new):
-                row = Row.of(key.hex, new, 0)
-                self._renewed[key.hex] = row.fetched, row.expires
-                self._touch(key.hex)
-            elif (now := self.peek(key)) is None or bytes(now.content) == bytes(entry.content):
-                self._write(key, new)
+            now = self._folder.read(key)
+            if bytes(now.content) != bytes(entry.content):
+                return None
+        except FileNotFoundError:  # evicted meanwhile
+            pass
+        except (OSError, SpanielError) as error:
+            return _failed(key, error)
+        try:
+            self._write(key, renewed(entry, fetched_at, ttl, validators, content))
         except WRITE_ERRORS as error:
             return _failed(key, error)
         return None
-
-    def _overwrite(self, key: Key, new: Entry) -> bool:
-        try:
-            return self._folder.overwrite_head(key.hex, encode(new))
-        except FileNotFoundError:  # evicted meanwhile
-            return False
 
     def drop(self, key: Key) -> None:
         """Forget a page that may not be kept any longer; where that fails, it runs out as ever."""

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from spaniel.net.http import Options, Page
     from spaniel.url.value import Url
 
@@ -22,25 +24,26 @@ class Conditional(NamedTuple):
 
     url: str  # the copy's own; the headers go to no other hop
     etag: str | None
-    last_modified: str | None
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """Both, as the server wrote them; what cannot stand in a header is left out."""
-        asked = {"If-None-Match": _tag(self.etag), "If-Modified-Since": _line(self.last_modified)}
-        return {name: value for name, value in asked.items() if value}
+    fields: Mapping[str, str]  # what is asked with
 
     def options_for(self, url: Url, options: Options) -> Options:
         return options._replace(more={**options.more, **self.fields}) if url.href == self.url else options
 
     def answered_by(self, page: Page) -> bool:
         """Whether this 304 was asked for. Of any other nobody knows what it is about."""
-        return page.status == NOT_MODIFIED and page.url.href == self.url and bool(self.fields)
+        return page.status == NOT_MODIFIED and page.url.href == self.url
 
     def agrees_with(self, page: Page) -> bool:
         """A 304 that names another version than the copy's says nothing about the copy (RFC 9111 4.3.4)."""
         named = page.headers.get("etag")
         return named is None or self.etag is None or _opaque(named) == _opaque(self.etag)
+
+
+def conditional_for(url: str, etag: str | None, last_modified: str | None) -> Conditional | None:
+    """Both validators, as the server wrote them. What cannot stand in a header is left out; None where nothing can."""
+    asked = {"If-None-Match": _tag(etag), "If-Modified-Since": _line(last_modified)}
+    sent = {name: value for name, value in asked.items() if value}
+    return Conditional(url, etag, sent) if sent else None
 
 
 def _tag(etag: str | None) -> str | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from spaniel.errors import Code
-from spaniel.pipeline.conditional import NOT_MODIFIED, Conditional
+from spaniel.pipeline.conditional import NOT_MODIFIED, conditional_for
 from spaniel.pipeline.outcome import Found, Kept
 from spaniel.pipeline.retrieve import HTTPS_DOWNGRADE
 from spaniel.reading.document import Document, Metadata
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from spaniel.cache import Entry, Key
     from spaniel.errors import SpanielError
     from spaniel.net.http import Page
+    from spaniel.pipeline.conditional import Conditional
     from spaniel.pipeline.stored import StoredPage
 
 STALE_COPY = "stale_copy"
@@ -28,6 +29,7 @@ STALE = "stale"
 # The server, or the way to it, is out of order. It has not said that the page is gone, or not for us.
 UNREACHABLE = frozenset({Code.HTTP_5XX, Code.TIMEOUT, Code.NETWORK, Code.DNS_FAILED, Code.ROBOTS_UNAVAILABLE})
 WAY_NOTES = frozenset({HTTPS_DOWNGRADE, FAIL_OPEN_NOTE})
+METADATA = tuple(field.name for field in fields(Metadata))
 DISTRUSTED = frozenset({"certificate", "tls"})  # causes of `network` that no waiting mends
 
 
@@ -43,14 +45,13 @@ class Held(NamedTuple):
     @property
     def conditional(self) -> Conditional | None:
         """How to ask about it; None where it has nothing to be known by, as what scripts have made."""
-        asked = Conditional(self.page.final_url, self.entry.etag, self.entry.last_modified)
-        return asked if asked.fields else None
+        return conditional_for(self.page.final_url, self.entry.etag, self.entry.last_modified)
 
     @property
     def document(self) -> Document:
         """What was understood of it when it was read, less what concerned the way there."""
         page = self.page
-        known = {field.name: page.metadata.get(field.name) for field in fields(Metadata)}
+        known = {name: page.metadata.get(name) for name in METADATA}
         notes = tuple(note for note in page.notes if note not in WAY_NOTES)
         return Document(page.markdown, page.title, page.language, metadata=Metadata(**known), notes=notes)
 

@@ -46,7 +46,7 @@ async def keep(errand: Errand, best: Brought, profile: Profile, rooms: Rooms, tr
     chosen = _class_of(errand, best, profile, rooms)
     page = _renewed(best, best.proof, chosen) if best.proof else _page(best, profile, chosen)
     found = Found(page, best.fetched_at, best.rendering_method, best.retrieved.picture)
-    key = key_of(errand, best.rendering_method, profile, rooms)
+    key = best.proof.held.key if best.proof else key_of(errand, best.rendering_method, profile, rooms)
     with trace.step("write_cache") as step:
         if not PASSING.isdisjoint(best.notes):
             step.text = "not kept"
@@ -57,7 +57,7 @@ async def keep(errand: Errand, best: Brought, profile: Profile, rooms: Rooms, tr
             await rooms.writer.write(rooms.cache.drop, key)
         else:
             known = _validators(best, page) if profile.freshness else Validators()
-            terms = Terms(key, chosen.ttl or rooms.cache.ttl, known)
+            terms = Terms(key, rooms.cache.ttl if chosen.ttl is None else chosen.ttl, known)
             found, step.text = await _written(found, best, terms, rooms.cache, rooms.writer)
     return found
 
@@ -69,7 +69,9 @@ async def _written(found: Found, best: Brought, terms: Terms, cache: PageCache, 
         note = await writer.write(cache.put, terms.key, page, at, terms.ttl, terms.validators)
     else:
         changed = None if page == proof.held.page else page
-        note = await writer.write(cache.renew, terms.key, proof.held.entry, at, terms.ttl, terms.validators, changed)
+        renewal = terms.key, proof.held.entry, at, terms.ttl, terms.validators
+        in_place = changed is None and cache.renew_in_place(*renewal)
+        note = None if in_place else await writer.write(cache.renew, *renewal, changed)
     if note:
         return found._replace(page=page.noted(note)), note
     told = terms.validators.kept()

@@ -75,7 +75,8 @@ def _copy(key: Key, errand: Errand, rooms: Rooms) -> Held | None:
         return None
     ttl = entry.expires_at - entry.fetched_at
     if (asked := errand.request.freshness_class) is not None and rooms.freshness is not None:
-        ttl = rooms.freshness.named(asked).ttl or ttl
+        named = rooms.freshness.named(asked)
+        ttl = ttl if named.ttl is None else named.ttl
     return Held(key, entry, page, ttl, asked)
 
 
