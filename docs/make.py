@@ -88,9 +88,9 @@ protection is off.
 
 ## Paths
 
-`cache_dir`, `chromium_path` and `ca_file` may contain `$NAME`, `${{NAME}}` and a leading `~`. `${{TEMP}}` is
-the folder for temporary files where no such variable is set. A relative path in a file begins at the folder of
-the file. A program's bare name is looked for on the PATH.
+`cache_dir`, `chromium_path`, `ca_file` and `freshness.file` may contain `$NAME`, `${{NAME}}` and a leading `~`.
+`${{TEMP}}` is the folder for temporary files where no such variable is set. A relative path in a file begins at
+the folder of the file. A program's bare name is looked for on the PATH.
 
 ## Say who you are
 

@@ -183,8 +183,11 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
     "hosts.spacing_seconds": ("`0`", "Seconds between two requests to one host"),
     "hosts.heeds_delays": ("`false`", "Whether Crawl-delay and Retry-After are waited for"),
     "cache.enabled": ("`true`", "Whether pages are kept in the cache"),
-    "cache.freshness": ("`false`", "Whether classes say how long a page is fresh, and an older copy is asked about"),
     "cache.ttl_days": ("from the settings", "Days for which a kept page is served"),
+    "cache.freshness": (
+        "`false`",
+        "Whether a page's class says how long it is fresh, and the site is asked again then",
+    ),
 }
 
 

@@ -26,6 +26,7 @@ _EVERYBODY_WRITES, _GROUP_WRITES = stat.S_IWOTH, stat.S_IWGRP
 _KIND_AND_WRITERS = 0o170000 | _EVERYBODY_WRITES | _GROUP_WRITES
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _READ = os.O_RDONLY | _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_CHANGE = _READ | os.O_RDWR
 _BY_DESCRIPTOR = hasattr(os, "O_DIRECTORY") and hasattr(os, "fchmod") and os.open in os.supports_dir_fd
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NO_LINK | getattr(os, "O_CLOEXEC", 0)
 _OWNED = hasattr(os, "geteuid")
@@ -78,24 +79,28 @@ class OpenFolder(NamedTuple):
         """
         descriptor = self.open_file(name)
         try:
-            found = os.fstat(descriptor)
-            _judge_file(f"{self.path}/{name}", found)
-            if found.st_size > largest:
-                raise refusal(f"{self.path}/{name}", f"its {found.st_size} bytes are more than it can have")
-            size = found.st_size if first is None else min(found.st_size, first)
-            raw = os.read(descriptor, size)
-            while len(raw) < size and (more := os.read(descriptor, size - len(raw))):
-                raw += more
-            return raw
+            return self.read_opened(descriptor, name, largest, first)
         finally:
             os.close(descriptor)
 
-    def open_file(self, name: str) -> int:
-        """A descriptor to read from; what it is of is not judged yet, but no link."""
+    def read_opened(self, descriptor: int, name: str, largest: int, first: int | None = None) -> bytes:
+        """The same of a file that `open_file` has opened, which stays open."""
+        found = os.fstat(descriptor)
+        _judge_file(f"{self.path}/{name}", found)
+        if found.st_size > largest:
+            raise refusal(f"{self.path}/{name}", f"its {found.st_size} bytes are more than it can have")
+        size = found.st_size if first is None else min(found.st_size, first)
+        raw = os.read(descriptor, size)
+        while len(raw) < size and (more := os.read(descriptor, size - len(raw))):
+            raw += more
+        return raw
+
+    def open_file(self, name: str, *, to_write: bool = False) -> int:
+        """A descriptor to read from, and to write to if asked for; what it is of is not judged yet, but no link."""
         if not _NO_LINK and stat.S_ISLNK(self.status(name).st_mode):
             raise refusal(f"{self.path}/{name}", _IS_A_LINK)
         try:
-            return os.open(self.at(name), _READ, dir_fd=self.descriptor)
+            return os.open(self.at(name), _CHANGE if to_write else _READ, dir_fd=self.descriptor)
         except OSError as error:
             if error.errno == errno.ELOOP:
                 raise refusal(f"{self.path}/{name}", _IS_A_LINK) from None

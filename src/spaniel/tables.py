@@ -125,6 +125,9 @@ class Table:
     def text_map(self, key: str) -> dict[str, str]:
         return {name: table.text(name) for name, table in self._own_keys(key)}
 
+    def number_map(self, key: str) -> dict[str, int]:
+        return {name: table.number(name) for name, table in self._own_keys(key)}
+
     def text_lists(self, key: str) -> dict[str, tuple[str, ...]]:
         return {name: table.texts(name) for name, table in self._own_keys(key)}
 

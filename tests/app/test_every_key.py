@@ -73,6 +73,7 @@ CASES = {
     "tools.webfetch.rendering.spa_fallback_enabled": Case("false", lambda s: s.rendering.spa_fallback, False),
     "tools.webfetch.rendering.min_extracted_chars": Case("1", lambda s: s.rendering.min_extracted_chars, 1),
     "tools.webfetch.robots.fail_open": Case("true", lambda s: s.robots.fail_open, True),
+    "spaniel.freshness.file": Case('"/f.toml"', lambda s: s.freshness_file, "/f.toml"),
     "spaniel.mcp.max_output_bytes": Case("1025", lambda s: s.mcp.max_output_bytes, 1025),
     "spaniel.mcp.resource_links": Case("true", lambda s: s.mcp.resource_links, True),
     "spaniel.net.ca_file": Case('"/ca.pem"', lambda s: s.ca_file, "/ca.pem"),
@@ -136,6 +137,7 @@ def test_what_runs_trusts_or_opens_is_marked_as_such() -> None:
     marked = {key.path for key in KEYS if key.trusted}
     named = {
         "tools.webfetch.browser.chromium_path",
+        "spaniel.freshness.file",
         "spaniel.net.ca_file",
         "tools.webfetch.cache_dir",
         "tools.webfetch.http.use_system_proxy",

@@ -10,9 +10,10 @@ import struct
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from spaniel.cache import CacheSettings, PageCache, key_for
+from spaniel.cache import CacheSettings, PageCache, Validators, key_for
 from tests.cache.harness import content, numbered, problems, temporaries
 
 KEYS = 50
@@ -137,6 +138,56 @@ def _write_until_killed(folder: str, first: int, seconds: float) -> list[int]:
         return [number for (number,) in struct.iter_unpack("q", pipe.read())]
 
 
+def renew(folder: str, times: str, seed: str) -> dict[str, int]:
+    """Children that renew an entry are killed at random moments; whoever reads meanwhile or after finds it whole."""
+    dice = random.Random(int(seed))
+    told = {"kills": 0, "renewals": 0, "reads": 0, "lost": 0, "torn": 0, "left": 0, "problems": 0}
+    known = {f'"{number:06}"': number for number in range(100_000)}
+    with PageCache(CacheSettings(folder, durable=False)) as cache:
+        cache.put(numbered(1), value(1, 0, 300), _at(0), timedelta(hours=1), Validators('"000000"'))
+        first = 0
+        for _ in range(int(times)):
+            child = _renew_until_killed(folder, first)
+            end = time.monotonic() + dice.uniform(0.001, 0.06)
+            while time.monotonic() < end:
+                told["reads"] += 1
+                told["lost"] += cache.peek(numbered(1)) is None
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            told["kills"] += 1
+            entry = cache.peek(numbered(1))
+            if entry is None:
+                told["lost"] += 1
+                continue
+            number = known[entry.etag or ""]
+            told["torn"] += not (entry.fetched_at == _at(number) and whole(1, content(entry)))
+            told["renewals"] += number - first
+            first = number
+    told["left"], told["problems"] = len(temporaries(Path(folder))), len(problems(Path(folder)))
+    return told
+
+
+def _renew_until_killed(folder: str, first: int) -> int:
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with PageCache(CacheSettings(folder, durable=False)) as cache:
+            os.write(writer, b"!")
+            for number in range(first + 1, 100_000):
+                entry = cache.peek(numbered(1))
+                if entry is None:
+                    os._exit(1)
+                cache.renew(numbered(1), entry, _at(number), timedelta(hours=1), Validators(f'"{number:06}"'))
+    os.close(writer)
+    os.read(reader, 1)
+    os.close(reader)
+    return child
+
+
+def _at(number: int) -> datetime:
+    return datetime(2027, 1, 1, tzinfo=UTC) + timedelta(seconds=number)
+
+
 def die(folder: str, step: str) -> dict[str, int]:
     """Dies by its own hand (kill -9) at a step of a write that replaces `old` and evicts one."""
     from spaniel.cache import folder as files
@@ -178,5 +229,6 @@ if __name__ == "__main__":
         "use": use,
         "kill": kill,
         "die": die,
+        "renew": renew,
     }
     print(json.dumps(jobs[sys.argv[1]](*sys.argv[2:])))

@@ -21,6 +21,7 @@ from spaniel.browser.rendered import DocumentHead, Rendered, Wanted
 from spaniel.errors import SpanielError
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.profile import from_data
+from spaniel.pipeline.profile import load as load_profile
 from spaniel.pipeline.request import Request
 from spaniel.testing import FakeResolver, Page, Reply, Site, html, redirect, text
 from spaniel.tool import registry_for
@@ -228,6 +229,18 @@ async def over_tls(place: Place) -> object:
             place.site, place.folder, {**given(place), "tools.webfetch.security.allowed_ports": (secure.port,)}
         )
         return (await place.fetched(secure.url("/", "site.example")))[0] == "hello"
+
+
+def freshness_rules(folder: Path) -> Value:
+    file = folder / "freshness.toml"
+    file.write_text('[classes]\nours = 3\n[[rules]]\nclass = "ours"\npaths = ["/a"]\n', "utf-8")
+    return str(file)
+
+
+async def class_of_a_page(place: Place) -> object:
+    async with place.spaniel() as spaniel:
+        view = spaniel.with_profile(load_profile("ingest")._replace(freshness=True))
+        return (await view.outcome(place.site.url("/a"))).require().page.freshness
 
 
 def given(place: Place) -> dict[str, Value]:

@@ -86,6 +86,7 @@ CASES = {
     ),
     f"{SECURITY}.allowed_domains": Case(("other.example",), fetching("/a"), "invalid_host", "hello"),
     f"{SECURITY}.blocked_domains": Case(("site.example",), fetching("/a"), "invalid_host", "hello"),
+    f"{OWN}.freshness.file": Case(scene.freshness_rules, scene.class_of_a_page, "ours", "other", proves=("FG-38",)),
     f"{OWN}.mcp.max_output_bytes": Case(2000, scene.call_over_mcp, (True, False), (False, False)),
     f"{OWN}.mcp.resource_links": Case(
         True, scene.call_over_mcp, (True, True), (True, False), {f"{OWN}.mcp.max_output_bytes": 2000}

@@ -151,6 +151,8 @@ async def test_what_is_kept_of_a_page_is_all_that_was_learnt_of_it(tmp_path: Pat
         "status": 203,
         "chain": [site.url("/r")],
         "content_hash": sha256(body.encode()).hexdigest(),
+        "content_length": len(body),
+        "markdown_hash": sha256(b"# A\n\nb\n").hexdigest(),
     }
     for outcome in (fresh, hit):
         found = outcome.require()

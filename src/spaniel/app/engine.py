@@ -11,6 +11,7 @@ from spaniel.app.proxies import system_proxies, warn_of_unused_proxies
 from spaniel.app.settings import Settings, load
 from spaniel.browser.pool import Renderer
 from spaniel.cache import PageCache
+from spaniel.cache.freshness import load as load_freshness
 from spaniel.clock import SystemClock
 from spaniel.hosts import Hosts, Memory
 from spaniel.net.guard import Guard
@@ -103,8 +104,11 @@ class Engine:
             profile = load_profile(profile, self._given())
         rooms = self.rooms
         if profile.cached and rooms.cache is None:
-            cache = self._open.enter_context(PageCache(self.settings.cache))
-            self._rooms = rooms._replace(cache=cache)
+            cache = PageCache(self.settings.cache, lambda: self._clock.now().timestamp())
+            rooms = rooms._replace(cache=self._open.enter_context(cache))
+        if profile.freshness and rooms.freshness is None:
+            rooms = rooms._replace(freshness=load_freshness(self.settings.freshness_file))
+        self._rooms = rooms
         return profile
 
     async def fetch(self, request: Request, profile: Profile, trace: Trace | None = None) -> Outcome:

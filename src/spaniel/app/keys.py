@@ -97,6 +97,10 @@ KEYS: tuple[Key, ...] = (
     Key(f"{FETCH}.rendering", "spa_fallback_enabled", True, "Use the browser for pages that a script would fill"),
     Key(f"{FETCH}.rendering", "min_extracted_chars", 400, "Only where HTTP brought fewer characters", 0, 1_000_000),
     Key(f"{FETCH}.robots", "fail_open", False, "Fetch a page although its robots.txt cannot be read"),
+    Key(
+        f"{OWN}.freshness", "file", "", "Classes and rules for how long pages stay fresh, over Spaniel's own (TOML)",
+        kind="path", trusted=True,
+    ),
     Key(f"{OWN}.mcp", "max_output_bytes", 65_536, "Largest answer of a call over MCP in bytes", 1024, 104_857_600),
     Key(f"{OWN}.mcp", "resource_links", False, "Link the chunks that did not fit an answer as MCP resources"),
     Key(

@@ -104,6 +104,10 @@ class Settings:
         return str(self[f"{OWN}.net.ca_file"])
 
     @property
+    def freshness_file(self) -> str:
+        return str(self[f"{OWN}.freshness.file"])
+
+    @property
     def uses_system_proxy(self) -> bool:
         return bool(self[f"{FETCH}.http.use_system_proxy"])
 

@@ -10,7 +10,7 @@ out unparsed, and its reader parses it once, into the type that it wants.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -68,33 +68,53 @@ class Validators(NamedTuple):
 
 
 def _is_kept(value: str) -> bool:
-    return len(value) <= LONGEST_VALIDATOR and not any("\ud800" <= sign <= "\udfff" for sign in value)
+    if len(value) > LONGEST_VALIDATOR:
+        return False
+    return value.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
 def compose(key: Key, content: object, fetched_at: datetime, ttl: timedelta, validators: Validators) -> Entry:
-    """A whole second of precision is what the SRD shows; it never makes an entry live longer."""
-    fetched_at = fetched_at.astimezone(UTC).replace(microsecond=0)
-    ttl = max(timedelta(0), min(ttl, LONGEST_LIFE))
-    validators = validators.kept()
     return Entry(
         version=VERSION,
         canonical_url=key.canonical_url,
         rendering_method=key.rendering_method,
         profile=key.profile,
         overrides=key.overrides,
-        fetched_at=fetched_at,
-        expires_at=(fetched_at + ttl).replace(microsecond=0),
-        ttl_hours=ttl / timedelta(hours=1),
-        etag=validators.etag,
-        last_modified=validators.last_modified,
-        content_hash=validators.content_hash,
         content=msgspec.Raw(msgspec.json.encode(content)),
+        **_dated(fetched_at, ttl, validators),
     )
+
+
+def renewed(
+    entry: Entry, fetched_at: datetime, ttl: timedelta, validators: Validators, content: object = None
+) -> Entry:
+    """The same page, known to be so at another time (FG-40); with new content only where there is any."""
+    dated = _dated(fetched_at, ttl, validators)
+    if content is not None:
+        dated["content"] = msgspec.Raw(msgspec.json.encode(content))
+    return msgspec.structs.replace(entry, **dated)
+
+
+def _dated(fetched_at: datetime, ttl: timedelta, validators: Validators) -> dict[str, Any]:
+    """A whole second of precision is what the SRD shows; it never makes an entry live longer."""
+    fetched_at = fetched_at.astimezone(UTC).replace(microsecond=0)
+    ttl = max(timedelta(0), min(ttl, LONGEST_LIFE))
+    return {
+        "fetched_at": fetched_at,
+        "expires_at": (fetched_at + ttl).replace(microsecond=0),
+        "ttl_hours": ttl / timedelta(hours=1),
+        **validators.kept()._asdict(),
+    }
 
 
 def encode(entry: Entry) -> bytes:
     rest = memoryview(msgspec.json.encode(entry))[1:]
     return b"".join((_LEAD % crc32(rest, crc32(b",")), b",", rest))
+
+
+def head_length(raw: bytes) -> int:
+    """How many bytes stand before the content."""
+    return raw.find(_CONTENT)
 
 
 def decode(raw: bytes) -> Entry:
@@ -115,7 +135,7 @@ _decoder = msgspec.json.Decoder(Entry)
 
 
 def _head(raw: bytes) -> tuple[Entry, int]:
-    end = raw.find(_CONTENT)
+    end = head_length(raw)
     if end < 0:
         raise ValueError("it is not a cache entry")
     try:

@@ -12,7 +12,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from spaniel.cache.entry import HEAD, LARGEST, Entry, decode, decode_head
+from spaniel.cache.entry import HEAD, LARGEST, Entry, decode, decode_head, head_length
 from spaniel.errors import Code, SpanielError
 from spaniel.files import sync_folder
 from spaniel.private_folder import OpenFolder, open_folder
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 SHARDS = tuple(f"{number:02x}" for number in range(256))
 ENTRY_NAME = re.compile(r"[0-9a-f]{64}\.json")
 TEMPORARY_NAME = re.compile(r"[0-9a-f]{64}\.tmp\.[0-9a-f]{16}")
+PAGE = 4096  # bytes; the smallest that a system writes at once
 OPEN_FILES_STAY = fcntl is None  # Windows neither removes nor renames what somebody has open: its writer, or we
 _IN_ROOT = re.compile(r"[0-9a-f]{2}|index\.lock|index\.sqlite3(\.new)?(-wal|-shm|-journal)?|robots|hosts|queue")
 _IN_SHARD = re.compile(rf"{ENTRY_NAME.pattern}|{TEMPORARY_NAME.pattern}")
@@ -85,11 +86,33 @@ class Folder:
         return entry
 
     def read_named(self, hex_key: str) -> Entry:
-        """Whatever entry lies under this name."""
+        """Whatever entry lies under this name; one whose head was just being overwritten is whole a moment later."""
+        with suppress(ValueError):
+            return decode(self._bytes(hex_key))
         try:
             return decode(self._bytes(hex_key))
         except ValueError as error:
             _refuse(self.path(hex_key), str(error))
+
+    def overwrite_head(self, hex_key: str, new: bytes) -> bool:
+        """Put a new head before the content of an entry, where it lies; False where that cannot be done in one step.
+
+        It can if nothing but the head differs, the two heads are equally long, and they lie in one page: the kernel
+        copies a page without heeding a signal, so a killed writer leaves the old head or the new one. The rest was
+        read from the same open file, so whoever replaces the entry meanwhile has another file, and keeps it. A power
+        cut may mix the two, and the checksum tells.
+        """
+        with self._judged(hex_key) as root:
+            descriptor = root.open_file(_place(hex_key), to_write=True)
+            try:
+                old = root.read_opened(descriptor, _place(hex_key), LARGEST)
+                end = head_length(new)
+                if end > PAGE or len(old) != len(new) or old[end:] != new[end:]:
+                    return False
+                os.lseek(descriptor, 0, os.SEEK_SET)
+                return os.write(descriptor, new[:end]) == end
+            finally:
+                os.close(descriptor)
 
     def head(self, hex_key: str) -> Entry:
         try:

@@ -18,7 +18,7 @@ from spaniel.cache import schema
 from spaniel.url.value import split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from spaniel.cache.entry import Entry
 
@@ -235,6 +235,16 @@ def touch(tx: sqlite3.Connection, keys: Iterable[str]) -> None:
     marks = [(tick + number, bytes.fromhex(key)) for number, key in enumerate(keys, 1)]
     tx.executemany("UPDATE entries SET used = ? WHERE key = ?", marks)
     tx.execute("UPDATE totals SET tick = ?", (tick + len(marks),))
+
+
+def renew(tx: sqlite3.Connection, times: Mapping[str, tuple[int, int]]) -> None:
+    """These were found to be the same, and have new times in their files already."""
+    rows = [(fetched, expires, bytes.fromhex(key)) for key, (fetched, expires) in times.items()]
+    tx.executemany("UPDATE entries SET fetched = ?, expires = ? WHERE key = ?", rows)
+
+
+def remove(tx: sqlite3.Connection, key: str) -> None:
+    tx.execute("DELETE FROM entries WHERE key = ?", (bytes.fromhex(key),))
 
 
 def evict_for(tx: sqlite3.Connection, row: Row, limits: Limits, remove: Callable[[str], object]) -> bool:

@@ -15,7 +15,7 @@ import msgspec
 
 from spaniel.cache import index as rows
 from spaniel.cache import recovery, schema
-from spaniel.cache.entry import LARGEST, LONGEST_LIFE, Entry, Validators, compose, encode
+from spaniel.cache.entry import LARGEST, LONGEST_LIFE, Entry, Validators, compose, encode, renewed
 from spaniel.cache.folder import OPEN_FILES_STAY, SHARDS, Folder, write_all
 from spaniel.cache.index import Index, Limits, Row
 from spaniel.errors import SpanielError
@@ -54,6 +54,7 @@ class PageCache:
         self._folder = Folder(settings.folder)
         self._index = Index(self._folder.root, partial(recovery.sweep, self._folder))
         self._touched: dict[str, None] = {}
+        self._renewed: dict[str, tuple[int, int]] = {}  # when they were fetched, and until when they are fresh
         self._tell_at = TOUCHES
         self._told = time.monotonic()
 
@@ -68,8 +69,12 @@ class PageCache:
         entry = self.peek(key)
         if entry is None or not entry.fresh(self._now()):
             return None
-        self._touch(key.hex)
+        self.touch(key)
         return entry
+
+    def touch(self, key: Key) -> None:
+        """An entry that was peeked at has been used."""
+        self._touch(key.hex)
 
     def peek(self, key: Key) -> Entry | None:
         """The entry, fresh or not, for whoever wants to ask the server whether it still holds (FG-39)."""
@@ -96,13 +101,73 @@ class PageCache:
         if self._settings.max_entries < 1:
             return None
         try:
-            ttl = timedelta(days=min(self._settings.ttl_days, LONGEST_LIFE.days)) if ttl is None else ttl
+            ttl = self.ttl if ttl is None else ttl
             entry = compose(key, content, fetched_at or self._now(), ttl, validators or Validators())
             self._write(key, entry)
         except WRITE_ERRORS as error:
-            log.warning("%s: %s", WRITE_FAILED, _reason(error), extra={"fields": {"key": key.hex}})
-            return WRITE_FAILED
+            return _failed(key, error)
         return None
+
+    def renew_in_place(
+        self, key: Key, entry: Entry, fetched_at: datetime, ttl: timedelta, validators: Validators
+    ) -> bool:
+        """Renew an entry by overwriting its head, without waiting for the disk or for another writer: in an event loop
+        too. False where that cannot be done: `renew` then writes it anew, or says why not."""
+        new = renewed(entry, fetched_at, ttl, validators)
+        try:
+            done = self._folder.overwrite_head(key.hex, encode(new))
+        except (OSError, SpanielError):
+            return False
+        if done:
+            self._renewed[key.hex] = int(new.fetched_at.timestamp()), int(new.expires_at.timestamp())
+            self._touch(key.hex)
+        return done
+
+    def renew(
+        self,
+        key: Key,
+        entry: Entry,
+        fetched_at: datetime,
+        ttl: timedelta,
+        validators: Validators,
+        content: object = None,
+    ) -> str | None:
+        """An entry that was peeked at and proved to be still right: new times and validators, and its content as it is
+        unless there is a new one (FG-40). Returns what `put` returns, and waits as `put` does.
+
+        What somebody else has put in its place meanwhile is no older than what is known here, and stays.
+        """
+        if content is None and self.renew_in_place(key, entry, fetched_at, ttl, validators):
+            return None
+        try:
+            now = self._folder.read(key)
+            if bytes(now.content) != bytes(entry.content):
+                return None
+        except FileNotFoundError:  # evicted meanwhile
+            pass
+        except (OSError, SpanielError) as error:
+            return _failed(key, error)
+        try:
+            self._write(key, renewed(entry, fetched_at, ttl, validators, content))
+        except WRITE_ERRORS as error:
+            return _failed(key, error)
+        return None
+
+    def drop(self, key: Key) -> None:
+        """Forget a page that may not be kept any longer; where that fails, it runs out as ever."""
+        if self.peek(key) is None:
+            return
+        try:
+            with self._index.transaction() as tx:
+                if self._folder.remove(key.hex):
+                    rows.remove(tx, key.hex)
+        except WRITE_ERRORS as error:
+            _failed(key, error)
+
+    @property
+    def ttl(self) -> timedelta:
+        """How long an entry is fresh of which nobody says more."""
+        return timedelta(days=min(self._settings.ttl_days, LONGEST_LIFE.days))
 
     def close(self) -> None:
         """Tells the index what was used, and closes it."""
@@ -189,12 +254,20 @@ class PageCache:
             log.debug("cache_touch_failed: %s", _reason(error))
             self._tell_at = len(self._touched) + TOUCHES
             if self._tell_at > MOST_TOUCHES:
-                self._touched = {}
+                self._touched, self._renewed = {}, {}
 
     def _tell_within(self, tx: sqlite3.Connection) -> None:
         touched, self._touched, self._tell_at = self._touched, {}, TOUCHES
+        times, self._renewed = self._renewed, {}
         if touched:
             rows.touch(tx, list(touched))
+        if times:
+            rows.renew(tx, times)
+
+
+def _failed(key: Key, error: BaseException) -> str:
+    log.warning("%s: %s", WRITE_FAILED, _reason(error), extra={"fields": {"key": key.hex}})
+    return WRITE_FAILED
 
 
 def _reason(error: BaseException) -> str:

@@ -27,6 +27,7 @@ NOTES = {
     "from_archive": "Content retrieved from web archive; may not reflect current state.",
     "from_search_cache": "The site did not bring the page. This is a search engine's copy, which may be old.",
     "from_mirror": "The site did not bring the page. This one comes from a mirror that the settings name.",
+    "stale_copy": "The site could not be reached. This is an older copy from the cache. It may be out of date.",
     "cache_write_failed": "The page could not be written into the cache.",
     "cache_hit": "This copy comes from the cache. Add --no-cache to fetch the page again.",
 }

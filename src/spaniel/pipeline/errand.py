@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from spaniel.errors import SpanielError
+    from spaniel.pipeline.held import Held, Proof
     from spaniel.pipeline.outcome import Attempt, Found
     from spaniel.pipeline.request import Request
     from spaniel.pipeline.retrieve import Retrieved, Way
@@ -29,6 +30,7 @@ class Errand(NamedTuple):
     kinds: tuple[str, ...]  # of content that the profile reads
     profile: str = ""  # its name
     profile_file: str = ""  # where it is from; empty: it is shipped
+    held: Held | None = None  # a stored copy whose time is over
 
     @property
     def is_upgraded(self) -> bool:
@@ -46,6 +48,7 @@ class Brought(NamedTuple):
     notes: tuple[str, ...]
     rung: str = "http"  # that brought it
     reader: str = "html"  # the kind of content that it was read as
+    proof: Proof | None = None  # that the errand's held copy is still right: nothing was read again
 
 
 class Ascent:
@@ -64,7 +67,7 @@ class Ascent:
     @property
     def refusal(self) -> SpanielError | None:
         """Why there is no page: what came of the first rung, since the others were only to make up for it."""
-        if self.best is not None:
+        if self.best is not None or self.found is not None:
             return None
         return self.attempts[0].error if self.attempts and not self.attempts[0].elsewhere else self.unasked
 

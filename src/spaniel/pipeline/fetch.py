@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from spaniel.cache import key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.errand import Ascent, Errand
+from spaniel.pipeline.held import STALE, STALE_COPY
+from spaniel.pipeline.keeping import keep
 from spaniel.pipeline.known_web import canonical
 from spaniel.pipeline.ladder import climb
 from spaniel.pipeline.log_line import write_log_line
-from spaniel.pipeline.outcome import Found, Outcome
-from spaniel.pipeline.request import checked
-from spaniel.pipeline.rungs import PASSING
-from spaniel.pipeline.stored import StoredPage, bounds, from_cache
+from spaniel.pipeline.outcome import Outcome
+from spaniel.pipeline.request import bad, checked
+from spaniel.pipeline.revalidation import Known, look_up
 from spaniel.pipeline.trace import Trace
 from spaniel.url.parsing import parse, requested
 
 if TYPE_CHECKING:
-    from spaniel.cache import Key
+    from collections.abc import Hashable
+
     from spaniel.hosts import Manners
-    from spaniel.pipeline.errand import Brought
     from spaniel.pipeline.profile import Profile
     from spaniel.pipeline.request import Request
     from spaniel.pipeline.rooms import Rooms
@@ -42,29 +40,28 @@ async def fetch(request: Request, profile: Profile, rooms: Rooms, trace: Trace |
 
 async def _fetch(request: Request, profile: Profile, rooms: Rooms, trace: Trace) -> Outcome:
     errand = prepare(request, profile, rooms, trace)
-    outcome = _check_cache(errand, profile, rooms, trace)
-    if outcome.found is not None:
-        return outcome
-    request = errand.request
+    known = _check_cache(errand, profile, rooms, trace)
+    if known.found is not None:
+        return _told(errand, known, rooms, trace)
+    if known.held is not None:
+        errand = errand._replace(held=known.held, way=errand.way._replace(conditional=known.held.conditional))
     ascent = await rooms.flights.join(
-        (
-            *(errand.canonical.url, errand.is_upgraded, profile.name, profile.version),
-            *(request.force_browser, request.picture, request.max_wait, *request.lists),
-        ),
-        lambda shared: _fetch_afresh(errand, profile, rooms, shared),
-        trace,
+        _flight(errand, profile), lambda shared: _fetch_afresh(errand, profile, rooms, shared), trace
     )
+    told = _told(errand, known._replace(found=ascent.found), rooms, trace)
     tried, left_out = tuple(ascent.attempts), tuple(ascent.left_out)
-    return outcome._replace(found=ascent.found, refusal=ascent.refusal, attempts=tried, left_out=left_out)
+    return told._replace(refusal=ascent.refusal, attempts=tried, left_out=left_out)
 
 
 def stored(request: Request, profile: Profile, rooms: Rooms, trace: Trace | None = None) -> Outcome | None:
     """How a fetch would end that finds its page in the cache; None where it would not. Nobody is asked for anything."""
     began = rooms.clock.monotonic()
     trace = trace or Trace()
-    outcome = _check_cache(prepare(request, profile, rooms, trace), profile, rooms, trace)
-    if outcome.found is None:
+    errand = prepare(request, profile, rooms, trace)
+    known = _check_cache(errand, profile, rooms, trace)
+    if known.found is None:
         return None
+    outcome = _told(errand, known, rooms, trace)
     write_log_line(outcome, rooms.clock.monotonic() - began)
     return outcome
 
@@ -73,6 +70,7 @@ def prepare(request: Request, profile: Profile, rooms: Rooms, trace: Trace) -> E
     """What is to be fetched. Whatever is refused here is refused for its form: nobody need be asked (D2-04)."""
     with trace.step("parse"):  # by the policy, whose first rule says what is a URL to it
         request = checked(request)
+        _require_class(request, profile, rooms)
         known = canonical(profile.policy, request.url, rooms.door.hosts)
     with trace.step("normalize"):
         url = parse(known.url)
@@ -87,92 +85,60 @@ def _manners(request: Request, profile: Profile) -> Manners:
     return profile.way.manners._replace(longest_wait=wait)
 
 
-def _check_cache(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Outcome:
-    """What is known of a fetch before it is made, with the stored page if there is one to be served."""
-    asked = errand.canonical
-    known = Outcome(requested(asked.original), asked.url, warnings=asked.repairs, steps=trace.steps)
-    bypassed = errand.request.no_cache
+def _require_class(request: Request, profile: Profile, rooms: Rooms) -> None:
+    if request.freshness_class is None:
+        return
+    if not profile.freshness or rooms.freshness is None:
+        raise bad("freshness_class", f"the profile '{profile.name}' has no classes; use one with cache.freshness")
+    rooms.freshness.named(request.freshness_class)
+
+
+def _check_cache(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Known:
+    """What the cache knows of a page: one to be served, or one to ask about."""
     with trace.step("check_cache") as step:
-        found = None if bypassed else _look_up(errand, profile, rooms)
-        step.text = "bypassed" if bypassed else "hit" if found else "miss"
-    return known._replace(found=found, served_at=rooms.clock.now()) if found else known
+        if errand.request.bypass:
+            step.text = "bypassed"
+            return Known(reason=errand.request.bypass)
+        known = look_up(errand, profile, rooms)
+        step.text = "hit" if known.found else STALE if known.held else "miss"
+        return known
 
 
 async def _fetch_afresh(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Ascent:
     """Guard, robots, fetch, content type, extract: rung by rung; then what is best is kept."""
     ascent = await climb(errand, profile, rooms, trace)
-    best = ascent.best
-    if best is not None:
-        page = _page(best, profile)
-        with trace.step("write_cache") as step:
-            step.text, note = await _write_cache(errand, best, page, profile, rooms)
-        ascent.found = Found(page.noted(note), best.fetched_at, best.rendering_method, best.retrieved.picture)
+    if ascent.best is not None:
+        ascent.found = await keep(errand, ascent.best, profile, rooms, trace)
     elif ascent.refusal is None:
         raise SpanielError(Code.BAD_ARGS, field="ladder", reason="no rung of the profile applies to this page")
+    elif errand.held is not None and errand.held.stands_in_for(ascent.refusal, rooms.clock.now()):
+        with trace.step(STALE_COPY):
+            found = errand.held.found(STALE)
+            ascent.found = found._replace(page=found.page.noted(STALE_COPY))
     return ascent
 
 
-def _look_up(errand: Errand, profile: Profile, rooms: Rooms) -> Found | None:
-    """A copy that one of the rungs brought, the first of them first (D2-03)."""
-    if rooms.cache is None or not profile.cached:
-        return None
-    serving = (rung.kind.rendering_method for rung in profile.ladder if rung.kind.serves(errand, rooms))
-    for method in dict.fromkeys(serving):
-        entry = rooms.cache.get(_key(errand, method, profile, rooms))
-        if entry is not None and (page := from_cache(entry.content)) and _may_be_served(page, errand, rooms):
-            return Found(page, entry.fetched_at, method)
-    return None
+def _flight(errand: Errand, profile: Profile) -> Hashable:
+    """What makes two fetches of a page two: those who want the same share one. A copy to ask about makes a difference,
+    for whoever will have none gets the page itself."""
+    request = errand.request
+    how = request.force_browser, request.picture, request.freshness_class, request.max_wait, errand.held is None
+    return errand.canonical.url, errand.is_upgraded, profile.name, profile.version, *how, *request.lists
 
 
-def _may_be_served(page: StoredPage, errand: Errand, rooms: Rooms) -> bool:
-    """Whether this fetch might have gone the way that brought the page; if not, it is fetched and judged hop by hop."""
-    try:
-        for url in (*page.chain, page.final_url):
-            rooms.door.guard.check_page(parse(url), errand.way.domains)
-    except SpanielError:
-        return False
-    return True
-
-
-async def _write_cache(
-    errand: Errand, best: Brought, page: StoredPage, profile: Profile, rooms: Rooms
-) -> tuple[str, str | None]:
-    """How it went, and the note that the answer carries where it did not."""
-    if not PASSING.isdisjoint(best.notes):
-        return "not kept", None
-    if rooms.cache is None or not profile.cached:
-        return "no cache", None
-    key = _key(errand, best.rendering_method, profile, rooms)
-    note = await rooms.writer.write(rooms.cache.put, key, page, best.fetched_at, profile.ttl)
-    return note or "ok", note
-
-
-def _page(best: Brought, profile: Profile) -> StoredPage:
-    document, page = best.document, best.retrieved.page
-    return StoredPage(
-        final_url=page.url.href,
-        markdown=document.markdown,
-        chunk_tokens=profile.limits.chunk_tokens,
-        chunks=bounds(document.markdown, profile.limits.chunk_tokens),
-        title=document.title,
-        language=document.language,
-        notes=list(best.notes),
-        metadata=asdict(document.metadata),
-        content_type=page.headers.get("content-type", ""),
-        status=page.status,
-        chain=list(best.retrieved.chain),
-        content_hash=sha256(page.body).hexdigest(),
-        content_length=len(page.body),
-        markdown_hash=sha256(document.markdown.encode("utf-8", "surrogatepass")).hexdigest(),
-        reader=best.reader,
-        served_by=best.rung,
-        archive_url=best.retrieved.archive_url,
-        archive_date=best.retrieved.archive_date,
+def _told(errand: Errand, known: Known, rooms: Rooms, trace: Trace) -> Outcome:
+    """What is known of a page, for whoever asked for it; served from the cache unless somebody vouched for it now."""
+    found = known.found
+    served = found is not None and found.kept is not None and found.kept.how in ("hit", STALE)
+    return Outcome(
+        requested(errand.canonical.original),
+        errand.canonical.url,
+        found,
+        warnings=errand.canonical.repairs,
+        reason=known.reason,
+        served_at=rooms.clock.now() if served else None,
+        steps=trace.steps,
     )
-
-
-def _key(errand: Errand, method: str, profile: Profile, rooms: Rooms) -> Key:
-    return key_for(errand.canonical.url, method, profile.name, profile.version, rooms.door.guard.overrides)
 
 
 def _asked_for(request: Request) -> str:

@@ -14,10 +14,12 @@ from spaniel.reading.kinds import kind_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from spaniel.net.http import Page
     from spaniel.pipeline.errand import Errand
     from spaniel.pipeline.profile import Limits, Profile, Rung
     from spaniel.pipeline.rooms import Rooms
     from spaniel.pipeline.trace import Trace
+    from spaniel.reading import Document
 
 
 async def climb(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Ascent:
@@ -95,15 +97,22 @@ class _Climber:
         retrieved = await rung.kind.climb(self.ascent, self._rooms, deadline, trail, options)
         if retrieved is None:
             return None
-        fetched_at = self._rooms.clock.now()
-        page, content = retrieved.page, self._profile.content
-        kind = page.headers.get("content-type")
+        held, method, fetched_at = self.ascent.errand.held, rung.kind.rendering_method, self._rooms.clock.now()
+        proof = held.proved_by(retrieved.page, method) if held else None
+        if proof:
+            document, reader = proof.held.document, proof.held.page.reader
+        else:
+            document, reader = await self._read(retrieved.page, deadline, trail)
+        notes = tuple(dict.fromkeys((*retrieved.notes, *document.notes)))
+        return Brought(retrieved, document, fetched_at, method, notes, rung.name, reader, proof)
+
+    async def _read(self, page: Page, deadline: Deadline, trail: Trail) -> tuple[Document, str]:
+        """What is understood of a page, and by which reader."""
+        kind, content = page.headers.get("content-type"), self._profile.content
         with trail.step("content_type"):
             reader = kind_of(kind, page.body, content).reader
         with trail.step("extract"):
-            document = await self._rooms.readers.read(page.body, kind, page.url.href, content, deadline)
-        notes = (*retrieved.notes, *document.notes)
-        return Brought(retrieved, document, fetched_at, rung.kind.rendering_method, notes, rung.name, reader)
+            return await self._rooms.readers.read(page.body, kind, page.url.href, content, deadline), reader
 
 
 class _Times:

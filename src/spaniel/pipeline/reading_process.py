@@ -50,6 +50,8 @@ def understood(head: dict[str, Any], body: bytes) -> Document:
         hygiene=Hygiene(**head["hygiene"]),
         notes=tuple(head["notes"]),
         signals=head["signals"],
+        types=tuple(head["types"]),
+        generator=head["generator"],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
@@ -58,6 +59,11 @@ class Request(NamedTuple):
         return None if self.allowed_domains is None else tuple(self.allowed_domains), tuple(self.blocked_domains)
 
     @property
+    def bypass(self) -> str | None:
+        """Why no stored copy will do; None where one will (FG-42)."""
+        return self.reason or ("asked" if self.no_cache else None)
+
+    @property
     def domains(self) -> Domains:
         return domain_rules(*self.lists)
 
@@ -111,6 +117,7 @@ def checked(request: Request) -> Request:
         raise bad("max_chunk_tokens", f"{tokens} is not between {LEAST_CHUNK_TOKENS} and {MOST_CHUNK_TOKENS}")
     if request.max_wait is not None and not 0 <= request.max_wait <= LONGEST_WAIT:  # nor is it no number
         raise bad("max_wait", f"must be 0 to {LONGEST_WAIT} seconds")
+    _check_freshness(request)
     allowed, blocked = request.allowed_domains, request.blocked_domains
     if allowed is None and not blocked:
         return request
@@ -120,6 +127,20 @@ def checked(request: Request) -> Request:
         allowed_domains=None if allowed is None else domain_list(allowed, ALLOWED),
         blocked_domains=domain_list(blocked, BLOCKED),
     )
+
+
+def _check_freshness(request: Request) -> None:
+    """Which classes there are is the engine's to know."""
+    if request.freshness_class is not None and not isinstance(request.freshness_class, str):
+        raise bad("freshness_class", "must be text")
+    if request.max_age is not None and not _is_seconds(request.max_age):
+        raise bad("max_age", "must be a number of seconds, 0 or more")
+    if request.reason is not None and request.reason not in REASONS:
+        raise bad("reason", f"there is no '{request.reason}'; {nearest(str(request.reason), REASONS)}")
+
+
+def _is_seconds(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf
 
 
 def _whole(name: str, value: object) -> int | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Page
+    from spaniel.pipeline.conditional import Conditional
     from spaniel.pipeline.ports import Door
     from spaniel.url.value import Url
 
@@ -32,6 +33,7 @@ class Way(NamedTuple):
     max_redirects: int = 5
     manners: Manners = Manners()
     domains: Domains = ANYWHERE
+    conditional: Conditional | None = None  # asked of the hop that a stored copy came from, and of no other
 
 
 USUAL_WAY = Way()
@@ -75,9 +77,15 @@ class Trail:
 async def retrieve(
     url: Url, door: Door, deadline: Deadline, way: Way = USUAL_WAY, trail: Trail | None = None
 ) -> Retrieved:
-    """The page behind a URL, or the refusal that its status means."""
+    """The page behind a URL, or the refusal that its status means; or a 304 that was asked for."""
+    trail = trail or Trail(url)
     found = await follow(url, door, door.http.get, deadline, way, trail)
-    return found._replace(page=successful(found.page))
+    if way.conditional is None or not way.conditional.answered_by(found.page):
+        return found._replace(page=successful(found.page))
+    if way.conditional.agrees_with(found.page):
+        return found
+    again = await follow(found.page.url, door, door.http.get, deadline, way._replace(conditional=None), trail)
+    return again._replace(page=successful(again.page), notes=tuple(dict.fromkeys((*found.notes, *again.notes))))
 
 
 async def follow(url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, trail: Trail | None = None) -> Retrieved:
@@ -110,7 +118,8 @@ async def follow(url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, t
 
 async def _hop(url: Url, target: Target, door: Door, ask: Ask, deadline: Deadline, way: Way) -> Page:
     async with door.hosts.turn(url.host, deadline, way.manners):
-        page = await ask(url, target, deadline, way.options)
+        options = way.options if way.conditional is None else way.conditional.options_for(url, way.options)
+        page = await ask(url, target, deadline, options)
     door.hosts.answered(url.host, page.status, page.headers)
     return page
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from spaniel.cache import PageCache
+    from spaniel.cache.freshness import Freshness
     from spaniel.clock import Clock
     from spaniel.pipeline.errand import Ascent
     from spaniel.pipeline.flights import Flights
@@ -51,3 +52,4 @@ class Rooms(NamedTuple):
     copies: Copies = Copies()
     queue: Queue | None = None
     chance: Callable[[], float] = random.random  # from 0 to 1, for waits
+    freshness: Freshness | None = None  # None: no profile asks for it

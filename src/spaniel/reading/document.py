@@ -43,6 +43,8 @@ class Document:
     hygiene: Hygiene = field(default_factory=Hygiene)
     notes: tuple[str, ...] = ()  # what whoever reads it should know: READING_CUT
     signals: dict[str, object] = field(default_factory=dict)  # what the page says about its own use
+    types: tuple[str, ...] = ()  # of the page's linked data: NewsArticle
+    generator: str = ""  # the program that made the page, as the page names it
 
     def noted(self, note: str) -> Document:
         """The same with one more note; each stands once."""

@@ -12,6 +12,7 @@ from spaniel.reading.clean import clean
 from spaniel.reading.content import keep_content
 from spaniel.reading.dates import day_in_text
 from spaniel.reading.document import READING_CUT, Document, Hygiene
+from spaniel.reading.hygiene import one_line
 from spaniel.reading.markdown import Written, to_markdown
 from spaniel.reading.math import set_math
 from spaniel.reading.metadata import Told, read_head
@@ -38,7 +39,11 @@ def read_html(body: bytes | str, url: str | None, charset: str | None) -> Docume
         written = _from_linked_data(head.told, url)
     hygiene = Hygiene(hidden, written.invisible, written.controls, written.harmful)
     notes = (READING_CUT,) if cut or too_many or written.cut else ()
-    return Document(written.markdown, head.title, head.language, kind, metadata, hygiene, notes, head.signals)
+    return Document(
+        *(written.markdown, head.title, head.language, kind, metadata, hygiene, notes, head.signals),
+        types=tuple(name for raw in dict.fromkeys(head.types) if (name := one_line(raw))),
+        generator=one_line(head.generator) or "",
+    )
 
 
 def _from_linked_data(told: Told, url: str | None) -> Written:

@@ -21,8 +21,8 @@ class Site:
     """Answers GET and HEAD from `pages`, by path; what is not there is a 404.
 
     Use it as `async with Site({"/": text("hello")}) as site:`. `requests` counts them by path and query, `seen` holds
-    the headers of each. The table may be changed while the site is up, and a page may be an `async` function that
-    returns the reply: it can wait, or raise `ConnectionError` to hang up.
+    the headers of each, `sent` counts the bytes that went back. The table may be changed while the site is up, and a
+    page may be an `async` function that returns the reply: it can wait, or raise `ConnectionError` to hang up.
     """
 
     def __init__(self, pages: dict[str, Page], address: str = "127.0.0.1") -> None:
@@ -30,6 +30,7 @@ class Site:
         self.port = 0  # known when the site is up
         self.requests: Counter[str] = Counter()
         self.seen: list[dict[str, str]] = []
+        self.sent: Counter[str] = Counter()  # bytes, heads included
         self._address = address
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.StreamWriter] = set()
@@ -64,7 +65,9 @@ class Site:
                 await self._count(path, reader)
                 page = self.reply(path) or self.pages.get(path.partition("?")[0], (404, {}, b""))
                 reply = await page() if callable(page) else page
-                writer.write(_written(reply, with_body=method != "HEAD"))
+                answer = _written(reply, with_body=method != "HEAD")
+                self.sent[path] += len(answer)
+                writer.write(answer)
                 await writer.drain()
         except (ConnectionError, ValueError):  # gone, or no HTTP
             pass
