@@ -28,6 +28,12 @@ NOTES = {
     "from_search_cache": "The site did not bring the page. This is a search engine's copy, which may be old.",
     "from_mirror": "The site did not bring the page. This one comes from a mirror that the settings name.",
     "stale_copy": "The site could not be reached. This is an older copy from the cache. It may be out of date.",
+    "paywall": "The page is behind a paywall. Its text is not given out to everybody, and was not taken.",
+    "login": "The site asks for a login. Its text is not given out to everybody, and was not taken.",
+    "rate_limit": "The site says that it gets too many requests. Try again later.",
+    "geo_block": "The site does not give this page out in this region.",
+    "challenge": "The site gave a check for robots in place of the page. It was not got round.",
+    "site_signal": "The site says no to this use of the page, and the profile respects that. The next note says which.",
     "cache_write_failed": "The page could not be written into the cache.",
     "cache_hit": "This copy comes from the cache. Add --no-cache to fetch the page again.",
 }

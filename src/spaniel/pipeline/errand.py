@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.pipeline.outcome import LeftOut
 from spaniel.url.value import split
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import datetime
 
     from spaniel.errors import SpanielError
     from spaniel.pipeline.held import Held, Proof
     from spaniel.pipeline.outcome import Attempt, Found
+    from spaniel.pipeline.recognition import Instead
     from spaniel.pipeline.request import Request
     from spaniel.pipeline.retrieve import Retrieved, Way
     from spaniel.reading import Document
     from spaniel.url import Canonical, Url
+
+NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 class Errand(NamedTuple):
@@ -48,6 +53,8 @@ class Brought(NamedTuple):
     notes: tuple[str, ...]
     rung: str = "http"  # that brought it
     reader: str = "html"  # the kind of content that it was read as
+    signals: Mapping[str, object] = NOTHING  # what the site says about its use
+    instead: Instead | None = None  # it is not the page that was asked for
     proof: Proof | None = None  # that the errand's held copy is still right: nothing was read again
 
 

@@ -136,6 +136,7 @@ def _told(errand: Errand, known: Known, rooms: Rooms, trace: Trace) -> Outcome:
         found,
         warnings=errand.canonical.repairs,
         reason=known.reason,
+        known_title=known.held.page.headline if known.held else None,
         served_at=rooms.clock.now() if served else None,
         steps=trace.steps,
     )

@@ -15,6 +15,7 @@ from spaniel.pipeline.held import hours
 from spaniel.pipeline.outcome import Found, Kept
 from spaniel.pipeline.revalidation import key_of
 from spaniel.pipeline.rungs import PASSING
+from spaniel.pipeline.signals import NOARCHIVE, refusals
 from spaniel.pipeline.stored import StoredPage, bounds
 
 if TYPE_CHECKING:
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 
     from spaniel.cache import Key, PageCache
     from spaniel.pipeline.errand import Brought, Errand
-    from spaniel.pipeline.held import Proof
+    from spaniel.pipeline.held import Held, Proof
     from spaniel.pipeline.profile import Profile
     from spaniel.pipeline.rooms import Rooms
     from spaniel.pipeline.trace import Trace
     from spaniel.pipeline.writer import Writer
 
-NEW = "new"
+NEW, CHANGED = "new", "changed"
 NO_STORE = "no-store"
 ASKABLE = "http"  # the rendering that a server can be asked about: what scripts have made, it does not know
 
@@ -48,17 +49,18 @@ async def keep(errand: Errand, best: Brought, profile: Profile, rooms: Rooms, tr
     found = Found(page, best.fetched_at, best.rendering_method, best.retrieved.picture)
     key = best.proof.held.key if best.proof else key_of(errand, best.rendering_method, profile, rooms)
     with trace.step("write_cache") as step:
-        if not PASSING.isdisjoint(best.notes):
+        if best.instead is not None or not PASSING.isdisjoint(best.notes):
             step.text = "not kept"
         elif rooms.cache is None or not profile.cached:
             step.text = "no cache"
-        elif profile.freshness and _is_no_store(best):
-            step.text = NO_STORE
+        elif profile.freshness and (why := _is_not_to_be_kept(best)):
+            step.text = why
             await rooms.writer.write(rooms.cache.drop, key)
         else:
             known = _validators(best, page) if profile.freshness else Validators()
             terms = Terms(key, rooms.cache.ttl if chosen.ttl is None else chosen.ttl, known)
             found, step.text = await _written(found, best, terms, rooms.cache, rooms.writer)
+            found = _compared(found, errand.held)
     return found
 
 
@@ -78,6 +80,14 @@ async def _written(found: Found, best: Brought, terms: Terms, cache: PageCache, 
     how = proof.how if proof else NEW
     kept = Kept(at.replace(microsecond=0), hours(terms.ttl), told.etag, told.last_modified, how)
     return found._replace(kept=kept), "ok"
+
+
+def _compared(found: Found, held: Held | None) -> Found:
+    """Whether the text is another than that of the copy before."""
+    kept = found.kept
+    if kept is None or kept.how != NEW or held is None or found.page.markdown_hash == held.page.markdown_hash:
+        return found
+    return found._replace(kept=kept._replace(how=CHANGED))
 
 
 def _class_of(errand: Errand, best: Brought, profile: Profile, rooms: Rooms) -> Class:
@@ -108,10 +118,12 @@ def _validators(best: Brought, page: StoredPage) -> Validators:
     return Validators(etag, last_modified, page.content_hash)
 
 
-def _is_no_store(best: Brought) -> bool:
-    """RFC 9111 5.2.2.5."""
+def _is_not_to_be_kept(best: Brought) -> str:
+    """What forbids it: RFC 9111 5.2.2.5, or the site's word to robots."""
     told = best.retrieved.page.headers.get("cache-control", "")
-    return any(part.partition("=")[0].strip().lower() == NO_STORE for part in told.split(","))
+    if any(part.partition("=")[0].strip().lower() == NO_STORE for part in told.split(",")):
+        return NO_STORE
+    return NOARCHIVE if NOARCHIVE in refusals(best.signals) else ""
 
 
 def _renewed(best: Brought, proof: Proof, chosen: Class) -> StoredPage:
@@ -121,25 +133,29 @@ def _renewed(best: Brought, proof: Proof, chosen: Class) -> StoredPage:
 
 
 def _page(best: Brought, profile: Profile, chosen: Class) -> StoredPage:
-    document, page = best.document, best.retrieved.page
+    document, page, instead = best.document, best.retrieved.page, best.instead
+    markdown = "" if instead else document.markdown  # of what is not the page, its title is told and no more (FG-21)
     return StoredPage(
         final_url=page.url.href,
-        markdown=document.markdown,
+        markdown=markdown,
         chunk_tokens=profile.limits.chunk_tokens,
-        chunks=bounds(document.markdown, profile.limits.chunk_tokens),
+        chunks=bounds(markdown, profile.limits.chunk_tokens),
         title=document.title,
         language=document.language,
-        notes=list(best.notes),
-        metadata=asdict(document.metadata),
+        notes=[*best.notes, *(instead.notes if instead else ())],
+        metadata={} if instead else asdict(document.metadata),
         content_type=page.headers.get("content-type", ""),
         status=page.status,
         chain=list(best.retrieved.chain),
         content_hash=sha256(page.body).hexdigest(),
         content_length=len(page.body),
-        markdown_hash=sha256(document.markdown.encode("utf-8", "surrogatepass")).hexdigest(),
+        markdown_hash=sha256(markdown.encode("utf-8", "surrogatepass")).hexdigest(),
         freshness=chosen.name,
         reader=best.reader,
         served_by=best.rung,
         archive_url=best.retrieved.archive_url,
         archive_date=best.retrieved.archive_date,
+        signals=dict(best.signals),
+        page_type=instead.page_type if instead else "",
+        region=instead.region if instead else "",
     )

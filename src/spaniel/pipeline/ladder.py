@@ -8,7 +8,9 @@ from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.errand import Ascent, Brought
 from spaniel.pipeline.outcome import Attempt
+from spaniel.pipeline.recognition import explained, recognized
 from spaniel.pipeline.retrieve import Trail
+from spaniel.pipeline.signals import signals_of
 from spaniel.reading.kinds import kind_of
 
 if TYPE_CHECKING:
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from spaniel.pipeline.rooms import Rooms
     from spaniel.pipeline.trace import Trace
     from spaniel.reading import Document
+
+
+STANDS_IN = "a stored copy stands in"
 
 
 async def climb(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Ascent:
@@ -43,7 +48,8 @@ class _Climber:
     def wait_before(self, rung: Rung) -> float | None:
         """How long to wait before a rung; None where it is left out, which is written down."""
         ascent, rooms = self.ascent, self._rooms
-        if why := rung.kind.applies(ascent, rooms):
+        why = rung.kind.applies(ascent, rooms) or (STANDS_IN if rung.kind.elsewhere and self._stands_in() else "")
+        if why:
             ascent.leave_out(rung.name, why)
             return None
         wait = rung.kind.wait(ascent, rooms, rung.options)
@@ -54,6 +60,11 @@ class _Climber:
         if ascent.unasked is None and (asked := rooms.door.hosts.asked(ascent.errand.url.host)):
             ascent.unasked = asked.refusal()
         return None
+
+    def _stands_in(self) -> bool:
+        """Whether a stored copy will do: it is younger than an archive's, and asks nobody."""
+        held, failure = self.ascent.errand.held, self.ascent.failure
+        return held is not None and held.stands_in_for(failure, self._rooms.clock.now())
 
     async def climb(self, rung: Rung, wait: float) -> None:
         """By each of its ways, until one brings a page."""
@@ -81,7 +92,7 @@ class _Climber:
         try:
             ascent.best = await self._bring(rung, options, deadline, trail) or ascent.best
         except SpanielError as error:
-            failure = error
+            failure = explained(error, trail.answer, bool(trail.chain)) if self._profile.page_types else error
             if ascent.best is not None and rung.kind.in_vain is not None:
                 note = rung.kind.in_vain(error)
                 ascent.best = ascent.best._replace(notes=(*ascent.best.notes, note))
@@ -104,7 +115,16 @@ class _Climber:
         else:
             document, reader = await self._read(retrieved.page, deadline, trail)
         notes = tuple(dict.fromkeys((*retrieved.notes, *document.notes)))
-        return Brought(retrieved, document, fetched_at, method, notes, rung.name, reader, proof)
+        brought = Brought(retrieved, document, fetched_at, method, notes, rung.name, reader, proof=proof)
+        return brought if proof else self._judged(brought)
+
+    def _judged(self, brought: Brought) -> Brought:
+        """With what the site says about the use of the page, and whether it is the page at all."""
+        profile, retrieved, document = self._profile, brought.retrieved, brought.document
+        agent = profile.way.options.headers.user_agent
+        signals = signals_of(document.signals, retrieved.page.headers, retrieved.content_signal, agent)
+        instead = recognized(retrieved, document, signals, types=profile.page_types, respect=profile.respect)
+        return brought._replace(signals=signals, instead=instead)
 
     async def _read(self, page: Page, deadline: Deadline, trail: Trail) -> tuple[Document, str]:
         """What is understood of a page, and by which reader."""

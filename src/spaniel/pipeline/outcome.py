@@ -96,6 +96,7 @@ class Outcome(NamedTuple):
     left_out: tuple[LeftOut, ...] = ()
     warnings: tuple[str, ...] = ()  # what was repaired in the URL
     reason: str | None = None  # why a stored copy was not served
+    known_title: str | None = None  # of a stored copy whose time is over
     served_at: datetime | None = None  # of what came from the cache
     steps: Sequence[TraceStep] = ()
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.hosts import Manners
 from spaniel.net.http import Options, RequestHeaders
+from spaniel.pipeline.page_types import ERROR_BYTES
 from spaniel.pipeline.retrieve import Way
 from spaniel.pipeline.rungs import RUNGS
+from spaniel.pipeline.signals import KNOWN as SIGNALS
 from spaniel.reading.kinds import NAMES
 from spaniel.tables import Table, complaint, nearest, read_toml
 from spaniel.url.policy import load as load_policy
@@ -120,7 +122,7 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
     table = Table({key: value for key, value in data.items() if key != "ladder"}, place)
     policy = table.text("policy", "exact")
     parts = headers, limits, hosts, cache = [table.part(part) for part in ("headers", "limits", "hosts", "cache")]
-    rule = table.truth("settings_rule", default=False)
+    rule, page_types = table.truth("settings_rule", default=False), table.truth("page_types", default=False)
     numbers = {name: _limit(name, limits, given, rule) for name in RANGES}
     profile = Profile(
         name=_name(table),
@@ -130,7 +132,11 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
         content=tuple(_known(kind, NAMES, f"{place}.content") for kind in table.texts("content", NAMES)),
         ladder=_ladder(data.get("ladder", ["http", "browser"]), place),
         way=Way(
-            Options(_headers(headers, given), numbers["max_download_bytes"]),
+            Options(
+                _headers(headers, given),
+                numbers["max_download_bytes"],
+                error_bytes=ERROR_BYTES if page_types else 0,
+            ),
             numbers["max_redirects"],
             _manners(hosts),
         ),
@@ -143,8 +149,8 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
         cached=cache.truth("enabled", default=True),
         ttl=_ttl(cache, given, rule),
         freshness=cache.truth("freshness", default=False),
-        page_types=table.truth("page_types", default=False),
-        respect=table.texts("respect", ()),
+        page_types=page_types,
+        respect=tuple(_known(signal, SIGNALS, f"{place}.respect") for signal in table.texts("respect", ())),
         view=_known(table.text("view", "answer"), VIEWS, f"{place}.view"),
     )
     for part in (table, *parts):

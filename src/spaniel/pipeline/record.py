@@ -187,7 +187,8 @@ def _copy(found: Found, outcome: Outcome) -> Copy | None:
 def _of_error_page(outcome: Outcome) -> dict[str, Any]:
     """What the page said that came with an error."""
     details = outcome.refusal.details if outcome.refusal else {}
-    return {name: details.get(name) for name in ("page_type", "region", "title")}
+    told = {name: details.get(name) for name in ("page_type", "region", "title")}
+    return {**told, "title": told["title"] or outcome.known_title}
 
 
 def _method_of_none(outcome: Outcome) -> str:

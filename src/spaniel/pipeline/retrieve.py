@@ -48,18 +48,20 @@ class Retrieved(NamedTuple):
     picture: bytes | None = None  # of a rendered page, where one was asked for
     archive_url: str = ""  # of a copy: where it was
     archive_date: str = ""  # and when it was taken
+    content_signal: str | None = None  # what robots.txt says about the use of the page
 
 
 class Trail:
     """Where an attempt has been: for its trace, and for whoever tells how it ended."""
 
-    __slots__ = ("_shown", "_trace", "attempt", "chain", "status", "url")
+    __slots__ = ("_shown", "_trace", "answer", "attempt", "chain", "status", "url")
 
     def __init__(self, url: Url, trace: Trace | None = None, attempt: int = 1) -> None:
         self.url = url
         self._shown = url.redacted
         self.chain: list[str] = []
         self.status: int | None = None
+        self.answer: Page | None = None  # the last one, whatever its status
         self.attempt = attempt
         self._trace = trace or Trace()
 
@@ -106,9 +108,9 @@ async def follow(url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, t
                     door.hosts.told_crawl_delay(url.host, permission.crawl_delay)
             with trail.step("fetch") as step:
                 page = await _hop(url, target, door, ask, deadline, way)
-                trail.status, step.text = page.status, str(page.status)
+                trail.answer, trail.status, step.text = page, page.status, str(page.status)
             if page.location is None:
-                return Retrieved(page, tuple(trail.chain), tuple(notes))
+                return Retrieved(page, tuple(trail.chain), tuple(notes), content_signal=permission.content_signal)
             following = parse(page.location, base=url)._replace(fragment=None)
             _add(notes, HTTPS_DOWNGRADE if url.scheme == "https" and following.scheme == "http" else None)
             trail.move(following)

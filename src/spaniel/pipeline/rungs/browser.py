@@ -53,6 +53,8 @@ def _off(rooms: Rooms) -> str:
 
 def _why_not(best: Brought, least_chars: int) -> str:
     page = best.retrieved.page
+    if best.instead is not None:  # a browser is no way round it
+        return f"the page is not given out: {best.instead.page_type}"
     if page.status != 200:
         return f"the page came with status {page.status}"
     if len(best.document.markdown.strip()) >= least_chars:
@@ -75,12 +77,13 @@ async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail,
             door.guard.check_page(url, way.domains)
             target = await door.guard.vet(url, deadline)
         with trail.step("robots"):
-            note = (await door.robots.require(url, target, deadline, headers)).note
+            permission = await door.robots.require(url, target, deadline, headers)
     deadline.phase = "browser"
     left = max(0.0, deadline.left())
     types = loadable_types(errand.kinds)
     wanted = Wanted(url, target, gate, left, way.max_redirects, errand.request.picture, headers.user_agent, types)
-    found = await _render(wanted, rooms, trail)
+    found = (await _render(wanted, rooms, trail))._replace(content_signal=permission.content_signal)
+    note = permission.note
     return found if note is None else found._replace(notes=tuple(dict.fromkeys((note, *found.notes))))
 
 
@@ -94,8 +97,8 @@ async def _render(wanted: Wanted, rooms: Rooms, trail: Trail) -> Retrieved:
     trail.chain = list(shown.chain)
     trail.arrive(shown.url)
     headers = {**shown.head.headers, "content-type": shown.content_type}
-    page = successful(Page(shown.url, shown.head.status, shown.head.reason, headers, shown.body))
-    return Retrieved(page, shown.chain, shown.notes, shown.picture)
+    trail.answer = Page(shown.url, shown.head.status, shown.head.reason, headers, shown.body)
+    return Retrieved(successful(trail.answer), shown.chain, shown.notes, shown.picture)
 
 
 def _in_vain(error: SpanielError) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from spaniel.errors import Code, SpanielError
 
 GONE = (404, 410)
+RATE_LIMIT = "rate_limit"  # the type of a page that says "not now"
 REFUSED_HERE = frozenset({Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST})  # by our guard, not by the site
 
 
@@ -20,6 +21,8 @@ def not_transient(failure: SpanielError | None) -> str:
     if failure is None:
         return "nothing has failed"
     root = root_of(failure)
+    if _is_closed(failure):
+        return f"the page is not given out: {failure.details['page_type']}"
     passing = root.code is Code.HTTP_5XX or root.details.get("status") == 429 or _is_unreached(root)
     untrusted = root.details.get("cause") == "certificate"  # which is the same a minute later
     return "" if passing and not untrusted else f"not after {told(failure)}"
@@ -34,9 +37,16 @@ def not_down(failure: SpanielError | None) -> str:
     if failure is None:
         return "nothing has failed"
     root = root_of(failure)
+    if _is_closed(failure):
+        return f"the page is not given out: {failure.details['page_type']}"
     gone = failure.details.get("status") in GONE
     down = failure.code in (Code.HTTP_5XX, Code.DNS_FAILED) or _is_unreached(root)
     return "" if gone or down else f"not after {told(failure)}"
+
+
+def _is_closed(failure: SpanielError) -> bool:
+    """Whether the site has said no in words: nobody gets round that by asking again, or elsewhere."""
+    return failure.details.get("page_type", RATE_LIMIT) != RATE_LIMIT
 
 
 def told(failure: SpanielError) -> str:
