@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.cli.input_kinds import HTML, TEXT, content_type_of
+from spaniel.cli.input_kinds import HTML, JSON, MARKDOWN as MARKDOWN_TYPE, TEXT, content_type_of
 from tests.cli.test_canon import SPANIEL, spaniel
 
 PAGE = "<html lang=en><head><title>{0} - Site</title></head><body><main><h1>{0}</h1><p>Words *of* it.</p></main></body>"
@@ -56,7 +56,10 @@ def test_markdown_and_text_are_not_escaped(tmp_path: Path, name: str) -> None:
         ("-", b"a < b and b > c", TEXT),
         ("-", b"if (a <b) { return }", TEXT),
         ("page.HTM", b"plain words", HTML),
-        ("notes.md", b"<p>HTML in Markdown</p>", TEXT),
+        ("notes.md", b"<p>HTML in Markdown</p>", MARKDOWN_TYPE),
+        ("data.json", b"[1]", JSON),
+        ("table.TSV", b"a\tb", "text/tab-separated-values"),
+        ("feed.xml", b"<rss/>", "application/xml"),
         ("x.unknown", b"<title>T</title><p>x", HTML),
         ("-", b"", TEXT),
     ],
@@ -115,7 +118,7 @@ def test_a_folder_without_pages_says_so(tmp_path: Path) -> None:
     (tmp_path / "logo.png").write_bytes(PNG)
     done = spaniel("extract", str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no HTML, Markdown or text file in there" in done.stderr
+    assert "there is no file in there that can be read" in done.stderr
 
 
 @pytest.mark.req("D2-33")

@@ -9,7 +9,9 @@ from spaniel.net.deadline import Deadline
 from spaniel.pipeline.errand import Ascent, Brought
 from spaniel.pipeline.outcome import Attempt
 from spaniel.pipeline.retrieve import Trail
+from spaniel.reading.document import TEXT_CUT
 from spaniel.reading.kinds import kind_of
+from spaniel.reading.text_cut import taken
 
 if TYPE_CHECKING:
     from spaniel.pipeline.errand import Errand
@@ -51,12 +53,13 @@ async def _try(rung: Rung, ascent: Ascent, profile: Profile, rooms: Rooms, deadl
         retrieved = await rung.kind.climb(errand, rooms, deadline, trail, rung.options)
         fetched_at = rooms.clock.now()
         page = retrieved.page
-        kind = page.headers.get("content-type")
+        content_type = page.headers.get("content-type")
         with trail.step("content_type"):
-            kind_of(kind, page.body, profile.content)
+            kind = kind_of(content_type, page.body, profile.content)
+            body = taken(page.body, content_type, kind.charset, profile.limits.text_bytes)
         with trail.step("extract"):
-            document = await rooms.readers.read(page.body, kind, page.url.href, profile.content, deadline)
-        notes = (*retrieved.notes, *document.notes)
+            document = await rooms.readers.read(body, content_type, page.url.href, profile.content, deadline)
+        notes = (*retrieved.notes, *((TEXT_CUT,) if body is not page.body else ()), *document.notes)
         ascent.best = Brought(retrieved, document, fetched_at, rung.kind.rendering_method, notes)
     except SpanielError as error:
         failure = error

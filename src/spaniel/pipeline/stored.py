@@ -28,6 +28,7 @@ class StoredPage(msgspec.Struct, frozen=True, omit_defaults=True):
     status: int = 200
     chain: list[str] = []  # the URLs before the final one
     content_hash: str = ""  # SHA-256 of the decoded body
+    data: str | None = None  # of structured content: the whole of it as JSON text
 
     @property
     def headline(self) -> str | None:

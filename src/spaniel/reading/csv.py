@@ -23,7 +23,7 @@ ROWS_OF_SAMPLE = 50
 WIDEST = 500  # columns
 CELLS, CHARACTERS_FOR_A_CELL = 200_000, 16
 # What would be a mark in Markdown, not a character.
-SIGNS = re.compile(r"[|`*\[\]]|\\(?=[!-/:-@\[-`{-~])|<(?=[a-zA-Z/!?])|&(?=#?\w{1,32};)")
+SIGNS = re.compile(r"[|`*\[\]]|\\(?=[!-/:-@\[-`{-~])|<(?=[a-zA-Z/!?])|&(?=#?\w{1,32};)|_(?![^\W_])|(?<![^\W_])_")
 BETWEEN = "\0"  # cells, until the signs in them are escaped: hygiene leaves no such character
 EXCEL = re.compile(r"sep=(.)\n")  # a first line that only names the delimiter
 
@@ -42,16 +42,17 @@ def read_csv(body: bytes | str, url: str | None, charset: str | None) -> Documen
 
 
 def delimiter_of(text: str) -> str:
-    """The one that gives most rows the same number of cells, more than one; a comma if none does."""
+    """The one by which most rows are as wide as the first, which has more than one cell; a comma if there is none."""
     sample = text[:SAMPLE]
-    best, most = ",", 0
-    for delimiter in DELIMITERS if any(sign in sample for sign in DELIMITERS) else "":
-        widths = [len(row) for row in islice(rows_of(sample, delimiter), ROWS_OF_SAMPLE)]
-        usual = max(widths, key=widths.count, default=1)
-        agreeing = widths.count(usual) * min(usual - 1, 4)
-        if agreeing > most:
-            best, most = delimiter, agreeing
-    return best
+    return max((sign for sign in DELIMITERS if sign in sample), key=lambda sign: _agreement(sample, sign), default=",")
+
+
+def _agreement(sample: str, delimiter: str) -> tuple[int, int]:
+    """How many rows are as wide as the first and have no quote that stays open, and how wide that is."""
+    rows = list(islice(rows_of(sample, delimiter), ROWS_OF_SAMPLE))
+    width = len(rows[0]) if rows else 0
+    good = sum(len(row) == width and not any(cell.startswith('"') for cell in row) for row in rows)
+    return (good, width) if width > 1 else (0, 0)
 
 
 def rows_of(text: str, delimiter: str) -> Iterator[list[str]]:

@@ -57,10 +57,8 @@ def data_of(text: str) -> tuple[str, Structure] | None:
     whole = text if _is_valid(text) else _repaired(text)
     if whole is not None:
         return whole, structure
-    if "\n" not in text or not _are_lines(text):
-        return None
-    listed = "[" + ",\n".join(filter(None, map(str.strip, text.split("\n")))) + "]"
-    return listed, structure_of(listed.encode())
+    listed = _listed(text) if "\n" in text else None
+    return None if listed is None else (listed, structure_of(listed.encode()))
 
 
 def _is_valid(text: str | bytes) -> bool:
@@ -79,17 +77,23 @@ def _repaired(text: str) -> str | None:
     return whole if _is_valid(whole) else None
 
 
-def _are_lines(text: str) -> bool:
-    """Whether each line is a value (JSON lines), some of them looked at at a time."""
+def _listed(text: str) -> str | None:
+    """The values of JSON lines as one list, if each line has one; some of them are looked at at a time."""
+    parts: list[str] = []
     begin = 0
     while begin < len(text):
         end = text.find("\n", begin + LINES) + 1 or len(text)
+        lines = [line for line in text[begin:end].split("\n") if line.strip()]
         try:
-            _value.decode_lines(text[begin:end])
+            values = [bytes(value) for value in _value.decode_lines(text[begin:end])]
         except (msgspec.MsgspecError, UnicodeError):
-            return False
+            return None
+        if len(values) != len(lines) or any(b"\n" in value for value in values):
+            return None
+        if values:
+            parts.append(",\n".join(lines))
         begin = end
-    return True
+    return f"[{joined}]" if (joined := ",\n".join(parts)) else None
 
 
 def _in_lines(data: str, structure: Structure, size: int) -> str:

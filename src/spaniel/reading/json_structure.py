@@ -27,7 +27,7 @@ def structure_of(text: bytes) -> Structure:
     level = deepest = more = inside = 0
     for begin in range(0, len(plain), WINDOW):
         parts = plain[begin : begin + WINDOW].split(b'"')
-        outside = b"".join(parts[inside::2]).replace(b"[]", b"").replace(b"{}", b"")  # which stay together
+        outside = b'"'.join(parts[inside::2]).replace(b"[]", b"").replace(b"{}", b"")  # which stay together
         inside ^= (len(parts) - 1) & 1
         brackets = outside.translate(None, NO_BRACKETS)
         levels = list(accumulate(map(STEP.__getitem__, brackets), initial=level))

@@ -14,7 +14,7 @@ from spaniel.reading import markdown_targets as targets
 from spaniel.reading.code_spans import CodeSpans
 from spaniel.reading.fences import CodeBlocks
 from spaniel.reading.links import SAFE, scheme_of
-from spaniel.reading.raw_html import HEADINGS, INLINE, KNOWN, RAW_TEXT, TAG, Tag, tag_of
+from spaniel.reading.raw_html import HARMLESS, HEADINGS, INLINE, KNOWN, RAW_TEXT, TAG, Tag, tag_of
 
 SIGN = re.compile(
     r"(?=[\\`<\[\]])(?:"  # any other character is passed at once
@@ -22,6 +22,7 @@ SIGN = re.compile(
     r"|(?P<ticks>`+)"
     r"|(?P<hidden><!--|<\?|<!(?=[a-zA-Z\[]))"
     r"|(?P<auto><[a-zA-Z][a-zA-Z0-9+.-]{1,31}+:[^\s<>]*+>)"
+    r"|(?P<mail><[\w.+-]{1,64}+@[a-zA-Z0-9.-]{1,255}+>)"
     r"|(?P<tag></?(?=[a-zA-Z]))"
     r"|(?P<open>\[)"
     r"|(?P<target>\]\()"
@@ -163,7 +164,7 @@ class _Cleaner:
             return sign.end()
         place = self._open.pop() if self._open else None
         written = targets.of(found)
-        target = self.targets.settle(written) if written else None
+        target = self.targets.settle(written, balanced=found["angled"] is None) if written else None
         if target is not None:
             self.write(f"]({target}{found['title'] or ''})")
         elif place is not None:
@@ -190,6 +191,9 @@ class _Cleaner:
         tag = tag_of(found)
         if not tag.is_known:
             self.write(found[0])
+            return found.end()
+        if tag.name in HARMLESS and not tag.hides:
+            self.write(tag.bare if tag.attributes else found[0])
             return found.end()
         if self._bare:  # the blanks before it go with it, or what follows would be code
             self.out[-1] = self.out[-1].rstrip(" \t")

@@ -7,6 +7,7 @@ from html import unescape
 
 from spaniel.reading.links import HARMFUL, LONGEST, NEEDS_CARE, SAFE, UNSAFE, WEB, Resolver, scheme_of
 
+NO_BRACKETS = dict.fromkeys(map(ord, "()"))
 ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _PLAIN = r"[^\s()\\<]|\\\S"
 _NESTED = rf"(?:{_PLAIN}|\((?:{_PLAIN}|\((?:{_PLAIN})*+\))*+\))*+"
@@ -32,9 +33,12 @@ class Targets:
     def cut(self) -> bool:
         return self._resolve.cut
 
-    def settle(self, written: str) -> str | None:
-        """The address as it may stand; None for one that runs something, is none, or finds no room."""
-        if self._resolve.has_room_for(written):
+    def settle(self, written: str, *, balanced: bool = False) -> str | None:
+        """The address as it may stand; None for one that runs something, is none, or finds no room.
+
+        Brackets that come in pairs may stand in Markdown.
+        """
+        if self._resolve.has_room_for(written.translate(NO_BRACKETS) if balanced and "(" in written else written):
             return written
         meant = _meant(written) if len(written) <= LONGEST else ""
         target = self._resolve(meant).strip()

@@ -27,6 +27,11 @@ INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q s samp small span strike strong "
     "sub sup time tt u var wbr".split()
 )
+# They neither run nor hide nor lead anywhere: without attributes they stay as somebody wrote them.
+HARMLESS = (INLINE - {"a", "font"}) | frozenset(
+    "article aside blockquote br caption center dd details div dl dt figcaption figure footer header hr li main nav ol p "
+    "pre rp rt ruby section summary table tbody td tfoot th thead tr ul".split()
+)
 HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _VALUE = r"\"[^\"]{0,8192}+\"|'[^']{0,8192}+'|[^\s\"'=<>`]++"
 _ATTRIBUTE = rf"[^\s\"'<>/=]++(?:\s*+=\s*+(?:{_VALUE}))?+"
@@ -45,6 +50,10 @@ class Tag(NamedTuple):
     def is_known(self) -> bool:
         """Whether HTML has such an element; `<T>` and `<your-name>` are text to whoever wrote them."""
         return self.name in KNOWN or bool(self.attributes)
+
+    @property
+    def bare(self) -> str:
+        return f"</{self.name}>" if self.closing else f"<{self.name}>"
 
     @property
     def hides(self) -> bool:
