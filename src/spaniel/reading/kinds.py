@@ -117,11 +117,11 @@ def kind_of(content_type: str | None, body: bytes, kinds: Iterable[str] | None =
 
 
 def is_cut(content_type: str | None, start: bytes) -> bool:
-    """Whether of a body that begins so the beginning will do (FG-26): never of a PDF or of JSON, whatever it is called."""
+    """Whether of a body that begins so the beginning will do (FG-26): not of a PDF, of JSON, of pictures."""
     essence, _ = parse_type(content_type)
     row = _betrayed(start) or (_by_name(essence) if essence else _sniffed(start, None))
     begins_as_data = _text_start(start).startswith((b"{", b"[")) and (not essence or row is BY_NAME["feed"])
-    return row is not None and row.is_text and not begins_as_data
+    return row is not None and row.is_text and not begins_as_data and not is_binary(start)
 
 
 def _refused(what: str) -> SpanielError:

@@ -10,6 +10,10 @@ from spaniel.reading.kinds import is_cut
 
 DECLARED = re.compile(rb"""<(?:meta|\?xml)\b[^>]*?\b(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9][\w.:-]{0,38})""", re.IGNORECASE)
 LOOKED_AT = 1024  # bytes in which a text may say how it is encoded
+# Encodings in which a character may take several bytes.
+JOINED = frozenset({"utf-8", "utf-16-le", "utf-16-be", "gb2312", "gbk", "gb18030", "big5", "big5hkscs", "shift_jis", "cp932"})
+JOINED |= {"euc_jp", "euc_kr", "cp949", "iso2022_jp"}
+LITTLE = {"utf-16": "utf-16-le"}  # without a mark it is little-endian (WHATWG)
 MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
@@ -42,10 +46,9 @@ def _encoding(part: bytes, label: str | None) -> str:
 
 
 def _known(name: str) -> str | None:
-    """The name of a codec that turns bytes into text piece by piece, if it is one."""
+    """The name by which Python knows an encoding; one byte for a character is like any other of that sort."""
     try:
-        info = codecs.lookup(name.strip())
+        known = codecs.lookup(name.strip()).name
     except (LookupError, ValueError):
         return None
-    wanted = {"utf-16": "utf-16-le"}.get(info.name, info.name)  # without a mark it is little-endian (WHATWG)
-    return wanted if info.incrementaldecoder and info._is_text_encoding else None
+    return LITTLE.get(known, known if known in JOINED else "latin-1")
