@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.cli.input_kinds import HTML, JSON, MARKDOWN as MARKDOWN_TYPE, TEXT, content_type_of
+from spaniel.cli.input_kinds import HTML, JSON, TEXT, content_type_of
+from spaniel.cli.input_kinds import MARKDOWN as MARKDOWN_TYPE
 from tests.cli.test_canon import SPANIEL, spaniel
 
 PAGE = "<html lang=en><head><title>{0} - Site</title></head><body><main><h1>{0}</h1><p>Words *of* it.</p></main></body>"

@@ -33,7 +33,9 @@ def sent(body: bytes, coding: str, *fields: str) -> bytes:
         return answer(200, body, *fields)
     if coding == "gzip":
         return answer(200, gzip.compress(body), "Content-Encoding: gzip", *fields)
-    chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for at in range(0, len(body), 7777) if (part := body[at : at + 7777]))
+    chunks = b"".join(
+        b"%x\r\n%s\r\n" % (len(part), part) for at in range(0, len(body), 7777) if (part := body[at : at + 7777])
+    )
     return answer(200, chunks + b"0\r\n\r\n", "Transfer-Encoding: chunked", *fields, length=False)
 
 

@@ -18,7 +18,11 @@ PAGES: dict[str, Page] = {
     "/json": (200, {"Content-Type": "application/json"}, b'{"n": 12345678901234567890.10, "x": [1, 2]}'),
     "/broken.json": (200, {"Content-Type": "application/json"}, b'{"n": '),
     "/markdown": (200, {"Content-Type": "text/markdown"}, b"# Title\n\n[x](y) <script>z</script>\n"),
-    "/feed": (200, {"Content-Type": "application/xml"}, b"<rss version='2.0'><channel><title>F</title></channel></rss>"),
+    "/feed": (
+        200,
+        {"Content-Type": "application/xml"},
+        b"<rss version='2.0'><channel><title>F</title></channel></rss>",
+    ),
     "/xml": (200, {"Content-Type": "text/xml"}, b"<x>1</x>"),
     "/csv": (200, {"Content-Type": "text/csv"}, b"a,b\n1,2\n"),
     "/none": (200, {}, b'{"a": [1]}'),

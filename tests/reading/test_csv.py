@@ -14,7 +14,7 @@ from spaniel.reading.csv import WIDEST, delimiter_of, rows_of
 from spaniel.reading.document import READING_CUT, Document
 
 # Cells whose characters stay as they are: no blanks at their ends, no line ends, nothing that hygiene takes.
-CELLS = st.text(alphabet='abé9 |\\"\'`*[]<>_,;#-(){}&', min_size=1, max_size=8).map(str.strip).filter(bool)
+CELLS = st.text(alphabet="abé9 |\\\"'`*[]<>_,;#-(){}&", min_size=1, max_size=8).map(str.strip).filter(bool)
 
 
 def read_csv(text: str | bytes, content_type: str = "text/csv") -> Document:

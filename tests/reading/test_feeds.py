@@ -8,7 +8,8 @@ import pytest
 
 from spaniel.reading import read
 from spaniel.reading.document import READING_CUT, Document
-from spaniel.reading.feeds import ENTRIES, LONGEST
+from spaniel.reading.feed import ENTRIES
+from spaniel.reading.feeds import LONGEST
 
 URL = "https://example.org/feed"
 RSS = """<?xml version="1.0"?>
@@ -125,7 +126,9 @@ def test_many_entries_and_long_ones_are_cut_and_say_so() -> None:
     many = read_feed(head + item * (ENTRIES + 1) + "</channel></rss>")
     assert many.notes == (READING_CUT,)
     assert many.markdown.count("## t") == ENTRIES
-    long = read_feed(f"{head}<item><title>t</title><description>{'word ' * 5000}</description></item>{item}</channel></rss>")
+    long = read_feed(
+        f"{head}<item><title>t</title><description>{'word ' * 5000}</description></item>{item}</channel></rss>"
+    )
     assert long.notes == (READING_CUT,)
     assert len(long.markdown) < LONGEST + 100
     assert long.markdown.count("## t") == 2

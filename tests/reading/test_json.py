@@ -16,7 +16,13 @@ from spaniel.reading.json import DEEPEST, INVALID_JSON
 from spaniel.reading.json_structure import structure_of
 from spaniel.reading.kinds import kind_of
 
-TYPES = ["application/json", "text/json", "application/ld+json", "application/problem+json; charset=utf-8", "application/jsonl"]
+TYPES = [
+    "application/json",
+    "text/json",
+    "application/ld+json",
+    "application/problem+json; charset=utf-8",
+    "application/jsonl",
+]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
@@ -100,7 +106,9 @@ def test_what_is_json_to_python_is_json_here_and_else_it_is_text(text: str) -> N
 
 
 @pytest.mark.req("FG-25")
-@pytest.mark.parametrize("body", ["{'a': 1}", '{"a": 1,}', "NaN", "[Infinity]", "[1, 2", "01", "", "some words", '"\x01"'])
+@pytest.mark.parametrize(
+    "body", ["{'a': 1}", '{"a": 1,}', "NaN", "[Infinity]", "[1, 2", "01", "", "some words", '"\x01"']
+)
 def test_what_is_no_json_is_passed_on_as_text_with_a_note(body: str) -> None:
     document = read_json(body)
     assert document.data is None

@@ -58,7 +58,7 @@ def test_markdown_is_passed_on_as_it_was_written() -> None:
 
 def test_front_matter_tells_and_goes() -> None:
     document = read_markdown(
-        '---\ntitle: "A: page"\nAuthor: Ann O\'Nym  # her\ndate: 2024-05-01T10:00:00Z\ndescription: \'Short\'\n'
+        "---\ntitle: \"A: page\"\nAuthor: Ann O'Nym  # her\ndate: 2024-05-01T10:00:00Z\ndescription: 'Short'\n"
         "lang: en-GB\ntags:\n  - x\n- y\n\n# comment\nlist: [a, b]\n---\n\nText.\n"
     )
     assert document.markdown == "Text.\n"
@@ -68,7 +68,13 @@ def test_front_matter_tells_and_goes() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["---\njust words\n---\n\nText.\n", "---\ntitle: x\n\nno end\n", "---\n\nText.\n", "--- \n", "Text.\n\n---\ntitle: x\n---\n"],
+    [
+        "---\njust words\n---\n\nText.\n",
+        "---\ntitle: x\n\nno end\n",
+        "---\n\nText.\n",
+        "--- \n",
+        "Text.\n\n---\ntitle: x\n---\n",
+    ],
 )
 def test_what_is_no_front_matter_stays(text: str) -> None:
     assert read_markdown(text).markdown.rstrip() == "\n".join(line.rstrip() for line in text.split("\n")).rstrip()
@@ -122,7 +128,12 @@ def test_raw_html_that_hides_or_runs_goes(written: str, kept: str) -> None:
 def test_what_is_hidden_is_counted() -> None:
     document = read_markdown("<!-- a --> <p hidden>b</p> <script>c</script> [x](javascript:y) \u200b\x1b[1m")
     told = document.hygiene
-    assert (told.hidden_elements, told.dangerous_links, told.invisible_characters, told.control_characters) == (3, 1, 1, 1)
+    assert (told.hidden_elements, told.dangerous_links, told.invisible_characters, told.control_characters) == (
+        3,
+        1,
+        1,
+        1,
+    )
 
 
 @pytest.mark.parametrize(
@@ -159,7 +170,10 @@ def test_targets_that_run_or_hold_data_go(written: str, kept: str) -> None:
         ("[x](//e.x/y)", "[x](https://e.x/y)"),
         ("[x](mailto:a@e.x) <https://e.x/> <a@e.x>", "[x](mailto:a@e.x) <https://e.x/> <a@e.x>"),
         ("[y]: /z 'title'", "[y]: https://example.org/z 'title'"),
-        ("<a class=b href='/z'><img src='i.png' alt='an [x]'></a>", "[![an x](https://example.org/dir/i.png)](https://example.org/z)"),
+        (
+            "<a class=b href='/z'><img src='i.png' alt='an [x]'></a>",
+            "[![an x](https://example.org/dir/i.png)](https://example.org/z)",
+        ),
         ("<h2 align=center>\n  Head</h2>\n", "## Head"),
         ("[x]() and [y]", "x and [y]"),
         ("- [ ] task\n- [x] done", "- [ ] task\n- [x] done"),
@@ -214,13 +228,21 @@ def test_no_text_gives_a_tag_that_acts_or_a_target_that_runs(text: str) -> None:
             if child.type == "html_inline":
                 bare = BARE.fullmatch(child.content)
                 assert bare, (text, markdown)
-                assert bare[1] in HARMLESS or bare[1].lower() not in ("script", "style", "iframe", "svg"), (text, markdown)
+                assert bare[1] in HARMLESS or bare[1].lower() not in ("script", "style", "iframe", "svg"), (
+                    text,
+                    markdown,
+                )
             if child.type in ("link_open", "image"):
                 target = str(child.attrGet("href") or child.attrGet("src"))
                 assert not target.startswith("javascript"), (text, markdown)
 
 
-@given(st.lists(st.sampled_from(["word", " ", "\n", "\n\n", "**", "_", "- ", "# ", "> ", "`", "[a](/b)", "|", "1. ", "é"]), max_size=30).map("".join))
+@given(
+    st.lists(
+        st.sampled_from(["word", " ", "\n", "\n\n", "**", "_", "- ", "# ", "> ", "`", "[a](/b)", "|", "1. ", "é"]),
+        max_size=30,
+    ).map("".join)
+)
 def test_every_word_is_kept(text: str) -> None:
     assert read_markdown(text).markdown.count("word") == text.count("word")
 

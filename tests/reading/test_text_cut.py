@@ -41,7 +41,11 @@ def test_no_character_is_split(encoding: str, charset: str | None, text: str) ->
 
 
 @pytest.mark.req("FG-26")
-@given(st.binary(max_size=60), st.integers(1, 60), st.sampled_from([None, "utf-16", "hex", "nonsense", "utf-7", "x" * 99, "idna", "gbk", "rot13"]))
+@given(
+    st.binary(max_size=60),
+    st.integers(1, 60),
+    st.sampled_from([None, "utf-16", "hex", "nonsense", "utf-7", "x" * 99, "idna", "gbk", "rot13"]),
+)
 def test_any_bytes_are_cut(body: bytes, most: int, charset: str | None) -> None:
     part = beginning(body, most, charset)
     assert body.startswith(part)

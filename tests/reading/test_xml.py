@@ -26,7 +26,9 @@ SITEMAP = """<?xml version="1.0" encoding="UTF-8"?>
 
 @pytest.mark.parametrize("content_type", ["application/xml", "text/xml; charset=utf-8", "application/soap+xml"])
 def test_xml_is_passed_on_in_a_fence(content_type: str) -> None:
-    document = read(b"<?xml version='1.0'?>\r\n<note to='x'>\r\n\t<b>Hi &amp; \xc3\xa9</b>```\r\n</note>\r\n", content_type, None)
+    document = read(
+        b"<?xml version='1.0'?>\r\n<note to='x'>\r\n\t<b>Hi &amp; \xc3\xa9</b>```\r\n</note>\r\n", content_type, None
+    )
     assert document.markdown == "````xml\n<?xml version='1.0'?>\n<note to='x'>\n\t<b>Hi &amp; é</b>```\n</note>\n````\n"
     assert (document.kind, document.title, document.notes) == ("xml", None, ())
 
@@ -124,7 +126,14 @@ def test_what_the_profile_does_not_read_is_refused(
     assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
 
 
-@pytest.mark.parametrize("rest", ["<l>&c;</l>", "<rss version='2.0'><channel><title>&c;</title></channel></rss>", "<urlset><loc>https://e.x/&c;</loc></urlset>"])
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "<l>&c;</l>",
+        "<rss version='2.0'><channel><title>&c;</title></channel></rss>",
+        "<urlset><loc>https://e.x/&c;</loc></urlset>",
+    ],
+)
 def test_entities_are_never_expanded(rest: str) -> None:
     markdown = read((LAUGHS + rest).encode(), "application/xml", None).markdown
     assert "haha" not in markdown

@@ -36,7 +36,9 @@ def told(document: Document) -> bytes:
     fields = document.as_dict()
     markdown = str(fields.pop("markdown")).encode("utf-8", "surrogatepass")
     data = fields.pop("data", None)
-    return packed({**fields, "length": len(markdown), "has_data": data is not None}, markdown + str(data or "").encode())
+    return packed(
+        {**fields, "length": len(markdown), "has_data": data is not None}, markdown + str(data or "").encode()
+    )
 
 
 def understood(head: dict[str, Any], body: bytes) -> Document:

@@ -12,6 +12,7 @@ from spaniel.reading.document import READING_CUT, Document, Hygiene
 from spaniel.reading.hygiene import scrub
 from spaniel.reading.markdown import AT_LEAST
 from spaniel.reading.plain import read_text
+from spaniel.reading.substitution import sub
 from spaniel.reading.whitespace import unix_lines
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ def read_csv(body: bytes | str, url: str | None, charset: str | None) -> Documen
     delimiter = named[1] if named else delimiter_of(text)
     if "\n" not in text.strip("\n") and delimiter not in text:  # a line of words is no table
         return read_text(text, url, None)
-    markdown, cut = table(rows_of(text, delimiter), 4 * len(body) + AT_LEAST, CELLS + len(text) // CHARACTERS_FOR_A_CELL)
+    markdown, cut = table(
+        rows_of(text, delimiter), 4 * len(body) + AT_LEAST, CELLS + len(text) // CHARACTERS_FOR_A_CELL
+    )
     hygiene = Hygiene(invisible_characters=invisible, control_characters=controls)
     return Document(markdown, kind="csv", hygiene=hygiene, notes=(READING_CUT,) if cut else ())
 
@@ -108,7 +111,7 @@ def table(rows: Iterable[list[str]], most: int, cells: int) -> tuple[str, bool]:
 def _line(row: list[str]) -> str:
     cells = BETWEEN.join(row)
     if not cells.isalnum() and SIGNS.search(cells):
-        cells = SIGNS.sub(r"\\\g<0>", cells)
+        cells = sub(SIGNS, lambda sign: f"\\{sign[0]}", cells)
     return f"| {cells.replace(BETWEEN, ' | ')} |"
 
 

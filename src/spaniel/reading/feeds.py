@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import re
 from html import escape, unescape
-from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.budgets import BYTES_FOR_A_TAG, TAGS
 from spaniel.reading.charset import decode_xml
-from spaniel.reading.clean import clean
 from spaniel.reading.dates import day_of
 from spaniel.reading.document import READING_CUT, Document, Hygiene, Metadata
+from spaniel.reading.feed import ENTRIES, Entry, Feed
+from spaniel.reading.html import markdown_of
 from spaniel.reading.hygiene import one_line
-from spaniel.reading.markdown import AT_LEAST, Written, to_markdown
+from spaniel.reading.json import read_json
+from spaniel.reading.json_feed import json_feed
+from spaniel.reading.markdown import AT_LEAST, Written
 from spaniel.reading.whitespace import shortened
 from spaniel.reading.xml import read_xml
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-ENTRIES = 1000
 LONGEST_TEXT = 1 << 16  # characters of an entry's HTML that are looked at
+LONGEST_DATE = 100  # characters
 LONGEST = 16 << 10  # bytes of Markdown that an entry may take
 HEADING = re.compile(r"<(/?)h[12](?=[\s/>])", re.IGNORECASE)  # of an entry: they stand below its title
 TAG = re.compile(r"</?[a-zA-Z][^<>]*+>")
@@ -31,32 +30,9 @@ NAMESPACE = re.compile(r"\sxmlns\s*=\s*(?:\"[^\"]*\"|'[^']*')")
 ATOM = "http://www.w3.org/2005/Atom"
 
 
-class Entry(NamedTuple):
-    """One entry, however its feed spells it."""
-
-    title: str = ""
-    link: str = ""
-    date: str = ""
-    author: str = ""
-    text: str = ""  # HTML, or words
-
-
-class Feed(NamedTuple):
-    """What a feed says."""
-
-    title: str
-    link: str
-    description: str
-    entries: tuple[Entry, ...]
-    data: str | None = None  # of a JSON Feed
-
-
 def read_feed(body: bytes | str, url: str | None, charset: str | None) -> Document:
     text = (body if isinstance(body, str) else decode_xml(body, charset)).lstrip("\ufeff \t\r\n")
     if text.startswith("{"):
-        from spaniel.reading.json import read_json
-        from spaniel.reading.json_feed import json_feed
-
         document = read_json(text, url, None)
         feed = json_feed(document.data) if document.data is not None else None
         return document if feed is None else written(feed, url, len(body))
@@ -105,7 +81,7 @@ def written(feed: Feed, url: str | None, size: int) -> Document:
     most = 4 * size + AT_LEAST
     title = words(feed.title)
     base = _base(feed.link, url)
-    parts = [_markdown(f"<h1>{escape(title or '')}</h1><p>{escape(words(feed.description) or '')}</p>", base)]
+    parts = [markdown_of(f"<h1>{escape(title or '')}</h1><p>{escape(words(feed.description) or '')}</p>", base)]
     left = most - len(parts[0].markdown.encode())
     cut = len(feed.entries) > ENTRIES
     for entry in filter(_says_something, feed.entries[:ENTRIES]):
@@ -143,19 +119,13 @@ def _entry(entry: Entry, base: str | None) -> Written:
     about = " · ".join(filter(None, (_day(entry.date), _person(entry.author))))
     text = entry.text[:LONGEST_TEXT]
     body = HEADING.sub(r"<\1h3", text) if TAG.search(text) else f"<p>{escape(unescape(text))}</p>"
-    part = _markdown(f"<h2>{heading}</h2><p>{escape(about)}</p><div>{body}</div>", base)
+    part = markdown_of(f"<h2>{heading}</h2><p>{escape(about)}</p><div>{body}</div>", base)
     short = shortened(part.markdown, LONGEST)
     return part._replace(markdown=short, cut=part.cut or short is not part.markdown or len(entry.text) > LONGEST_TEXT)
 
 
-def _markdown(html: str, base: str | None) -> Written:
-    from spaniel.reading.html import markdown_of
-
-    return markdown_of(html, base)
-
-
 def _day(date: str) -> str:
-    return day_of(date) or one_line(date) or ""
+    return day_of(date[:LONGEST_DATE]) or one_line(date[:LONGEST_DATE]) or ""
 
 
 def _person(author: str) -> str | None:

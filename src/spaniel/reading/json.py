@@ -1,7 +1,7 @@
 """The JSON reader: the text as it came is the data (FG-25), and in lines, between fences, it is for those who read.
 
-Nothing is built from a text: its digits, the order of its keys and keys that stand twice stay as they are, and a list of
-ten million empty lists takes no more memory than its text.
+Nothing is built from a text: its digits, the order of its keys and keys that stand twice stay as they are, and a list
+of ten million empty lists takes no more memory than its text.
 """
 
 from __future__ import annotations
@@ -83,12 +83,12 @@ def _listed(text: str) -> str | None:
     begin = 0
     while begin < len(text):
         end = text.find("\n", begin + LINES) + 1 or len(text)
-        lines = [line for line in text[begin:end].split("\n") if line.strip()]
+        lines = list(filter(str.strip, text[begin:end].split("\n")))
         try:
-            values = [bytes(value) for value in _value.decode_lines(text[begin:end])]
+            values = _value.decode_lines(text[begin:end])
         except (msgspec.MsgspecError, UnicodeError):
             return None
-        if len(values) != len(lines) or any(b"\n" in value for value in values):
+        if len(values) != len(lines) or b"\n" in b"".join(values):
             return None
         if values:
             parts.append(",\n".join(lines))

@@ -7,7 +7,9 @@ from itertools import islice
 
 import msgspec
 
-from spaniel.reading.feeds import ENTRIES, Entry, Feed
+from spaniel.reading.feed import ENTRIES, Entry, Feed
+
+MOST, CHARACTERS_FOR_A_COMMA = 100_000, 16
 
 
 class _Person(msgspec.Struct):
@@ -40,6 +42,8 @@ def json_feed(data: str) -> Feed | None:
     """The feed that a JSON text is; None if it is another object."""
     try:
         feed = msgspec.json.decode(data, type=_Feed)
+        if bytes(feed.items).count(b",") > MOST + len(data) // CHARACTERS_FOR_A_COMMA:  # no text has so many
+            return None
         items = msgspec.json.decode(feed.items, type=list[msgspec.Raw])
     except msgspec.MsgspecError:
         return None

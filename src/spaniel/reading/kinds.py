@@ -28,7 +28,9 @@ class Row(NamedTuple):
     browser: bool = False  # whether the browser may load a document of these types
     suffix: str = ""  # of other content types that are read as this kind: +json
     is_text: bool = False  # whether its beginning is worth having: a profile may cut it (FG-26)
-    proof: str = ""  # module:function that says whether bytes without a type are this kind, where a beginning is not enough
+    proof: str = (
+        ""  # module:function that says whether bytes without a type are this kind, where a beginning is not enough
+    )
     signs: bytes = b"<"  # of which each takes time to read, more than other bytes do
     heft: int = 1  # how many times as long as an HTML tag such a sign takes
 
@@ -73,7 +75,7 @@ TABLE: tuple[Row, ...] = (
         ("text/csv", "application/csv", "text/x-csv", "text/tab-separated-values"),
         "spaniel.reading.csv:read_csv",
         is_text=True,
-        signs=b"\n\"",
+        signs=b'\n"|`*[]_\\<&',
     ),
     # The last row: what nothing else claims and is no binary data (FR-WF-10h).
     Row("text", ("text/plain",), "spaniel.reading.plain:read_text", browser=True, is_text=True),
@@ -172,7 +174,7 @@ def _typed(essence: str, body: bytes, named: frozenset[str] | None) -> Row | Non
     row = _by_name(essence)
     if row is None:
         return None
-    if row.name == "xml" or essence.endswith("xml") and row.name == "feed":
+    if row.name == "xml" or (essence.endswith("xml") and row.name == "feed"):
         return _of_xml(row, body, named)
     if row.name == "json" and JSON_FEED in body[:SNIFFED] and _is_named("feed", named):
         return BY_NAME["feed"]

@@ -1,7 +1,7 @@
 """Markdown that somebody else wrote, made harmless: no raw HTML, no targets that run, none that lead nowhere.
 
 What is in code stays as it is. All else is looked at once, from left to right, and where a piece goes its neighbours do
-not become something new. How far a search may look ahead for the end of something is limited, so that time stays linear.
+not become something new. How far a search may look ahead for an end is limited, so that time stays linear.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ DEFINITION = re.compile(r"\[(?:[^\[\]\\\n]|\\.){1,999}+\]:[ \t]*+\n?[ \t]*+(?=\S
 ENDS = {"<!--": "-->", "<?": "?>", "<!": ">"}
 JOINS = "`]\\<!&[("  # behind one of these, what comes next could become part of a sign
 PEEKED = 200  # characters
+SOME = 20_000  # pieces
 
 
 class Cleaned(NamedTuple):
@@ -55,7 +56,7 @@ def clean_markdown(text: str, url: str | None, room: int) -> Cleaned:
         if block and at <= start:
             cleaner.write(text[start : block.end] + block.closing)
             at = block.end
-    return Cleaned("".join(cleaner.out), cleaner.hidden, cleaner.targets.harmful, cleaner.targets.cut)
+    return Cleaned(cleaner.text, cleaner.hidden, cleaner.targets.harmful, cleaner.targets.cut)
 
 
 class _Cleaner:
@@ -63,6 +64,7 @@ class _Cleaner:
 
     def __init__(self, text: str, to: targets.Targets) -> None:
         self._text, self.targets = text, to
+        self._done: list[str] = []
         self.out: list[str] = []
         self._last = "\n"  # character
         self._bare = True  # whether nothing but blanks stand in the line so far
@@ -72,7 +74,13 @@ class _Cleaner:
         self._patience = 8 * len(text) + 1000  # characters in which ends of elements are looked for
         self.hidden = 0
 
+    @property
+    def text(self) -> str:
+        return "".join((*self._done, *self.out))
+
     def write(self, piece: str) -> None:
+        if len(self.out) >= SOME:
+            self._forget()
         self.out.append(piece)
         if piece:
             self._last = piece[-1]
@@ -108,6 +116,13 @@ class _Cleaner:
                     self.write(sign[0])
         self.write(text[at:end])
         return max(at, end)
+
+    def _forget(self) -> None:
+        """Pieces take many times what they hold: of a long text few are kept, and what was open is open no more."""
+        self._done.append("".join(self.out))
+        self.out.clear()
+        self._open.clear()
+        self._anchors.clear()
 
     def _begin_link(self, sign: re.Match[str]) -> int:
         if self._bare and (found := DEFINITION.match(self._text, sign.start())):

@@ -15,7 +15,8 @@ from spaniel.reading.markdown_cleaning import clean_markdown
 from spaniel.reading.whitespace import shortened, tidy_markdown, unix_lines
 
 HEADING = re.compile(
-    r"^ {0,3}#{1,6}[ \t]+(?P<marked>[^\n]*?)[ \t#]*$|^(?P<lined>[^\s#>|`~*+-][^\n]{0,300}+)\n(?:=+|-{2,})[ \t]*$", re.MULTILINE
+    r"^ {0,3}#{1,6}[ \t]+(?P<marked>[^\n]*?)[ \t#]*$|^(?P<lined>[^\s#>|`~*+-][^\n]{0,300}+)\n(?:=+|-{2,})[ \t]*$",
+    re.MULTILINE,
 )
 LINK = re.compile(r"!?\[([^\[\]]*+)\]\([^()\s]*+\)")
 EMPHASIS = re.compile(r"(\*\*|__|\*|`)(?=\S)([^*_`]++)\1")

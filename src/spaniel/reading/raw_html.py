@@ -7,31 +7,11 @@ from html import unescape
 from typing import NamedTuple
 
 from spaniel.reading.clean import hides
+from spaniel.reading.lexicon import lexicon
 
-# They run, or nobody sees what is in them.
-GONE = frozenset(
-    "applet audio canvas frameset head iframe noembed noframes object script select style svg template textarea "
-    "title video xmp".split()
-)
-KNOWN = GONE | frozenset(
-    "a abbr acronym address area article aside b base basefont bdi bdo bgsound big blink blockquote body br button "
-    "caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset "
-    "figcaption figure font footer form frame h1 h2 h3 h4 h5 h6 header hgroup hr html i image img input ins kbd "
-    "keygen label legend li link listing main map mark marquee math menu menuitem meta meter nav nobr noscript ol optgroup "
-    "option output p param picture plaintext pre progress q rb rp rt rtc ruby s samp search section slot small source "
-    "spacer span strike strong sub summary sup table tbody td tfoot th thead time tr track tt u ul var wbr".split()
-)
-# Their content is no markup: another of them does not begin inside.
-RAW_TEXT = frozenset("iframe noembed noframes script style textarea title xmp".split())
-INLINE = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q s samp small span strike strong "
-    "sub sup time tt u var wbr".split()
-)
-# They neither run nor hide nor lead anywhere: without attributes they stay as somebody wrote them.
-HARMLESS = (INLINE - {"a", "font"}) | frozenset(
-    "article aside blockquote br caption center dd details div dl dt figcaption figure footer header hr li main nav ol p "
-    "pre rp rt ruby section summary table tbody td tfoot th thead tr ul".split()
-)
+ELEMENTS = {sort: frozenset(names.split()) for sort, names in lexicon("raw_html")["elements"].items()}
+GONE, RAW_TEXT, INLINE, HARMLESS = (ELEMENTS[sort] for sort in ("gone", "raw_text", "inline", "harmless"))
+KNOWN = frozenset().union(*ELEMENTS.values())
 HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _VALUE = r"\"[^\"]{0,8192}+\"|'[^']{0,8192}+'|[^\s\"'=<>`]++"
 _ATTRIBUTE = rf"[^\s\"'<>/=]++(?:\s*+=\s*+(?:{_VALUE}))?+"

@@ -8,10 +8,14 @@ import re
 from spaniel.reading.charset import LONGEST_LABEL
 from spaniel.reading.kinds import is_cut
 
-DECLARED = re.compile(rb"""<(?:meta|\?xml)\b[^>]*?\b(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9][\w.:-]{0,38})""", re.IGNORECASE)
+DECLARED = re.compile(
+    rb"""<(?:meta|\?xml)\b[^>]*?\b(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9][\w.:-]{0,38})""", re.IGNORECASE
+)
 LOOKED_AT = 1024  # bytes in which a text may say how it is encoded
 # Encodings in which a character may take several bytes.
-JOINED = frozenset({"utf-8", "utf-16-le", "utf-16-be", "gb2312", "gbk", "gb18030", "big5", "big5hkscs", "shift_jis", "cp932"})
+JOINED = frozenset(
+    {"utf-8", "utf-16-le", "utf-16-be", "gb2312", "gbk", "gb18030", "big5", "big5hkscs", "shift_jis", "cp932"}
+)
 JOINED |= {"euc_jp", "euc_kr", "cp949", "iso2022_jp"}
 LITTLE = {"utf-16": "utf-16-le"}  # without a mark it is little-endian (WHATWG)
 MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))

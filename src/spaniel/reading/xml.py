@@ -42,7 +42,7 @@ def read_xml(body: bytes | str, url: str | None, charset: str | None) -> Documen
 
 
 def sitemap_links(text: str, prefix: str, most: int) -> tuple[str, bool] | None:
-    """A list of addresses with the day of their last change, and whether it is not all of them; None if there are none."""
+    """Addresses with the day of their last change, and whether some are left out; None where there are none."""
     lines: list[str] = []
     size = 0
     for found in PLACE.finditer(text):

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 LOOKED_AT = 4096  # characters
 BEFORE = r"(?:\s++|<\?[^>]*+>|<!--(?>.*?-->)|<!doctype(?>[^\[>]*+(?:\[[^\]]*+\]\s*+)?)>)*+"
-ROOT = re.compile(rf"\ufeff?{BEFORE}<(?P<prefix>[A-Za-z_][\w.-]*+:)?+(?P<name>[A-Za-z_][\w.-]*+)", re.IGNORECASE | re.DOTALL)
+ROOT = re.compile(
+    rf"\ufeff?{BEFORE}<(?P<prefix>[A-Za-z_][\w.-]*+:)?+(?P<name>[A-Za-z_][\w.-]*+)", re.IGNORECASE | re.DOTALL
+)
 FEEDS = frozenset({"rss", "feed", "rdf"})
 
 
