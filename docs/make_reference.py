@@ -12,7 +12,7 @@ from spaniel.hosts import Manners
 from spaniel.net.http import RequestHeaders
 from spaniel.pipeline.profile import RANGES, RUNGS, from_data
 from spaniel.pipeline.profile import shipped as shipped_profiles
-from spaniel.reading.kinds import NAMES
+from spaniel.reading.kinds import NAMES, USUAL
 from spaniel.tables import Table
 from spaniel.url.policy import Policy
 from spaniel.url.policy import load as load_policy
@@ -156,7 +156,7 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
     "version": ("must be there", "The version, in any form"),
     "description": ("empty", "What it is for"),
     "policy": ("`exact`", "The [URL policy](policies.md): a name, or a file beside this one"),
-    "content": ("{content}", "The kinds of content that are read"),
+    "content": ("{content}", "The kinds of content that are read, of {kinds}"),
     "ladder": ('`["http", "browser"]`', "The ways to get a page, tried in this order: {rungs}"),
     "settings_rule": ("`false`", "Whether the settings rule over the limits below"),
     "headers.user_agent": ("from the settings", "How Spaniel names itself to servers"),
@@ -167,6 +167,10 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
     "limits.total_seconds": ("`0`", "Seconds for all ways together, {total_seconds}; 0: they share timeout_seconds"),
     "limits.max_redirects": ("from the settings", "Most redirects that are followed, {max_redirects}"),
     "limits.max_download_bytes": ("from the settings", "Largest response in bytes, {max_download_bytes}"),
+    "limits.max_text_bytes": (
+        "`0`",
+        "Bytes that are taken of a long text or page, {max_text_bytes}; 0: all. PDF and JSON are never cut",
+    ),
     "limits.default_max_chunk_tokens": ("from the settings", "Tokens of a chunk, {default_max_chunk_tokens}"),
     "hosts.at_once": ("{at_once}", "Most requests at one host at a time"),
     "hosts.spacing_seconds": ("`0`", "Seconds between two requests to one host"),
@@ -181,7 +185,8 @@ def profiles_page() -> str:
     names = [f"`{name}`" for name in shipped_profiles()]
     usual = RequestHeaders()
     facts = {
-        "content": "all: " + ", ".join(f"`{kind}`" for kind in NAMES),
+        "content": ", ".join(f"`{kind}`" for kind in USUAL),
+        "kinds": ", ".join(f"`{kind}`" for kind in NAMES),
         "rungs": ", ".join(f"`{rung}`" for rung in RUNGS),
         "accept": f"`{usual.accept}`",
         "accept_encoding": f"`{usual.accept_encoding}`",

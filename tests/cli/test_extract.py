@@ -147,3 +147,21 @@ def test_ctrl_c_ends_it_with_what_is_done(folder: Path, jobs: str) -> None:
     assert process.returncode == 130
     assert b"stopped: 2 files were read" in told
     assert b"Traceback" not in told
+
+
+@pytest.mark.req("FG-25")
+def test_files_of_every_kind_are_read_by_their_endings(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"n": 12345678901234567890.10,\n "a": "\\u00e9"}', encoding="utf-8")
+    (tmp_path / "b.csv").write_text("x;y\n1;a|b\n", encoding="utf-8")
+    (tmp_path / "c.rss").write_text("<rss version='2.0'><channel><title>F</title></channel></rss>", encoding="utf-8")
+    (tmp_path / "d.xml").write_text("<x>&lt;</x>", encoding="utf-8")
+    (tmp_path / "e.md").write_text("---\ntitle: M\n---\n<script>x</script>Words.\n", encoding="utf-8")
+    shown = {name: spaniel("extract", name, cwd=tmp_path).stdout for name in sorted(os.listdir(tmp_path))}
+    assert shown["a.json"] == '```json\n{\n  "n": 12345678901234567890.10,\n  "a": "\\u00e9"\n}\n```\n'
+    assert shown["b.csv"] == "| x | y |\n| --- | --- |\n| 1 | a\\|b |\n"
+    assert shown["c.rss"] == "# F\n"
+    assert shown["d.xml"] == "```xml\n<x>&lt;</x>\n```\n"
+    assert shown["e.md"] == "# M\n\nWords.\n"
+    lines = spaniel("extract", "--json", ".", cwd=tmp_path).stdout.splitlines()
+    assert [json.loads(line).get("data") for line in lines] == [{"n": 1.2345678901234567e19, "a": "é"}, *[None] * 4]
+    assert '"data": {"n":12345678901234567890.10,"a":"\\u00e9"}}' in lines[0]

@@ -154,6 +154,8 @@ def test_what_is_hidden_is_counted() -> None:
         ("`[x](javascript:y)`", "`[x](javascript:y)`"),
         ("``[x](javascript:y)` ``", "``[x](javascript:y)` ``"),
         ("\\`[x](javascript:y)`", "\\`x`"),
+        ("\\``[x](javascript:y)`", "\\``[x](javascript:y)`"),
+        ("\\`` [x](javascript:y) ``", "\\`` x ``"),
     ],
 )
 def test_targets_that_run_or_hold_data_go(written: str, kept: str) -> None:

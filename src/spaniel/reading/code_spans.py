@@ -27,6 +27,8 @@ class CodeSpans:
 
     def end_of(self, start: int, length: int) -> int | None:
         """Where the code ends that so many back-ticks begin at `start`; None where they begin none."""
+        if length not in self._runs:  # the rest of a run of which the first is escaped
+            return None
         starts, passed = self._runs[length]
         while passed[0] < len(starts) and starts[passed[0]] <= start:
             passed[0] += 1
