@@ -19,7 +19,7 @@ from spaniel.pipeline.profile import RANGES, RUNGS, VIEWS, from_data
 from spaniel.pipeline.profile import shipped as shipped_profiles
 from spaniel.pipeline.record import Copy, Extraction, Record, Rung, Step
 from spaniel.pipeline.verdict import VERDICTS
-from spaniel.reading.kinds import NAMES
+from spaniel.reading.kinds import NAMES, USUAL
 from spaniel.tables import Table
 from spaniel.url.policy import Policy
 from spaniel.url.policy import load as load_policy
@@ -163,7 +163,7 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
     "version": ("must be there", "The version, in any form"),
     "description": ("empty", "What it is for"),
     "policy": ("`exact`", "The [URL policy](policies.md): a name, or a file beside this one"),
-    "content": ("{content}", "The kinds of content that are read"),
+    "content": ("{content}", "The kinds of content that are read, of {kinds}"),
     "page_types": ("`false`", "Whether a paywall, a login page and the like are told apart from the page itself"),
     "respect": ("none", "The site's [signals](record.md) that refuse a page"),
     "view": ("`answer`", "What `--format json` prints: {views}"),
@@ -177,6 +177,10 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
     "limits.total_seconds": ("`0`", "Seconds for all ways together, {total_seconds}; 0: they share timeout_seconds"),
     "limits.max_redirects": ("from the settings", "Most redirects that are followed, {max_redirects}"),
     "limits.max_download_bytes": ("from the settings", "Largest response in bytes, {max_download_bytes}"),
+    "limits.max_text_bytes": (
+        "`0`",
+        "Bytes that are taken of a long text or page, {max_text_bytes}; 0: all. PDF and JSON are never cut",
+    ),
     "limits.default_max_chunk_tokens": ("from the settings", "Tokens of a chunk, {default_max_chunk_tokens}"),
     "limits.max_wait_seconds": ("`60`", "The longest wait before another try, {max_wait_seconds}"),
     "hosts.at_once": ("{at_once}", "Most requests at one host at a time"),
@@ -236,8 +240,9 @@ def profiles_page() -> str:
     names = [f"`{name}`" for name in shipped_profiles()]
     usual = RequestHeaders()
     facts = {
-        "content": "all: " + ", ".join(f"`{kind}`" for kind in NAMES),
         "views": " or ".join(f"`{view}`" for view in VIEWS),
+        "content": ", ".join(f"`{kind}`" for kind in USUAL),
+        "kinds": ", ".join(f"`{kind}`" for kind in NAMES),
         "accept": f"`{usual.accept}`",
         "accept_encoding": f"`{usual.accept_encoding}`",
         "accept_language": f"`{usual.accept_language}`" if usual.accept_language else "none",

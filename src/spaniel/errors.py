@@ -101,7 +101,8 @@ TABLE: dict[Code, Refusal] = {
         "To fetch pages of this size, raise tools.webfetch.max_download_bytes."),
     Code.UNSUPPORTED_CONTENT_TYPE: Refusal(
         "Content-Type not supported", False, 6, 502, ("content_type",),
-        "Content of type '{content_type}' cannot be read", "HTML and plain text can be read."),
+        "Content of type '{content_type}' cannot be read",
+        "HTML and plain text are read, and other kinds where the profile's 'content' names them."),
     Code.HTTP_4XX: Refusal(
         "HTTP 4xx client error", False, 5, 502, ("status", "status_text"),
         "The server answered {status} {status_text}", "Check the address. The page may be gone, or not for everybody."),

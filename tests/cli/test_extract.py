@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.cli.input_kinds import HTML, TEXT, content_type_of
+from spaniel.cli.input_kinds import HTML, JSON, TEXT, content_type_of
+from spaniel.cli.input_kinds import MARKDOWN as MARKDOWN_TYPE
 from tests.cli.test_canon import SPANIEL, spaniel
 
 PAGE = "<html lang=en><head><title>{0} - Site</title></head><body><main><h1>{0}</h1><p>Words *of* it.</p></main></body>"
@@ -56,7 +57,10 @@ def test_markdown_and_text_are_not_escaped(tmp_path: Path, name: str) -> None:
         ("-", b"a < b and b > c", TEXT),
         ("-", b"if (a <b) { return }", TEXT),
         ("page.HTM", b"plain words", HTML),
-        ("notes.md", b"<p>HTML in Markdown</p>", TEXT),
+        ("notes.md", b"<p>HTML in Markdown</p>", MARKDOWN_TYPE),
+        ("data.json", b"[1]", JSON),
+        ("table.TSV", b"a\tb", "text/tab-separated-values"),
+        ("feed.xml", b"<rss/>", "application/xml"),
         ("x.unknown", b"<title>T</title><p>x", HTML),
         ("-", b"", TEXT),
     ],
@@ -115,7 +119,7 @@ def test_a_folder_without_pages_says_so(tmp_path: Path) -> None:
     (tmp_path / "logo.png").write_bytes(PNG)
     done = spaniel("extract", str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no HTML, Markdown or text file in there" in done.stderr
+    assert "there is no file in there that can be read" in done.stderr
 
 
 @pytest.mark.req("D2-33")
@@ -144,3 +148,21 @@ def test_ctrl_c_or_kill_ends_it_with_what_is_done(folder: Path, jobs: str, numbe
     assert process.returncode == 128 + number
     assert b"stopped: 2 files were read" in told
     assert b"Traceback" not in told
+
+
+@pytest.mark.req("FG-25")
+def test_files_of_every_kind_are_read_by_their_endings(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"n": 12345678901234567890.10,\n "a": "\\u00e9"}', encoding="utf-8")
+    (tmp_path / "b.csv").write_text("x;y\n1;a|b\n", encoding="utf-8")
+    (tmp_path / "c.rss").write_text("<rss version='2.0'><channel><title>F</title></channel></rss>", encoding="utf-8")
+    (tmp_path / "d.xml").write_text("<x>&lt;</x>", encoding="utf-8")
+    (tmp_path / "e.md").write_text("---\ntitle: M\n---\n<script>x</script>Words.\n", encoding="utf-8")
+    shown = {name: spaniel("extract", name, cwd=tmp_path).stdout for name in sorted(os.listdir(tmp_path))}
+    assert shown["a.json"] == '```json\n{\n  "n": 12345678901234567890.10,\n  "a": "\\u00e9"\n}\n```\n'
+    assert shown["b.csv"] == "| x | y |\n| --- | --- |\n| 1 | a\\|b |\n"
+    assert shown["c.rss"] == "# F\n"
+    assert shown["d.xml"] == "```xml\n<x>&lt;</x>\n```\n"
+    assert shown["e.md"] == "# M\n\nWords.\n"
+    lines = spaniel("extract", "--json", ".", cwd=tmp_path).stdout.splitlines()
+    assert [json.loads(line).get("data") for line in lines] == [{"n": 1.2345678901234567e19, "a": "é"}, *[None] * 4]
+    assert '"data": {"n":12345678901234567890.10,"a":"\\u00e9"}}' in lines[0]

@@ -20,6 +20,7 @@ from spaniel.pipeline import readers as pipeline_readers
 from spaniel.pipeline.readers import AT_ONCE, IN_A_THREAD, PHASE, Readers
 from spaniel.pipeline.reading_process import answer, understood
 from spaniel.reading import Document, read
+from spaniel.reading.kinds import BY_NAME
 
 URL = "https://example.org/dir/"
 HTML = "text/html; charset=utf-8"
@@ -70,10 +71,30 @@ def is_gone(pid: int) -> bool:
 
 
 def test_the_pages_are_of_the_three_sorts() -> None:
-    assert AT_ONCE.allows(SHORT)
-    assert not AT_ONCE.allows(MIDDLING)
-    assert IN_A_THREAD.allows(MIDDLING)
-    assert not IN_A_THREAD.allows(LONG)
+    html = BY_NAME["html"]
+    assert AT_ONCE.allows(SHORT, html)
+    assert not AT_ONCE.allows(MIDDLING, html)
+    assert IN_A_THREAD.allows(MIDDLING, html)
+    assert not IN_A_THREAD.allows(LONG, html)
+
+
+@pytest.mark.parametrize(
+    ("kind", "many"),
+    [("markdown", b"[x] "), ("markdown", b"`"), ("markdown", b"a\n"), ("csv", b"1,2\n"), ("feed", b"<item/>")],
+)
+def test_a_kind_has_signs_of_its_own_that_take_time(kind: str, many: bytes) -> None:
+    assert AT_ONCE.allows(many * 100, BY_NAME[kind])
+    assert not AT_ONCE.allows(many * 4001, BY_NAME[kind])
+    assert AT_ONCE.allows(b"x" * (256 << 10), BY_NAME[kind])
+
+
+@pytest.mark.req("FG-25")
+@pytest.mark.parametrize("count", [10, 100_000, 500_000])
+async def test_wherever_data_is_read_it_comes_back_whole(readers: Readers, count: int) -> None:
+    body = ('["é", ' + "12," * count + " null]").encode()
+    document = await readers.read(body, "application/json", URL, ("json",), Deadline(20))
+    assert document == read(body, "application/json", URL)
+    assert document.data == body.decode()
 
 
 @pytest.mark.parametrize("body", [SHORT, MIDDLING, LONG], ids=["short", "middling", "long"])

@@ -14,6 +14,7 @@ from spaniel.reading import budgets, clean, content, extract, judge, read, words
 from spaniel.reading.blocks import BLOCKS, CONTAINERS
 from spaniel.reading.document import READING_CUT
 from tests.reading.family import TRICKS, names, page
+from tests.reading.other_kinds import NAMES
 from tests.reading.weighing import URL, Scales
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is read from /proc")
@@ -29,7 +30,7 @@ def scales() -> Iterator[Scales]:
 
 @needs_proc
 @pytest.mark.req("D2-33")
-@pytest.mark.parametrize("name", TRICKS)
+@pytest.mark.parametrize("name", [*TRICKS, *NAMES])
 def test_a_trick_takes_no_more_than_its_share(scales: Scales, name: str) -> None:
     cost = scales.weigh(name, LARGE)
     assert not cost.refused

@@ -31,9 +31,27 @@ def test_plain_text_passes_with_its_white_space_in_order() -> None:
 @pytest.mark.req("FR-WF-10g")
 @pytest.mark.parametrize(
     "content_type",
-    ["application/pdf", "image/png", "video/mp4", "application/json", "image/svg+xml", "text/css", "nonsense"],
+    ["application/pdf", "image/png", "video/mp4", "application/json", "image/svg+xml", "text/css", "nonsense"]
+    + [
+        "text/markdown",
+        "application/xml",
+        "application/rss+xml",
+        "text/csv",
+        "application/ld+json",
+        "application/a+xml",
+    ],
 )
 def test_other_types_are_refused(content_type: str) -> None:
+    with pytest.raises(SpanielError) as caught:
+        read(b"<html><p>x", content_type, None, ("html", "text"))
+    assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
+
+
+@pytest.mark.req("FR-WF-10g")
+@pytest.mark.parametrize(
+    "content_type", ["image/png", "video/mp4", "image/svg+xml", "text/css", "nonsense", "image/x+json"]
+)
+def test_types_that_nobody_reads_are_refused_by_all_readers(content_type: str) -> None:
     with pytest.raises(SpanielError) as caught:
         read(b"<html><p>x", content_type, None)
     assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE

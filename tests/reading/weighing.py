@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spaniel.errors import SpanielError
-from spaniel.reading import extract
+from spaniel.reading import extract, read
 from tests.reading.family import page
+from tests.reading.other_kinds import NAMES, text
 
 STATUS = Path("/proc/self/status")
 PEAK = Path("/proc/self/clear_refs")  # writing 5 lets the peak begin anew
@@ -89,7 +90,8 @@ def _read(name: str, body: bytes) -> dict[str, Any]:
     before, start = _peak(), time.process_time()
     told: dict[str, Any] = {"name": name, "size": len(body), "refused": ""}
     try:
-        document = extract(body, url=URL)
+        content_type = name.partition(": ")[0] if name in NAMES else "text/html"
+        document = read(body, content_type, URL)
         told |= {"markdown": len(document.markdown.encode()), "cut": bool(document.notes)}
     except SpanielError as error:
         told["refused"] = str(error)
@@ -97,7 +99,7 @@ def _read(name: str, body: bytes) -> dict[str, Any]:
 
 
 def _weigh(name: str, size: int) -> dict[str, Any]:
-    body = page(name, size)
+    body = text(name, size) if name in NAMES else page(name, size)
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
@@ -114,6 +116,8 @@ def _weigh(name: str, size: int) -> dict[str, Any]:
 
 def main() -> None:
     extract(page("tables", 30_000) + page("p[class] in an article", 30_000) + page("cards", 10_000), url=URL)
+    for kind in {name.partition(": ")[0]: name for name in NAMES}.values():
+        read(text(kind, 1000), kind.partition(": ")[0], URL)
     for line in sys.stdin:
         print(json.dumps(_weigh(*json.loads(line))), flush=True)
 

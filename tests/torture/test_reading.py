@@ -18,6 +18,7 @@ from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.readers import Readers
 from tests.reading.family import TRICKS, names, page
+from tests.reading.other_kinds import NAMES, text
 from tests.reading.weighing import MEGABYTE, Cost, Scales
 
 pytestmark = [
@@ -83,6 +84,10 @@ def test_every_trick_at_the_cap() -> None:
     weigh_all(iter(TRICKS), SIZE)
 
 
+def test_every_text_of_another_kind_at_the_cap() -> None:
+    weigh_all(iter(NAMES), SIZE)
+
+
 async def test_another_fetch_is_not_delayed() -> None:
     """A task that wakes up every millisecond, as a fetch does: how much this process worked between two of its turns.
 
@@ -90,14 +95,17 @@ async def test_another_fetch_is_not_delayed() -> None:
     """
     worst: tuple[float, str] = (0.0, "")
     async with Readers() as readers:
-        for name in TRICKS:
+        for name in (*TRICKS, *NAMES):
+            content_type = name.partition(": ")[0] if name in NAMES else "text/html"
             for size in (250_000, 1_000_000, SIZE):
-                worst = max(worst, (await _longest_wait(readers, page(name, size)), f"{name}, {size:,} bytes"))
+                body = text(name, size) if name in NAMES else page(name, size)
+                wait = await _longest_wait(readers, body, content_type)
+                worst = max(worst, (wait, f"{name}, {size:,} bytes"))
     print(f"\n  longest time in which nothing else could run: {worst[0] * 1000:.0f} ms ({worst[1]})")
     assert worst[0] < 0.1
 
 
-async def _longest_wait(readers: Readers, body: bytes) -> float:
+async def _longest_wait(readers: Readers, body: bytes, content_type: str) -> float:
     longest = 0.0
     stopped = False
 
@@ -111,7 +119,7 @@ async def _longest_wait(readers: Readers, body: bytes) -> float:
     watching = asyncio.create_task(watch())
     await asyncio.sleep(0.01)
     try:
-        await readers.read(body, "text/html", "https://example.org/", None, Deadline(20))
+        await readers.read(body, content_type, "https://example.org/", None, Deadline(20))
     except SpanielError as error:
         print(f"  {error}")
     stopped = True

@@ -78,7 +78,7 @@ class Extracting:
             return stopped_code()
         self._summarize("")
         if not (self._done or self._codes):
-            raise SpanielError(Code.BAD_ARGS, field="FILE", reason="there is no HTML, Markdown or text file in there")
+            raise SpanielError(Code.BAD_ARGS, field="FILE", reason="there is no file in there that can be read")
         if not self._codes:
             return 0
         return SOME_FAILED if self._several else self._codes[0]
@@ -111,7 +111,9 @@ class Extracting:
             self._codes.append(found.row.exit)
             return
         if self._args.json:
-            text = as_line({**name, **found.as_dict()})
+            facts = found.as_dict()
+            facts.pop("data", None)
+            text = as_line({**name, **facts}, found.data)
         else:
             text = as_markdown(facts_of(job, found), found.markdown, self._output)
         self._output.page(job.path, text)

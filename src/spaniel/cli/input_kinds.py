@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 
-HTML, TEXT = "text/html", "text/plain"
+HTML, TEXT, MARKDOWN, JSON, XML = "text/html", "text/plain", "text/markdown", "application/json", "application/xml"
 ENDINGS = {
     ".html": HTML, ".htm": HTML, ".xhtml": HTML, ".xht": HTML, ".shtml": HTML,
-    ".md": TEXT, ".markdown": TEXT, ".txt": TEXT, ".text": TEXT, ".rst": TEXT,
+    ".md": MARKDOWN, ".markdown": MARKDOWN, ".txt": TEXT, ".text": TEXT, ".rst": TEXT,
+    ".json": JSON, ".jsonl": JSON, ".ndjson": JSON, ".jsonld": JSON, ".geojson": JSON,
+    ".xml": XML, ".rss": "application/rss+xml", ".atom": "application/atom+xml",
+    ".csv": "text/csv", ".tsv": "text/tab-separated-values",
 }  # fmt: skip
 MAGIC = (
     (b"%PDF-", "application/pdf"), (b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"),
@@ -24,7 +27,7 @@ ENDS = re.compile(rf"</(?:{TAGS})\s*>", re.IGNORECASE)
 
 
 def content_type_of(name: str, body: bytes) -> str:
-    """`text/html` or `text/plain`, or what it is instead: whoever cannot read that can say so by its name."""
+    """What it is by its magic number, its ending or its beginning: whoever cannot read that can say so by its name."""
     for magic, kind in MAGIC:
         if body.startswith(magic):
             return kind

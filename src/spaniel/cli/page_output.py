@@ -76,5 +76,11 @@ def as_markdown(facts: Mapping[str, object], markdown: str, output: Output) -> s
     return under_title(markdown, title if isinstance(title, str) else None)
 
 
-def as_line(record: Mapping[str, object]) -> str:
-    return json.dumps(record, ensure_ascii=False) + "\n"
+def as_line(record: Mapping[str, object], data: str | None = None) -> str:
+    """A record on one line. `data` is JSON text: a value in it, with all its digits, not a text in quotes."""
+    line = json.dumps(record, ensure_ascii=False)
+    if data is not None:
+        from msgspec.json import format as formatted
+
+        line = f'{line[:-1]}, "data": {formatted(data, indent=-1)}}}'
+    return line + "\n"

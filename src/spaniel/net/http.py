@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 REDIRECTS = frozenset({301, 302, 303, 307, 308})  # FR-WF-07a
 BODILESS = frozenset({204, 205, 206})  # 2xx without a body that could be the page
 ERROR_SECONDS = 3.0  # for what an error says besides its status
+LOOKED_AT = 512  # bytes that tell whether the beginning of a body is enough
 BREATH = 16  # pieces of a body after which others get their turn, and the deadline its chance
 
 
@@ -57,6 +58,13 @@ def _fields(headers: RequestHeaders) -> Mapping[str, str]:
     return _writable(sent | ({"Accept-Language": headers.accept_language} if headers.accept_language else {}))
 
 
+class Beginning(NamedTuple):
+    """How many bytes of some bodies are enough (FG-26): the rest is not transferred."""
+
+    size: int
+    is_enough: Callable[[str | None, bytes], bool]  # of a body with this content type, which begins so
+
+
 class Options(NamedTuple):
     """How one request looks, and what it may bring: whoever asks says so each time."""
 
@@ -65,6 +73,7 @@ class Options(NamedTuple):
     cut: bool = False  # a body over the cap is cut instead of refused
     more: Mapping[str, str] = MappingProxyType({})  # headers of this request alone
     error_bytes: int = 0  # of the body that comes with a 4xx or 5xx; it is cut there
+    beginning: Beginning | None = None
 
     def fields(self) -> Mapping[str, str]:
         fixed = self.headers.fields()
@@ -158,7 +167,9 @@ async def _page(options: Options, page: Page, response: Response) -> Page:
     if not page.ok:
         return await _with_error_body(options, page, response)
     length = _require_fit(page.headers, options)
-    if length is not None and length <= options.max_bytes and not page.headers.get("content-encoding"):
+    beginning = options.beginning
+    most = min(options.max_bytes, beginning.size) if beginning else options.max_bytes
+    if length is not None and length <= most and not page.headers.get("content-encoding"):
         return page._replace(body=await response.read())  # its size is known, and no more than that is taken
     body = bytearray()  # not a list of pieces: small ones weigh many times what they hold
     await _pour(response, page.headers, options, body.extend)
@@ -189,7 +200,7 @@ def _require_fit(headers: Mapping[str, str], options: Options) -> int | None:
     if headers.get("transfer-encoding", "chunked").lower() != "chunked":
         raise SpanielError(Code.NETWORK, error="a transfer coding that was not asked for")  # RFC 9112 7.4
     length = _announced(headers.get("content-length"))
-    if not options.cut and length is not None and length > options.max_bytes:
+    if length is not None and length > options.max_bytes and not _Allowance(options, headers).may_end_early:
         raise SpanielError(Code.RESPONSE_TOO_LARGE, size=length, max_bytes=options.max_bytes)
     return length
 
@@ -210,17 +221,45 @@ def _announced(length: str | None) -> int | None:
     return int(length)
 
 
+class _Allowance:
+    """How many bytes of a body are taken, and whether one that has more is cut or refused."""
+
+    def __init__(self, options: Options, headers: Mapping[str, str]) -> None:
+        self._cap, self.cut = options.max_bytes, options.cut
+        self._beginning = options.beginning if options.beginning and options.beginning.size <= self._cap else None
+        self._type = headers.get("content-type")
+        self._start = b""
+
+    @property
+    def may_end_early(self) -> bool:
+        """As far as the headers tell."""
+        return self.cut or (self._beginning is not None and self._beginning.is_enough(self._type, b""))
+
+    def after(self, size: int, piece: bytes) -> int:
+        """What is allowed in all, when this piece comes behind so many bytes."""
+        beginning = self._beginning
+        if beginning is None:
+            return self._cap
+        self._start += piece[: LOOKED_AT - len(self._start)]
+        if size + len(piece) > beginning.size:  # now it matters, and its first bytes are there
+            self._beginning = None
+            if beginning.is_enough(self._type, self._start):
+                self._cap, self.cut = beginning.size, True
+        return self._cap
+
+
 async def _pour(response: Response, headers: Mapping[str, str], options: Options, sink: Sink) -> None:
     """The decoded body, counted as it comes."""
-    cap = options.max_bytes
-    chain = Chain(headers.get("content-encoding", ""), cap)
+    allowance = _Allowance(options, headers)
+    chain = Chain(headers.get("content-encoding", ""), options.max_bytes)
     pieces = size = 0
     async for data in response.content.iter_any():
         for piece in chain.feed(data):
+            cap = allowance.after(size, piece)
             room, size = cap - size, size + len(piece)
             if size > cap:
                 response.close()  # not to be drained, not to be used again
-                if options.cut:
+                if allowance.cut:
                     sink(piece[:room])
                     return
                 raise SpanielError(Code.RESPONSE_TOO_LARGE, size=size, max_bytes=cap)

@@ -156,6 +156,7 @@ def _page(best: Brought, profile: Profile, chosen: Class) -> StoredPage:
         archive_url=best.retrieved.archive_url,
         archive_date=best.retrieved.archive_date,
         signals=dict(best.signals),
+        data=None if instead else document.data,
         page_type=instead.page_type if instead else "",
         region=instead.region if instead else "",
     )

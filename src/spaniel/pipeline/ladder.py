@@ -11,7 +11,9 @@ from spaniel.pipeline.outcome import Attempt
 from spaniel.pipeline.recognition import explained, recognized
 from spaniel.pipeline.retrieve import Trail
 from spaniel.pipeline.signals import signals_of
+from spaniel.reading.document import TEXT_CUT
 from spaniel.reading.kinds import kind_of
+from spaniel.reading.text_cut import taken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -128,11 +130,13 @@ class _Climber:
 
     async def _read(self, page: Page, deadline: Deadline, trail: Trail) -> tuple[Document, str]:
         """What is understood of a page, and by which reader."""
-        kind, content = page.headers.get("content-type"), self._profile.content
+        declared, profile = page.headers.get("content-type"), self._profile
         with trail.step("content_type"):
-            reader = kind_of(kind, page.body, content).reader
+            kind = kind_of(declared, page.body, profile.content)
+            body = taken(page.body, declared, kind.charset, profile.limits.text_bytes)
         with trail.step("extract"):
-            return await self._rooms.readers.read(page.body, kind, page.url.href, content, deadline), reader
+            document = await self._rooms.readers.read(body, declared, page.url.href, profile.content, deadline)
+        return document if body is page.body else document.noted(TEXT_CUT), kind.reader
 
 
 class _Times:

@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.hosts import Manners
-from spaniel.net.http import Options, RequestHeaders
+from spaniel.net.http import Beginning, Options, RequestHeaders
 from spaniel.pipeline.page_types import ERROR_BYTES
 from spaniel.pipeline.retrieve import Way
 from spaniel.pipeline.rungs import RUNGS
 from spaniel.pipeline.signals import KNOWN as SIGNALS
-from spaniel.reading.kinds import NAMES
+from spaniel.reading.kinds import NAMES, USUAL, is_cut
 from spaniel.tables import Table, complaint, nearest, read_toml
 from spaniel.url.policy import load as load_policy
 
@@ -34,6 +34,7 @@ RANGES = {  # of the limits that a profile may set
     "max_download_bytes": (1024, 104_857_600),
     "default_max_chunk_tokens": (128, 2048),
     "max_wait_seconds": (0, 86_400),
+    "max_text_bytes": (0, 104_857_600),
 }
 
 
@@ -44,6 +45,7 @@ class Limits(NamedTuple):
     total_seconds: float = 0  # 0: the rungs share one deadline; else each has its own, within this total
     chunk_tokens: int = 600
     max_wait_seconds: float = 60  # the longest single wait that is worth it
+    text_bytes: int = 0  # of a text, its beginning is taken; 0: all of it
 
 
 class Rung(NamedTuple):
@@ -129,13 +131,14 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
         version=_version(table),
         description=table.text("description", ""),
         policy=load_policy(os.path.join(folder, policy) if policy.endswith(".toml") else policy),
-        content=tuple(_known(kind, NAMES, f"{place}.content") for kind in table.texts("content", NAMES)),
+        content=tuple(_known(kind, NAMES, f"{place}.content") for kind in table.texts("content", USUAL)),
         ladder=_ladder(data.get("ladder", ["http", "browser"]), place),
         way=Way(
             Options(
                 _headers(headers, given),
                 numbers["max_download_bytes"],
                 error_bytes=ERROR_BYTES if page_types else 0,
+                beginning=_beginning(numbers),
             ),
             numbers["max_redirects"],
             _manners(hosts),
@@ -145,6 +148,7 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
             numbers["total_seconds"],
             numbers["default_max_chunk_tokens"],
             numbers["max_wait_seconds"],
+            numbers["max_text_bytes"],
         ),
         cached=cache.truth("enabled", default=True),
         ttl=_ttl(cache, given, rule),
@@ -219,6 +223,12 @@ def _limit(name: str, table: Table, given: Given, settings_rule: bool) -> int:
     return own
 
 
+def _beginning(numbers: Mapping[str, int]) -> Beginning | None:
+    """One byte more than is taken of a text tells that there was more."""
+    most = numbers["max_text_bytes"]
+    return Beginning(most + 1, is_cut) if most else None
+
+
 def _ttl(table: Table, given: Given, settings_rule: bool) -> timedelta | None:
     own = table.number("ttl_days") if table.has("ttl_days") else None
     if own is None or given.rules("cache_ttl_days", settings_rule):
@@ -239,4 +249,5 @@ FALLBACK = {
     "max_download_bytes": 5_242_880,
     "default_max_chunk_tokens": 600,
     "max_wait_seconds": 60,
+    "max_text_bytes": 0,
 }

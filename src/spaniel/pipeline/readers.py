@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.reading_process import LENGTHS, packed, understood
 from spaniel.reading import read
-from spaniel.reading.kinds import kind_of
+from spaniel.reading.kinds import BY_NAME, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,18 +28,22 @@ if TYPE_CHECKING:
 
     from spaniel.net.deadline import Deadline
     from spaniel.reading import Document
+    from spaniel.reading.kinds import Row
 
 log = logging.getLogger("spaniel.fetch")
 
 
 class Limit(NamedTuple):
-    """Bytes and tags of a page. A tag takes up to 8 microseconds, a byte of text 0.07."""
+    """Bytes and tags of a page. A tag takes up to 8 microseconds, a byte of text 0.07.
+
+    Other kinds have other signs that take time: `reading/kinds.py` says which, and how many tags each is worth.
+    """
 
     size: int
     tags: int
 
-    def allows(self, body: bytes) -> bool:
-        return len(body) <= self.size and body.count(b"<") <= self.tags
+    def allows(self, body: bytes, row: Row) -> bool:
+        return len(body) <= self.size and sum(map(body.count, row.signs)) * row.heft <= self.tags
 
 
 AT_ONCE = Limit(256 << 10, 4_000)  # 40 ms for the worst of them
@@ -50,7 +54,7 @@ IDLE_SECONDS = 60.0
 START_SECONDS = 20.0
 # Neither the working folder nor a variable says where the child's modules are: it has them from where this process has.
 COMMAND = "import sys; sys.path += sys.argv[1:]; from spaniel.pipeline.reading_process import main; main()"
-FOREIGN = ("turbohtml", "ada_url")  # what reading imports
+FOREIGN = ("turbohtml", "ada_url", "msgspec")  # what reading imports
 
 
 class Readers:
@@ -68,11 +72,11 @@ class Readers:
     ) -> Document:
         """As `reading.read`, ended by the deadline."""
         named = None if kinds is None else tuple(kinds)
-        kind_of(content_type, body, named)  # what is refused need not travel
-        if AT_ONCE.allows(body):
+        row = BY_NAME[kind_of(content_type, body, named).reader]  # what is refused need not travel
+        if AT_ONCE.allows(body, row):
             return read(body, content_type, url, named)
         async with deadline.guarding(PHASE):
-            if self._can_start and not IN_A_THREAD.allows(body):
+            if self._can_start and not IN_A_THREAD.allows(body, row):
                 async with self._places:
                     if (child := await self._take()) is not None:
                         job = {"content_type": content_type, "url": url, "kinds": named, "seconds": deadline.left()}

@@ -32,17 +32,22 @@ def packed(head: dict[str, Any], body: bytes) -> bytes:
 
 
 def told(document: Document) -> bytes:
-    """A document as a message: the Markdown as it is, for it may be long."""
+    """A document as a message: the Markdown and the data as they are, for they may be long."""
     fields = document.as_dict()
-    return packed(fields, str(fields.pop("markdown")).encode("utf-8", "surrogatepass"))
+    markdown = str(fields.pop("markdown")).encode("utf-8", "surrogatepass")
+    data = fields.pop("data", None)
+    return packed(
+        {**fields, "length": len(markdown), "has_data": data is not None}, markdown + str(data or "").encode()
+    )
 
 
 def understood(head: dict[str, Any], body: bytes) -> Document:
     """The document of a message, or the refusal."""
     if "code" in head:
         raise SpanielError(Code(head["code"]), **head["details"])
+    length = head["length"]
     return Document(
-        markdown=body.decode("utf-8", "surrogatepass"),
+        markdown=body[:length].decode("utf-8", "surrogatepass"),
         title=head["title"],
         language=head["language"],
         kind=head["kind"],
@@ -52,6 +57,7 @@ def understood(head: dict[str, Any], body: bytes) -> Document:
         signals=head["signals"],
         types=tuple(head["types"]),
         generator=head["generator"],
+        data=body[length:].decode() if head["has_data"] else None,
     )
 
 

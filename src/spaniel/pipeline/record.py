@@ -161,11 +161,17 @@ def _of_page(found: Found, outcome: Outcome, chunks: list[dict[str, Any]] | None
         "content_hash": outcome.content_hash,
         "chunks": chunks,
         "metadata": page.metadata,
+        "data": None if page.data is None else _in_one_line(page.data),
         "archive_url": page.archive_url or None,
         "archive_date": page.archive_date or None,
         "signals": page.signals,
         "cache": _copy(found, outcome),
     }
+
+
+def _in_one_line(data: str) -> msgspec.Raw:
+    """JSON as it is, but that a record is one line."""
+    return msgspec.Raw(msgspec.json.format(data.encode("utf-8", "surrogatepass"), indent=-1))
 
 
 def _copy(found: Found, outcome: Outcome) -> Copy | None:

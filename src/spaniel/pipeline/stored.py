@@ -38,6 +38,7 @@ class StoredPage(msgspec.Struct, frozen=True, omit_defaults=True):
     signals: dict[str, Any] = {}  # what the site says about its use
     archive_url: str = ""  # the snapshot that it was taken from
     archive_date: str = ""
+    data: str | None = None  # of structured content: the whole of it as JSON text
 
     @property
     def headline(self) -> str | None:

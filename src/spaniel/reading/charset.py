@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from turbohtml import Document
 
+DECLARED = re.compile(rb"\s*<\?xml\s[^>]*?\bencoding\s*=\s*[\"']([A-Za-z][\w.:-]{0,39})[\"']")
 LONGEST_LABEL = 40  # the longest of the standard's labels has 19 characters
 WIDE = dict.fromkeys(
     ("utf-16", "utf-16le", "ucs-2", "iso-10646-ucs-2", "unicode", "unicodefeff", "csunicode"), "utf-16-le"
@@ -40,6 +42,13 @@ def narrow(body: bytes, label: str | None) -> bytes | str:
             return body[2:].decode(encoding, "replace")
     wide = WIDE.get((label or "").strip().lower()) if not body.startswith(codecs.BOM_UTF8) else None
     return body if wide is None else body.decode(wide, "replace")
+
+
+def decode_xml(body: bytes, label: str | None) -> str:
+    """XML says in its first line how it is encoded; a BOM and the header say more (RFC 7303 3)."""
+    if label is None and (found := DECLARED.match(body[:200])):
+        label = found[1].decode()
+    return decode_text(body, label)
 
 
 def decode_text(body: bytes, label: str | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 
 READING_CUT = "reading_cut"  # the note on a page of which a budget left something out
+TEXT_CUT = "text_cut"  # the note on a page of which only the beginning was taken: a limit of the profile (FG-26)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,17 @@ class Document:
     signals: dict[str, object] = field(default_factory=dict)  # what the page says about its own use
     types: tuple[str, ...] = ()  # of the page's linked data: NewsArticle
     generator: str = ""  # the program that made the page, as the page names it
+    data: str | None = None  # of structured content, the whole of it as JSON text
 
     def noted(self, note: str) -> Document:
         """The same with one more note; each stands once."""
         return self if note in self.notes else replace(self, notes=(*self.notes, note))
 
     def as_dict(self) -> dict[str, object]:
-        return asdict(self)
+        told = asdict(self)
+        if self.data is None:
+            del told["data"]
+        return told
 
     def __repr__(self) -> str:
         title = (self.metadata.title or self.title or "")[:60]

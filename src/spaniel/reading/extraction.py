@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 
 def extract(html: bytes | str, url: str | None = None, content_type: str | None = None) -> Document:
-    """Read an HTML page that you have, as bytes or text.
+    """Read a page that you have, as bytes or text.
 
     `url` is where it came from: its links become absolute. Without a `content_type` it is taken for HTML, whatever it
-    is. With one, what cannot be read (a PDF, a picture) is refused with `unsupported_content_type`.
+    is. With one, it is read as what it is (JSON, Markdown, CSV …), and what cannot be read, a picture for example, is
+    refused with `unsupported_content_type`.
     """
     if not isinstance(html, (bytes, str)):
         raise SpanielError(Code.BAD_ARGS, field="html", reason=f"must be bytes or text, not {type(html).__name__}")

@@ -49,10 +49,15 @@ def read_html(body: bytes | str, url: str | None, charset: str | None) -> Docume
 def _from_linked_data(told: Told, url: str | None) -> Written:
     """A shell that scripts would fill may still say in its linked data what it is about: better than nothing."""
     text = told.text if "</" in told.text else f"<p>{escape(told.text)}</p>".replace("\n\n", "</p><p>")
-    tree, _ = parse_within(f"<h1>{escape(told.name or '')}</h1>{text}", None)
+    return markdown_of(f"<h1>{escape(told.name or '')}</h1>{text}", url)
+
+
+def markdown_of(html: str, url: str | None) -> Written:
+    """A piece of HTML, all of it."""
+    tree, _ = parse_within(html, None)
     root = _body(tree)
     clean(tree, root)
-    return to_markdown(tree, root, url, len(text))
+    return to_markdown(tree, root, url, len(html))
 
 
 def _body(tree: Tree) -> Element:

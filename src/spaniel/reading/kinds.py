@@ -6,6 +6,7 @@ refused, by the same function everywhere.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import NamedTuple
 
 from spaniel.errors import Code, SpanielError
@@ -25,6 +26,13 @@ class Row(NamedTuple):
     cap: int = 32 << 20  # bytes that are read
     over: str = CUT  # what happens to a body beyond the cap: CUT, with a note, or REFUSE
     browser: bool = False  # whether the browser may load a document of these types
+    suffix: str = ""  # of other content types that are read as this kind: +json
+    is_text: bool = False  # whether its beginning is worth having: a profile may cut it (FG-26)
+    proof: str = (
+        ""  # module:function that says whether bytes without a type are this kind, where a beginning is not enough
+    )
+    signs: bytes = b"<"  # of which each takes time to read, more than other bytes do
+    heft: int = 1  # how many times as long as an HTML tag such a sign takes
 
 
 TABLE: tuple[Row, ...] = (
@@ -34,13 +42,50 @@ TABLE: tuple[Row, ...] = (
         "spaniel.reading.html:read_html",
         starts=(b"<!doctype", b"<html"),
         browser=True,
+        is_text=True,
+    ),
+    Row(
+        "json",
+        (
+            "application/json", "text/json", "application/x-ndjson", "application/ndjson", "application/jsonl",
+            "application/x-jsonlines", "application/json-lines",
+        ),
+        "spaniel.reading.json:read_json",
+        suffix="+json",
+        proof="spaniel.reading.json:is_json",
+    ),
+    Row(
+        "markdown",
+        ("text/markdown", "text/x-markdown"),
+        "spaniel.reading.markdown_text:read_markdown",
+        is_text=True,
+        signs=b"<[]`\\\n",
+    ),
+    Row(
+        "feed",
+        ("application/rss+xml", "application/atom+xml", "application/feed+json"),
+        "spaniel.reading.feeds:read_feed",
+        is_text=True,
+        signs=b"<&{",
+        heft=8,  # a tag may be an entry
+    ),
+    Row("xml", ("application/xml", "text/xml"), "spaniel.reading.xml:read_xml", suffix="+xml", is_text=True),
+    Row(
+        "csv",
+        ("text/csv", "application/csv", "text/x-csv", "text/tab-separated-values"),
+        "spaniel.reading.csv:read_csv",
+        is_text=True,
+        signs=b'\n"|`*[]_\\<&',
     ),
     # The last row: what nothing else claims and is no binary data (FR-WF-10h).
-    Row("text", ("text/plain",), "spaniel.reading.plain:read_text", browser=True),
-)
+    Row("text", ("text/plain",), "spaniel.reading.plain:read_text", browser=True, is_text=True),
+)  # fmt: skip
 BY_NAME: dict[str, Row] = {row.name: row for row in TABLE}
 BY_TYPE: dict[str, Row] = {essence: row for row in TABLE for essence in row.types}
 NAMES = tuple(BY_NAME)
+USUAL = ("html", "text")  # what a profile reads that does not say
+DRAWING = "svg"  # the root of what is no text, though it is XML
+JSON_FEED = b"jsonfeed.org/version/"
 
 # Beginnings of what is no text and has no reader.
 BINARY = (
@@ -64,12 +109,21 @@ def kind_of(content_type: str | None, body: bytes, kinds: Iterable[str] | None =
     What the header calls text must look like text.
     """
     essence, charset = parse_type(content_type)
-    row = _betrayed(body) or (BY_TYPE.get(essence) if essence else _sniffed(body))
-    if row is None or (kinds is not None and row.name not in kinds):
+    named = None if kinds is None else frozenset(kinds)
+    row = _betrayed(body) or (_typed(essence, body, named) if essence else _sniffed(body, named))
+    if row is None or (named is not None and row.name not in named):
         raise _refused(essence or f"none ({'a drawing' if row is None else row.name})")
     if not row.magic and is_binary(body):
         raise _refused(f"{essence or 'none'} (binary data)")
     return Kind(row.name, charset)
+
+
+def is_cut(content_type: str | None, start: bytes) -> bool:
+    """Whether of a body that begins so the beginning will do (FG-26): not of a PDF, of JSON, of pictures."""
+    essence, _ = parse_type(content_type)
+    row = _betrayed(start) or (_by_name(essence) if essence else _sniffed(start, None))
+    begins_as_data = _text_start(start).startswith((b"{", b"[")) and (not essence or row is BY_NAME["feed"])
+    return row is not None and row.is_text and not begins_as_data and not is_binary(start)
 
 
 def _refused(what: str) -> SpanielError:
@@ -108,13 +162,67 @@ def _betrayed(body: bytes) -> Row | None:
     return next((row for row in TABLE if row.magic and head.startswith(row.magic)), None)
 
 
-def _sniffed(body: bytes) -> Row | None:
-    """The kind of a body without a type (FR-WF-10h). A drawing is none, also after an XML declaration."""
+def _by_name(essence: str) -> Row | None:
+    """The kind of a content type. A picture is none, though it may be written in XML."""
+    if (row := BY_TYPE.get(essence)) is not None or essence.startswith("image/"):
+        return row
+    return next((row for row in TABLE if row.suffix and essence.endswith(row.suffix)), None)
+
+
+def _typed(essence: str, body: bytes, named: frozenset[str] | None) -> Row | None:
+    """The kind of a type, or what its bytes make of it: XML may be a feed or a page, JSON may be a feed."""
+    row = _by_name(essence)
+    if row is None:
+        return None
+    if row.name == "xml" or (essence.endswith("xml") and row.name == "feed"):
+        return _of_xml(row, body, named)
+    if row.name == "json" and JSON_FEED in body[:SNIFFED] and _is_named("feed", named):
+        return BY_NAME["feed"]
+    if row.name == "feed" and not _is_named("feed", named):
+        return BY_NAME["json"]
+    return row
+
+
+def _of_xml(row: Row, body: bytes, named: frozenset[str] | None) -> Row | None:
+    """A feed or a page in XML, as such where the profile reads it, else as XML."""
+    from spaniel.reading.xml_root import FEEDS, LOOKED_AT, root_of
+
+    root = root_of(_text_start(body, 2 * LOOKED_AT).decode("latin-1")).name
+    if root == DRAWING:
+        return None
+    if (root in FEEDS or row.name == "feed") and _is_named("feed", named):
+        return BY_NAME["feed"]
+    if root == "html" and _is_named("xml", named) and _is_named("html", named):
+        return BY_NAME["html"]
+    return BY_NAME["xml"]
+
+
+def _is_named(name: str, named: frozenset[str] | None) -> bool:
+    return named is None or name in named
+
+
+def _sniffed(body: bytes, named: frozenset[str] | None) -> Row | None:
+    """The kind of a body without a type (FR-WF-10h). A drawing is none, also after an XML declaration.
+
+    Kinds beyond HTML and text are looked for only where a profile names them.
+    """
     start = _without_comments(_text_start(body))
     root = _without_comments(start.partition(b"?>")[2].lstrip()) if start.startswith(b"<?xml") else start
     if root.startswith(b"<svg"):
         return None
-    return next((row for row in TABLE if start.startswith(row.starts)), TABLE[-1])
+    row = next((row for row in TABLE if start.startswith(row.starts)), TABLE[-1])
+    if named is None or row is not TABLE[-1]:
+        return row
+    if start.startswith((b"<?xml", b"<rss", b"<feed", b"<rdf:rdf")) and not named.isdisjoint(("xml", "feed")):
+        found = _of_xml(BY_NAME["xml"], body, named)
+        return found if found is None or found.name in named else row
+    return next((row for row in TABLE if row.proof and row.name in named and _proves(row, start, body)), row)
+
+
+def _proves(row: Row, start: bytes, body: bytes) -> bool:
+    """Whether bytes that begin as data are data to the end."""
+    module, _, name = row.proof.partition(":")
+    return start.startswith((b"{", b"[")) and bool(getattr(import_module(module), name)(body))
 
 
 def _without_comments(start: bytes) -> bytes:
@@ -124,8 +232,8 @@ def _without_comments(start: bytes) -> bytes:
     return start
 
 
-def _text_start(body: bytes) -> bytes:
-    head = body[:SNIFFED]
+def _text_start(body: bytes, looked_at: int = SNIFFED) -> bytes:
+    head = body[:looked_at]
     if head.startswith(UTF16):
         return head.replace(b"\0", b"")[2:].lstrip().lower()
     return head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
