@@ -16,7 +16,7 @@ MOST_JOBS = 64
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel extract",
-        "Turn HTML files into clean Markdown. Markdown and plain text are passed on, cleaned.",
+        "Turn HTML files and PDFs into clean Markdown. Markdown and plain text are passed on, cleaned.",
         "Several files are told apart by front matter: lines between --- and --- with file, title and more.\n"
         "Exit code: 0 all read; 1 some were not; for a single file, the code of its error.",
     )
@@ -24,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
         "files",
         nargs="+",
         metavar="FILE",
-        help="a file, or a folder with HTML, Markdown and text files; '-' reads standard input",
+        help="a file, or a folder with HTML, Markdown, text and PDF files; '-' reads standard input",
     )
     p.add_argument("-o", "--output", metavar="PATH", help="write to this file; to a folder (DIR/), one file per page")
     p.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="how many files at once (default: 1)")

@@ -102,7 +102,7 @@ class Fetching:
         if self._args.format == "markdown":
             return as_markdown(facts_of(answer), answer.markdown, self._output)
         urls = {"requested_url": answer.requested_url, "final_url": answer.final_url}
-        return "".join(as_line({**urls, **chunk.record()}) for chunk in answer.chunks)
+        return "".join(as_line({**urls, **record}) for record in answer.chunk_records())
 
     def _keep_picture(self, outcome: Outcome) -> None:
         path, picture = self._args.screenshot, outcome.require().picture

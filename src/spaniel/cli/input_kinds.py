@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 
-HTML, TEXT = "text/html", "text/plain"
+HTML, TEXT, PDF = "text/html", "text/plain", "application/pdf"
 ENDINGS = {
     ".html": HTML, ".htm": HTML, ".xhtml": HTML, ".xht": HTML, ".shtml": HTML,
-    ".md": TEXT, ".markdown": TEXT, ".txt": TEXT, ".text": TEXT, ".rst": TEXT,
+    ".md": TEXT, ".markdown": TEXT, ".txt": TEXT, ".text": TEXT, ".rst": TEXT, ".pdf": PDF,
 }  # fmt: skip
 MAGIC = (
-    (b"%PDF-", "application/pdf"), (b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"),
+    (b"%PDF-", PDF), (b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"),
     (b"\x1f\x8b", "application/gzip"), (b"PK\x03\x04", "application/zip"), (b"BZh", "application/x-bzip2"),
     (b"\xfd7zXZ", "application/x-xz"), (b"\x28\xb5\x2f\xfd", "application/zstd"),
 )  # fmt: skip

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 NOTES = {
     "no_text": "The page has no text. If a script makes its text, --browser may bring it.",
     "reading_cut": "The page is too much to be read whole: this is its beginning.",
+    "scanned": "The document consists of pictures of pages. Their text is not read.",
+    "pages_missing": "Some pages of the document are damaged. They could not be read.",
     "charset_guessed": "The page does not say how its characters are encoded. The encoding was guessed.",
     "rendered_empty_http": "The page came without text over HTTP, so a browser was used.",
     "browser_unavailable_used_http": "The page seems to need a browser, but Chromium cannot be run here. "

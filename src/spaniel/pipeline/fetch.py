@@ -150,6 +150,7 @@ def _page(best: Brought, profile: Profile) -> StoredPage:
         status=page.status,
         chain=list(best.retrieved.chain),
         content_hash=sha256(page.body).hexdigest(),
+        pages=list(document.pages),
     )
 
 

@@ -28,6 +28,7 @@ class StoredPage(msgspec.Struct, frozen=True, omit_defaults=True):
     status: int = 200
     chain: list[str] = []  # the URLs before the final one
     content_hash: str = ""  # SHA-256 of the decoded body
+    pages: list[int] = []  # where in the Markdown each page begins, of a document that has pages (FG-24)
 
     @property
     def headline(self) -> str | None:

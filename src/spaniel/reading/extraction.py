@@ -16,7 +16,8 @@ def extract(html: bytes | str, url: str | None = None, content_type: str | None 
     """Read an HTML page that you have, as bytes or text.
 
     `url` is where it came from: its links become absolute. Without a `content_type` it is taken for HTML, whatever it
-    is. With one, what cannot be read (a PDF, a picture) is refused with `unsupported_content_type`.
+    is. With one, what cannot be read (a picture) is refused with `unsupported_content_type`. Whatever it is, it is read
+    in this very process: documents of strangers that are no HTML belong to `spaniel.extract`, or to a fetch.
     """
     if not isinstance(html, (bytes, str)):
         raise SpanielError(Code.BAD_ARGS, field="html", reason=f"must be bytes or text, not {type(html).__name__}")
