@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 
+from spaniel.reading.kinds import BY_NAME, is_late
+
 HTML, TEXT, PDF = "text/html", "text/plain", "application/pdf"
 ENDINGS = {
     ".html": HTML, ".htm": HTML, ".xhtml": HTML, ".xht": HTML, ".shtml": HTML,
@@ -29,7 +31,11 @@ def content_type_of(name: str, body: bytes) -> str:
         if body.startswith(magic):
             return kind
     ending = os.path.splitext(name)[1].lower()
-    return ENDINGS.get(ending) or (HTML if looks_like_html(body) else TEXT)
+    if ending in ENDINGS:
+        return ENDINGS[ending]
+    if is_late(BY_NAME["pdf"], body):
+        return PDF
+    return HTML if looks_like_html(body) else TEXT
 
 
 def looks_like_html(body: bytes) -> bool:

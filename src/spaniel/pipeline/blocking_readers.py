@@ -33,7 +33,8 @@ class BlockingReaders:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, name="spaniel-readers", daemon=True).start()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="spaniel-readers", daemon=True)
+        self._thread.start()
         self._readers = self._run(_opened(), CLOSING_SECONDS)
 
     def read(self, body: bytes, content_type: str | None, url: str | None, seconds: float = SECONDS) -> Document:
@@ -46,6 +47,9 @@ class BlockingReaders:
     def close(self) -> None:
         self._run(self._readers.close(), CLOSING_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(CLOSING_SECONDS)
+        if not self._thread.is_alive():
+            self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, T], seconds: float | None) -> T:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)

@@ -128,13 +128,13 @@ def _betrayed(essence: str, body: bytes, kinds: frozenset[str] | None) -> Row | 
     begun = next((row for row in wanted if head.startswith(row.magic)), None)
     if begun is not None or essence.startswith("text/") or essence in BY_TYPE:
         return begun
-    return next((row for row in wanted if row.late and _is_late(row, body)), None)
+    return next((row for row in wanted if is_late(row, body)), None)
 
 
-def _is_late(row: Row, body: bytes) -> bool:
-    """Whether the magic number follows some junk, as programs accept it; then the end must be there, too."""
+def is_late(row: Row, body: bytes) -> bool:
+    """Whether a magic number follows some junk, as programs accept it; then the end must be there, too."""
     head = body[: LATE + SNIFFED]
-    return any(0 < head.find(magic) <= LATE for magic in row.magic) and row.late in body[-LATE:]
+    return bool(row.late) and any(0 < head.find(magic) <= LATE for magic in row.magic) and row.late in body[-LATE:]
 
 
 def _sniffed(body: bytes) -> Row | None:
