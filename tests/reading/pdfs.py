@@ -7,6 +7,7 @@ import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 import reportlab
 from fpdf import FPDF
@@ -81,7 +82,7 @@ def set_by_fpdf(pages: Iterable[Sequence[tuple[float, str]]], font: str = "") ->
 def with_outline(body: bytes, entries: Iterable[tuple[str, int, int]]) -> bytes:
     """The same with bookmarks: title, page from 0, and how deep."""
     writer = PdfWriter(clone_from=io.BytesIO(body))
-    above: dict[int, object] = {}
+    above: dict[int, Any] = {}
     for title, page, level in entries:
         above[level] = writer.add_outline_item(title, page, parent=above.get(level - 1))
     return _written(writer)

@@ -25,6 +25,7 @@ NUMBERING = re.compile(
     r"^(?:(?:chapter|part|section|appendix)\s+)?(?:\d+(?:\.\d+)*|[A-Z](?=[. ])|[IVXLC]+(?=[. ]))[.:)]*\s+",
     re.IGNORECASE,
 )
+NUMBER_ROOM = 24  # characters of a chapter's number that the outline may leave out
 NO_LETTER = re.compile(r"[\W_]+")
 
 
@@ -68,13 +69,14 @@ def find_headings(pages: Sequence[Sequence[Line]], outline: Sequence[Entry]) -> 
 def _by_outline(pages: Sequence[Sequence[Line]], outline: Sequence[Entry]) -> list[dict[int, Found]]:
     told: list[dict[int, Found]] = [{} for _ in pages]
     plain: dict[int, list[str]] = {}
+    longest = NUMBER_ROOM + max((len(entry.title) for entry in outline), default=0)
     for entry in outline:
         title = _letters(entry.title)
         for number in (entry.page, entry.page + 1) if title else ():
             if not 0 <= number < len(pages):
                 continue
             if number not in plain:
-                plain[number] = [_letters(line.text) for line in pages[number]]
+                plain[number] = [_letters(one.text) if len(one.text) <= longest else "" for one in pages[number]]
             place = _place_of(title, plain[number], told[number])
             if place is not None:
                 told[number][place[0]] = Found(min(entry.level, DEEPEST), place[1])

@@ -13,17 +13,30 @@ from typing import TYPE_CHECKING, NamedTuple
 import pypdfium2.raw as pdfium
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from pypdfium2 import PdfPage, PdfTextPage
+    from typing import Any
 
 HYPHEN = "\ufffe"  # what pdfium writes for a hyphen at the end of a line, and it goes on with the next line
 LINE = re.compile(rf"[^\s{HYPHEN}](?:[^\r\n{HYPHEN}]*[^\s{HYPHEN}])?")
 LEAST_SIZE, LEAST_SHARE = 1.0, 0.0015  # points, and share of the page's height, below which nobody reads a line
 BULLET = re.compile("[•‣◦▪▫●○■□∙·⁃➢✓►▶\uf0b7\uf0a7\uf0d8\uf0fc*–-]\\s+(?=\\S)")
-MAY_HEAD = re.compile(r"[\dA-Z\u00c0-\u00de\u0391-\u03ab\u0400-\u042f\u2e80-\uffff].{0,99}(?<![.,;])")
+LONGEST_BOLD = 100  # characters of a line of which it is asked whether it is bold
+USUAL_PAGE = (595.0, 842.0)  # points
 BOLD = re.compile(rb"bold|black|heavy|semib|demi|-bd|cmbx|[-,]b[,+-]|\.b$", re.IGNORECASE)
 FONT_NAME = 128  # bytes
+
+
+def _quick(function: Any, result: Any) -> Any:
+    """The same function, called without a look at what it is given, which takes longer than the call itself.
+
+    Only for calls that stand in this file, with a page and places that were made here.
+    """
+    return pdfium.CFUNCTYPE(result)(pdfium.cast(function, pdfium.c_void_p).value)
+
+
+get_matrix = _quick(pdfium.FPDFText_GetMatrix, pdfium.c_int)
+get_box = _quick(pdfium.FPDFText_GetLooseCharBox, pdfium.c_int)
+get_size = _quick(pdfium.FPDFText_GetFontSize, pdfium.c_double)
+get_font = _quick(pdfium.FPDFText_GetFontInfo, pdfium.c_ulong)
 
 
 class Line(NamedTuple):
@@ -61,48 +74,60 @@ class Frame(NamedTuple):
         return x - self.left, y - self.bottom
 
 
-def frame_of(page: PdfPage) -> Frame:
-    left, bottom, right, top = page.get_bbox()
-    turn = page.get_rotation()
-    width, height = right - left, top - bottom
-    return Frame(left, bottom, right, top, turn, *((width, height) if turn % 180 == 0 else (height, width)))
+def frame_of(page: Any) -> Frame:
+    box = pdfium.FS_RECTF()
+    if not pdfium.FPDF_GetPageBoundingBox(page, box):
+        return Frame(*(0.0, 0.0, *USUAL_PAGE), 0, *USUAL_PAGE)
+    turn = 90 * pdfium.FPDFPage_GetRotation(page)
+    width, height = box.right - box.left, box.top - box.bottom
+    seen = (width, height) if turn % 180 == 0 else (height, width)
+    return Frame(box.left, box.bottom, box.right, box.top, turn, *seen)
 
 
-def seen_lines(lines: Iterable[Line], frame: Frame) -> list[Line]:
+def seen_lines(lines: list[Line], frame: Frame) -> list[Line]:
     """Those that somebody may see: they stand on the page, and are not too small for any eye."""
     width, height, least = frame.width, frame.height, min(LEAST_SIZE, LEAST_SHARE * frame.height)
     return [
-        line
-        for line in lines
-        if line.size >= least and line.right > 0 and line.left < width and -line.size < line.y < height
+        one for one in lines if one.size >= least and one.right > 0 and one.left < width and -one.size < one.y < height
     ]
 
 
-def lines_of(textpage: PdfTextPage, frame: Frame) -> Iterator[Line]:
+def lines_of(textpage: Any, frame: Frame) -> list[Line]:
     """The lines in the order of the page's own text."""
-    count = textpage.count_chars()
+    count = pdfium.FPDFText_CountChars(textpage)
     text = _text(textpage, count)
     sounding = _Sounding(textpage, frame)
-    direct = len(text) == count  # else some characters are two to pdfium, or are not told
+    if len(text) != count:  # some characters are two to pdfium, or are not told
+        return _lines_by_units(text, sounding)
+    lines = []
+    for match in LINE.finditer(text):
+        first, end = match.span()
+        lines.append(sounding.line(match[0], first, end - 1, text[end : end + 1] == HYPHEN))
+    return lines
+
+
+def _lines_by_units(text: str, sounding: _Sounding) -> list[Line]:
+    """The same, where the place of a character in the text is not its place to pdfium."""
+    lines = []
     units = seen = 0
     for match in LINE.finditer(text):
-        first, last = match.start(), match.end() - 1
-        if not direct:
-            units, seen = units + _units(text[seen:first]), first
-            first = sounding.index_of(units)
-            last = sounding.index_of(units + _units(match[0]) - 1)
-        yield sounding.line(match[0], first, last, text.startswith(HYPHEN, match.end()))
+        start, end = match.span()
+        units, seen = units + _units(text[seen:start]), start
+        first = sounding.index_of(units)
+        last = sounding.index_of(units + _units(match[0]) - 1)
+        lines.append(sounding.line(match[0], first, max(first, last), text[end : end + 1] == HYPHEN))
+    return lines
 
 
 def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def _text(textpage: PdfTextPage, count: int) -> str:
+def _text(textpage: Any, count: int) -> str:
     if count <= 0:
         return ""
     buffer = (pdfium.c_ushort * (count + 1))()
-    written = pdfium.FPDFText_GetText(textpage.raw, 0, count, buffer)
+    written = pdfium.FPDFText_GetText(textpage, 0, count, buffer)
     text = bytes(memoryview(buffer)[: max(0, written - 1)]).decode("utf-16-le", "replace")
     return text.replace("\u00a0", " ")
 
@@ -110,10 +135,12 @@ def _text(textpage: PdfTextPage, count: int) -> str:
 class _Sounding:
     """Asks pdfium about single characters, into places that are made once for a page."""
 
-    def __init__(self, textpage: PdfTextPage, frame: Frame) -> None:
-        self._page, self._frame = textpage.raw, frame
+    def __init__(self, textpage: Any, frame: Frame) -> None:
+        self._page, self._frame = textpage, frame
         self._box, self._matrix = pdfium.FS_RECTF(), pdfium.FS_MATRIX()
+        self._into_box, self._into_matrix = pdfium.byref(self._box), pdfium.byref(self._matrix)
         self._name, self._flags = pdfium.create_string_buffer(FONT_NAME), pdfium.c_int()
+        self._into_flags = pdfium.byref(self._flags)
         self._bold: dict[bytes, bool] = {}
 
     def index_of(self, unit: int) -> int:
@@ -122,15 +149,16 @@ class _Sounding:
 
     def line(self, text: str, first: int, last: int, hyphen: bool) -> Line:
         page, box, matrix, frame = self._page, self._box, self._matrix, self._frame
-        pdfium.FPDFText_GetMatrix(page, first, matrix)
-        pdfium.FPDFText_GetLooseCharBox(page, last, box)
+        get_matrix(page, first, self._into_matrix)
+        get_box(page, last, self._into_box)
         across, left, y = matrix.a, matrix.e, matrix.f
         if frame.turn or across < 0 or abs(matrix.b) > 0.05 * across:
             return self._turned(text, self._size(first), hyphen)
         if not text[0].isalnum() and (bullet := BULLET.match(text)):  # which has a size of its own
             first = min(first + bullet.end(), last)
-            pdfium.FPDFText_GetMatrix(page, first, matrix)
-        bold = MAY_HEAD.fullmatch(text) is not None and self._is_bold(first) and self._is_bold(last)
+            get_matrix(page, first, self._into_matrix)
+        may_head = len(text) <= LONGEST_BOLD and text[-1] not in ".,;" and not text[0].islower()
+        bold = may_head and self._is_bold(first) and self._is_bold(last)
         x = frame.left
         return Line(text, left - x, box.right - x, y - frame.bottom, self._size(first), hyphen, bold)
 
@@ -138,7 +166,7 @@ class _Sounding:
         """Of letters as they are seen, for the character that the matrix is of."""
         matrix = self._matrix
         stretch = abs(matrix.d) if matrix.c == 0 else hypot(matrix.c, matrix.d)
-        size: float = pdfium.FPDFText_GetFontSize(self._page, index) * stretch
+        size: float = get_size(self._page, index) * stretch
         return round(2 * size) / 2 if size > 0.75 else size
 
     def _turned(self, text: str, size: float, hyphen: bool) -> Line:
@@ -151,7 +179,7 @@ class _Sounding:
         return Line(text, left, max(ends), y, size, hyphen, turned=turned)
 
     def _is_bold(self, index: int) -> bool:
-        length = pdfium.FPDFText_GetFontInfo(self._page, index, self._name, FONT_NAME, self._flags)
+        length = get_font(self._page, index, self._name, pdfium.c_ulong(FONT_NAME), self._into_flags)
         name = self._name.value if 0 < length <= FONT_NAME else b""
         found = self._bold.get(name)
         if found is None:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 NUMBERED = re.compile(r"(\d{1,3})[.)]\s+(?=\S)")
 HYPHENATED = re.compile(r"\w+(?:-\w+)+")
 LAST_WORD, FIRST_WORD = re.compile(r"[\w-]+$"), re.compile(r"[\w-]+")
-WIDE = "[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"  # scripts without blanks between words
-WIDE_END, WIDE_START = re.compile(WIDE + "$"), re.compile(WIDE)
+WIDE = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")  # scripts without blanks
 WRAPPED, BROKEN, APART = " ", "\n", "\n\n"  # how a line follows the one before
 USUAL_PITCH = 1.2  # of lines, in sizes of their letters
 SHARE = 0.15  # of all lines that makes a pitch usual
@@ -141,7 +140,7 @@ def _step(lines: Sequence[Line], first: int, index: int, edge: float, habits: Ha
     before, line = lines[index - 1], lines[index]
     if before.hyphen:
         return WRAPPED
-    size = line.size or 1.0
+    size = line.size
     if abs(before.size - size) > 0.12 * size or _is_item(line):
         return APART
     if not _is_below(before, line):
@@ -179,10 +178,13 @@ def _would_not_fit(before: Line, line: Line, edge: float) -> bool:
 
 
 def _joined(lines: Sequence[Line], steps: Sequence[str], habits: Habits) -> str:
-    parts = [lines[0].text]
-    for (before, line), step in zip(pairwise(lines), steps, strict=True):
+    before = lines[0]
+    parts = [before.text]
+    for index, step in enumerate(steps, 1):
+        line = lines[index]
         parts.append(_seam(before, line, step, habits))
         parts.append(line.text)
+        before = line
     return "".join(parts)
 
 
@@ -190,11 +192,11 @@ def _seam(before: Line, line: Line, step: str, habits: Habits) -> str:
     """What stands between two lines that are joined."""
     if before.hyphen:
         return "-" if _keeps_hyphen(before.text, line.text, habits) else ""
-    if step is WRAPPED:
-        if before.text.endswith("-") and before.text[-2:-1].isalnum():
-            return ""
-        if WIDE_END.search(before.text) and WIDE_START.match(line.text):
-            return ""
+    last = before.text[-1]
+    if step is WRAPPED and (
+        (last == "-" and before.text[-2:-1].isalnum()) or (last > "z" and WIDE.match(last) and WIDE.match(line.text))
+    ):
+        return ""
     return step
 
 
