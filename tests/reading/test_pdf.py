@@ -133,6 +133,13 @@ def test_running_heads_and_page_numbers_go_and_what_looks_like_them_stays() -> N
     assert "Journal of Bridges" in two.markdown  # twice is not plainly again and again
 
 
+def test_a_foot_that_is_drawn_first_comes_last_and_a_head_that_is_drawn_last_comes_first() -> None:
+    text = [(72, 700 - 30 * number, f"line {number} of the page") for number in range(12)]
+    body = pdfs.drawn([(280, 30, "the foot"), *text, (72, 810, "the head")])
+    lines = re.findall(".+", understood(body).markdown)
+    assert lines == ["the head", *(f"line {number} of the page" for number in range(12)), "the foot"]
+
+
 def test_what_a_page_consists_of_is_no_running_head() -> None:
     body = pdfs.drawn(*([(72, 810, f"Certificate {number}")] for number in range(8)))
     assert page_texts(understood(body)) == [f"Certificate {number}" for number in range(8)]

@@ -20,6 +20,7 @@ MOST_TEXT = 8 << 20  # characters
 MOST_PAGES = 20_000
 MOST_FAILURES = 50  # pages on end that cannot be loaded: a page tree may promise a billion
 DEPTH = 3  # forms in forms in which one is looked for
+FEW = 4  # lines at the beginning and the end of a page's text, among which heads and feet are looked for
 OBJECTS = 500  # of a page without text, among which a picture is looked for
 
 
@@ -78,8 +79,21 @@ def _sheet(page: Any) -> Sheet | None:
         lines = lines_of(textpage, frame)
     finally:
         pdfium.FPDFText_ClosePage(textpage)
-    seen = seen_lines(lines, frame)
+    seen = in_order(seen_lines(lines, frame))
     return Sheet(seen, frame.height, len(lines) - len(seen), picture=not seen and _has_picture(page))
+
+
+def in_order(lines: list[Line]) -> list[Line]:
+    """Columns come in their order already; but a foot may have been drawn first, and a head last."""
+    if len(lines) <= 2 * FEW:
+        return lines
+    inner = [line.y for line in lines[FEW:-FEW]]
+    low, high = min(inner), max(inner)
+    feet = [line for line in lines[:FEW] if line.y < low - line.size]
+    heads = [line for line in lines[-FEW:] if line.y > high + line.size]
+    if not feet and not heads:
+        return lines
+    return [*heads, *(line for line in lines if line not in feet and line not in heads), *feet]
 
 
 def _has_picture(page: Any) -> bool:
