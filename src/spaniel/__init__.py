@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from spaniel.chunking import chunk
     from spaniel.errors import SpanielError
     from spaniel.pipeline.answer import Answer
+    from spaniel.pipeline.extraction import extract
     from spaniel.pipeline.outcome import Outcome
-    from spaniel.reading import extract
     from spaniel.url import canonicalize
 
 __version__ = "0.1.0"
@@ -27,7 +27,7 @@ _HOME = {
     "afetch": "spaniel.app.client:afetch",
     "canonicalize": "spaniel.url:canonicalize",
     "chunk": "spaniel.chunking:chunk",
-    "extract": "spaniel.reading:extract",
+    "extract": "spaniel.pipeline.extraction:extract",
     "fetch": "spaniel.app.client:fetch",
 }
 

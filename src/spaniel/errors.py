@@ -258,12 +258,27 @@ def _hint_for_status(error: SpanielError) -> str | None:
     return None
 
 
+def _hint_for_type(error: SpanielError) -> str | None:
+    extra = error.details.get("extra")
+    return f"To read it, install one more package: pip install 'spaniel[{extra}]'" if extra else None
+
+
+def _hint_for_reading(error: SpanielError) -> str | None:
+    """A document that nobody could read is no fault of Spaniel's."""
+    return {
+        "document": "Open it with another program, or ask whoever made it for another copy.",
+        "process": "The document may be damaged, or made to harm whoever opens it. Others are read as before.",
+    }.get(str(error.details.get("cause")))
+
+
 HINTS: dict[Code, Callable[[SpanielError], str | None]] = {  # where a row's own line is not enough
     Code.SSRF_BLOCKED: _hint_for_address,
     Code.PORT_BLOCKED: _hint_for_port,
     Code.NETWORK: _hint_for_network,
     Code.HTTP_4XX: _hint_for_status,
     Code.HTTP_5XX: _hint_for_status,
+    Code.UNSUPPORTED_CONTENT_TYPE: _hint_for_type,
+    Code.EXTRACTION_FAILED: _hint_for_reading,
 }
 
 

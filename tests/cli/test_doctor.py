@@ -61,7 +61,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 def test_all_is_well(machine: Machine) -> None:
     code, found = machine.findings()
     assert list(found) == [
-        "python", "reading", "settings", "agent", "trust", "proxy", "cache", "chromium", "dns", "guard",
+        "python", "reading", "pdf", "settings", "agent", "trust", "proxy", "cache", "chromium", "dns", "guard",
     ]  # fmt: skip
     assert all(row["well"] and not row["cure"] for row in found.values()), found
     assert code == 0

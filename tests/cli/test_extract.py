@@ -19,7 +19,6 @@ from tests.cli.test_canon import SPANIEL, spaniel
 PAGE = "<html lang=en><head><title>{0} - Site</title></head><body><main><h1>{0}</h1><p>Words *of* it.</p></main></body>"
 MARKDOWN = "# A *title*\n\n1. a < b & c_d\n\n<br>\n\n[x](/y)\n"
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
-PDF = b"%PDF-1.7\n1 0 obj << >> endobj\n%%EOF\n"
 
 
 @pytest.mark.parametrize(
@@ -27,7 +26,6 @@ PDF = b"%PDF-1.7\n1 0 obj << >> endobj\n%%EOF\n"
     [
         ("a.png", PNG, "image/png"),
         ("a.html", PNG, "image/png"),
-        ("a.pdf", PDF, "application/pdf"),
         ("a.html.gz", gzip.compress(PAGE.encode()), "application/gzip"),
     ],
 )
@@ -86,7 +84,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "site" / "a" / "notes.md").write_text(MARKDOWN, encoding="utf-8")
     (tmp_path / "site" / "logo.png").write_bytes(PNG)
     (tmp_path / "site" / ".hidden.html").write_text("hidden", encoding="utf-8")
-    (tmp_path / "site" / "z.html").write_bytes(PDF)
+    (tmp_path / "site" / "z.html").write_bytes(PNG)
     return tmp_path
 
 

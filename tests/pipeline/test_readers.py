@@ -264,10 +264,10 @@ def test_neither_the_working_folder_nor_a_variable_says_what_the_process_loads(t
 LIMITED = """
 import sys
 from spaniel.pipeline import reading_process as child
-child.ROOM, child.ROOM_FOR_A_BYTE = (8 << 20, 0) if "limited" in sys.argv else (1 << 30, 24)
+room = child.Room(8 << 20, 0) if "limited" in sys.argv else child.Room(1 << 30, 24)
 head = {"content_type": "text/html", "url": None, "kinds": None, "seconds": 30}
 body = b"<p>word " * 100_000
-child.restrain(len(body), 30)
+child.restrain(len(body), 30, room)
 sys.stdout.buffer.write(child.answer(head, body))
 """
 

@@ -13,6 +13,7 @@ from spaniel.reading.budgets import TAGS
 from spaniel.reading.document import READING_CUT
 from spaniel.reading.kinds import Kind, kind_of, loadable_types, parse_type
 
+WEB = ("html", "text")  # what the profile web_fetch reads
 HTML = b"<!DOCTYPE html><title>T</title><p>Hello there</p>"
 
 
@@ -98,14 +99,33 @@ def test_a_missing_type_without_one_is_plain_text(body: bytes) -> None:
 @pytest.mark.parametrize("content_type", [None, "text/html", "text/plain"])
 def test_bytes_that_are_no_text_are_refused_whatever_they_are_called(body: bytes, content_type: str | None) -> None:
     with pytest.raises(SpanielError) as caught:
-        read(body, content_type, None)
+        read(body, content_type, None, WEB)
     assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
+    assert caught.value.details == {"content_type": f"{content_type or 'none'} (binary data)"}
 
 
 @pytest.mark.req("D2-18")
-def test_a_polyglot_that_begins_as_a_pdf_is_a_pdf() -> None:
+@pytest.mark.parametrize("kinds", [None, WEB])
+def test_a_polyglot_that_begins_as_a_pdf_is_a_pdf(kinds: tuple[str, ...] | None) -> None:
     with pytest.raises(SpanielError):
-        read(b"%PDF-1.4\n<html><script>alert(1)</script><p>text", "text/html", None)
+        read(b"%PDF-1.4\n<html><script>alert(1)</script><p>text", "text/html", None, kinds)
+
+
+@pytest.mark.req("FG-24")
+@pytest.mark.parametrize("junk", [b"", b"\r\n \t", b"\0\1\2junk" * 100, b"x" * 1024])
+@pytest.mark.parametrize("content_type", [None, "application/pdf", "application/octet-stream", "binary/octet-stream"])
+def test_a_pdf_may_stand_after_some_junk(junk: bytes, content_type: str | None) -> None:
+    assert kind_of(content_type, junk + b"%PDF-1.7\n1 0 obj\n%%EOF\n").reader == "pdf"
+
+
+@pytest.mark.req("FG-24")
+def test_what_only_speaks_of_pdfs_is_none() -> None:
+    about = b"A file that begins with %PDF-1.7 is a PDF. "
+    assert kind_of(None, about).reader == "text"
+    assert kind_of("text/html", about + b"It ends with %%EOF").reader == "html"
+    assert kind_of(None, b"x" * 1025 + b"%PDF-1.7\n%%EOF").reader == "text"
+    with pytest.raises(SpanielError):
+        kind_of("application/octet-stream", about)
 
 
 def test_a_content_type_is_taken_apart() -> None:
@@ -156,7 +176,11 @@ def test_every_row_of_the_table_is_whole() -> None:
         module, _, name = row.reader.partition(":")
         reader = getattr(import_module(module), name)
         assert len(signature(reader).parameters) == 3
-        assert reader(b"some words", None, None).markdown == "some words\n"
+        if row.apart:  # a parser that takes no words for a document
+            with pytest.raises(SpanielError):
+                reader(b"some words", None, None)
+        else:
+            assert reader(b"some words", None, None).markdown == "some words\n"
 
 
 @pytest.fixture

@@ -137,8 +137,7 @@ class Spaniel:
         request = Request(request) if isinstance(request, str) else request
         outcome = await self.outcome(request)
         wanted = outcome.found is not None and chunks
-        pieces = self.view(outcome, request.max_chunk_tokens).chunks if wanted else None
-        return record_of(outcome, None if pieces is None else [chunk.record() for chunk in pieces])
+        return record_of(outcome, self.view(outcome, request.max_chunk_tokens).chunk_records() if wanted else None)
 
     async def check(self, request: Request, trace: Trace | None = None) -> None:
         """Raises what a fetch would refuse for its form, before it asks anybody for anything."""

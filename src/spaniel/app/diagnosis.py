@@ -6,6 +6,8 @@ import asyncio
 import os
 import sys
 import tempfile
+from importlib.metadata import version
+from importlib.util import find_spec
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,6 +46,7 @@ async def examine(config: str | None = None, host: str = "example.com") -> list[
     return [
         _python(),
         _reading(),
+        _pdf(),
         about_settings,
         _user_agent(settings),
         _certificates(settings),
@@ -67,6 +70,13 @@ def _reading() -> Finding:
 
     found = "compiled" if is_compiled() else "in Python; installed where there is a C compiler, it is twice as fast"
     return Finding("reading", True, found)
+
+
+def _pdf() -> Finding:
+    """PDFs are an extra: without it they are refused, and all else works."""
+    if find_spec("pypdfium2") is None:
+        return Finding("pdf", True, "not read; to read PDFs: pip install 'spaniel[pdf]'")
+    return Finding("pdf", True, f"read, with pypdfium2 {version('pypdfium2')}")
 
 
 def _settings(config: str | None) -> tuple[Settings, Finding]:

@@ -16,7 +16,7 @@ MOST_JOBS = 64
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel extract",
-        "Turn HTML, feeds, CSV, JSON and XML into clean Markdown. Markdown and plain text are passed on, cleaned.",
+        "Turn HTML, PDF, feeds, CSV, JSON and XML into clean Markdown. Markdown and plain text are passed on, cleaned.",
         "Several files are told apart by front matter: lines between --- and --- with file, title and more.\n"
         "Exit code: 0 all read; 1 some were not; for a single file, the code of its error.",
     )

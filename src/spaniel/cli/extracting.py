@@ -50,11 +50,11 @@ def found_files(arguments: Iterable[str]) -> Iterator[str]:
 
 def understood(job: Job) -> Document | SpanielError:
     """One file, read; an error is a value, so that it can come from another process."""
-    from spaniel.reading import read
+    from spaniel.pipeline.extraction import read_at_hand
 
     try:
         body = read_bytes(job.path)
-        return read(body, job.content_type or content_type_of(job.path, body), job.url)
+        return read_at_hand(body, job.content_type or content_type_of(job.path, body), job.url)
     except SpanielError as error:
         return error
 
@@ -118,9 +118,10 @@ class Extracting:
             text = as_markdown(facts_of(job, found), found.markdown, self._output)
         self._output.page(job.path, text)
         self._done += 1
-        if not found.markdown.strip():
+        notes = [*found.notes, *([] if found.markdown.strip() else ["no_text"])]
+        if notes:
             self._output.flush()
-            tell_notes(["no_text"], where)
+            tell_notes(notes, where)
 
     def _summarize(self, how: str) -> None:
         self._output.flush()

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import re
 
+from spaniel.reading.kinds import BY_NAME, is_late
+
 HTML, TEXT, MARKDOWN, JSON, XML = "text/html", "text/plain", "text/markdown", "application/json", "application/xml"
+PDF = "application/pdf"
 ENDINGS = {
     ".html": HTML, ".htm": HTML, ".xhtml": HTML, ".xht": HTML, ".shtml": HTML,
     ".md": MARKDOWN, ".markdown": MARKDOWN, ".txt": TEXT, ".text": TEXT, ".rst": TEXT,
     ".json": JSON, ".jsonl": JSON, ".ndjson": JSON, ".jsonld": JSON, ".geojson": JSON,
     ".xml": XML, ".rss": "application/rss+xml", ".atom": "application/atom+xml",
-    ".csv": "text/csv", ".tsv": "text/tab-separated-values",
+    ".pdf": PDF, ".csv": "text/csv", ".tsv": "text/tab-separated-values",
 }  # fmt: skip
 MAGIC = (
-    (b"%PDF-", "application/pdf"), (b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"),
+    (b"%PDF-", PDF), (b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"),
     (b"\x1f\x8b", "application/gzip"), (b"PK\x03\x04", "application/zip"), (b"BZh", "application/x-bzip2"),
     (b"\xfd7zXZ", "application/x-xz"), (b"\x28\xb5\x2f\xfd", "application/zstd"),
 )  # fmt: skip
@@ -32,7 +35,11 @@ def content_type_of(name: str, body: bytes) -> str:
         if body.startswith(magic):
             return kind
     ending = os.path.splitext(name)[1].lower()
-    return ENDINGS.get(ending) or (HTML if looks_like_html(body) else TEXT)
+    if ending in ENDINGS:
+        return ENDINGS[ending]
+    if is_late(BY_NAME["pdf"], body):
+        return PDF
+    return HTML if looks_like_html(body) else TEXT
 
 
 def looks_like_html(body: bytes) -> bool:

@@ -13,6 +13,8 @@ NOTES = {
     "reading_cut": "The page is too much to be read whole: this is its beginning.",
     "text_cut": "The page is long. Only its beginning was taken, as the profile says (max_text_bytes).",
     "invalid_json": "The page says that it is JSON, but it cannot be read as JSON. It is passed on as plain text.",
+    "scanned": "The document consists of pictures of pages. Their text is not read.",
+    "pages_missing": "Some pages of the document are damaged. They could not be read.",
     "charset_guessed": "The page does not say how its characters are encoded. The encoding was guessed.",
     "rendered_empty_http": "The page came without text over HTTP, so a browser was used.",
     "browser_unavailable_used_http": "The page seems to need a browser, but Chromium cannot be run here. "

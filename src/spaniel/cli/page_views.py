@@ -39,11 +39,11 @@ def page_text(kind: str, seen: Seen, args: argparse.Namespace, output: Output) -
     if kind == "page":
         return as_line(outcome.as_dict())
     if kind == "record":
-        return record_line(outcome, [chunk.record() for chunk in answer.chunks] if args.chunks else None)
+        return record_line(outcome, answer.chunk_records() if args.chunks else None)
     if kind == "markdown":
         return as_markdown(facts_of(answer), answer.markdown, output)
     urls = {"requested_url": answer.requested_url, "final_url": answer.final_url}
-    return "".join(as_line({**urls, **chunk.record()}) for chunk in answer.chunks)
+    return "".join(as_line({**urls, **record}) for record in answer.chunk_records())
 
 
 def refusal_text(kind: str, outcome: Outcome, error: SpanielError) -> str:

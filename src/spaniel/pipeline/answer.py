@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.chunking import Chunk, fit
 from spaniel.pipeline.outcome import moment, shortened
+from spaniel.reading.document import page_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +39,13 @@ class Answer(NamedTuple):
     served_at: datetime | None = None  # when the cache served it
     trace: Sequence[TraceStep] = ()
     page_title: str | None = None
+    pages: Sequence[int] = ()  # where in the Markdown each page begins, of a PDF
+
+    def chunk_records(self) -> list[dict[str, object]]:
+        """The chunks for those who keep them; those of a PDF have the number of the page on which they begin."""
+        if not self.pages:
+            return [chunk.record() for chunk in self.chunks]
+        return [{**chunk.record(), "page": page_at(self.pages, chunk.start)} for chunk in self.chunks]
 
     @property
     def note(self) -> str | None:
@@ -89,6 +97,7 @@ def answer_from(outcome: Outcome, max_tokens: int, trace: Trace) -> Answer:
         served_at=outcome.served_at,
         trace=outcome.steps,
         page_title=page.title,
+        pages=page.pages,
     )
 
 

@@ -157,6 +157,7 @@ def _page(best: Brought, profile: Profile, chosen: Class) -> StoredPage:
         archive_date=best.retrieved.archive_date,
         signals=dict(best.signals),
         data=None if instead else document.data,
+        pages=[] if instead else list(document.pages),
         page_type=instead.page_type if instead else "",
         region=instead.region if instead else "",
     )

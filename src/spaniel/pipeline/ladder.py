@@ -8,7 +8,7 @@ from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.errand import Ascent, Brought
 from spaniel.pipeline.outcome import Attempt
-from spaniel.pipeline.recognition import explained, recognized
+from spaniel.pipeline.recognition import READABLE, explained, recognized
 from spaniel.pipeline.retrieve import Trail
 from spaniel.pipeline.signals import signals_of
 from spaniel.reading.document import TEXT_CUT
@@ -125,7 +125,8 @@ class _Climber:
         profile, retrieved, document = self._profile, brought.retrieved, brought.document
         agent = profile.way.options.headers.user_agent
         signals = signals_of(document.signals, retrieved.page.headers, retrieved.content_signal, agent)
-        instead = recognized(retrieved, document, signals, types=profile.page_types, respect=profile.respect)
+        types = profile.page_types and brought.reader in READABLE
+        instead = recognized(retrieved, document, signals, types=types, respect=profile.respect)
         return brought._replace(signals=signals, instead=instead)
 
     async def _read(self, page: Page, deadline: Deadline, trail: Trail) -> tuple[Document, str]:

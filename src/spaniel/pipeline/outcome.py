@@ -182,6 +182,7 @@ class Outcome(NamedTuple):
             "language": page.language,
             "metadata": page.metadata,
             "markdown": page.markdown,
+            **({"pages": page.pages} if page.pages else {}),
         }
 
     def __repr__(self) -> str:

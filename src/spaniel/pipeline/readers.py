@@ -2,7 +2,8 @@
 
 Reading holds the interpreter's lock, so that whatever else goes on here waits for it. A usual page takes some
 milliseconds and is read at once. One that may take longer goes to a process of its own: other fetches go on meanwhile,
-and one page too many for its time, its memory or its parser takes nobody else with it.
+and one page too many for its time, its memory or its parser takes nobody else with it. What only such a process may
+read (a PDF, by a parser written in C) goes there whatever its size, or is refused.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.reading_process import LENGTHS, packed, understood
+from spaniel.pipeline.reading_process import LENGTHS, WORN, packed, understood
 from spaniel.reading import read
 from spaniel.reading.kinds import BY_NAME, kind_of
 
@@ -52,16 +53,19 @@ PHASE = "extract"
 PAGES = 500  # that one process reads: whatever a library leaks is gone then
 IDLE_SECONDS = 60.0
 START_SECONDS = 20.0
+DYING_SECONDS = 2.0
 # Neither the working folder nor a variable says where the child's modules are: it has them from where this process has.
 COMMAND = "import sys; sys.path += sys.argv[1:]; from spaniel.pipeline.reading_process import main; main()"
-FOREIGN = ("turbohtml", "ada_url", "msgspec")  # what reading imports
+FOREIGN = ("turbohtml", "ada_url", "msgspec", "pypdfium2", "pypdfium2_raw", "pypdfium2_cfg")  # what reading imports
 
 
 class Readers:
     """Reads pages. Close it, or use it as `async with Readers() as readers:`."""
 
     def __init__(self, processes: int | None = None) -> None:
-        self._places = asyncio.Semaphore(processes or os.cpu_count() or 1)
+        count = processes or os.cpu_count() or 1
+        self._places = asyncio.Semaphore(count)
+        self._places_apart = asyncio.Semaphore(count)  # of their own: two that hang keep no long page waiting
         self._idle: list[Child] = []
         self._ending: set[asyncio.Task[None]] = set()
         self._thread = ThreadPoolExecutor(1, "spaniel-reader")
@@ -73,14 +77,17 @@ class Readers:
         """As `reading.read`, ended by the deadline."""
         named = None if kinds is None else tuple(kinds)
         row = BY_NAME[kind_of(content_type, body, named).reader]  # what is refused need not travel
-        if AT_ONCE.allows(body, row):
+        apart = row.apart
+        if not apart and AT_ONCE.allows(body, row):
             return read(body, content_type, url, named)
         async with deadline.guarding(PHASE):
-            if self._can_start and not IN_A_THREAD.allows(body, row):
-                async with self._places:
+            if apart or (self._can_start and not IN_A_THREAD.allows(body, row)):
+                async with self._places_apart if apart else self._places:
                     if (child := await self._take()) is not None:
-                        job = {"content_type": content_type, "url": url, "kinds": named, "seconds": deadline.left()}
-                        return await self._hand_over(child, job, body)
+                        job = {"content_type": content_type, "url": url, "kinds": named, "apart": apart}
+                        return await self._hand_over(child, {**job, "seconds": deadline.left()}, body)
+            if apart:
+                raise SpanielError(Code.EXTRACTION_FAILED, error="no process can be started to read it in")
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._thread, read, body, content_type, url, named)
 
@@ -100,16 +107,18 @@ class Readers:
 
     async def _hand_over(self, child: Child, job: dict[str, Any], body: bytes) -> Document:
         try:
-            document = understood(*await child.ask(job, body))
-        except BaseException:  # the deadline, the caller, a crash, a page too many: the next page gets a fresh process
+            head, text = await child.ask(job, body)
+        except BaseException:  # the deadline, the caller, a crash: the next page gets a fresh process
             await child.kill()
             raise
-        if child.pages < PAGES:
+        if head.get(WORN):
+            await child.kill()
+        elif child.pages < PAGES:
             self._idle.append(child)
             child.rest(IDLE_SECONDS, self._retire)
         else:
             self._retire(child)
-        return document
+        return understood(head, text)
 
     def _retire(self, child: Child) -> None:
         if child in self._idle:
@@ -139,6 +148,7 @@ class Child:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
         self._timer: asyncio.TimerHandle | None = None
+        self._crashed = False
         self.pages = 0
 
     @classmethod
@@ -172,7 +182,10 @@ class Child:
             await sink.drain()
             return await self._message()
         except (OSError, EOFError) as error:
-            raise SpanielError(Code.EXTRACTION_FAILED, error="the process that read it ended") from error
+            self._crashed = True
+            raise SpanielError(
+                Code.EXTRACTION_FAILED, error="the process that read it ended", cause="process"
+            ) from error
 
     async def _message(self) -> tuple[dict[str, Any], bytes]:
         source = self._process.stdout
@@ -194,6 +207,10 @@ class Child:
             self._timer = None
 
     async def kill(self) -> None:
+        if self._crashed:  # it is dead, or about to be; a signal now would take its end from whoever waits for it
+            with suppress(TimeoutError):
+                async with asyncio.timeout(DYING_SECONDS):
+                    await self._process.wait()
         if self.lives():
             with suppress(ProcessLookupError):
                 self._process.kill()

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.reading import read
@@ -19,10 +19,22 @@ from spaniel.reading.document import Document, Hygiene, Metadata
 if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
+
+class Room(NamedTuple):
+    """Bytes of memory for one page: at least, and for each of its own bytes."""
+
+    least: int
+    each: int
+
+
 LENGTHS = Struct(">II")  # of the head, of the body
 READY: dict[str, Any] = {"ready": True}
+WORN = "worn"  # in an answer: the process ran out of something, and another should read the next page
 # 64 MB and 12 times the page is what reading may take; with the room that an allocator keeps, twice that is a flood.
-ROOM, ROOM_FOR_A_BYTE = 128 << 20, 24
+ROOM = Room(128 << 20, 24)
+# The largest PDF that is read whole takes 95 MB beside its file; a hostile one of a kilobyte takes whatever it gets.
+ROOM_APART = Room(256 << 20, 3)
+FILES = 32  # that may be open at once: three pipes, nowhere, and a module that is being loaded
 SECONDS = 5  # of processor time beyond what the fetch has left: a parent that lives kills sooner
 
 
@@ -58,11 +70,13 @@ def understood(head: dict[str, Any], body: bytes) -> Document:
         types=tuple(head["types"]),
         generator=head["generator"],
         data=body[length:].decode() if head["has_data"] else None,
+        pages=tuple(head.get("pages", ())),
     )
 
 
 def main() -> None:
     incoming, outgoing = _pipes()
+    confine()
     from spaniel.reading import html as _loaded  # noqa: F401 - before anybody waits for a page
 
     outgoing.write(packed(READY, b""))
@@ -70,7 +84,7 @@ def main() -> None:
     while lengths := incoming.read(LENGTHS.size):
         size, length = LENGTHS.unpack(lengths)
         head = json.loads(incoming.read(size))
-        restrain(length, head["seconds"])
+        restrain(length, head["seconds"], room=ROOM_APART if head["apart"] else ROOM)
         outgoing.write(answer(head, incoming.read(length)))
         outgoing.flush()
 
@@ -80,9 +94,11 @@ def answer(head: dict[str, Any], body: bytes) -> bytes:
     try:
         return told(read(body, head["content_type"], head["url"], head["kinds"]))
     except SpanielError as error:
-        return packed({"code": str(error.code), "details": error.details}, b"")
+        refusal: dict[str, Any] = {"code": str(error.code), "details": error.details}
+        return packed({**refusal, WORN: isinstance(error.__cause__, MemoryError | RecursionError)}, b"")
     except Exception as error:  # noqa: BLE001 - the child is a surface: nobody above it would see the exception
-        return packed({"code": str(Code.EXTRACTION_FAILED), "details": {"error": type(error).__name__}}, b"")
+        failure = {"code": str(Code.EXTRACTION_FAILED), "details": {"error": type(error).__name__}}
+        return packed({**failure, WORN: True}, b"")
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:
@@ -94,7 +110,18 @@ def _pipes() -> tuple[BinaryIO, BinaryIO]:
     return incoming, outgoing
 
 
-def restrain(size: int, seconds: float) -> None:
+def confine() -> None:
+    """What holds for the whole life of the process: it needs few files, writes none, and leaves no core behind."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    _lower(resource.RLIMIT_NOFILE, FILES)
+    _lower(resource.RLIMIT_FSIZE, 0)
+    _lower(resource.RLIMIT_CORE, 0)
+
+
+def restrain(size: int, seconds: float, room: Room) -> None:
     """So much memory and time and no more, where the system can say so."""
     if sys.platform == "win32":
         return
@@ -102,7 +129,7 @@ def restrain(size: int, seconds: float) -> None:
 
     used = resource.getrusage(resource.RUSAGE_SELF)
     _lower(resource.RLIMIT_CPU, int(used.ru_utime + used.ru_stime + seconds) + SECONDS)
-    _lower(resource.RLIMIT_DATA, _data() + ROOM + ROOM_FOR_A_BYTE * size)
+    _lower(resource.RLIMIT_DATA, _data() + room.least + room.each * size)
 
 
 def _lower(what: int, limit: int) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spaniel.pipeline.retrieve import Retrieved
     from spaniel.reading import Document
 
-READABLE = ("html", "text")  # the kinds of a page that comes with an error
+READABLE = ("html", "text")  # the kinds of pages that have signs, and that come with an error
 SITE_SIGNAL = "site_signal"  # the type of a page whose site says no to us
 GEO_BLOCK = "geo_block"
 

@@ -39,6 +39,7 @@ class StoredPage(msgspec.Struct, frozen=True, omit_defaults=True):
     archive_url: str = ""  # the snapshot that it was taken from
     archive_date: str = ""
     data: str | None = None  # of structured content: the whole of it as JSON text
+    pages: list[int] = []  # where in the Markdown each page begins, of a document that has pages (FG-24)
 
     @property
     def headline(self) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import asdict, dataclass, field, replace
 
 READING_CUT = "reading_cut"  # the note on a page of which a budget left something out
@@ -47,17 +48,33 @@ class Document:
     types: tuple[str, ...] = ()  # of the page's linked data: NewsArticle
     generator: str = ""  # the program that made the page, as the page names it
     data: str | None = None  # of structured content, the whole of it as JSON text
+    pages: tuple[int, ...] = ()  # where in the Markdown page 1, 2, … begins, of a document that has pages
 
     def noted(self, note: str) -> Document:
         """The same with one more note; each stands once."""
         return self if note in self.notes else replace(self, notes=(*self.notes, note))
 
     def as_dict(self) -> dict[str, object]:
+        """For JSON; `data` and `pages` only where there are any."""
         told = asdict(self)
-        if self.data is None:
-            del told["data"]
+        for name in ("data", "pages"):
+            if not told[name]:
+                del told[name]
         return told
 
     def __repr__(self) -> str:
         title = (self.metadata.title or self.title or "")[:60]
         return f"Document({title!r}, {self.kind!r}, {len(self.markdown)} characters)"
+
+
+def page_at(pages: Sequence[int], offset: int) -> int | None:
+    """The number of the page, from 1, that a place of the Markdown is on; None of a document without pages.
+
+    An empty page begins where the next one does: what stands there is the next one's.
+    """
+    return bisect_right(pages, offset) or None
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence

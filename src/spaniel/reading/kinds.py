@@ -12,6 +12,7 @@ from typing import NamedTuple
 from spaniel.errors import Code, SpanielError
 
 SNIFFED = 512  # bytes of the beginning that are looked at
+LATE = 1024  # bytes of junk that may stand before a magic number, or after the end
 CUT, REFUSE = "cut", "refuse"
 
 
@@ -25,6 +26,8 @@ class Row(NamedTuple):
     starts: tuple[bytes, ...] = ()  # a beginning, in lower case, that decides where no type is given
     cap: int = 32 << 20  # bytes that are read
     over: str = CUT  # what happens to a body beyond the cap: CUT, with a note, or REFUSE
+    late: bytes = b""  # an end that proves a magic number which stands after junk
+    apart: bool = False  # whether only a process of its own may read it: its parser may crash
     browser: bool = False  # whether the browser may load a document of these types
     suffix: str = ""  # of other content types that are read as this kind: +json
     is_text: bool = False  # whether its beginning is worth having: a profile may cut it (FG-26)
@@ -77,6 +80,16 @@ TABLE: tuple[Row, ...] = (
         is_text=True,
         signs=b'\n"|`*[]_\\<&',
     ),
+    Row(
+        "pdf",
+        ("application/pdf", "application/x-pdf"),
+        "spaniel.reading.pdf:read_pdf",
+        magic=(b"%PDF-",),
+        late=b"%%EOF",
+        cap=128 << 20,
+        over=REFUSE,
+        apart=True,
+    ),
     # The last row: what nothing else claims and is no binary data (FR-WF-10h).
     Row("text", ("text/plain",), "spaniel.reading.plain:read_text", browser=True, is_text=True),
 )  # fmt: skip
@@ -110,7 +123,7 @@ def kind_of(content_type: str | None, body: bytes, kinds: Iterable[str] | None =
     """
     essence, charset = parse_type(content_type)
     named = None if kinds is None else frozenset(kinds)
-    row = _betrayed(body) or (_typed(essence, body, named) if essence else _sniffed(body, named))
+    row = _betrayed(essence, body, named) or (_typed(essence, body, named) if essence else _sniffed(body, named))
     if row is None or (named is not None and row.name not in named):
         raise _refused(essence or f"none ({'a drawing' if row is None else row.name})")
     if not row.magic and is_binary(body):
@@ -121,7 +134,7 @@ def kind_of(content_type: str | None, body: bytes, kinds: Iterable[str] | None =
 def is_cut(content_type: str | None, start: bytes) -> bool:
     """Whether of a body that begins so the beginning will do (FG-26): not of a PDF, of JSON, of pictures."""
     essence, _ = parse_type(content_type)
-    row = _betrayed(start) or (_by_name(essence) if essence else _sniffed(start, None))
+    row = _betrayed(essence, start, None) or (_by_name(essence) if essence else _sniffed(start, None))
     begins_as_data = _text_start(start).startswith((b"{", b"[")) and (not essence or row is BY_NAME["feed"])
     return row is not None and row.is_text and not begins_as_data and not is_binary(start)
 
@@ -134,6 +147,11 @@ def loadable_types(kinds: Iterable[str] | None = None) -> frozenset[str]:
     """The content types of documents that the browser may load for a profile that names these kinds."""
     wanted = TABLE if kinds is None else [row for row in TABLE if row.name in frozenset(kinds)]
     return frozenset(essence for row in wanted if row.browser for essence in row.types)
+
+
+def is_apart(kind: Kind) -> bool:
+    """Whether only a process of its own may read this kind."""
+    return BY_NAME[kind.reader].apart
 
 
 def fitted(row: Row, body: Body) -> tuple[Body, bool]:
@@ -156,10 +174,20 @@ def parse_type(content_type: str | None) -> tuple[str, str | None]:
     return essence.strip().lower(), charset
 
 
-def _betrayed(body: bytes) -> Row | None:
-    """The kind whose magic number the body begins with: a PDF is one whatever it is called."""
+def _betrayed(essence: str, body: bytes, kinds: frozenset[str] | None) -> Row | None:
+    """The kind, among those that are wanted, whose magic number the body begins with, whatever it is called."""
     head = body[:SNIFFED].lstrip()
-    return next((row for row in TABLE if row.magic and head.startswith(row.magic)), None)
+    wanted = [row for row in TABLE if row.magic and (kinds is None or row.name in kinds)]
+    begun = next((row for row in wanted if head.startswith(row.magic)), None)
+    if begun is not None or essence.startswith("text/") or essence in BY_TYPE:
+        return begun
+    return next((row for row in wanted if is_late(row, body)), None)
+
+
+def is_late(row: Row, body: bytes) -> bool:
+    """Whether a magic number follows some junk, as programs accept it; then the end must be there, too."""
+    head = body[: LATE + SNIFFED]
+    return bool(row.late) and any(0 < head.find(magic) <= LATE for magic in row.magic) and row.late in body[-LATE:]
 
 
 def _by_name(essence: str) -> Row | None:

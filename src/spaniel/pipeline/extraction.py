@@ -1,0 +1,32 @@
+"""A page or a document that is at hand, read: at once, or in a process of its own where its parser may crash."""
+
+from __future__ import annotations
+
+from spaniel.reading import extract as extract_here
+from spaniel.reading import read
+from spaniel.reading.kinds import is_apart, kind_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from spaniel.reading import Document
+
+
+def extract(html: bytes | str, url: str | None = None, content_type: str | None = None) -> Document:
+    """Read an HTML page that you have, as bytes or text; with a `content_type`, also what else can be read.
+
+    `url` is where it came from: its links become absolute. Without a `content_type` it is taken for HTML, whatever it
+    is. With one, what cannot be read (a picture) is refused with `unsupported_content_type`. A PDF is read in a process
+    of its own, with limits, since a hostile one may crash its parser.
+    """
+    if isinstance(html, bytes) and content_type is not None and (url is None or isinstance(url, str)):
+        return read_at_hand(html, content_type, url)
+    return extract_here(html, url, content_type)
+
+
+def read_at_hand(body: bytes, content_type: str | None, url: str | None) -> Document:
+    """As `reading.read`, for whoever has no event loop."""
+    if not is_apart(kind_of(content_type, body)):
+        return read(body, content_type, url)
+    from spaniel.pipeline.blocking_readers import blocking_readers
+
+    return blocking_readers().read(body, content_type, url)

@@ -1,0 +1,188 @@
+"""Which lines are headings, and how deep: by the outline of the document, else by what is larger than its text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from pypdfium2 import PdfiumError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pypdfium2 import PdfDocument
+
+    from spaniel.reading.pdf.lines import Line
+
+MOST_ENTRIES = 5000
+DEEPEST = 6
+LARGER = 1.12  # times the size of the text
+LONGEST = 200  # characters of a line in a heading
+ON_END = 4  # lines of one heading
+MOST_OF_TEXT = 0.3  # what is larger and more than this is text too
+NUMBERING = re.compile(
+    r"^(?:(?:chapter|part|section|appendix)\s+)?(?:\d+(?:\.\d+)*|[A-Z](?=[. ])|[IVXLC]+(?=[. ]))[.:)]*\s+",
+    re.IGNORECASE,
+)
+NUMBER_ROOM = 24  # characters of a chapter's number that the outline may leave out
+NO_LETTER = re.compile(r"[\W_]+")
+
+
+class Entry(NamedTuple):
+    """A line of the outline."""
+
+    title: str
+    level: int  # 1 is the outermost
+    page: int
+
+
+class Found(NamedTuple):
+    """A heading: so many lines from a line on."""
+
+    level: int
+    lines: int
+
+
+def outline_of(document: PdfDocument) -> list[Entry]:
+    """The bookmarks that lead to a page; one that is broken ends the list."""
+    entries: list[Entry] = []
+    try:
+        for mark in document.get_toc(max_depth=DEEPEST):
+            goal = mark.get_dest()
+            if goal is not None and (page := goal.get_index()) is not None:
+                entries.append(Entry(mark.get_title(), mark.level + 1, page))
+            if len(entries) >= MOST_ENTRIES:
+                break
+    except PdfiumError:
+        pass
+    return entries
+
+
+def find_headings(pages: Sequence[Sequence[Line]], outline: Sequence[Entry]) -> list[dict[int, Found]]:
+    """For each page, the lines that begin a heading."""
+    told = _by_outline(pages, outline)
+    sizes = _levels(pages, told)
+    return [_on_page(lines, told[number], sizes) for number, lines in enumerate(pages)]
+
+
+def _by_outline(pages: Sequence[Sequence[Line]], outline: Sequence[Entry]) -> list[dict[int, Found]]:
+    told: list[dict[int, Found]] = [{} for _ in pages]
+    plain: dict[int, list[str]] = {}
+    longest = NUMBER_ROOM + max((len(entry.title) for entry in outline), default=0)
+    for entry in outline:
+        title = _letters(entry.title)
+        for number in (entry.page, entry.page + 1) if title else ():
+            if not 0 <= number < len(pages):
+                continue
+            if number not in plain:
+                plain[number] = [_letters(one.text) if len(one.text) <= longest else "" for one in pages[number]]
+            place = _place_of(title, plain[number], told[number])
+            if place is not None:
+                told[number][place[0]] = Found(min(entry.level, DEEPEST), place[1])
+                break
+    return told
+
+
+def _letters(text: str) -> str:
+    bare = NUMBERING.sub("", text.strip(), count=1)
+    return NO_LETTER.sub("", bare or text).casefold()
+
+
+def _place_of(title: str, lines: Sequence[str], taken: dict[int, Found]) -> tuple[int, int] | None:
+    """The line where a title stands, and over how many lines it goes."""
+    for first, line in enumerate(lines):
+        if not line or first in taken or not title.startswith(line):
+            continue
+        whole, count = line, 1
+        while len(whole) < len(title) and count < ON_END and first + count < len(lines):
+            whole, count = whole + lines[first + count], count + 1
+        if whole == title:
+            return first, count
+    return None
+
+
+class _Levels(NamedTuple):
+    """How deep a line of a size is; `bold` is the depth of a bold line in the size of the text, if those head."""
+
+    text: float
+    by_size: dict[float, int]
+    bold: int | None
+
+
+def _levels(pages: Sequence[Sequence[Line]], told: Sequence[dict[int, Found]]) -> _Levels:
+    """The text is what most is written in; what is larger, and little, heads."""
+    shares: Counter[float] = Counter()
+    bold = 0
+    for lines in pages:
+        for line in lines:
+            shares[line.size] += len(line.text)
+            if line.bold:
+                bold += len(line.text)
+    text = shares.most_common(1)[0][0] if shares else 0.0
+    most = MOST_OF_TEXT * shares.total()
+    sizes = [size for size, share in shares.items() if size > LARGER * text and share <= most]
+    by_size = _ranked(sorted(sizes, reverse=True), _known_levels(pages, told))
+    deepest = max(by_size.values(), default=1)
+    return _Levels(text, by_size, min(deepest + 1, DEEPEST) if bold <= most else None)
+
+
+def _known_levels(pages: Sequence[Sequence[Line]], told: Sequence[dict[int, Found]]) -> dict[float, int]:
+    """The level that the outline gives to most headings of a size."""
+    votes: dict[float, Counter[int]] = {}
+    for lines, found in zip(pages, told, strict=True):
+        for index, heading in found.items():
+            votes.setdefault(lines[index].size, Counter())[heading.level] += 1
+    return {size: counted.most_common(1)[0][0] for size, counted in votes.items()}
+
+
+def _ranked(sizes: Sequence[float], known: dict[float, int]) -> dict[float, int]:
+    """Levels from the largest size to the smallest; where the outline knows one, it rules."""
+    levels: dict[float, int] = {}
+    level = 0
+    for size in sizes:
+        level = known.get(size, min(level + 1, DEEPEST))
+        levels[size] = level
+    return levels
+
+
+def _on_page(lines: Sequence[Line], told: dict[int, Found], levels: _Levels) -> dict[int, Found]:
+    found = dict(told)
+    covered = {index for first, heading in told.items() for index in range(first, first + heading.lines)}
+    for first, level, count in _runs(lines, levels):
+        whole = range(first, first + count)
+        if not covered.intersection(whole) and count <= ON_END and _says_something(lines, whole):
+            found[first] = Found(level, count)
+    return found
+
+
+def _says_something(lines: Sequence[Line], whole: range) -> bool:
+    """A letter at the beginning of a chapter is no heading, nor is a number in a table."""
+    return sum(sum(map(str.isalpha, lines[index].text[:20])) for index in whole) >= 2
+
+
+def _runs(lines: Sequence[Line], levels: _Levels) -> Iterator[tuple[int, int, int]]:
+    """Lines on end that are of one level: the first, the level, how many."""
+    first = 0
+    while first < len(lines):
+        level = _level_of(lines[first], levels)
+        count = 1
+        while level and first + count < len(lines):
+            line = lines[first + count]
+            if _level_of(line, levels) != level or not _goes_on(lines[first + count - 1], line):
+                break
+            count += 1
+        if level:
+            yield first, level, count
+        first += count
+
+
+def _level_of(line: Line, levels: _Levels) -> int | None:
+    if line.turned or len(line.text) > LONGEST:
+        return None
+    return levels.bold if line.bold and line.size == levels.text else levels.by_size.get(line.size)
+
+
+def _goes_on(before: Line, line: Line) -> bool:
+    """Whether a heading goes on in the next line: of its size, right below it."""
+    return line.size == before.size and 0 < before.y - line.y <= 1.5 * line.size
