@@ -106,6 +106,13 @@ MARKDOWN: dict[str, Make] = {
     "underlines": _between("", "a\n---\n"),
     "emphasis": _between("# ", "*a"),
     "breaks": _between("", "a  \n"),
+    "links that run": _nested("[", "](javascript:a)"),
+    "links that run, one by one": _between("", "[](javascript:a)"),
+    "back-ticks in a line of HTML": _between("<p>", "` "),
+    "lines of back-ticks": _between("", "`\n"),
+    "fences in HTML": _between("<p>\n", "```\n"),
+    "fences far behind HTML": lambda n: "x" * (n // 2) + "\n<p>\n" + "```\n" * (n // 8),
+    "code in lines": _between("", "`a\nb` "),
     "invisible": _between("", "a\u200b"),
     "pictures of one character": _between("", "😀"),
 }

@@ -6,6 +6,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from spaniel.reading.html_blocks import HtmlBlocks
+
 LONG_RUN = re.compile("`{3,}")
 # What opens a block of code: in quotes and items of lists too, but not where a run of back-ticks is closed again.
 OPENING = re.compile(r"^(?P<before>(?:[ >]|[-*+] |\d{1,9}[.)] )*+)(?P<mark>`{3,}+(?!.*`)|~{3,}+)", re.MULTILINE)
@@ -35,13 +37,14 @@ class CodeBlocks:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self._html = HtmlBlocks(text)
         self._more = "```" in text or "~~~" in text
         self._items: dict[int, tuple[int, int]] = {}  # by indent: where such a line stood, and what was around it
 
     def next(self, start: int) -> Block | None:
         """The next block. It ends with its fence, with the quote or item that it stands in, or with the text."""
         for opening in OPENING.finditer(self._text, start) if self._more else ():
-            inside = self._needed(opening)
+            inside = None if self._html.hold(opening.start(), start) else self._needed(opening)
             if inside is not None:
                 return _block(self._text, opening, inside)
         self._more = False

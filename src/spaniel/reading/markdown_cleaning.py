@@ -13,6 +13,7 @@ from typing import NamedTuple
 from spaniel.reading import markdown_targets as targets
 from spaniel.reading.code_spans import CodeSpans
 from spaniel.reading.fences import CodeBlocks
+from spaniel.reading.html_blocks import HtmlBlocks
 from spaniel.reading.links import SAFE, scheme_of
 from spaniel.reading.raw_html import HARMLESS, HEADINGS, INLINE, KNOWN, RAW_TEXT, TAG, Tag, tag_of
 
@@ -28,9 +29,11 @@ SIGN = re.compile(
     r"|(?P<target>\]\()"
     r"|(?P<close>\]))"
 )
-DEFINITION = re.compile(r"\[(?:[^\[\]\\\n]|\\.){1,999}+\]:[ \t]*+\n?[ \t]*+(?=\S)")
+DEFINITION = re.compile(r"\[(?:[^\[\]\\\n<`]|\\.){1,999}+\]:[ \t]*+\n?[ \t]*+(?=\S)")
 ENDS = {"<!--": "-->", "<?": "?>", "<!": ">"}
 JOINS = "`]\\<!&[("  # behind one of these, what comes next could become part of a sign
+MARKS = ("`", "~")
+FENCE_MARK = re.compile(r"[ \t>]*+(?:`{3,}|~{3,})")
 PEEKED = 200  # characters
 SOME = 20_000  # pieces
 
@@ -66,6 +69,7 @@ class _Cleaner:
         self._text, self.targets = text, to
         self._done: list[str] = []
         self.out: list[str] = []
+        self._html = HtmlBlocks(text)
         self._last = "\n"  # character
         self._bare = True  # whether nothing but blanks stand in the line so far
         self._open: list[int] = []  # places of brackets in the output that wait for their end
@@ -97,8 +101,7 @@ class _Cleaner:
             self.write(text[at : sign.start()])
             match sign.lastgroup:
                 case "ticks":
-                    at = spans.end_of(sign.start(), len(sign[0])) or sign.end()
-                    self.write(text[sign.start() : at])
+                    at = self._code(sign, spans)
                 case "hidden":
                     at = self._hide(sign)
                 case "auto":
@@ -117,6 +120,12 @@ class _Cleaner:
         self.write(text[at:end])
         return max(at, end)
 
+    def _code(self, sign: re.Match[str], spans: CodeSpans) -> int:
+        """Code between back-ticks stays; others are escaped, so that everybody takes the same for code."""
+        end = None if self._html.hold(sign.start()) else spans.end_of(sign.start(), len(sign[0]))
+        self.write("\\`" * len(sign[0]) if end is None else self._text[sign.start() : end])
+        return sign.end() if end is None else end
+
     def _forget(self) -> None:
         """Pieces take many times what they hold: of a long text few are kept, and what was open is open no more."""
         self._done.append("".join(self.out))
@@ -132,10 +141,16 @@ class _Cleaner:
         return sign.end()
 
     def _close_bracket(self, sign: re.Match[str]) -> int:
+        """One of a definition that does not look like one keeps its distance from an address that runs."""
         if self._open:
             self._open.pop()
-        self.write(sign[0])
+        runs = self._text.startswith(":", sign.end()) and self._runs(sign.end() + 1)
+        self.targets.harmful += runs
+        self.write("] " if runs else sign[0])
         return sign.end()
+
+    def _runs(self, start: int) -> bool:
+        return targets.is_harmful(self._text[start : start + PEEKED].lstrip(" \t\n<"))
 
     def _hide(self, sign: re.Match[str]) -> int:
         """A comment, an instruction or a declaration goes; one that does not end is only text."""
@@ -145,8 +160,7 @@ class _Cleaner:
             self.write("\\" + sign[0])
             return sign.end()
         self.hidden += ending == "-->"
-        self._leave_gap()
-        return end
+        return self._behind(end)
 
     def _find(self, ending: str, start: int) -> int | None:
         """Where an ending ends; once it is not found it never is."""
@@ -156,24 +170,29 @@ class _Cleaner:
             return None
         return found + len(ending)
 
-    def _leave_gap(self) -> None:
-        """Something goes: what was before it and what is behind it stay apart where they would become one sign."""
+    def _behind(self, end: int) -> int:
+        """Something goes. What was before it and what is behind it stay apart where they would become one sign.
+
+        What now begins its line, or may, must not open a block of code that was none: such a mark goes too.
+        """
         if self._last in JOINS:
             self.write(" ")
+        mark = FENCE_MARK.match(self._text, end)
+        return mark.end() if mark and self._bare else end
 
     def _autolink(self, sign: re.Match[str]) -> int:
         if scheme_of(sign[0][1:-1]) in SAFE:
             self.write(sign[0])
         else:
             self.targets.harmful += targets.is_harmful(sign[0][1:-1])
-            self._leave_gap()
+            return self._behind(sign.end())
         return sign.end()
 
     def _target(self, sign: re.Match[str]) -> int:
         """`](address)`: with the address that is meant, or the text alone."""
         found = targets.INLINE.match(self._text, sign.end())
         if found is None:
-            runs = targets.is_harmful(self._text[sign.end() : sign.end() + PEEKED].lstrip(" \t\n<"))
+            runs = self._runs(sign.end())
             self.targets.harmful += runs
             self.write("] (" if runs else "](")
             return sign.end()
@@ -181,13 +200,20 @@ class _Cleaner:
         written = targets.of(found)
         target = self.targets.settle(written, balanced=found["angled"] is None) if written else None
         if target is not None:
-            self.write(f"]({target}{found['title'] or ''})")
+            title = found["title"] or ""  # of words alone: if this is no link after all, it is text like any other
+            self.write(f"]({target}{'' if MARKED.search(title) else title})")
         elif place is not None:
-            self.out[place - 1 : place + 1] = [self.out[place - 1].removesuffix("!"), ""]
-            self._leave_gap()
+            self._unlink(place)
+            return self._behind(found.end())
         else:
             self.write("] ")
         return found.end()
+
+    def _unlink(self, place: int) -> None:
+        """The text of a link alone; where it would open a block of code, its bracket stays."""
+        before, _, inside = (*self.out[place - 1 : place + 2], "")[:3]
+        self.out[place - 1 : place + 1] = [before.removesuffix("!"), "\\[" if inside.lstrip()[:1] in MARKS else ""]
+        self._bare = self._bare or not "".join(self.out[max(place - 1, len(self.out) - 4) :]).strip(" \t")
 
     def _define(self, sign: re.Match[str]) -> int:
         """`[name]: address`: a line of its own, which goes where the address does."""
@@ -217,8 +243,7 @@ class _Cleaner:
             end = self._replace(tag, found.end())
         else:
             self.hidden += 1
-        self._leave_gap()
-        return end
+        return self._behind(end)
 
     def _replace(self, tag: Tag, end: int) -> int:
         """Write what Markdown has for a tag, or nothing."""
@@ -266,6 +291,7 @@ class _Cleaner:
         return end if depth == 0 else None
 
 
+MARKED = re.compile(r"[<`\[\\]")
 BRACKETS = re.compile(r"[\[\]\\<>`]")
 
 

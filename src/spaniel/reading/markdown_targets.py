@@ -18,7 +18,7 @@ INLINE = re.compile(
     rf"(?P<title>[ \t\n]++(?:\"[^\"]{{0,500}}+\"|'[^']{{0,500}}+'|\([^()]{{0,500}}+\)))?+{_BLANKS}\)"
 )
 # What stands behind `[name]:`.
-DEFINED = re.compile(r"<(?P<angled>[^<>\n]*+)>|(?P<bare>\S++)")
+DEFINED = re.compile(r"<(?P<angled>[^<>\n]*+)>|(?P<bare>[^\s<]++)")
 
 
 class Targets:
