@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from spaniel.browser.rendered import DocumentHead
 from spaniel.cache.folder import Folder
 from spaniel.hosts import Manners
 from spaniel.pipeline.keeping import NEW
@@ -230,7 +231,7 @@ async def test_what_cannot_be_renewed_is_served_with_a_note(
 @pytest.mark.req("FG-39", "FG-31")
 async def test_what_scripts_have_made_is_not_asked_about_over_http(tmp_path: Path, clock: FakeClock) -> None:
     shell = (200, {**SHELL[1], "ETag": '"shell"'}, SHELL[2])
-    stage = Stage()
+    stage = Stage(PAINTED._replace(head=DocumentHead(200, "OK", {"etag": '"shell"'})))
     async with (
         Site({"/blog": shell}) as site,
         ingesting(site, cache=tmp_path, clock=clock, stage=stage) as spaniel,
