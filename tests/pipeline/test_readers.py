@@ -27,7 +27,8 @@ HTML = "text/html; charset=utf-8"
 SENTENCE = "<p>The council met on Monday to discuss <b>the bridge</b>, and most spoke in favour. <a href=x>More</a></p>"
 SHORT = (f"<title>Bridge</title>{SENTENCE * 10}").encode()
 MIDDLING = (f"<title>Bridge</title>{SENTENCE * 1200}").encode()
-LONG = (f"<title>Brücke \x01</title><html lang=de>{SENTENCE * 3000}").encode()
+SAID = '<meta name=generator content=Hugo><script type="application/ld+json">{"@type": ["Article", "Thing"]}</script>'
+LONG = (f"<title>Brücke \x01</title>{SAID}<html lang=de>{SENTENCE * 3000}").encode()
 posix = pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from spaniel.browser.rendered import DocumentHead
 from spaniel.cache.folder import Folder
 from spaniel.hosts import Manners
 from spaniel.pipeline.keeping import NEW
@@ -230,7 +231,7 @@ async def test_what_cannot_be_renewed_is_served_with_a_note(
 @pytest.mark.req("FG-39", "FG-31")
 async def test_what_scripts_have_made_is_not_asked_about_over_http(tmp_path: Path, clock: FakeClock) -> None:
     shell = (200, {**SHELL[1], "ETag": '"shell"'}, SHELL[2])
-    stage = Stage()
+    stage = Stage(PAINTED._replace(head=DocumentHead(200, "OK", {"etag": '"shell"'})))
     async with (
         Site({"/blog": shell}) as site,
         ingesting(site, cache=tmp_path, clock=clock, stage=stage) as spaniel,
@@ -250,6 +251,42 @@ async def test_what_scripts_have_made_is_not_asked_about_over_http(tmp_path: Pat
         stale = await ingested(spaniel, url)
     assert stale.caveats == ("stale_copy", "cache_hit")
     assert stale.require().rendering_method == "browser"
+
+
+@pytest.mark.req("FG-41", "D2-03")
+async def test_the_bytes_that_http_brings_prove_nothing_about_what_was_rendered(
+    tmp_path: Path, clock: FakeClock
+) -> None:
+    page = html(OTTER)
+    stage = Stage(PAINTED._replace(body=page[2], content_type=page[1]["Content-Type"]))
+    async with Site({"/blog": page}) as site, ingesting(site, cache=tmp_path, clock=clock, stage=stage) as spaniel:
+        rendered = await ingested(spaniel, site.url("/blog"), force_browser=True)
+        clock.advance(WEEK)
+        plain = await ingested(spaniel, site.url("/blog"))
+    assert rendered.content_hash == plain.content_hash
+    assert (plain.require().rendering_method, kept(plain).how) == ("http", NEW)
+
+
+@pytest.mark.req("FG-40", "D2-05")
+async def test_what_is_noted_of_the_way_is_of_the_last_one(tmp_path: Path, clock: FakeClock) -> None:
+    """The reader's notes stay with the copy; those on robots.txt come and go."""
+    site = Versions({"/blog": Version(OTTER)})
+    told = []
+    async with site:
+        for status in (503, 404, 503):
+            site.pages["/robots.txt"] = text("", status)
+            for folder in (tmp_path / "robots").glob("*"):
+                folder.unlink()
+            async with ingesting(site, cache=tmp_path, clock=clock, robots={"fail_open": True}) as spaniel:
+                outcome = await ingested(spaniel, site.url("/blog"))
+                told.append((kept(outcome).how, outcome.caveats, (await ingested(spaniel, site.url("/blog"))).caveats))
+            clock.advance(WEEK)
+    note = "robots_unavailable_fail_open"
+    assert told == [
+        (NEW, (note,), (note, "cache_hit")),
+        ("not_modified", (), ("cache_hit",)),
+        ("not_modified", (note,), (note, "cache_hit")),
+    ]
 
 
 @pytest.mark.req("FR-WF-16e")

@@ -28,6 +28,7 @@ from tests.pipeline.revalidating import (
     kept,
     steps,
 )
+from tests.pipeline.test_rungs import Stage
 
 
 @pytest.fixture
@@ -95,6 +96,19 @@ async def test_a_server_that_says_no_is_not_made_up_for(tmp_path: Path, clock: F
     assert outcome.found is None
     assert outcome.refusal is not None
     assert outcome.refusal.details["status"] == answer[0]
+
+
+@pytest.mark.req("D2-03")
+async def test_of_two_stale_copies_the_newer_one_stands_in(tmp_path: Path, clock: FakeClock) -> None:
+    site, stage = Versions({"/blog": Version(OTTER)}), Stage()
+    async with site, ingesting(site, cache=tmp_path, clock=clock, stage=stage) as spaniel:
+        await ingested(spaniel, site.url("/blog"))
+        clock.advance(60)
+        await ingested(spaniel, site.url("/blog"), force_browser=True)
+        site.versions, site.pages = {}, {"/blog": text("", 503)}
+        clock.advance(WEEK)
+        stale = await ingested(spaniel, site.url("/blog"))
+    assert (stale.require().rendering_method, kept(stale).how) == ("browser", "stale")
 
 
 @pytest.mark.req("FG-42")

@@ -103,3 +103,18 @@ def test_bad_linked_data_is_no_data(data: str) -> None:
 @pytest.mark.parametrize("address", ["javascript:alert(1)", "data:text/html,x", "http://[bad", "file:///etc/passwd"])
 def test_only_web_addresses_are_canonical(address: str) -> None:
     assert extract(page(f'<link rel=canonical href="{address}">'), url=URL).metadata.canonical_url is None
+
+
+@pytest.mark.req("FG-38")
+def test_the_types_of_linked_data_and_the_generator_are_told_once_and_clean() -> None:
+    data = [{"@type": ["NewsArticle", "Article"]}, {"@graph": [{"@type": "NewsArticle"}, {"@type": "Per\x1b[1mson\n"}]}]
+    head = (
+        f'<script type="application/ld+json">{json.dumps(data)}</script><meta name=Generator content=" Sphinx\n8\x07">'
+    )
+    found = extract(page(head))
+    assert found.types == ("NewsArticle", "Article", "Person")
+    assert found.generator == "Sphinx 8"
+    assert (extract(page("")).types, extract(page("")).generator) == ((), "")
+    many = [{"@type": "x" * 100_000 + str(number)} for number in range(5)]
+    long = extract(page(f'<script type="application/ld+json">{json.dumps(many)}</script>'))
+    assert all(len(name) <= 2000 for name in long.types)
