@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from spaniel.errors import Code
+from spaniel.errors import Code, SpanielError
+from spaniel.net.http import Options, RequestHeaders
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.request import Request
+from spaniel.pipeline.retrieve import Way
+from spaniel.pipeline.rungs.archive import LARGEST_ANSWER, _asking, read_availability
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, text
 from tests.pipeline.climbing import RETRIES, climber, climbing, left_out, tried
 
@@ -280,6 +284,38 @@ async def test_the_moment_of_the_copy_that_came_is_told(tmp_path: Path) -> None:
             archive.copy = (COPY[0], {**COPY[1], "Memento-Datetime": given}, COPY[2])
             outcome, _ = await lost(archive, tmp_path)
             assert outcome.require().page.archive_date == told
+
+
+@pytest.mark.req("FG-32")
+async def test_the_archives_own_redirects_are_told_of_the_attempt_and_not_of_the_page(tmp_path: Path) -> None:
+    class Moved(Archive):
+        def reply(self, path: str) -> Reply | None:
+            return redirect(path.replace(TAKEN, "20200101000000")) if TAKEN in path else super().reply(path)
+
+    async with Moved() as archive:
+        outcome, url = await lost(archive, tmp_path)
+        [first] = outcome.attempts[1].chain
+        assert first == archive.url(f"/web/{TAKEN}id_/{url}", ARCHIVE)
+    assert outcome.require().page.archive_url == first.replace(TAKEN, "20200101000000")
+    assert (outcome.chain, outcome.final_url) == ((), url)
+
+
+def test_an_answer_is_never_cut_to_its_largest_size_whatever_the_profile_does_with_pages() -> None:
+    assert _asking(Way(Options(cut=True))).options == Options(
+        RequestHeaders(accept="application/json"), LARGEST_ANSWER, cut=False
+    )
+
+
+@pytest.mark.parametrize(("ahead", "fine"), [(timedelta(hours=23), True), (timedelta(hours=25), False)])
+def test_a_clock_may_be_a_day_behind_the_archives(ahead: timedelta, fine: bool) -> None:
+    now = datetime(2026, 11, 16, tzinfo=UTC)
+    taken = (now + ahead).strftime("%Y%m%d%H%M%S")
+    body = json.dumps({"archived_snapshots": {"closest": {"available": True, "timestamp": taken}}}).encode()
+    if fine:
+        assert read_availability(body, now) == taken
+    else:
+        with pytest.raises(SpanielError, match="no moment"):
+            read_availability(body, now)
 
 
 @pytest.mark.req("FG-32")

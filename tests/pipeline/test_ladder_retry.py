@@ -176,6 +176,12 @@ def test_a_robots_txt_that_cannot_be_read_is_judged_by_why(cause: SpanielError, 
     assert (not_transient(error), not_down(error)) == whys
 
 
+def test_only_of_robots_txt_the_cause_is_looked_at() -> None:
+    error = SpanielError(Code.HTTP_4XX, status=403)
+    error.__cause__ = SpanielError(Code.TIMEOUT, timeout_ms=1, phase="connect")
+    assert not_transient(error) == not_down(error) == "not after 403"
+
+
 @pytest.mark.req("FG-30")
 async def test_a_host_of_which_even_robots_txt_fails_is_tried_again(tmp_path: Path) -> None:
     clock = FakeClock()

@@ -15,10 +15,10 @@ from spaniel.browser.rendered import DocumentHead, Rendered, Wanted
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.outcome import Outcome
-from spaniel.pipeline.profile import Profile, load
+from spaniel.pipeline.profile import Profile, from_data, load
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.trace import Trace
-from spaniel.testing import FakeResolver, Page, Site, html, settings_for, text
+from spaniel.testing import FakeResolver, Page, Reply, Site, html, settings_for, text
 from spaniel.url import parse
 
 SHELL = html("<title>App</title><div id=root>0123456789</div>")
@@ -98,6 +98,22 @@ async def test_a_ladder_without_http_begins_with_the_browser(tmp_path: Path) -> 
         assert (await spaniel.fetch(site.url("/"))).markdown == "painted\n"
     assert len(stage.asked) == 1
     assert site.requests["/"] == 0
+
+
+@pytest.mark.req("FG-20", "FG-31", "FG-36")
+async def test_on_a_longer_ladder_the_browser_renders_what_a_retry_brought(tmp_path: Path) -> None:
+    answers = [text("", 500), SHELL]
+
+    async def shell() -> Reply:
+        return answers.pop(0)
+
+    ladder = ["http", {"rung": "retry", "after_seconds": 0}, "browser", "queue"]
+    profile = from_data({"name": "own", "version": "1", "ladder": ladder}, "test")
+    async with Site({"/": shell}) as site, opened(site, tmp_path, Stage(), profile) as spaniel:
+        outcome = await spaniel.outcome(Request(site.url("/")))
+    assert rungs(outcome) == [("http", "http_5xx"), ("retry", "ok"), ("browser", "ok")]
+    assert (outcome.require().page.served_by, outcome.require().page.markdown) == ("browser", "painted\n")
+    assert outcome.left_out == (("queue", "the page was brought", 3),)
 
 
 @pytest.mark.req("FR-WF-11", "FR-WF-11b")

@@ -12,8 +12,9 @@ REFUSED_HERE = frozenset({Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOS
 def root_of(error: SpanielError) -> SpanielError:
     """What kept robots.txt from being read, where that is why the page was not asked for; else the error itself."""
     cause = error.__cause__
-    through_robots = error.code is Code.ROBOTS_UNAVAILABLE and isinstance(cause, SpanielError)
-    return cause if through_robots and isinstance(cause, SpanielError) else error
+    if error.code is not Code.ROBOTS_UNAVAILABLE or not isinstance(cause, SpanielError):
+        return error
+    return cause
 
 
 def not_transient(failure: SpanielError | None) -> str:

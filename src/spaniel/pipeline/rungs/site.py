@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from spaniel.errors import Code
 from spaniel.pipeline.retrieve import retrieve
@@ -57,7 +57,7 @@ def _retry_applies(ascent: Ascent, _rooms: Rooms) -> str:
 
 def _retry_wait(ascent: Ascent, rooms: Rooms, options: Options) -> float:
     """The backoff with its jitter, or what the host that answered asked for, if that is longer (FG-22, FG-30)."""
-    backoff = float(str(options["after_seconds"])) * (1 + JITTER * rooms.chance())
+    backoff = cast("int", options["after_seconds"]) * (1 + JITTER * rooms.chance())
     asked = rooms.door.hosts.asked(ascent.last_host)
     return max(backoff, asked.seconds if asked else 0.0)
 
