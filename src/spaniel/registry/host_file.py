@@ -1,0 +1,144 @@
+"""A host's file: its text as metadata and records, and the same text with records added, changed and removed."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.registry.complaints import Place
+from spaniel.registry.formatting import format_document, format_preamble
+from spaniel.registry.metadata import HTTPS, Metadata, read_metadata
+from spaniel.registry.record import PATH, Home, Record, read_record
+from spaniel.registry.scalars import lines_for
+from spaniel.registry.splitting import Document, Parts, line_end, split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from spaniel.registry.scalars import Written
+
+
+class HostFile(NamedTuple):
+    """What a file holds, read whole and found to keep the format."""
+
+    home: Home
+    metadata: Metadata
+    records: list[Record]
+    parts: Parts
+
+
+def read_file(text: str, file: str, host: str, scheme: str = "http") -> HostFile:
+    """A file's records in the order in which they stand; what breaks the format is refused by line and reason."""
+    parts = split(text, file)
+    metadata = read_metadata(parts.documents[0], file, host)
+    home = Home(file, host, scheme_of(metadata, scheme), metadata.cnames)
+    records = [read_record(document, home) for document in parts.documents[1:]]
+    _refuse_doubles(records)
+    return HostFile(home, metadata, records, parts)
+
+
+def scheme_of(metadata: Metadata, otherwise: str) -> str:
+    """The scheme of a file's records: as the file says, or as the folder does (DB-13)."""
+    return otherwise if metadata.https is None else "https" if metadata.https else "http"
+
+
+def _refuse_doubles(records: list[Record]) -> None:
+    if len({record.path for record in records}) == len(records):
+        return
+    seen: dict[str, int] = {}
+    for record in records:
+        if record.path in seen:
+            reason = f"the _path '{record.path}' has a record already, in line {seen[record.path]}"
+            raise Place(record.file, record.line).broken(reason)
+        seen[record.path] = record.line
+
+
+def formatted(file: HostFile) -> str:
+    """The file in its one form (DB-11)."""
+    preamble, (first, *_) = file.parts
+    end = line_end(preamble + first.text)
+    metadata = format_document(first.text, file.metadata.keys, Place(file.home.file, first.line), end)
+    texts = [
+        format_document(record.text, record.keys, Place(record.file, record.line), end)
+        for record in sorted(file.records, key=_path_of)
+    ]
+    return "".join([format_preamble(preamble, end), metadata, *texts])
+
+
+def _path_of(record: Record) -> str:
+    return record.path
+
+
+class FileDraft:
+    """A file while it is edited: the texts of its documents, by their paths. What is not touched keeps its bytes."""
+
+    def __init__(self, file: HostFile) -> None:
+        self.home = file.home
+        self._preamble, documents = file.parts
+        self._metadata = documents[0].text
+        self._end = line_end(self._preamble + self._metadata)
+        self._order = [record.path for record in file.records]
+        self._texts = {record.path: record.text for record in file.records}
+        self._is_sorted = all(self._order[i] < self._order[i + 1] for i in range(len(self._order) - 1))
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._texts
+
+    def text(self) -> str:
+        texts = [self._preamble, self._metadata, *(self._texts[path] for path in self._order)]
+        ended = (text if not text or text.endswith("\n") else text + self._end for text in texts[:-1])
+        return "".join([*ended, texts[-1]])
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing is left that anybody said."""
+        return not self._order and not self._preamble and self._metadata.rstrip() == "---"
+
+    def record(self, path: str) -> Record:
+        """As it stands in the draft; its line is that of its own text."""
+        return read_record(Document(self._texts[path], 1), self.home)
+
+    def add(self, path: str, keys: Mapping[str, Written]) -> None:
+        """A new record in its place, which is before the first that sorts after it."""
+        pairs = sorted({**keys, PATH: path}.items())
+        lines = [f"---{self._end}", *(line for key, value in pairs for line in lines_for(key, value, 0, self._end))]
+        self._insert(path, "".join(lines))
+
+    def _insert(self, path: str, text: str) -> None:
+        read_record(Document(text, 1), self.home)  # nothing is written that could not be read
+        if self._is_sorted:
+            at = bisect_left(self._order, path)
+        else:
+            at = next((i for i, other in enumerate(self._order) if other > path), len(self._order))
+        self._order.insert(at, path)
+        self._texts[path] = text
+
+    def text_of(self, path: str) -> str:
+        return self._texts[path]
+
+    def remove(self, path: str) -> None:
+        self._order.remove(path)
+        del self._texts[path]
+
+    def put(self, path: str, text: str) -> None:
+        """A record's text that came from elsewhere, under another path; all else that it says stays."""
+        moved = self._edited(text if text.endswith("\n") else text + self._end, PATH, path)
+        self._insert(path, moved.replace("\r\n", "\n").replace("\n", self._end))
+
+    def set(self, path: str, key: str, value: Written | None) -> None:
+        """One key of a record; None takes it away."""
+        text = self._edited(self._texts[path], key, value)
+        read_record(Document(text, 1), self.home)
+        self._texts[path] = text
+
+    def _edited(self, text: str, key: str, value: Written | None) -> str:
+        from spaniel.registry.editing import set_key, unset_key  # with libyaml, which a new record does not need
+
+        place = Place(self.home.file)
+        return unset_key(text, key, place) if value is None else set_key(text, key, value, place)
+
+
+def new_file(file: str, host: str, scheme: str, folders_scheme: str) -> HostFile:
+    """A file that says nothing yet but its scheme, and that only where the folder would have another."""
+    says: Iterable[str] = () if scheme == folders_scheme else lines_for(HTTPS, scheme == "https", 0, "\n")
+    return read_file("".join(["---\n", *says]), file, host, folders_scheme)
