@@ -75,6 +75,7 @@ CASES = {
     "tools.webfetch.robots.fail_open": Case("true", lambda s: s.robots.fail_open, True),
     "spaniel.mcp.max_output_bytes": Case("1025", lambda s: s.mcp.max_output_bytes, 1025),
     "spaniel.mcp.resource_links": Case("true", lambda s: s.mcp.resource_links, True),
+    "spaniel.registry.folder": Case('"/links"', lambda s: s.registry_folder, "/links"),
     "spaniel.net.ca_file": Case('"/ca.pem"', lambda s: s.ca_file, "/ca.pem"),
 }
 
@@ -120,6 +121,7 @@ def test_what_runs_trusts_or_opens_is_marked_as_such() -> None:
     named = {
         "tools.webfetch.browser.chromium_path",
         "spaniel.net.ca_file",
+        "spaniel.registry.folder",
         "tools.webfetch.cache_dir",
         "tools.webfetch.http.use_system_proxy",
         "tools.webfetch.allow_auto_execution",

@@ -57,9 +57,9 @@ class Registry:
         with files.opened(self.folder) as folder:
             found = files.listing(folder).files
             owners = {host: f"{self.folder}/{name}" for host, name in found.items()}
-            for host, name in found.items():
+            for name in found.values():
                 try:
-                    file = self._read(folder, name, host)
+                    file = self._read(folder, name)
                     _claim(file, owners)
                 except SpanielError as error:
                     if refused is None:
@@ -73,7 +73,7 @@ class Registry:
         with files.opened(self.folder) as folder:
             for spot in dict.fromkeys((spot_of(url), self.rules.spot(url))):
                 name = find_file(folder, spot.host, lambda: read_aliases(folder))
-                for record in () if name is None else self._read(folder, name, host_of(name) or spot.host).records:
+                for record in () if name is None else self._read(folder, name).records:
                     if record.path == spot.path:
                         return record
         return None
@@ -92,9 +92,12 @@ class Registry:
             yield editor
             editor.write()
 
-    def _read(self, folder: OpenFolder, name: str, host: str) -> HostFile:
-        text, _ = files.read_text(folder, name)
-        return read_file(text, f"{folder.path}/{name}", host, self.rules.scheme)
+    def _read(self, folder: OpenFolder, name: str) -> HostFile:
+        return self.read(folder, name, files.read_text(folder, name)[0])
+
+    def read(self, folder: OpenFolder, name: str, text: str) -> HostFile:
+        """A file by its name, with this text."""
+        return read_file(text, f"{folder.path}/{name}", host_of(name) or name, self.rules.scheme)
 
 
 def _claim(file: HostFile, owners: dict[str, str]) -> None:

@@ -25,6 +25,7 @@ class Added(NamedTuple):
 
     record: Record
     is_new: bool
+    other_scheme: bool = False  # the URL had another than the records of its file have
 
 
 class _Open(NamedTuple):
@@ -51,7 +52,12 @@ class Editor:
         else:
             for key, value in (keys or {}).items():
                 draft.set(spot.path, key, value)
-        return Added(draft.record(spot.path), is_new)
+        return Added(draft.record(spot.path), is_new, spot.scheme != draft.home.scheme)
+
+    def find(self, url: str) -> Record | None:
+        """A record as this edit has it."""
+        found = self._find(url)
+        return None if found is None else found[0].record(found[1])
 
     def remove(self, url: str) -> bool:
         """Whether there was such a record."""

@@ -6,6 +6,7 @@ they are met, before they could mean anything.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import yaml
@@ -47,8 +48,20 @@ class Outline(NamedTuple):
 
 def outline(text: str, place: Place) -> Outline:
     """The keys of a document; what is no mapping, and what YAML offers beyond text, lists and mappings, is refused."""
-    try:
+    with _told_by_place(place):
         return _Reader(text, place).document()
+
+
+def values(text: str, place: Place) -> Iterator[Value]:
+    """Whatever the documents of a file hold, read as strictly."""
+    with _told_by_place(place):
+        yield from _Reader(text, place).values()
+
+
+@contextmanager
+def _told_by_place(place: Place) -> Iterator[None]:
+    try:
+        yield
     except yaml.MarkedYAMLError as error:
         told = error.problem or error.context or "not YAML"
         raise place.broken(told, *_position(error.problem_mark or error.context_mark)) from None
@@ -76,6 +89,12 @@ class _Reader:
         if not isinstance(self._next(), yaml.DocumentEndEvent) or not isinstance(self._next(), yaml.StreamEndEvent):
             raise self._place.broken("more than one document where there should be one")
         return found
+
+    def values(self) -> Iterator[Value]:
+        self._next()
+        while isinstance(self._next(), yaml.DocumentStartEvent):
+            yield self._value(self._next(), 0)
+            self._next()
 
     def _next(self) -> yaml.Event:
         event = next(self._events)

@@ -1,0 +1,36 @@
+"""`spaniel db rm` and `mv`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spaniel.cli.db_folder import ENOUGH, Failures, is_several, opened
+from spaniel.cli.lines import inputs
+from spaniel.errors import Code, SpanielError, shown
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def run_rm(args: argparse.Namespace) -> int:
+    failed = Failures(several=is_several(args.urls))
+    with opened(args).editing() as editor:
+        removed = []
+        for place, url in inputs(args.urls):
+            try:
+                if editor.remove(url):
+                    removed.append(url)
+                else:
+                    failed(SpanielError(Code.BAD_ARGS, field=url, reason="there is no record of this URL"), place)
+            except SpanielError as error:
+                failed(error, place)
+    for url in removed:
+        print(f"removed {shown(url, ENOUGH)}")
+    return failed.exit_code
+
+
+def run_mv(args: argparse.Namespace) -> int:
+    with opened(args).editing() as editor:
+        moved = editor.move(args.old, args.new)
+    print(f"moved to {shown(moved.record.url, ENOUGH)}  {shown(moved.record.file)}")
+    return 0
