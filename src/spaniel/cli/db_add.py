@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.cli.db_folder import Failures, is_several, opened
 from spaniel.cli.db_adding import add_links, tell
+from spaniel.cli.db_folder import Failures, is_several, opened
 from spaniel.cli.lines import inputs
 from spaniel.cli.options import configure_logs
 from spaniel.errors import Code, SpanielError

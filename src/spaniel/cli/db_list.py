@@ -55,7 +55,8 @@ def run_show(args: argparse.Namespace) -> int:
         if args.json:
             _as_json_lines(iter([record]), with_place=True)
         else:
-            print(f"{shown(record.url, ENOUGH)}\n{shown(record.file)}:{record.line}\n{record.text.rstrip()}")
+            print(f"{shown(record.url, ENOUGH)}\n{shown(record.file)}:{record.line}")
+            print("\n".join(shown(line.rstrip("\r"), ENOUGH) for line in record.text.rstrip().split("\n")))
     return failed.exit_code
 
 

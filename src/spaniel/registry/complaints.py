@@ -20,6 +20,3 @@ class Place(NamedTuple):
     def broken(self, reason: str, line: int = 0, column: int = 0) -> SpanielError:
         """`line` and `column` are counted from 0, within whatever begins here."""
         return complaint(f"{self.file}:{self.line + line}:{column + 1}", reason)
-
-    def below(self, lines: int) -> Place:
-        return Place(self.file, self.line + lines)

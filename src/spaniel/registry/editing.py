@@ -23,9 +23,11 @@ def set_key(text: str, key: str, value: Written, place: Place) -> str:
         return text
     if found.pairs and found.column is None:
         raise place.broken("the document stands within braces ({…}); write a key a line, and it can be edited")
-    lines, end = _ended(lines_of(text), line_end(text)), line_end(text)
+    lines, end = lines_of(text), line_end(text)
     if pair is None:
         at = _place_for(key, found, lines)
+        if at == len(lines) and lines and not lines[-1].endswith("\n"):
+            lines[-1] += end
         lines[at:at] = lines_for(key, value, found.column or 0, end)
     elif pair.span is not None and isinstance(value, str | int):
         start, stop = pair.span
@@ -66,11 +68,6 @@ def _place_for(key: str, found: Outline, lines: list[str]) -> int:
     if before is not None:
         return before.end
     return 1 if lines[:1] and lines[0].startswith("---") else 0
-
-
-def _ended(lines: list[str], end: str) -> list[str]:
-    """Something may follow the last line now."""
-    return [*lines[:-1], lines[-1] + end] if lines and not lines[-1].endswith("\n") else lines
 
 
 def _proved(text: str, meant: dict[str, Value], place: Place) -> str:

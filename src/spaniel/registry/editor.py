@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.registry import folder as files
@@ -41,6 +42,7 @@ class Editor:
         self._folder = folder
         self._rules = rules
         self._open: dict[str, _Open] = {}
+        self._moves: dict[str, set[str]] = {}  # names of files that records leave -> of those that they come to
 
     def add(self, url: str, keys: Mapping[str, Written] | None = None) -> Added:
         """A record for a URL, under its host's main name. One that is there already gets the keys besides its own."""
@@ -78,9 +80,22 @@ class Editor:
         if spot.path in target and not is_same:
             raise complaint(new, "there is a record of this URL already; remove one of the two first")
         if not is_same:
+            self._note_move(source, target)
             target.put(spot.path, source.text_of(path))
             source.remove(path)
         return Added(target.record(spot.path), not is_same)
+
+    def _note_move(self, source: FileDraft, target: FileDraft) -> None:
+        if target is source:
+            return
+        names = {id(each.draft): name for name, each in self._open.items()}
+        moves = {name: set(targets) for name, targets in self._moves.items()}
+        moves.setdefault(names[id(source)], set()).add(names[id(target)])
+        try:
+            TopologicalSorter(moves).prepare()
+        except CycleError:
+            raise complaint(target.home.file, "records move out of it and into it; make that two edits") from None
+        self._moves = moves
 
     def set(self, url: str, key: str, value: Written | None) -> bool:
         """One key of a record (None takes it away), and none of its other lines. False where there is no record."""
@@ -90,14 +105,15 @@ class Editor:
         return found is not None
 
     def write(self) -> None:
-        """Each changed file as a whole: first those that grow, so that a move is never in neither of two files."""
-        texts = {name: each.draft.text() for name, each in self._open.items()}
-        for name in sorted(texts, key=lambda name: len(texts[name]) < len(self._open[name].before)):
+        """Each changed file as a whole. Where a record moved, the file that it came to is written first: whatever
+        happens in between, it is in one of the two."""
+        for name in TopologicalSorter({name: self._moves.get(name, ()) for name in self._open}).static_order():
             draft, known, before = self._open[name]
-            if texts[name] == before:
+            text = draft.text()
+            if text == before:
                 continue
             if not draft.is_bare:
-                files.write_text(self._folder, name, texts[name], known)
+                files.write_text(self._folder, name, text, known)
             elif known is not None:
                 files.remove(self._folder, name, known)
 

@@ -31,12 +31,7 @@ class Listing(NamedTuple):
     strangers: list[Stranger]
 
 
-class Version(NamedTuple):
-    """A file as it was when it was read; None where there was none."""
-
-    inode: int
-    size: int
-    changed: int
+Version = tuple[int, int, int]  # which file it was when it was read: inode, size, time of its last change
 
 
 def opened(path: str, *, write: bool = False) -> OpenFolder:
@@ -132,7 +127,7 @@ def sweep(folder: OpenFolder) -> None:
 
 
 def _version(found: os.stat_result) -> Version:
-    return Version(found.st_ino, found.st_size, found.st_mtime_ns)
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _read(descriptor: int, size: int) -> bytes:

@@ -85,9 +85,9 @@ class FileDraft:
         return path in self._texts
 
     def text(self) -> str:
-        texts = [self._preamble, self._metadata, *(self._texts[path] for path in self._order)]
-        ended = (text if not text or text.endswith("\n") else text + self._end for text in texts[:-1])
-        return "".join([*ended, texts[-1]])
+        texts = [self._metadata, *(self._texts[path] for path in self._order)]
+        ended = (text if text.endswith("\n") else text + self._end for text in texts[:-1])
+        return "".join([self._preamble, *ended, texts[-1]])
 
     @property
     def is_bare(self) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Value = str | list["Value"] | dict[str, "Value"]  # all scalars are text: YAML's guesses about them are traps
     Keys = Mapping[str, Value]
 
-_KEY = r"[A-Za-z_][A-Za-z0-9_-]*"
+_KEY = r"[A-Za-z_][A-Za-z0-9_-]{0,127}"  # YAML itself ends at 1,024
 # Words of printable ASCII, one space between them; none ends with a colon, none but the first may begin as a comment
 # would, and the first begins as no other kind of value does
 _WORDS = r"[/0-9A-Za-z_](?:[!-~]*[!-9;-~])?(?: [!\"$-9;-~](?:[!-~]*[!-9;-~])?)*"
