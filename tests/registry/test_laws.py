@@ -24,7 +24,7 @@ START = (
 )
 KEPT = (b"# kept by hand\n", b"# first\n", b"X-Own: 'yes'\n", b"note: |\n  # text\n\n  more\n")
 paths = st.text("abAB/?=&;%~é'\": #-", max_size=8).map(lambda text: "/" + text.replace("#", "").replace("%", "%25"))
-texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+texts = st.text(st.characters(codec="utf-8"), max_size=12)
 
 
 class Databases(RuleBasedStateMachine):

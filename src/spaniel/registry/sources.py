@@ -126,7 +126,8 @@ def _from_sitemap(name: str, text: str, _field: str | None) -> Iterator[Link]:
     if document.select_one("sitemapindex") is not None:
         raise complaint(name, "is an index of sitemaps; import the sitemaps that it names")
     for number, loc in enumerate(document.select("url > loc"), 1):
-        yield Link(f"entry {number}", loc.text.strip())
+        found = "".join(str(getattr(node, "data", "")) for node in loc.children)  # CDATA too
+        yield Link(f"entry {number}", found.strip())
 
 
 def _from_bookmarks(_name: str, text: str, _field: str | None) -> Iterator[Link]:
