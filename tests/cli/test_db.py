@@ -218,7 +218,7 @@ def test_audit_reads_globs_and_prints_for_people_and_programs(tmp_path: Path) ->
     assert told[0]["canonical"] == "https://www.sepe.es"
     done = spaniel(*command, "-f", "csv", "--all", cwd=tmp_path)
     assert [row["gap"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["yes", "", ""]
-    assert "3 links (1 homepage, 2 informative); 1 gaps, 1 to review" in done.stderr
+    assert "3 links (1 homepage, 2 informative); gaps: 1; to review: 1" in done.stderr
     markdown = spaniel(*command, "-f", "markdown", cwd=tmp_path).stdout.splitlines()
     assert markdown[0] == "| file | where | url | canonical | class | gap | note |"
     assert len(markdown) == 4

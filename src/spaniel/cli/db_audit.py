@@ -45,7 +45,7 @@ def run_audit(args: argparse.Namespace) -> int:
 
 def _summary(classes: Counter[str], gaps: int, reviews: int) -> str:
     told = ", ".join(f"{count:,} {name}" for name, count in sorted(classes.items()))
-    return f"{classes.total():,} links{f' ({told})' if told else ''}; {gaps:,} gaps, {reviews:,} to review"
+    return f"{classes.total():,} links{f' ({told})' if told else ''}; gaps: {gaps:,}; to review: {reviews:,}"
 
 
 def _cited(args: argparse.Namespace, failed: Failures) -> Iterator[Cited]:

@@ -9,6 +9,7 @@ import re
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from spaniel.registry.complaints import Place
 from spaniel.registry.metadata import CNAMES
 from spaniel.registry.record import CATEGORIES, SHA256
 from spaniel.registry.splitting import BOM, lines_of
@@ -16,7 +17,6 @@ from spaniel.registry.splitting import BOM, lines_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spaniel.registry.complaints import Place
     from spaniel.registry.outline import Outline, Pair
     from spaniel.registry.plain import Keys
 
@@ -26,13 +26,13 @@ _ASIDE = re.compile(r"[ \t]*(?:#[^\n]*)?\r?\n?")
 _BARE_MARK = re.compile(r"---[ \t]+(?=\r?\n|\Z)")
 
 
-def format_document(text: str, keys: Keys, place: Place, end: str) -> str:
+def format_document(text: str, keys: Keys, place: tuple[str, int], end: str) -> str:
     """A document in its one form; what is in it already comes back as it is."""
     if not _has_lines_in_form(text, end):
         text = re.sub("\r?\n", end, _BARE_MARK.sub("---", text, count=1))
         text = text if text.startswith("---") else f"---{end}{text}"
         text = text if text.endswith("\n") else text + end
-    return text if _has_keys_in_order(keys) else _ordered(text, place)
+    return text if _has_keys_in_order(keys) else _ordered(text, Place(*place))
 
 
 def format_preamble(text: str, end: str) -> str:

@@ -57,9 +57,9 @@ def formatted(file: HostFile) -> str:
     """The file in its one form (DB-11)."""
     preamble, (first, *_) = file.parts
     end = line_end(preamble + first.text)
-    metadata = format_document(first.text, file.metadata.keys, Place(file.home.file, first.line), end)
+    metadata = format_document(first.text, file.metadata.keys, (file.home.file, first.line), end)
     texts = [
-        format_document(record.text, record.keys, Place(record.file, record.line), end)
+        format_document(record.text, record.keys, (file.home.file, record.line), end)
         for record in sorted(file.records, key=_path_of)
     ]
     return "".join([format_preamble(preamble, end), metadata, *texts])
