@@ -230,7 +230,6 @@ def test_a_cname_leads_to_the_file_of_the_main_host(tmp_path: Path) -> None:
         tmp_path,
         example_com=b"---\ncnames:\n- cdn.example\n- www.example.com\n---\n_path: /\n",
         other_example=b"# cnames are none\n---\n---\n_path: /\n",
-        broken_example=b"---\ncnames: nonsense\n---\n",
     )
     with found.editing() as editor:
         added = editor.add("http://www.example.com/x")
@@ -242,9 +241,23 @@ def test_a_cname_leads_to_the_file_of_the_main_host(tmp_path: Path) -> None:
     assert found.find("http://nobody.example/x") is None
 
 
-def test_metadata_longer_than_the_first_bytes_are_found_too(tmp_path: Path) -> None:
+@pytest.mark.req("DB-11")
+def test_while_somebodys_cnames_cannot_be_read_no_host_gets_a_file_of_its_own(tmp_path: Path) -> None:
+    found = database(tmp_path, broken_example=b"---\ncnames: nonsense\n---\n", fine_example=MINIMAL)
+
+    def add(url: str) -> None:
+        with found.editing() as editor:
+            editor.add(url)
+
+    assert message(add, "http://new.example/").startswith(f"{tmp_path}/broken.example.yaml:2:1: cnames must be a list")
+    add("http://fine.example/x")  # which has one already
+    assert sorted(contents(tmp_path)) == ["broken.example.yaml", "fine.example.yaml"]
+
+
+@pytest.mark.parametrize("before", [b"", b"# a comment\n", b"#" * 5_000 + b"\n"])
+def test_metadata_longer_than_the_first_bytes_are_found_too(tmp_path: Path, before: bytes) -> None:
     names = "".join(f"- alias-{number:05}.example\n" for number in range(2_000))
-    found = database(tmp_path, example_com=f"---\ncnames:\n{names}---\n_path: /\n".encode())
+    found = database(tmp_path, example_com=before + f"---\ncnames:\n{names}---\n_path: /\n".encode())
     assert (record := found.find("http://alias-01999.example/"))
     assert record.host == "example.com"
 

@@ -225,3 +225,28 @@ def test_a_move_is_written_where_it_goes_before_it_is_gone_from_where_it_was(
     assert {record.url for record in found} == {
         "http://a.example/much-longer-than-what-goes", "http://m.example/", "http://z.example/1",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "key", ["no", "a: b", "a b", "é", "'", "#x", "- x", "a\nb", "<<", "0x1", "\u2028", "{", "x" * 900]
+)
+def test_any_key_is_written_so_that_it_is_read_again(tmp_path: Path, key: str) -> None:
+    found = database(tmp_path)
+    with found.editing() as editor:
+        editor.add("http://example.com/", {key: "1"})
+        editor.add("http://example.com/b")
+        editor.set("http://example.com/b", key, ["2"])
+    assert [dict(record.keys) for record in found] == [{"_path": "/", key: "1"}, {"_path": "/b", key: ["2"]}]
+
+
+@pytest.mark.parametrize(
+    "keys", [{"content-length": "x"}, {"x" * 2_000: "1"}, {"a": "\ud800"}, {"content-sha256": "1"}]
+)
+def test_keys_that_cannot_stand_are_refused_and_nothing_is_written(tmp_path: Path, keys: dict[str, str]) -> None:
+    found = database(tmp_path, example_com=MINIMAL)
+    with found.editing() as editor:
+        for url in ("http://example.com/", "http://example.com/new"):
+            with pytest.raises(SpanielError):
+                editor.add(url, keys)
+        assert editor.find("http://example.com/new") is None
+    assert (tmp_path / "example.com.yaml").read_bytes() == MINIMAL

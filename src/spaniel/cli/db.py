@@ -22,7 +22,7 @@ Exit code: 0 done; 1 something was not found, not added or not in form; for a si
 
 # What each command does, where it is, and what it takes
 COMMANDS: dict[str, tuple[str, str, Adds]] = {
-    "init": ("make a folder for a database", "db_fmt", options.for_init),
+    "init": ("begin a database: a folder, and its rules", "db_fmt", options.for_init),
     "add": ("add URLs, each in its place", "db_add", options.for_add),
     "rm": ("remove URLs", "db_change", options.for_rm),
     "mv": ("move a record to another URL, with all that it says", "db_change", options.for_mv),

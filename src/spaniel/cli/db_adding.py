@@ -9,7 +9,7 @@ from spaniel.cli.db_folder import ENOUGH
 from spaniel.errors import SpanielError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from spaniel.cli.db_folder import Failures
     from spaniel.registry.database import Registry
@@ -17,11 +17,17 @@ if TYPE_CHECKING:
     from spaniel.registry.sources import Link
 
 
-def add_links(registry: Registry, links: Iterable[Link], categories: list[str], failed: Failures) -> list[Added]:
+def add_links(
+    registry: Registry,
+    links: Iterable[Link],
+    categories: list[str],
+    failed: Failures,
+    written: Callable[[str], None] | None = None,
+) -> list[Added]:
     """What became of each, once all is written. One that is refused does not stop the others."""
     done = []
     links = list(links)  # standard input may take its time: nobody else should wait for it
-    with registry.editing() as editor:
+    with registry.editing(written=written) as editor:
         for link in links:
             try:
                 done.append(_add(editor, link, categories))

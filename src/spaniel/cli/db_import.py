@@ -21,19 +21,17 @@ def run_import(args: argparse.Namespace) -> int:
     registry = opened(args, args.policy)
     failed = Failures(several=True)
     progress = Progress(None, drawn=True)
-    done = add_links(registry, _counted(_links(args, failed), progress), args.category, failed)
+
+    def written(_file: str) -> None:
+        progress.begin()
+        progress.end(None, cached=False)
+
+    done = add_links(registry, _links(args, failed), args.category, failed, written)
     progress.clear()
     new = sum(added.is_new for added in done)
     told = f"{new:,} added, {len(done) - new:,} known already"
     sys.stderr.write(f"spaniel: {told}{f', {failed.count:,} refused' if failed.count else ''}\n")
     return failed.exit_code
-
-
-def _counted(links: Iterator[Link], progress: Progress) -> Iterator[Link]:
-    for link in links:
-        progress.begin()
-        yield link
-        progress.end(None, cached=False)
 
 
 def _links(args: argparse.Namespace, failed: Failures) -> Iterator[Link]:

@@ -84,11 +84,14 @@ class Registry:
             return files.listing(folder).strangers
 
     @contextmanager
-    def editing(self, patience: float = PATIENCE) -> Iterator[Editor]:
-        """Changes, written when the block ends without an exception. Meanwhile nobody else changes the folder."""
+    def editing(self, patience: float = PATIENCE, written: Callable[[str], None] | None = None) -> Iterator[Editor]:
+        """Changes, written when the block ends without an exception. Meanwhile nobody else changes the folder.
+
+        `patience` is how many seconds to wait for another writer. `written` is told of each file that is written.
+        """
         with files.opened(self.folder, write=True) as folder, writing(folder, patience):
             files.sweep(folder)
-            editor = Editor(folder, self.rules)
+            editor = Editor(folder, self.rules, written)
             yield editor
             editor.write()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.registry.outline import Outline, Pair, outline
-from spaniel.registry.scalars import lines_for, scalar
+from spaniel.registry.scalars import as_read, lines_for, scalar
 from spaniel.registry.splitting import line_end, lines_of
 
 if TYPE_CHECKING:
@@ -49,13 +49,6 @@ def unset_key(text: str, key: str, place: Place) -> str:
     lines = lines_of(text)
     del lines[pair.line : pair.end]
     return _proved("".join(lines), {name: value for name, value in found.keys.items() if name != key}, place)
-
-
-def as_read(value: Written) -> Value:
-    """A value as it is read again: text, or a list of texts."""
-    if isinstance(value, bool):
-        return scalar(value)
-    return str(value) if isinstance(value, str | int) else [str(item) for item in value]
 
 
 def _place_for(key: str, found: Outline, lines: list[str]) -> int:

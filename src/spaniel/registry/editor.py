@@ -14,7 +14,7 @@ from spaniel.registry.rules import Rules, Spot, spot_of
 from spaniel.tables import complaint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from spaniel.private_folder import OpenFolder
     from spaniel.registry.record import Record
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Added(NamedTuple):
-    """What became of a URL that was added."""
+    """What became of a URL that was added. The line of the record is 0 until it is read from its file."""
 
     record: Record
     is_new: bool
@@ -38,8 +38,9 @@ class _Open(NamedTuple):
 class Editor:
     """Made by `Registry.editing`, which holds the lock. URLs are taken as `Registry.find` takes them."""
 
-    def __init__(self, folder: OpenFolder, rules: Rules) -> None:
+    def __init__(self, folder: OpenFolder, rules: Rules, written: Callable[[str], None] | None = None) -> None:
         self._folder = folder
+        self._written = written
         self._rules = rules
         self._open: dict[str, _Open] = {}
         self._moves: dict[str, set[str]] = {}  # names of files that records leave -> of those that they come to
@@ -116,6 +117,8 @@ class Editor:
                 files.write_text(self._folder, name, text, known)
             elif known is not None:
                 files.remove(self._folder, name, known)
+            if self._written is not None:
+                self._written(draft.home.file)
 
     def _find(self, url: str) -> tuple[FileDraft, str] | None:
         for spot in dict.fromkeys((spot_of(url), self._rules.spot(url))):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.errors import SpanielError
 from spaniel.registry import folder as files
 from spaniel.registry.metadata import CNAMES, read_metadata
 from spaniel.registry.naming import file_name, host_of
@@ -30,15 +29,11 @@ def find_file(folder: OpenFolder, host: str, aliases: Callable[[], dict[str, str
 
 
 def read_aliases(folder: OpenFolder) -> dict[str, str]:
-    """Every cname, and the name of its file. A file that cannot be understood has none; who reads it is told why."""
+    """Every cname, and the name of its file. Where one cannot be understood, nobody knows whose a host is: refused."""
     found: dict[str, str] = {}
     for host, name in files.listing(folder).files.items():
         head = files.read_head(folder, name)
-        if CNAMES not in head:
-            continue
-        try:
-            document = split(head, name).documents[0]
-            found |= dict.fromkeys(read_metadata(document, name, host).cnames, name)
-        except SpanielError:
-            continue
+        if CNAMES in head:
+            file = f"{folder.path}/{name}"
+            found |= dict.fromkeys(read_metadata(split(head, file).documents[0], file, host).cnames, name)
     return found

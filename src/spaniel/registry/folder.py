@@ -84,14 +84,18 @@ def read_head(folder: OpenFolder, name: str) -> str:
     with _translated(f"{folder.path}/{name}"):
         descriptor = folder.open_file(name)
         try:
-            raw, size = b"", HEAD
-            while (more := os.read(descriptor, size)) and len(raw := raw + more) < LARGEST_FILE:
-                if len(more) < size or raw.find(b"\n---", 3) >= 0:
-                    break
-                size *= 4
+            raw, size = os.read(descriptor, HEAD), HEAD
+            while not _has_two_marks(raw) and len(raw) < LARGEST_FILE and (more := os.read(descriptor, size)):
+                raw, size = raw + more, size * 4
         finally:
             os.close(descriptor)
     return raw.decode(errors="replace")
+
+
+def _has_two_marks(raw: bytes) -> bool:
+    """Whether the first document is whole: a second one begins."""
+    bodies = (b"\n" + raw).split(b"\n---")[1:]
+    return sum(body[:1] in (b" ", b"\t", b"\r", b"\n") for body in bodies) >= 2
 
 
 def write_text(folder: OpenFolder, name: str, text: str, known: Version | None) -> None:

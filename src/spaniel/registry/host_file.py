@@ -9,7 +9,7 @@ from spaniel.registry.complaints import Place
 from spaniel.registry.formatting import format_document, format_preamble
 from spaniel.registry.metadata import HTTPS, Metadata, read_metadata
 from spaniel.registry.record import PATH, Home, Record, read_record
-from spaniel.registry.scalars import lines_for
+from spaniel.registry.scalars import as_read, lines_for
 from spaniel.registry.splitting import Document, Parts, line_end, split
 
 if TYPE_CHECKING:
@@ -95,14 +95,17 @@ class FileDraft:
         return not self._order and not self._preamble and self._metadata.rstrip() == "---"
 
     def record(self, path: str) -> Record:
-        """As it stands in the draft; its line is that of its own text."""
-        return read_record(Document(self._texts[path], 1), self.home)
+        """As it stands in the draft. Its line is 0: it is known when the file is written."""
+        return read_record(Document(self._texts[path], 0), self.home)
 
     def add(self, path: str, keys: Mapping[str, Written]) -> None:
         """A new record in its place, which is before the first that sorts after it."""
         pairs = sorted({**keys, PATH: path}.items())
         lines = [f"---{self._end}", *(line for key, value in pairs for line in lines_for(key, value, 0, self._end))]
         self._insert(path, "".join(lines))
+        if dict(self.record(path).keys) != {key: as_read(value) for key, value in pairs}:
+            self.remove(path)
+            raise Place(self.home.file).broken("these keys cannot be written so that they are read again")
 
     def _insert(self, path: str, text: str) -> None:
         read_record(Document(text, 1), self.home)  # nothing is written that could not be read

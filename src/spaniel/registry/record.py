@@ -29,10 +29,6 @@ class Home(NamedTuple):
     scheme: str
     cnames: tuple[str, ...] = ()
 
-    @property
-    def origin(self) -> str:
-        return f"{self.scheme}://{self.host}"
-
 
 class Record:
     """One URL of a database. `keys` has all that its document says, every scalar as text."""

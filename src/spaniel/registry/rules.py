@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.registry.naming import RULES
 from spaniel.tables import Table, complaint, read_toml
-from spaniel.url.policy import load
 
 if TYPE_CHECKING:
     from spaniel.url.domains import Domains
@@ -46,6 +45,8 @@ class Rules:
 
     @cached_property
     def policy(self) -> Policy:
+        from spaniel.url.policy import load  # listing needs none
+
         return load(self.policy_name)
 
     @cached_property

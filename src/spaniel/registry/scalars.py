@@ -10,6 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from spaniel.registry.plain import Value
+
     Written = str | int | bool | Sequence[str]
 
 # Text that some version of YAML reads as something else: a hash may be all digits, or look like 12e34 (DB-13)
@@ -44,7 +46,14 @@ def lines_for(key: str, value: Written, indent: int, end: str) -> list[str]:
     """A key and its value; a list has an item a line, as dumpers write it."""
     lead = " " * indent
     if isinstance(value, str | int):
-        return [f"{lead}{key}: {scalar(value)}{end}"]
+        return [f"{lead}{scalar(key)}: {scalar(value)}{end}"]
     if not value:
-        return [f"{lead}{key}: []{end}"]
-    return [f"{lead}{key}:{end}", *(f"{lead}- {scalar(item)}{end}" for item in value)]
+        return [f"{lead}{scalar(key)}: []{end}"]
+    return [f"{lead}{scalar(key)}:{end}", *(f"{lead}- {scalar(item)}{end}" for item in value)]
+
+
+def as_read(value: Written) -> Value:
+    """A value as it is read again: text, or a list of texts."""
+    if isinstance(value, bool):
+        return scalar(value)
+    return str(value) if isinstance(value, str | int) else [str(item) for item in value]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from spaniel.registry.complaints import Place
 
-LARGEST_FILE = 64 << 20  # bytes
+LARGEST_FILE = 16 << 20  # bytes: 100,000 records of one host
 LONGEST_DOCUMENT = 64 << 10  # characters; libyaml needs a time that grows with the square of some of them
 BOM = "\ufeff"
 
