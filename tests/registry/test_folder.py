@@ -81,6 +81,8 @@ def test_what_is_not_read_is_named_and_what_nobody_expects_to_be_is_not(tmp_path
         "Example.org.yaml", "bücher.example.yaml", "example.org.yml", "example.com.yaml~", ".example.com.yaml.swp",
         ".#example.com.yaml", "#example.com.yaml#", "example.com.yaml.orig", ".spaniel-0123456789abcdef.tmp",
     }  # fmt: skip
+    assert "symbolic link" in named["link.example.yaml"]
+    assert "regular file" in named["pipe.example.yaml"]
     assert named["Example.org.yaml"].endswith("should it be example.org.yaml?")
     assert named["bücher.example.yaml"].endswith("should it be xn--bcher-kva.example.yaml?")
 

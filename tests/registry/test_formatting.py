@@ -95,10 +95,11 @@ def test_lines_are_moved_and_nothing_is_written_anew(before: str, after: str) ->
 
 def test_what_could_not_be_moved_without_changing_a_value_is_left_alone() -> None:
     """An indented comment behind a block of text would be a part of it."""
-    raw = b"---\n---\nb: 1\n  # indented\na: |\n  text\n_path: /a\n"
-    once = form(raw)
-    assert meaning(once) == meaning(raw)
-    assert form(once) == once
+    raw = b"---\n---\na: |\n  text\n_path: /a\nc: 1\n  # indented\nb: 2\n"
+    assert form(raw) == raw
+    assert form(raw.replace(b"  # in", b"# in")) == (
+        b"---\n---\n_path: /a\na: |\n  text\n# indented\nb: 2\nc: 1\n"  # the control
+    )
 
 
 @pytest.mark.req("DB-11")

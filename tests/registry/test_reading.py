@@ -11,7 +11,7 @@ from spaniel import registry
 from spaniel.errors import Code, SpanielError
 from spaniel.registry.host_file import read_file
 from spaniel.registry.plain import read_plain
-from spaniel.registry.splitting import LONGEST_DOCUMENT, decode, split
+from spaniel.registry.splitting import LARGEST_FILE, LONGEST_DOCUMENT, MOST_DOCUMENTS, decode, split
 from tests.registry.files import HASH, MINIMAL, ODDITIES, WILD, database
 
 
@@ -291,6 +291,18 @@ def test_a_record_may_have_so_many_characters_and_no_more() -> None:
 
     assert not refused_is_needed_for(long(0))
     assert refused(long(1)).startswith("example.com.yaml:2:1: the record has more than 65,536 characters")
+
+
+def test_a_file_of_marks_is_refused_before_it_takes_memory() -> None:
+    text = "---\n" * (MOST_DOCUMENTS + 1)
+    tracemalloc.start()
+    try:
+        assert "more than 250,000 records" in refused(text.encode())
+        assert tracemalloc.get_traced_memory()[1] < 12 * len(text)
+    finally:
+        tracemalloc.stop()
+    assert len(split("---\n" * 1_000, "f").documents) == 1_000  # the control
+    assert "more than 16 MiB" in refused(b"#" * (LARGEST_FILE + 1))
 
 
 @pytest.mark.req("DB-02", "DB-11")

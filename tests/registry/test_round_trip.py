@@ -109,6 +109,13 @@ def test_a_key_is_taken_away_with_its_lines_and_its_comment_stays() -> None:
     assert unset_key(before, "none", HERE) == before
 
 
+def test_an_edit_that_would_change_another_value_is_refused() -> None:
+    """Without the line between them, the comment would be a part of the text above."""
+    with pytest.raises(SpanielError) as caught:
+        unset_key("---\n_path: /a\na: |\n  text\nb: 1\n  # indented\nc: 2\n", "b", HERE)
+    assert "edit it by hand" in caught.value.message
+
+
 @pytest.mark.parametrize(
     "edit", [lambda text: set_key(text, "b", "c", HERE), lambda text: unset_key(text, "_path", HERE)]
 )

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from spaniel.registry.complaints import Place
 
 LARGEST_FILE = 16 << 20  # bytes: 100,000 records of one host
+MOST_DOCUMENTS = 250_000  # of one file; many more fit into its bytes, and each takes memory
 LONGEST_DOCUMENT = 64 << 10  # characters; libyaml needs a time that grows with the square of some of them
 BOM = "\ufeff"
 
@@ -61,6 +62,8 @@ def decode(raw: bytes, file: str) -> str:
 def split(text: str, file: str) -> Parts:
     """The documents of a file; one that has none is refused."""
     head, *rest = f"\n{text}".split(_MARK)
+    if len(rest) > MOST_DOCUMENTS:
+        raise Place(file).broken(f"the file has more than {MOST_DOCUMENTS:,} records")
     whole = _rejoined(rest)
     preamble = head[1:] + ("\n" if whole and head else "")
     texts = [f"---{body}\n" for body in whole[:-1]] + [f"---{body}" for body in whole[-1:]]
