@@ -16,7 +16,7 @@ from spaniel.registry.editing import set_key, unset_key
 from spaniel.registry.host_file import FileDraft, read_file
 from spaniel.registry.outline import outline
 from spaniel.registry.scalars import scalar
-from tests.registry.files import HASH, MINIMAL, ODDITIES, WILD, database
+from tests.registry.files import HASH, MINIMAL, ODDITIES, WILD, contents, database
 
 HERE = Place("f")
 
@@ -60,13 +60,13 @@ def test_a_new_key_is_one_line_and_an_unset_one_takes_it_away(name: str) -> None
     edited = draft(ODDITIES[name])
     before = edited.text()
     path = read_file(before, "f", "example.com").records[-1].path
-    edited.set(path, "content-length", None)
+    edited.set(path, {"content-length": None})
     bare = edited.text()
-    edited.set(path, "content-length", 77)
+    edited.set(path, {"content-length": 77})
     [line] = [line for line in changed_lines(bare, edited.text()) if not line.endswith(("...\n", "...\r\n"))][-1:]
     assert line.strip() == "+ content-length: 77" or line.split() == ["+", "content-length:", "77"]
     assert edited.record(path).content_length == 77
-    edited.set(path, "content-length", None)
+    edited.set(path, {"content-length": None})
     end = "\r\n" if "\r\n" in before else "\n"
     assert edited.text().removesuffix(end) == bare.removesuffix(end)
 
@@ -255,5 +255,22 @@ def test_keys_that_cannot_stand_are_refused_and_nothing_is_written(tmp_path: Pat
         for url in ("http://example.com/", "http://example.com/new"):
             with pytest.raises(SpanielError):
                 editor.add(url, keys)
+            with pytest.raises(SpanielError):
+                editor.add(url, {"a": "fine", **keys})
+        with pytest.raises(SpanielError):
+            editor.add("https://new.example/", keys)
         assert editor.find("http://example.com/new") is None
-    assert (tmp_path / "example.com.yaml").read_bytes() == MINIMAL
+    assert contents(tmp_path) == {"example.com.yaml": MINIMAL}
+
+
+def test_a_path_is_not_set_but_moved(tmp_path: Path) -> None:
+    with database(tmp_path, example_com=MINIMAL).editing() as editor, pytest.raises(SpanielError) as caught:
+        editor.set("http://example.com/", "_path", "/b")
+    assert "move it" in caught.value.message
+
+
+def test_a_record_that_cannot_be_edited_is_told_by_its_own_line(tmp_path: Path) -> None:
+    found = database(tmp_path, example_com=b"---\n---\n_path: /\n--- {_path: /a}\n")
+    with found.editing() as editor, pytest.raises(SpanielError) as caught:
+        editor.set("http://example.com/a", "note", "x")
+    assert f"{tmp_path}/example.com.yaml:4:1: the document stands within braces" in caught.value.message

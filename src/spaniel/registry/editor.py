@@ -10,6 +10,7 @@ from spaniel.registry import folder as files
 from spaniel.registry.finding import find_file, read_aliases
 from spaniel.registry.host_file import FileDraft, new_file, read_file
 from spaniel.registry.naming import file_name, host_of
+from spaniel.registry.record import PATH
 from spaniel.registry.rules import Rules, Spot, spot_of
 from spaniel.tables import complaint
 
@@ -43,7 +44,7 @@ class Editor:
         self._written = written
         self._rules = rules
         self._open: dict[str, _Open] = {}
-        self._moves: dict[str, set[str]] = {}  # names of files that records leave -> of those that they come to
+        self._moves: dict[str, frozenset[str]] = {}  # names of files that records leave -> of those that they come to
 
     def add(self, url: str, keys: Mapping[str, Written] | None = None) -> Added:
         """A record for a URL, under its host's main name. One that is there already gets the keys besides its own."""
@@ -52,9 +53,8 @@ class Editor:
         is_new = spot.path not in draft
         if is_new:
             draft.add(spot.path, keys or {})
-        else:
-            for key, value in (keys or {}).items():
-                draft.set(spot.path, key, value)
+        elif keys:
+            draft.set(spot.path, keys)
         return Added(draft.record(spot.path), is_new, spot.scheme != draft.home.scheme)
 
     def find(self, url: str) -> Record | None:
@@ -82,16 +82,15 @@ class Editor:
             raise complaint(new, "there is a record of this URL already; remove one of the two first")
         if not is_same:
             self._note_move(source, target)
-            target.put(spot.path, source.text_of(path))
-            source.remove(path)
+            target.move_in(spot.path, source, path)
         return Added(target.record(spot.path), not is_same)
 
     def _note_move(self, source: FileDraft, target: FileDraft) -> None:
+        """Of two files, the one that a record comes to has to be written first; both ways at once cannot be had."""
         if target is source:
             return
-        names = {id(each.draft): name for name, each in self._open.items()}
-        moves = {name: set(targets) for name, targets in self._moves.items()}
-        moves.setdefault(names[id(source)], set()).add(names[id(target)])
+        leaves, comes_to = (each.home.file.rpartition("/")[2] for each in (source, target))
+        moves = self._moves | {leaves: self._moves.get(leaves, frozenset()) | {comes_to}}
         try:
             TopologicalSorter(moves).prepare()
         except CycleError:
@@ -100,9 +99,11 @@ class Editor:
 
     def set(self, url: str, key: str, value: Written | None) -> bool:
         """One key of a record (None takes it away), and none of its other lines. False where there is no record."""
+        if key == PATH:
+            raise complaint(url, "its path is where it stands; move it")
         found = self._find(url)
         if found is not None:
-            found[0].set(found[1], key, value)
+            found[0].set(found[1], {key: value})
         return found is not None
 
     def write(self) -> None:
@@ -111,12 +112,12 @@ class Editor:
         for name in TopologicalSorter({name: self._moves.get(name, ()) for name in self._open}).static_order():
             draft, known, before = self._open[name]
             text = draft.text()
-            if text == before:
+            if text == before or (known is None and draft.is_empty):
                 continue
-            if not draft.is_bare:
-                files.write_text(self._folder, name, text, known)
-            elif known is not None:
+            if draft.is_bare and known is not None:
                 files.remove(self._folder, name, known)
+            else:
+                files.write_text(self._folder, name, text, known)
             if self._written is not None:
                 self._written(draft.home.file)
 

@@ -79,6 +79,7 @@ class FileDraft:
         self._end = line_end(self._preamble + self._metadata)
         self._order = [record.path for record in file.records]
         self._texts = {record.path: record.text for record in file.records}
+        self._lines = {record.path: record.line for record in file.records}  # as they were read, for complaints
         self._is_sorted = all(self._order[i] < self._order[i + 1] for i in range(len(self._order) - 1))
 
     def __contains__(self, path: object) -> bool:
@@ -90,9 +91,13 @@ class FileDraft:
         return "".join([self._preamble, *ended, texts[-1]])
 
     @property
+    def is_empty(self) -> bool:
+        return not self._order
+
+    @property
     def is_bare(self) -> bool:
         """Whether nothing is left that anybody said."""
-        return not self._order and not self._preamble and self._metadata.rstrip() == "---"
+        return self.is_empty and not self._preamble and self._metadata.rstrip() == "---"
 
     def record(self, path: str) -> Record:
         """As it stands in the draft. Its line is 0: it is known when the file is written."""
@@ -116,29 +121,31 @@ class FileDraft:
         self._order.insert(at, path)
         self._texts[path] = text
 
-    def text_of(self, path: str) -> str:
-        return self._texts[path]
-
     def remove(self, path: str) -> None:
         self._order.remove(path)
         del self._texts[path]
 
-    def put(self, path: str, text: str) -> None:
-        """A record's text that came from elsewhere, under another path; all else that it says stays."""
-        moved = self._edited(text if text.endswith("\n") else text + self._end, PATH, path)
-        self._insert(path, moved.replace("\r\n", "\n").replace("\n", self._end))
+    def move_in(self, path: str, source: FileDraft, old: str) -> None:
+        """A record of this file or another, under another path; all else that it says stays."""
+        text = source.edited(old, {PATH: path})
+        text = text if text.endswith("\n") else text + self._end
+        self._insert(path, text.replace("\r\n", "\n").replace("\n", self._end))
+        source.remove(old)
 
-    def set(self, path: str, key: str, value: Written | None) -> None:
-        """One key of a record; None takes it away."""
-        text = self._edited(self._texts[path], key, value)
-        read_record(Document(text, 1), self.home)
+    def set(self, path: str, keys: Mapping[str, Written | None]) -> None:
+        """Some keys of a record, all or none; None takes one away."""
+        text = self.edited(path, keys)
+        read_record(Document(text, self._lines.get(path, 1)), self.home)
         self._texts[path] = text
 
-    def _edited(self, text: str, key: str, value: Written | None) -> str:
+    def edited(self, path: str, keys: Mapping[str, Written | None]) -> str:
+        """The text that a record would have."""
         from spaniel.registry.editing import set_key, unset_key  # with libyaml, which a new record does not need
 
-        place = Place(self.home.file)
-        return unset_key(text, key, place) if value is None else set_key(text, key, value, place)
+        text, place = self._texts[path], Place(self.home.file, self._lines.get(path, 1))
+        for key, value in keys.items():
+            text = unset_key(text, key, place) if value is None else set_key(text, key, value, place)
+        return text
 
 
 def new_file(file: str, host: str, scheme: str, folders_scheme: str) -> HostFile:
