@@ -105,6 +105,15 @@ def test_rm_and_mv(urls: Path) -> None:
     assert files(urls)["example.com.yaml"] == WILD[: WILD.index(b"---\n_path: /m51")]
 
 
+def test_mv_reads_pairs_and_one_that_fails_does_not_stop_the_rest(urls: Path) -> None:
+    (urls / "a.example.yaml").write_bytes(b"---\n---\n_path: /1\n---\n_path: /2\n")
+    lines = b"http://a.example/1 http://b.example/1\nhttp://a.example/x\thttp://b.example/x\nhttp://a.example/2\n"
+    done = spaniel("db", "mv", "-", cwd=urls.parent, stdin=lines)
+    assert (done.returncode, done.stdout) == (1, "moved to http://b.example/1  urls/b.example.yaml\n")
+    assert "line 2: bad_args: http://a.example/x: there is no record of this URL" in done.stderr
+    assert "line 3: bad_args: http://a.example/2: say where to: OLD NEW" in done.stderr
+
+
 def test_ls_show_and_what_is_not_read(urls: Path) -> None:
     (urls / "example.com.yaml").write_bytes(WILD)
     (urls / "example.com.yaml~").write_bytes(b"")

@@ -26,7 +26,7 @@ def run_add(args: argparse.Namespace) -> int:
     from spaniel.registry.sources import Link
 
     links = (Link(place, url) for place, url in inputs(args.urls))
-    for added in add_links(registry, links, args.category, failed):
+    for added in add_links(registry, links, args.category, failed, drawn=is_several(args.urls)):
         tell(added, quiet=args.quiet)
     return failed.exit_code
 

@@ -6,10 +6,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.db_folder import ENOUGH
+from spaniel.cli.progress import Progress
 from spaniel.errors import SpanielError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from spaniel.cli.db_folder import Failures
     from spaniel.registry.database import Registry
@@ -18,21 +19,27 @@ if TYPE_CHECKING:
 
 
 def add_links(
-    registry: Registry,
-    links: Iterable[Link],
-    categories: list[str],
-    failed: Failures,
-    written: Callable[[str], None] | None = None,
+    registry: Registry, links: Iterable[Link], categories: list[str], failed: Failures, *, drawn: bool = False
 ) -> list[Added]:
-    """What became of each, once all is written. One that is refused does not stop the others."""
+    """What became of each, once all is written. One that is refused does not stop the others.
+
+    `drawn`: on a terminal, a line says how many files are written.
+    """
     done = []
     links = list(links)  # standard input may take its time: nobody else should wait for it
+    progress = Progress(None, drawn=drawn)
+
+    def written(_file: str) -> None:
+        progress.begin()
+        progress.end(None, cached=False)
+
     with registry.editing(written=written) as editor:
         for link in links:
             try:
                 done.append(_add(editor, link, categories))
             except SpanielError as error:
                 failed(error, link.where)
+    progress.clear()
     return done
 
 

@@ -10,6 +10,7 @@ from spaniel.errors import Code, SpanielError, shown
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
 
 def run_rm(args: argparse.Namespace) -> int:
@@ -30,7 +31,26 @@ def run_rm(args: argparse.Namespace) -> int:
 
 
 def run_mv(args: argparse.Namespace) -> int:
-    with opened(args).editing() as editor:
-        moved = editor.move(args.old, args.new)
-    print(f"moved to {shown(moved.record.url, ENOUGH)}  {shown(moved.record.file)}")
-    return 0
+    failed = Failures(several=args.old == "-")
+    registry = opened(args)
+    for place, old, new in _pairs(args):
+        try:
+            if not new:
+                raise SpanielError(Code.BAD_ARGS, field=old, reason="say where to: OLD NEW")
+            with registry.editing() as editor:
+                moved = editor.move(old, new)
+        except SpanielError as error:
+            failed(error, place)
+        else:
+            print(f"moved to {shown(moved.record.url, ENOUGH)}  {shown(moved.record.file)}")
+    return failed.exit_code
+
+
+def _pairs(args: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
+    """Place, old and new. Each pair is an edit of its own: what has moved by then stays moved."""
+    if args.old != "-":
+        yield "", args.old, args.new or ""
+        return
+    for place, line in inputs(["-"]):
+        old, _, new = line.partition(" ") if " " in line else line.partition("\t")
+        yield place, old, new.strip()

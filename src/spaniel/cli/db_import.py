@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from spaniel.cli.db_adding import add_links
 from spaniel.cli.db_folder import Failures, opened
-from spaniel.cli.progress import Progress
 from spaniel.errors import SpanielError
 
 if TYPE_CHECKING:
@@ -20,14 +19,7 @@ if TYPE_CHECKING:
 def run_import(args: argparse.Namespace) -> int:
     registry = opened(args, args.policy)
     failed = Failures(several=True)
-    progress = Progress(None, drawn=True)
-
-    def written(_file: str) -> None:
-        progress.begin()
-        progress.end(None, cached=False)
-
-    done = add_links(registry, _links(args, failed), args.category, failed, written)
-    progress.clear()
+    done = add_links(registry, _links(args, failed), args.category, failed, drawn=True)
     new = sum(added.is_new for added in done)
     told = f"{new:,} added, {len(done) - new:,} known already"
     sys.stderr.write(f"spaniel: {told}{f', {failed.count:,} refused' if failed.count else ''}\n")

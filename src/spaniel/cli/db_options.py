@@ -62,8 +62,9 @@ def for_rm(p: ArgumentParser) -> None:
 
 
 def for_mv(p: ArgumentParser) -> None:
-    p.add_argument("old", metavar="OLD", help="the URL that the record has")
-    p.add_argument("new", metavar="NEW", help="the URL that it gets")
+    told = "the URL that the record has; '-' reads lines of two URLs from standard input"
+    p.add_argument("old", metavar="OLD", help=told)
+    p.add_argument("new", metavar="NEW", nargs="?", help="the URL that it gets")
     add_config_option(p)
 
 
