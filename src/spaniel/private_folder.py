@@ -141,6 +141,19 @@ def open_folder(path: str, ours: Pattern[str] | None = None, *, make: bool = Fal
     return _open(path, None, ours, make)
 
 
+def open_shared_folder(path: str, *, write: bool = False) -> OpenFolder:
+    """A folder of files that people share, such as a checkout: its owner and its group are theirs to choose.
+
+    It is no link, and its files are used by its descriptor. One that everybody may write to is not written to.
+    """
+    opened = _open_any(path, None)
+    mode = 0 if opened.descriptor is None else stat.S_IMODE(os.fstat(opened.descriptor).st_mode)
+    if write and mode & _EVERYBODY_WRITES:
+        opened.close()
+        raise refusal(path, f"everybody may write to the folder (mode {mode:04o}); close it with chmod o-w")
+    return opened
+
+
 def _open(path: str, inside: OpenFolder | None, ours: Pattern[str] | None, make: bool) -> OpenFolder:
     try:
         opened = _open_any(path, inside)

@@ -189,6 +189,10 @@ class Settings:
         )
 
     @property
+    def registry_folder(self) -> str:
+        return str(self[f"{OWN}.registry.folder"])
+
+    @property
     def mcp(self) -> McpSettings:
         return McpSettings(**self._table(f"{OWN}.mcp"))  # type: ignore[arg-type]
 

@@ -18,6 +18,7 @@ COMMANDS = {
     "fetch": "fetch pages as Markdown",
     "extract": "turn HTML files into Markdown",
     "canon": "bring URLs into one spelling, and explain how",
+    "db": "keep a database of links in a folder of YAML files",
     "chunk": "cut Markdown into token-counted chunks",
     "mcp": "serve the web_fetch tool to an AI application (MCP)",
     "may-i": "check whether robots.txt allows a URL",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from spaniel.browser.rendered import Rendered, Wanted
     from spaniel.hosts import Asked, Manners
@@ -44,6 +44,10 @@ class Robots(Protocol):
 
 class Fetcher(Protocol):
     async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = ...) -> Page: ...
+
+    async def stream(
+        self, url: Url, target: Target, deadline: Deadline, sink: Callable[[bytes], object], options: Options = ...
+    ) -> Page: ...
 
 
 class Turn(Protocol):

@@ -1,0 +1,56 @@
+"""`spaniel db rm` and `mv`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spaniel.cli.db_folder import ENOUGH, Failures, is_several, opened
+from spaniel.cli.lines import inputs
+from spaniel.errors import Code, SpanielError, shown
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+
+def run_rm(args: argparse.Namespace) -> int:
+    failed = Failures(several=is_several(args.urls))
+    with opened(args).editing() as editor:
+        removed = []
+        for place, url in inputs(args.urls):
+            try:
+                if editor.remove(url):
+                    removed.append(url)
+                else:
+                    failed(SpanielError(Code.BAD_ARGS, field=url, reason="there is no record of this URL"), place)
+            except SpanielError as error:
+                failed(error, place)
+    for url in removed:
+        print(f"removed {shown(url, ENOUGH)}")
+    return failed.exit_code
+
+
+def run_mv(args: argparse.Namespace) -> int:
+    failed = Failures(several=args.old == "-")
+    registry = opened(args)
+    for place, old, new in _pairs(args):
+        try:
+            if not new:
+                raise SpanielError(Code.BAD_ARGS, field=old, reason="say where to: OLD NEW")
+            with registry.editing() as editor:
+                moved = editor.move(old, new)
+        except SpanielError as error:
+            failed(error, place)
+        else:
+            print(f"moved to {shown(moved.record.url, ENOUGH)}  {shown(moved.record.file)}")
+    return failed.exit_code
+
+
+def _pairs(args: argparse.Namespace) -> Iterator[tuple[str, str, str]]:
+    """Place, old and new. Each pair is an edit of its own: what has moved by then stays moved."""
+    if args.old != "-":
+        yield "", args.old, args.new or ""
+        return
+    for place, line in inputs(["-"]):
+        old, _, new = line.partition(" ") if " " in line else line.partition("\t")
+        yield place, old, new.strip()

@@ -1,0 +1,124 @@
+"""What the commands of `spaniel db` take."""
+
+from __future__ import annotations
+
+from spaniel.cli.options import add_config_option, add_log_options, add_settings_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+URLS = "the URLs; '-' reads them from standard input, one per line ('#' begins a comment)"
+LINK_KINDS = ("text", "csv", "jsonl", "sitemap", "bookmarks")
+DATA_KINDS = ("json", "jsonl", "csv", "yaml")
+FIELDS = ("fuente_url", "url")
+JOBS, MOST_JOBS = 8, 64
+
+
+def for_all(p: ArgumentParser) -> None:
+    p.add_argument("--db", metavar="DIR", help="the folder of the database (default: from the settings, else ./urls)")
+
+
+def for_init(p: ArgumentParser) -> None:
+    add_config_option(p)
+
+
+def for_add(p: ArgumentParser) -> None:
+    p.add_argument("urls", nargs="+", metavar="URL", help=URLS)
+    p.add_argument(
+        "--static",
+        action="store_true",
+        help="fetch each URL, and record the length and the SHA-256 of its content: it should not change",
+    )
+    p.add_argument("--type", action="store_true", help="with --static: record the type of the content too")
+    _add_new_records(p)
+    p.add_argument(
+        "-j", "--jobs", type=int, default=JOBS, metavar="N",
+        help=f"with --static: how many at once, 1 to {MOST_JOBS} (default: {JOBS}); never more than two from one host",
+    )  # fmt: skip
+    add_settings_options(p)
+    add_log_options(p)
+
+
+def for_import(p: ArgumentParser) -> None:
+    p.add_argument("files", nargs="+", metavar="FILE", help="the files; '-' reads standard input")
+    p.add_argument(
+        "--from", dest="kind", choices=LINK_KINDS, metavar="KIND",
+        help=f"{', '.join(LINK_KINDS)} (default: by what the file holds, and its name)",
+    )  # fmt: skip
+    p.add_argument("--field", metavar="NAME", help="the column or key that has the URLs (default: url)")
+    _add_new_records(p)
+    add_config_option(p)
+
+
+def _add_new_records(p: ArgumentParser) -> None:
+    p.add_argument("--category", action="append", default=[], metavar="NAME", help="put them into this category")
+    p.add_argument("--policy", metavar="NAME", help="canonicalize by this policy (default: the database's, else exact)")
+
+
+def for_rm(p: ArgumentParser) -> None:
+    p.add_argument("urls", nargs="+", metavar="URL", help=URLS)
+    add_config_option(p)
+
+
+def for_mv(p: ArgumentParser) -> None:
+    told = "the URL that the record has; '-' reads lines of two URLs from standard input"
+    p.add_argument("old", metavar="OLD", help=told)
+    p.add_argument("new", metavar="NEW", nargs="?", help="the URL that it gets")
+    add_config_option(p)
+
+
+def for_ls(p: ArgumentParser) -> None:
+    p.add_argument("--json", action="store_true", help="one JSON object per line, with file and line")
+    _add_filters(p)
+    add_config_option(p)
+
+
+def for_dump(p: ArgumentParser) -> None:
+    p.add_argument(
+        "-f", "--format", choices=("urls", "jsonl", "csv"), default="urls", metavar="FORMAT",
+        help="urls (the default), jsonl (all that is said of each) or csv",
+    )  # fmt: skip
+    p.add_argument("--deprecated", action="store_true", help="include records of the category 'deprecated'")
+    _add_filters(p)
+    add_config_option(p)
+
+
+def _add_filters(p: ArgumentParser) -> None:
+    p.add_argument("--category", action="append", default=[], metavar="NAME", help="only records of this category")
+    p.add_argument("--host", action="append", default=[], metavar="HOST", help="only records of this host")
+    p.add_argument("--path", default="", metavar="PREFIX", help="only records whose path begins so")
+
+
+def for_show(p: ArgumentParser) -> None:
+    p.add_argument("urls", nargs="+", metavar="URL", help=URLS)
+    p.add_argument("--json", action="store_true", help="one JSON object per line")
+    add_config_option(p)
+
+
+def for_fmt(p: ArgumentParser) -> None:
+    p.add_argument("--check", action="store_true", help="write nothing; name the files that are not in form")
+    add_config_option(p)
+
+
+def for_audit(p: ArgumentParser) -> None:
+    p.add_argument(
+        "files", nargs="*", metavar="FILE",
+        help="data files, or patterns such as 'data/*.json' (without any: the records of the database)",
+    )  # fmt: skip
+    p.add_argument(
+        "--field", action="append", default=[], metavar="NAME",
+        help=f"the field that has the links; may be repeated (default: {' and '.join(FIELDS)})",
+    )  # fmt: skip
+    p.add_argument(
+        "--input", dest="kind", choices=DATA_KINDS, metavar="KIND",
+        help=f"how to read the files: {', '.join(DATA_KINDS)} (default: by their names)",
+    )  # fmt: skip
+    p.add_argument("--policy", default="clara", metavar="NAME", help="the policy that classes links (default: clara)")
+    p.add_argument(
+        "-f", "--format", choices=("table", "json", "csv", "markdown"), default="table", metavar="FORMAT",
+        help="table (the default), json, csv or markdown",
+    )  # fmt: skip
+    p.add_argument("--all", action="store_true", help="list the links that are fine too")
+    p.add_argument("--strict", action="store_true", help="exit with 1 if a link is not informative, or no link at all")
+    add_config_option(p)

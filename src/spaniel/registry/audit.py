@@ -1,0 +1,111 @@
+"""Links that others cite, classed: which say something specific, which only open a door (CP-13 to CP-15)."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
+
+from spaniel.errors import SpanielError
+from spaniel.tables import Table, complaint, read_toml
+from spaniel.url.links import cite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from spaniel.url.policy import Policy
+
+INFORMATIVE = "informative"
+REFUSED = "refused"  # the class of what is no link
+_GENERIC = os.path.join(os.path.dirname(__file__), "generic_slugs.toml")
+
+
+class Cited(NamedTuple):
+    """A link as somebody's data have it."""
+
+    file: str
+    where: str
+    url: str
+    entity: str = ""  # whose page it is, where the data say so
+
+
+class Finding(NamedTuple):
+    """What is to be said of a cited link. `gap`: somebody should find a deeper one."""
+
+    file: str
+    where: str
+    url: str
+    canonical: str
+    link_class: str
+    gap: bool
+    note: str  # why it is refused, how it may be cited, or what is to be reviewed
+
+    @property
+    def is_fine(self) -> bool:
+        return not self.gap and not self.note
+
+
+class GenericSlugs(NamedTuple):
+    """The words and endings that say nothing specific."""
+
+    words: frozenset[str]
+    endings: tuple[str, ...]
+
+
+def audit(links: Iterable[Cited], policy: Policy) -> Iterator[Finding]:
+    """Each link in its canonical form, with its class. The policy must be one that has classes, as `clara` does."""
+    for link in links:
+        try:
+            found = policy.explain(link.url)
+        except SpanielError as error:
+            yield Finding(link.file, link.where, link.url, "", REFUSED, True, error.message)
+            continue
+        if found.link_type is None:
+            raise complaint("policy", f"'{policy.name}' has no link classes; 'clara' has")
+        gap, note = _judged(found.url, found.link_type, link.entity, policy)
+        yield Finding(link.file, link.where, link.url, found.url, found.link_type, gap, note)
+
+
+def _judged(url: str, link_class: str, entity: str, policy: Policy) -> tuple[bool, str]:
+    citation = cite(url, link_class, entity)
+    if citation.qualifier:
+        return citation.gap, f'cite as "{citation.qualifier}"' if entity else "look for a deeper link"
+    slug = generic_slug(url, policy)
+    return citation.gap, f"review: '{slug}' is all that makes it informative, and is generic" if slug else ""
+
+
+def generic_slug(url: str, policy: Policy) -> str | None:
+    """The generic part of a path that alone makes a link informative; None where something else does."""
+    generic = generic_slugs()
+    head, mark, query = url.partition("?")
+    scheme, _, rest = head.partition("://")
+    host, *segments = rest.split("/")
+    found = [segment for segment in segments if segment and _is_generic(segment, generic)]
+    if not found:
+        return None
+    left = "/".join([host, *(segment for segment in segments if segment not in found)])
+    without = policy.explain(f"{scheme}://{left}{mark}{query}" if "/" in left else f"{scheme}://{left}/{mark}{query}")
+    return found[-1] if without.link_type != INFORMATIVE else None
+
+
+def _is_generic(segment: str, generic: GenericSlugs) -> bool:
+    name = unaccented(unquote(segment))
+    for ending in generic.endings:
+        name = name.removesuffix(ending)
+    words = [word for word in re.split(r"[^a-z0-9]+", name) if word]
+    return bool(words) and all(word in generic.words for word in words)
+
+
+def unaccented(text: str) -> str:
+    return "".join(sign for sign in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(sign))
+
+
+@lru_cache(maxsize=1)
+def generic_slugs() -> GenericSlugs:
+    table = Table(read_toml(_GENERIC, "generic slugs"), "generic_slugs.toml")
+    found = GenericSlugs(frozenset(table.texts("words")), table.texts("endings"))
+    table.close()
+    return found

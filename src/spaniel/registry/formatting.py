@@ -1,0 +1,115 @@
+"""The one form of a file (DB-03, DB-11): records, keys and lists in order, hashes in lower case, lines that end alike.
+
+Lines are moved, never written anew: what a value means to others, and how it is quoted, is not ours to decide.
+"""
+
+from __future__ import annotations
+
+import re
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from spaniel.registry.complaints import Place
+from spaniel.registry.metadata import CNAMES
+from spaniel.registry.record import CATEGORIES, SHA256
+from spaniel.registry.splitting import BOM, lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spaniel.registry.outline import Outline, Pair
+    from spaniel.registry.plain import Keys
+
+SORTED_LISTS = (CATEGORIES, CNAMES)
+_ITEM = re.compile(r"[ \t]*-(?:[ \t]|\r?\n|\Z)")
+_ASIDE = re.compile(r"[ \t]*(?:#[^\n]*)?\r?\n?")
+_BARE_MARK = re.compile(r"---[ \t]+(?=\r?\n|\Z)")
+
+
+def format_document(text: str, keys: Keys, place: tuple[str, int], end: str) -> str:
+    """A document in its one form; what is in it already comes back as it is."""
+    if not _has_lines_in_form(text, end):
+        text = re.sub("\r?\n", end, _BARE_MARK.sub("---", text, count=1))
+        text = text if text.startswith("---") else f"---{end}{text}"
+        text = text if text.endswith("\n") else text + end
+    return text if _has_keys_in_order(keys) else _ordered(text, Place(*place))
+
+
+def format_preamble(text: str, end: str) -> str:
+    """The comments before the first document; a byte order mark says nothing in UTF-8."""
+    return re.sub("\r?\n", end, text.removeprefix(BOM))
+
+
+def _has_lines_in_form(text: str, end: str) -> bool:
+    """Of what has more on its first line than `---` it is not known."""
+    if not text.startswith(f"---{end}") or text[-1] != "\n":
+        return False
+    returns = text.count("\r")
+    return returns == (0 if end == "\n" else text.count("\n"))
+
+
+def _has_keys_in_order(keys: Keys) -> bool:
+    if len(keys) > 1:
+        names = list(keys)
+        if names != sorted(names):
+            return False
+    for name in SORTED_LISTS:
+        if name in keys and isinstance(items := keys[name], list) and items != sorted(items, key=str):
+            return False
+    return SHA256 not in keys or keys[SHA256] == str(keys[SHA256]).lower()
+
+
+def _ordered(text: str, place: Place) -> str:
+    """Keys with the comments above them are moved; then it is read again, for it must mean the same."""
+    from spaniel.registry.outline import outline
+
+    found = outline(text, place)
+    if found.column is None:
+        return text
+    lines = lines_of(text)
+    first = 1 if lines[0].startswith("---") else 0
+    blocks = [(pair.key, _block(lines, start, pair)) for start, pair in _starts(found, first)]
+    in_order = (line for _, block in sorted(blocks, key=itemgetter(0)) for line in block)
+    moved = "".join([*lines[:first], *in_order, *lines[found.pairs[-1].end :]])
+    return moved if _means_the_same(outline(moved, place), found) else text
+
+
+def _starts(found: Outline, first: int) -> list[tuple[int, Pair]]:
+    """Each key with the line where what belongs to it begins: after the key before it."""
+    starts = [first, *(pair.end for pair in found.pairs[:-1])]
+    return list(zip(starts, found.pairs, strict=True))
+
+
+def _block(lines: list[str], start: int, pair: Pair) -> list[str]:
+    above, own = lines[start : pair.line], lines[pair.line : pair.end]
+    if pair.key in SORTED_LISTS and isinstance(pair.value, list):
+        return [*above, own[0], *_sorted_items(own[1:], pair.value)]
+    if pair.key == SHA256 and pair.span is not None:
+        begin, end = pair.span
+        own = [own[0][:begin] + own[0][begin:end].lower() + own[0][end:], *own[1:]]
+    return above + own
+
+
+def _sorted_items(lines: list[str], values: Sequence[object]) -> list[str]:
+    """Items of a line each, with the comments above them; anything else stays as it is."""
+    items: list[list[str]] = [[]]
+    for line in lines:
+        items[-1].append(line)
+        if _ITEM.match(line):
+            items.append([])
+        elif not _ASIDE.fullmatch(line):
+            return lines
+    if items.pop() or len(items) != len(values):
+        return lines
+    return [line for _, item in sorted(zip(map(str, values), items, strict=True), key=itemgetter(0)) for line in item]
+
+
+def _means_the_same(moved: Outline, found: Outline) -> bool:
+    """Keys and values, whatever their order; and hashes, whatever their case."""
+
+    def plain(pair: Pair) -> object:
+        if pair.key in SORTED_LISTS and isinstance(pair.value, list):
+            return sorted(map(str, pair.value))
+        return str(pair.value).lower() if pair.key == SHA256 else pair.value
+
+    return {pair.key: plain(pair) for pair in moved.pairs} == {pair.key: plain(pair) for pair in found.pairs}

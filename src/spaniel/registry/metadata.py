@@ -1,0 +1,61 @@
+"""A file's first document: what is known of its host (DB-02, DB-13)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.registry.complaints import Place
+from spaniel.registry.naming import authority
+from spaniel.registry.record import PATH, broken_key, is_text_list, read_keys
+
+if TYPE_CHECKING:
+    from spaniel.registry.plain import Keys
+    from spaniel.registry.splitting import Document
+
+CNAMES, HTTPS, CASE = "cnames", "https", "case-sensitive-paths"
+_TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+
+
+class Metadata(NamedTuple):
+    """`keys` has all that the document says, every scalar as text."""
+
+    keys: Keys
+    cnames: tuple[str, ...] = ()
+    https: bool | None = None  # None where the file does not say
+    case_sensitive_paths: bool = True
+
+
+def read_metadata(document: Document, file: str, host: str) -> Metadata:
+    place = Place(file, document.line)
+    keys = read_keys(document.text, place)
+    if not keys:
+        return Metadata(keys)
+    for key, reason in (_flaw(keys), _flaw_of_names(keys.get(CNAMES, []), host)):
+        if reason:
+            raise broken_key(document.text, place, key, reason)
+    names = tuple(str(name) for name in keys.get(CNAMES, ()))
+    return Metadata(keys, names, _TRUTHS.get(str(keys.get(HTTPS))), _TRUTHS.get(str(keys.get(CASE)), True))
+
+
+def _flaw(keys: Keys) -> tuple[str, str]:
+    if PATH in keys:
+        return PATH, "the first document is about the host, not a record; write '---' twice before the first record"
+    for key in (HTTPS, CASE):
+        if key in keys and str(keys[key]) not in _TRUTHS:
+            return key, f"{key} must be true or false"
+    return CNAMES, ""
+
+
+def _flaw_of_names(names: object, host: str) -> tuple[str, str]:
+    if not isinstance(names, list) or not is_text_list(names):
+        return CNAMES, "cnames must be a list of hosts, an item a line ('- www.example.com')"
+    for name in names:
+        meant = authority(name)
+        if meant is None:
+            return CNAMES, f"'{name}' is not a host"
+        if meant != name:
+            return CNAMES, f"'{name}' must be written '{meant}'"
+        if name == host:
+            return CNAMES, f"'{name}' is the file's own host, which is not one of its cnames"
+    twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
+    return CNAMES, f"'{min(twice)}' stands here twice" if twice else ""

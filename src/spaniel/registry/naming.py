@@ -1,0 +1,86 @@
+"""Hosts and the names of their files; and what lies in the folder besides.
+
+A file is named by its host as URLs have it: `example.com.yaml`, `xn--bcher-kva.example.yaml`. A port other than the
+scheme's own is part of the name. Not every file system takes a colon, so signs that no host has stand for it and for
+the brackets of an IPv6 address: `localhost%3A8000.yaml`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from spaniel.errors import SpanielError
+from spaniel.files import TEMPORARY_NAME
+from spaniel.tables import complaint
+
+SUFFIX = ".yaml"
+LONGEST_NAME = 255  # characters, on every file system in use
+LOCK = ".spaniel.lock"
+RULES = "registry.toml"
+
+_ESCAPES = {":": "%3A", "[": "%5B", "]": "%5D"}
+_ESCAPE = re.compile("%3A|%5B|%5D")
+_PLAIN_HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)+[a-z]{2,}")
+_PUNYCODE = re.compile(r"(?:.*\.)?xn--")
+_LEFTOVER = re.compile(r".*~|#.*#|\..*\.sw[a-p]|\.#.*|.*\.(?:bak|orig|rej|tmp|swp|old|save)", re.DOTALL)
+
+
+class Stranger(NamedTuple):
+    """Something in the folder that is not read, and why."""
+
+    name: str
+    why: str
+
+
+def file_name(host: str) -> str:
+    """The name of a host's file."""
+    name = "".join(_ESCAPES.get(sign, sign) for sign in host) + SUFFIX
+    if len(name) > LONGEST_NAME:
+        raise complaint("host", f"its {len(host)} characters are too many for the name of a file")
+    return name
+
+
+def host_of(name: str) -> str | None:
+    """The host that a file is about; None where its name is not one that `file_name` gives."""
+    stem = name.removesuffix(SUFFIX)
+    if stem == name:
+        return None
+    if _PLAIN_HOST.fullmatch(stem) and not _PUNYCODE.match(stem):
+        return stem
+    signs = {escape: sign for sign, escape in _ESCAPES.items()}
+    host = _ESCAPE.sub(lambda found: signs[found[0]], stem)
+    return host if authority(host) == host and file_name(host) == name else None
+
+
+def authority(written: str) -> str | None:
+    """A host, and a port if it has one, as URLs have it; None where it is neither."""
+    if _PLAIN_HOST.fullmatch(written) and not _PUNYCODE.match(written):
+        return written
+    if re.search(r"[/?#@\\\s]", written):
+        return None
+    from spaniel.url.parsing import parse
+
+    try:
+        url = parse(f"http://{written}/")
+    except SpanielError:
+        return None
+    port = written.rpartition(":")[2] if re.search(r":[0-9]+\Z", written) else ""
+    return f"{url.host}:{int(port)}" if port else url.host
+
+
+def stranger(name: str) -> Stranger | None:
+    """Why a file is not read whose name may be taken for one that is; None where nobody would expect it to be."""
+    if TEMPORARY_NAME.fullmatch(name):
+        return Stranger(name, "a writer was killed; the next one removes it")
+    if name in (LOCK, RULES):
+        return None
+    if _LEFTOVER.fullmatch(name):
+        return Stranger(name, "it looks like something that an editor has left behind")
+    if name.endswith(".yml"):
+        return Stranger(name, f"its name ends with .yml, not with {SUFFIX}")
+    if not name.endswith(SUFFIX):
+        return None
+    meant = authority(name.removesuffix(SUFFIX).lower())
+    hint = f"; should it be {file_name(meant)}?" if meant else ""
+    return Stranger(name, f"its name is not that of a host{hint}")

@@ -1,0 +1,171 @@
+"""A document read by libyaml's events: its keys, their values, and the lines on which they stand.
+
+Nothing is built that was not asked for: scalars stay text, and aliases, anchors, tags and merge keys are refused when
+they are met, before they could mean anything.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spaniel.registry.complaints import Place
+    from spaniel.registry.plain import Value
+
+DEEPEST = 16
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_NULLS = ("", "~", "null", "Null", "NULL")
+
+
+class Pair(NamedTuple):
+    """A key of a document. Lines and columns are counted from 0, lines from the document's `---`."""
+
+    key: str
+    value: Value
+    line: int
+    end: int  # the line after its value's last one
+    span: tuple[int, int] | None  # the columns of a value that is one scalar on the key's own line
+
+
+class Outline(NamedTuple):
+    """A document. `column` is where its keys begin; None where it is written within braces, or empty."""
+
+    pairs: tuple[Pair, ...]
+    column: int | None
+
+    def pair(self, key: str) -> Pair | None:
+        return next((pair for pair in self.pairs if pair.key == key), None)
+
+    @property
+    def keys(self) -> dict[str, Value]:
+        return {pair.key: pair.value for pair in self.pairs}
+
+
+def outline(text: str, place: Place) -> Outline:
+    """The keys of a document; what is no mapping, and what YAML offers beyond text, lists and mappings, is refused."""
+    with _told_by_place(place):
+        return _Reader(text, place).document()
+
+
+def values(text: str, place: Place) -> Iterator[Value]:
+    """Whatever the documents of a file hold, read as strictly."""
+    with _told_by_place(place):
+        yield from _Reader(text, place).values()
+
+
+@contextmanager
+def _told_by_place(place: Place) -> Iterator[None]:
+    try:
+        yield
+    except yaml.MarkedYAMLError as error:
+        told = error.problem or error.context or "not YAML"
+        raise place.broken(told, *_position(error.problem_mark or error.context_mark)) from None
+    except yaml.YAMLError as error:
+        raise place.broken(f"not YAML: {error}") from None
+
+
+class _Reader:
+    def __init__(self, text: str, place: Place) -> None:
+        self._lines = text.split("\n")
+        self._place = place
+        self._events: Iterator[yaml.Event] = yaml.parse(text, Loader=_LOADER)
+        self._last = 0  # the line after the last one that holds something of a value
+
+    def document(self) -> Outline:
+        self._next(), self._next()  # the stream's beginning, and the document's
+        event = self._next()
+        if isinstance(event, yaml.ScalarEvent) and not event.style and event.value in _NULLS:
+            found = Outline((), None)
+        elif not isinstance(event, yaml.MappingStartEvent):
+            self._refuse(event, "a document holds keys and their values, as in '_path: /index.html'")
+        else:
+            pairs = tuple(self._pairs(event, 1))
+            found = Outline(pairs, None if event.flow_style or not pairs else _start(event)[1])
+        if not isinstance(self._next(), yaml.DocumentEndEvent) or not isinstance(self._next(), yaml.StreamEndEvent):
+            raise self._place.broken("more than one document where there should be one")
+        return found
+
+    def values(self) -> Iterator[Value]:
+        self._next()
+        while isinstance(self._next(), yaml.DocumentStartEvent):
+            yield self._value(self._next(), 0)
+            self._next()
+
+    def _next(self) -> yaml.Event:
+        event = next(self._events)
+        if isinstance(event, yaml.AliasEvent):
+            self._refuse(event, "an alias ('*'); write the value itself")
+        if getattr(event, "anchor", None):
+            self._refuse(event, "an anchor ('&'); write the value itself wherever it is wanted")
+        if getattr(event, "tag", None):
+            self._refuse(event, "a tag ('!'); all values are text here")
+        return event
+
+    def _pairs(self, opening: yaml.MappingStartEvent, depth: int) -> Iterator[Pair]:
+        known: set[str] = set()
+        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+            key = self._key(event, opening)
+            if key in known:
+                self._refuse(event, f"the key '{key}' stands here twice")
+            known.add(key)
+            first = self._next()
+            value = self._value(first, depth)
+            line, _ = _start(event)
+            yield Pair(key, value, line, max(self._last, line + 1), _span(first, line))
+        self._closed(opening, event)
+
+    def _key(self, event: yaml.Event, opening: yaml.MappingStartEvent) -> str:
+        if not isinstance(event, yaml.ScalarEvent):
+            self._refuse(event, "a key is one word")
+        line, column = _start(event)
+        if event.value == "<<" and not event.style:
+            self._refuse(event, "a merge key ('<<'); write the keys themselves")
+        if not opening.flow_style and self._lines[line][:column].strip(" -"):
+            self._refuse(event, "a key that begins with '?'; write 'key: value'")
+        return str(event.value)
+
+    def _value(self, event: yaml.Event, depth: int) -> Value:
+        if depth > DEEPEST:
+            self._refuse(event, f"more than {DEEPEST} levels of lists and mappings")
+        if isinstance(event, yaml.ScalarEvent):
+            line, column = _end(event)
+            self._last = line + (column > 0)
+            return str(event.value)
+        if isinstance(event, yaml.MappingStartEvent):
+            return {pair.key: pair.value for pair in self._pairs(event, depth + 1)}
+        items: list[Value] = []
+        while not isinstance(inner := self._next(), yaml.SequenceEndEvent):
+            items.append(self._value(inner, depth + 1))
+        self._closed(event, inner)
+        return items
+
+    def _closed(self, opening: yaml.Event, closing: yaml.Event) -> None:
+        """The end of a block is where the next thing begins; that of a flow is where its bracket stands."""
+        if getattr(opening, "flow_style", False):
+            self._last = _end(closing)[0] + 1
+
+    def _refuse(self, event: yaml.Event, reason: str) -> NoReturn:
+        raise self._place.broken(reason, *_start(event))
+
+
+def _span(event: yaml.Event, line: int) -> tuple[int, int] | None:
+    (first, begin), (last, end) = _start(event), _end(event)
+    return (begin, end) if isinstance(event, yaml.ScalarEvent) and first == last == line and begin < end else None
+
+
+def _start(event: yaml.Event) -> tuple[int, int]:
+    return _position(event.start_mark)
+
+
+def _end(event: yaml.Event) -> tuple[int, int]:
+    return _position(event.end_mark)
+
+
+def _position(mark: Any) -> tuple[int, int]:
+    """Line and column; every event of a text has them, some errors do not."""
+    return (mark.line, mark.column) if mark else (0, 0)

@@ -1,0 +1,111 @@
+"""A file's text into its documents, and nothing lost: joined again they are the file.
+
+A line of `---` cannot stand inside a value (YAML 1.2, 9.1.2), so documents are told apart without reading them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from spaniel.registry.complaints import Place
+
+LARGEST_FILE = 16 << 20  # bytes: 100,000 records of one host
+MOST_DOCUMENTS = 250_000  # of one file; many more fit into its bytes, and each takes memory
+LONGEST_DOCUMENT = 64 << 10  # characters; libyaml needs a time that grows with the square of some of them
+BOM = "\ufeff"
+
+_CONTROLS = bytes(code for code in (*range(32), 127) if chr(code) not in "\t\n\r")
+# What YAML cannot hold, and what is a line break to YAML and to nobody else: editors would count other lines than we do
+_UNFIT = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\r(?!\n)")
+_MARK = "\n---"
+_AFTER_MARK = ("", " ", "\t", "\r", "\n")
+_NO_CONTENT = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z))*")
+
+
+class Document(NamedTuple):
+    """One document of a file, from its `---` to the next one."""
+
+    text: str
+    line: int  # of the file, counted from 1
+
+
+class Parts(NamedTuple):
+    """A file: comments before its first `---`, and its documents; the first is the metadata."""
+
+    preamble: str
+    documents: list[Document]
+
+
+def decode(raw: bytes, file: str) -> str:
+    """The text of a file, if it is text that YAML can hold."""
+    place = Place(file)
+    if len(raw) > LARGEST_FILE:
+        raise place.broken(f"the file has more than {LARGEST_FILE >> 20} MiB")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        before = raw[: error.start].decode()
+        raise place.broken("the file is not UTF-8 text", *_position(before, len(before))) from None
+    plain = raw.isascii() and raw.count(b"\r") == raw.count(b"\r\n")
+    if plain and len(raw.translate(None, _CONTROLS)) == len(raw):
+        return text
+    if (found := _UNFIT.search(text, text.startswith(BOM))) is not None:
+        if found[0] == "\r":
+            reason = "a line ends with CR alone; lines end with LF, or with CR LF"
+        else:
+            reason = f"the character U+{ord(found[0]):04X} cannot stand here; percent-encode it, or write it escaped"
+        raise place.broken(reason, *_position(text, found.start()))
+    return text
+
+
+def split(text: str, file: str) -> Parts:
+    """The documents of a file; one that has none is refused."""
+    head, *rest = f"\n{text}".split(_MARK)
+    if len(rest) > MOST_DOCUMENTS:
+        raise Place(file).broken(f"the file has more than {MOST_DOCUMENTS:,} records")
+    whole = _rejoined(rest)
+    preamble = head[1:] + ("\n" if whole and head else "")
+    texts = [f"---{body}\n" for body in whole[:-1]] + [f"---{body}" for body in whole[-1:]]
+    opening = BOM if preamble.startswith(BOM) else ""
+    if not _NO_CONTENT.fullmatch(preamble, len(opening)):  # the first document may do without its mark
+        texts.insert(0, preamble[len(opening) :])
+        preamble = opening
+    if not texts:
+        raise Place(file).broken("the file has no documents; it begins with '---', and '---' begins each record")
+    documents, line = [], 1 + preamble.count("\n")
+    for each in texts:
+        documents.append(Document(each, line))
+        line += each.count("\n")
+        if len(each) > LONGEST_DOCUMENT:
+            reason = f"the record has more than {LONGEST_DOCUMENT:,} characters"
+            raise Place(file, documents[-1].line).broken(reason)
+    return Parts(preamble, documents)
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines with their ends. `str.splitlines` would count more of them than YAML does."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
+
+
+def line_end(text: str) -> str:
+    """As the first line has it."""
+    return "\r\n" if text[: text.find("\n") + 1].endswith("\r\n") else "\n"
+
+
+def _rejoined(bodies: list[str]) -> list[str]:
+    """A line may begin with `---` and mean something else: `---draft: yes` is a key."""
+    if all(body[:1] in _AFTER_MARK for body in bodies):
+        return bodies
+    whole: list[str] = []
+    for body in bodies:
+        if body[:1] in _AFTER_MARK or not whole:
+            whole.append(body)
+        else:
+            whole[-1] += _MARK + body
+    return whole
+
+
+def _position(text: str, index: int) -> tuple[int, int]:
+    """Line and column of a character, counted from 0."""
+    return text.count("\n", 0, index), index - (text.rfind("\n", 0, index) + 1)

@@ -1,0 +1,252 @@
+"""`spaniel db` as a person and a script use it: real processes, real files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_canon import spaniel
+from tests.registry.files import MINIMAL, WILD, contents
+
+
+@pytest.fixture
+def urls(tmp_path: Path) -> Path:
+    """An empty database, in the place where commands look for one."""
+    assert spaniel("db", "init", cwd=tmp_path).returncode == 0
+    return tmp_path / "urls"
+
+
+def files(urls: Path) -> dict[str, bytes]:
+    return {name: raw for name, raw in contents(urls).items() if name != "registry.toml"}
+
+
+def test_init_makes_the_folder_and_says_what_is_there_the_second_time(urls: Path) -> None:
+    assert (urls / "registry.toml").read_text(encoding="utf-8").startswith("# Rules of this link database.")
+    (urls / "registry.toml").write_text('policy = "ingest"\n', encoding="utf-8")
+    done = spaniel("db", "init", cwd=urls.parent)
+    assert (done.returncode, done.stdout) == (0, "urls is a database already; nothing was changed\n")
+    assert (urls / "registry.toml").read_text(encoding="utf-8") == 'policy = "ingest"\n'
+
+
+@pytest.mark.req("DB-08", "DB-12")
+def test_add_puts_records_where_they_belong(urls: Path) -> None:
+    done = spaniel("db", "add", "http://example.com", "http://Example.com/b#x", "http://example.com/a", cwd=urls.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == (
+        "added http://example.com/  urls/example.com.yaml\n"
+        "added http://example.com/b  urls/example.com.yaml\n"
+        "added http://example.com/a  urls/example.com.yaml\n"
+    )
+    assert files(urls) == {"example.com.yaml": b"---\n---\n_path: /\n---\n_path: /a\n---\n_path: /b\n"}
+    again = spaniel("db", "add", "http://example.com/", cwd=urls.parent)
+    assert (again.returncode, again.stdout) == (0, "known http://example.com/  urls/example.com.yaml\n")
+
+
+@pytest.mark.req("DB-02", "DB-08", "DB-13")
+def test_add_knows_cnames_and_says_where_a_scheme_is_not_kept(urls: Path) -> None:
+    (urls / "example.com.yaml").write_bytes(b"---\ncnames:\n- www.example.com\n---\n_path: /\n")
+    done = spaniel("db", "add", "https://www.example.com/x", "https://new.example/", cwd=urls.parent)
+    assert done.stdout.splitlines() == [
+        "added http://example.com/x  urls/example.com.yaml",
+        "added https://new.example/  urls/new.example.yaml",
+    ]
+    assert "its file keeps all records as http" in done.stderr
+    assert files(urls)["new.example.yaml"] == b"---\nhttps: true\n---\n_path: /\n"
+
+
+def test_add_reads_a_list_and_one_bad_line_does_not_stop_the_rest(urls: Path) -> None:
+    lines = b"http://a.example/\n# no\nftp://b.example/\n\nhttp://c.example/\n"
+    done = spaniel("db", "add", "-q", "--category", "x", "-", cwd=urls.parent, stdin=lines)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "line 3: invalid_scheme" in done.stderr
+    assert sorted(files(urls)) == ["a.example.yaml", "c.example.yaml"]
+    assert files(urls)["a.example.yaml"] == b"---\n---\n_path: /\ncategories:\n- x\n"
+    spaniel("db", "add", "--category", "a", "http://a.example/", cwd=urls.parent)
+    assert files(urls)["a.example.yaml"] == b"---\n---\n_path: /\ncategories:\n- a\n- x\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "told"),
+    [
+        (("add", "ftp://a.example/"), 2, "invalid_scheme"),
+        (("add", "--type", "http://a.example/"), 2, "--type: is for --static"),
+        (("add", "--policy", "nonsense", "http://a.example/"), 2, "no policy 'nonsense'"),
+        (("add", "--db", "nowhere", "http://a.example/"), 2, "spaniel db init"),
+        (("rm", "http://a.example/"), 2, "there is no record of this URL"),
+        (("mv", "http://a.example/", "http://b.example/"), 2, "there is no record of this URL"),
+        (("show", "http://a.example/"), 2, "there is no record of this URL"),
+        (("show", "nonsense"), 2, "invalid_url"),
+        (("import", "nowhere.txt"), 1, "nowhere.txt: cannot be read"),
+        (("audit", "nowhere*.json"), 1, "nowhere*.json: there is no such file"),
+        (("ls", "--db", "registry.toml"), 2, "spaniel db init"),
+    ],
+)
+def test_what_cannot_be_done_is_told_with_a_code_and_no_traceback(
+    urls: Path, command: tuple[str, ...], code: int, told: str
+) -> None:
+    done = spaniel("db", *command, cwd=urls.parent)
+    assert done.returncode == code
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not files(urls)
+
+
+def test_rm_and_mv(urls: Path) -> None:
+    (urls / "example.com.yaml").write_bytes(WILD)
+    moved = spaniel("db", "mv", "https://www.example.com/m51.txt", "https://example.com/m52.txt", cwd=urls.parent)
+    assert moved.stdout == "moved to https://example.com/m52.txt  urls/example.com.yaml\n"
+    assert files(urls)["example.com.yaml"] == WILD.replace(b"m51", b"m52")
+    done = spaniel("db", "rm", "-", "https://example.com/none", cwd=urls.parent, stdin=b"https://example.com/m52.txt\n")
+    assert (done.returncode, done.stdout) == (1, "removed https://example.com/m52.txt\n")
+    assert files(urls)["example.com.yaml"] == WILD[: WILD.index(b"---\n_path: /m51")]
+
+
+def test_mv_reads_pairs_and_one_that_fails_does_not_stop_the_rest(urls: Path) -> None:
+    (urls / "a.example.yaml").write_bytes(b"---\n---\n_path: /1\n---\n_path: /2\n")
+    lines = b"http://a.example/1 http://b.example/1\nhttp://a.example/x\thttp://b.example/x\nhttp://a.example/2\n"
+    done = spaniel("db", "mv", "-", cwd=urls.parent, stdin=lines)
+    assert (done.returncode, done.stdout) == (1, "moved to http://b.example/1  urls/b.example.yaml\n")
+    assert "line 2: bad_args: http://a.example/x: there is no record of this URL" in done.stderr
+    assert "line 3: bad_args: http://a.example/2: say where to: OLD NEW" in done.stderr
+
+
+def test_ls_show_and_what_is_not_read(urls: Path) -> None:
+    (urls / "example.com.yaml").write_bytes(WILD)
+    (urls / "example.com.yaml~").write_bytes(b"")
+    done = spaniel("db", "ls", cwd=urls.parent)
+    assert done.returncode == 0
+    assert "urls/example.com.yaml~ is not read" in done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0] == "https://example.com/  (text/html)"
+    assert lines[3] == "https://example.com/a%20b?x=1&y=%7B2%7D  (deprecated, X-301-Redirect)"
+    assert lines[4] == "https://example.com/m51.txt  (1,650,240 bytes, text/plain; charset=utf-8)"
+    shown = spaniel("db", "show", "https://example.com/", cwd=urls.parent)
+    assert shown.stdout == "https://example.com/\nurls/example.com.yaml:8\n---\n_path: /\ncontent-type: text/html\n"
+    facts = json.loads(spaniel("db", "show", "--json", "https://example.com/m51.txt", cwd=urls.parent).stdout)
+    assert (facts["file"], facts["line"], facts["content-length"]) == ("urls/example.com.yaml", 25, 1650240)
+
+
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        ((), 4),
+        (("--deprecated",), 5),
+        (("--category", "redirect-ok"), 1),
+        (("--category", "deprecated"), 0),
+        (("--category", "deprecated", "--deprecated"), 1),
+        (("--host", "example.com"), 4),
+        (("--host", "www.example.com"), 4),
+        (("--host", "elsewhere.example"), 0),
+        (("--path", "/m"), 1),
+    ],
+)
+def test_dump_filters_as_users_of_the_format_expect(urls: Path, options: tuple[str, ...], count: int) -> None:
+    (urls / "example.com.yaml").write_bytes(WILD)
+    done = spaniel("db", "dump", *options, cwd=urls.parent)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, count)
+
+
+def test_a_dump_can_be_imported_again(urls: Path, tmp_path: Path) -> None:
+    (urls / "example.com.yaml").write_bytes(WILD)
+    for form in ("jsonl", "csv"):
+        dumped = spaniel("db", "dump", "--deprecated", "-f", form, cwd=tmp_path).stdout
+        other = tmp_path / form
+        spaniel("db", "init", "--db", str(other))
+        done = spaniel("db", "import", "--db", str(other), "--from", form, "-", stdin=dumped.encode())
+        assert (done.returncode, done.stderr) == (0, "spaniel: 5 added, 0 known already\n")
+        assert files(other)["example.com.yaml"] == b"---\nhttps: true\n" + WILD[WILD.index(b"---\n_path: /\n") :]
+    rows = list(csv.DictReader(io.StringIO(dumped)))
+    assert rows[2]["categories"] == "content-type-change-ok redirect-ok"
+
+
+def test_import_tells_what_was_refused_and_where(urls: Path) -> None:
+    (urls.parent / "list.txt").write_text("http://a.example/\nnonsense\nhttp://a.example/\n", encoding="utf-8")
+    done = spaniel("db", "import", "list.txt", cwd=urls.parent)
+    assert done.returncode == 1
+    assert "list.txt: line 2: invalid_url" in done.stderr
+    assert "1 added, 1 known already, 1 refused" in done.stderr
+    assert files(urls) == {"a.example.yaml": MINIMAL}
+
+
+@pytest.mark.req("DB-11")
+def test_fmt_checks_then_writes_then_has_nothing_to_do(urls: Path) -> None:
+    (urls / "a.example.yaml").write_bytes(b"---\n---\n_path: /b\n---\n_path: /a\n")
+    checked = spaniel("db", "fmt", "--check", cwd=urls.parent)
+    assert (checked.returncode, checked.stdout) == (1, "urls/a.example.yaml:3: not in form\n")
+    assert files(urls)["a.example.yaml"] == b"---\n---\n_path: /b\n---\n_path: /a\n"
+    assert spaniel("db", "fmt", cwd=urls.parent).returncode == 0
+    assert files(urls)["a.example.yaml"] == b"---\n---\n_path: /a\n---\n_path: /b\n"
+    assert spaniel("db", "fmt", "--check", cwd=urls.parent).stdout == ""
+
+
+@pytest.mark.req("DB-11")
+@pytest.mark.parametrize("command", ["ls", "dump", "fmt", "audit"])
+def test_a_broken_file_is_refused_by_line_and_the_others_are_read(urls: Path, command: str) -> None:
+    (urls / "a.example.yaml").write_bytes(b"---\n---\n_path: relative\n")
+    (urls / "b.example.yaml").write_bytes(MINIMAL)
+    done = spaniel("db", command, cwd=urls.parent)
+    assert done.returncode == 1
+    assert "urls/a.example.yaml:3:1: _path must begin with '/'" in done.stderr
+    if command in ("ls", "dump"):
+        assert done.stdout == "http://b.example/\n"
+
+
+def test_the_folder_comes_from_the_option_or_the_settings(tmp_path: Path) -> None:
+    config = tmp_path / "own.toml"
+    config.write_text('[spaniel.registry]\nfolder = "links"\n', encoding="utf-8")
+    assert spaniel("db", "init", "--config", str(config), cwd=tmp_path).returncode == 0
+    assert (tmp_path / "links" / "registry.toml").exists()
+    spaniel("db", "init", "--db", str(tmp_path / "other"), cwd=tmp_path, SPANIEL_REGISTRY_FOLDER="third")
+    assert (tmp_path / "other").exists()
+    assert not (tmp_path / "third").exists()
+    (tmp_path / "spaniel.toml").write_text('[spaniel.registry]\nfolder = "/etc"\n', encoding="utf-8")
+    refused = spaniel("db", "ls", cwd=tmp_path)
+    assert "the file of a project may not set this" in refused.stderr
+
+
+@pytest.mark.req("CP-15")
+def test_audit_reads_globs_and_prints_for_people_and_programs(tmp_path: Path) -> None:
+    data = tmp_path / "data" / "tramites"
+    data.mkdir(parents=True)
+    (data / "a.json").write_text(
+        '{"entidad": "SEPE", "fuente_url": "https://www.sepe.es/?utm_source=x"}', encoding="utf-8"
+    )
+    (data / "b.json").write_text('{"fuente_url": "https://a.gob.es/sede-electronica"}', encoding="utf-8")
+    deep = "https://www.boe.es/buscar/act.php?id=BOE-A-2000-544"
+    (data / "c.json").write_text(json.dumps({"fuente_url": deep}), encoding="utf-8")
+    command = ("db", "audit", "data/tramites/*.json", "--field", "fuente_url")
+    told = json.loads(spaniel(*command, "-f", "json", cwd=tmp_path).stdout)
+    assert [(row["file"], row["class"], row["gap"]) for row in told] == [
+        ("data/tramites/a.json", "homepage", True),
+        ("data/tramites/b.json", "informative", False),
+    ]
+    assert told[0]["canonical"] == "https://www.sepe.es"
+    done = spaniel(*command, "-f", "csv", "--all", cwd=tmp_path)
+    assert [row["gap"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["yes", "", ""]
+    assert "3 links (1 homepage, 2 informative); gaps: 1; to review: 1" in done.stderr
+    markdown = spaniel(*command, "-f", "markdown", cwd=tmp_path).stdout.splitlines()
+    assert markdown[0] == "| file | where | url | canonical | class | gap | note |"
+    assert len(markdown) == 4
+    assert "homepage" in spaniel(*command, cwd=tmp_path).stdout
+    assert spaniel(*command, cwd=tmp_path).returncode == 0
+    assert spaniel(*command, "--strict", cwd=tmp_path).returncode == 1
+    assert spaniel("db", "audit", "data/**/c.json", "--strict", cwd=tmp_path).returncode == 0
+
+
+def test_audit_of_the_database_itself_leaves_out_what_is_deprecated(urls: Path) -> None:
+    (urls / "example.com.yaml").write_bytes(WILD)
+    told = json.loads(spaniel("db", "audit", "--all", "-f", "json", cwd=urls.parent).stdout)
+    assert len(told) == 4
+    assert told[0]["file"] == "urls/example.com.yaml"
+
+
+def test_markup_in_data_stays_text_in_markdown_and_steers_no_terminal(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"url": "http://a.example/|<b>`x`\\u001b[31m\\n"}', encoding="utf-8")
+    for form in ("markdown", "table"):
+        out = spaniel("db", "audit", "-f", form, "a.json", cwd=tmp_path).stdout
+        assert "\x1b" not in out
+    assert "\\|\\<b\\>\\`x\\`" in spaniel("db", "audit", "-f", "markdown", "a.json", cwd=tmp_path).stdout

@@ -1,0 +1,125 @@
+"""Links that data files cite: found wherever they stand, classed, and told with the gap or what is to be reviewed."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaniel.errors import SpanielError
+from spaniel.registry.audit import Cited, Finding, audit, generic_slug, generic_slugs, unaccented
+from spaniel.registry.audit_inputs import read_cited
+from spaniel.url.policy import load
+
+
+def finding(url: str, entity: str = "") -> Finding:
+    [found] = audit([Cited("f", "w", url, entity)], load("clara"))
+    return found
+
+
+@pytest.mark.req("CP-15")
+@pytest.mark.parametrize(
+    ("url", "link_class", "gap"),
+    [
+        ("https://www.boe.es/buscar/act.php?id=BOE-A-2000-544", "informative", False),
+        ("https://sede.sepe.gob.es/prestacion-contributiva", "informative", False),
+        ("https://www.sepe.es/", "homepage", True),
+        ("https://www.sepe.es/personas", "homepage", True),
+        ("https://www.sepe.es/HomeSepe/Personas", "section", True),
+        ("nonsense", "refused", True),
+        ("", "refused", True),
+    ],
+)
+def test_a_link_has_a_class_and_a_gap_where_it_is_not_informative(url: str, link_class: str, gap: bool) -> None:
+    found = finding(url)
+    assert (found.link_class, found.gap) == (link_class, gap)
+    assert found.is_fine != gap
+
+
+@pytest.mark.req("CP-14", "CP-15")
+def test_how_a_link_may_be_cited_meanwhile_is_told_where_the_data_say_whose_it_is() -> None:
+    assert finding("https://www.sepe.es/", "SEPE").note == (
+        'cite as "Puedes consultar mas informacion en la web del SEPE (sepe.es)"'
+    )
+    assert finding("https://www.sepe.es/").note == "look for a deeper link"
+
+
+@pytest.mark.req("CP-15")
+@pytest.mark.parametrize(
+    ("url", "slug"),
+    [
+        ("https://www.madrid.org/sede-electronica", "sede-electronica"),
+        ("https://a.gob.es/catalogo-de-tramites", "catalogo-de-tramites"),
+        ("https://a.gob.es/x/tr%C3%A1mites.html", "tr%C3%A1mites.html"),
+        ("https://a.gob.es/x/index.html", "index.html"),
+        ("https://a.gob.es/sede_electronica/inicio", "inicio"),
+        ("https://a.gob.es/sede-electronica/renovacion-dni", None),
+        ("https://a.gob.es/sede-electronica/tramite-12345", None),
+        ("https://a.gob.es/sede-electronica?id=5", None),
+        ("https://a.gob.es/catalogo-de-servicios.pdf", None),
+        ("https://a.gob.es/certificado-digital", None),
+    ],
+)
+def test_a_generic_slug_that_alone_makes_a_link_informative_is_to_be_reviewed(url: str, slug: str | None) -> None:
+    assert generic_slug(url, load("clara")) == slug
+    found = finding(url)
+    assert found.link_class == "informative"
+    assert not found.gap
+    assert found.note == (f"review: '{slug}' is all that makes it informative, and is generic" if slug else "")
+
+
+def test_the_words_are_data_in_one_spelling() -> None:
+    words = generic_slugs().words
+    assert {"sede", "electronica", "catalogo", "de", "tramites"} <= words
+    assert all(word == unaccented(word) and word.isalnum() for word in words)
+
+
+def test_a_policy_without_classes_is_refused() -> None:
+    with pytest.raises(SpanielError) as caught:
+        list(audit([Cited("f", "w", "https://a.example/")], load("exact")))
+    assert "'exact' has no link classes" in caught.value.message
+
+
+@pytest.mark.req("CP-15")
+@pytest.mark.parametrize(
+    ("name", "raw", "found"),
+    [
+        ("t.json", b'{"fuente_url": "u"}', [("fuente_url", "u", "")]),
+        (
+            "t.json",
+            b'{"entidad": "SEPE", "pasos": [{"fuente_url": "u"}, {"otro": "x", "url": ["v", "w", ""]}]}',
+            [("pasos[0].fuente_url", "u", "SEPE"), ("pasos[1].url[0]", "v", "SEPE"), ("pasos[1].url[1]", "w", "SEPE")],
+        ),
+        ("t.json", b'[{"fuente_url": null}, {"fuente_url": {"es": "u"}}]', []),
+        ("t.jsonl", b'{"url": "u"}\n\n{"url": "v"}\n', [("line 1.url", "u", ""), ("line 3.url", "v", "")]),
+        ("t.csv", b"name,url\nx,u\ny,v\n", [("line 2.url", "u", ""), ("line 3.url", "v", "")]),
+        (
+            "t.yaml",
+            b"fuente_url: u\nlista:\n- url: v\n---\nurl: w\n",
+            [("fuente_url", "u", ""), ("lista[0].url", "v", ""), ("document 2.url", "w", "")],
+        ),
+        ("-", b' [{"url": "u"}]', [("[0].url", "u", "")]),
+        ("-", b'{"url": "u"}\n{"url": "v"}', [("line 1.url", "u", ""), ("line 2.url", "v", "")]),
+    ],
+)
+def test_links_are_found_in_data_of_every_kind(name: str, raw: bytes, found: list[tuple[str, str, str]]) -> None:
+    links = list(read_cited(name, raw, {"fuente_url", "url"}))
+    assert [(link.where, link.url, link.entity) for link in links] == found
+    assert {link.file for link in links} <= {name}
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "told"),
+    [
+        ("t.json", b'{"url": ', "t.json:1:9: not JSON"),
+        ("t.json", b"[" * 200_000, "t.json: not JSON that can be read"),
+        ("t.json", b"\xff", "not UTF-8"),
+        ("t.jsonl", b'{"url": "u"}\n{\n', "t.jsonl:2:1:2: not JSON"),
+        ("t.yaml", b"a: &x [1]\nb: *x\n", "t.yaml:1:4: an anchor"),
+        ("t.yaml", b"a: " + b"[" * 50_000, "levels"),
+        ("t.yaml", b"a: [", "t.yaml:"),
+        ("t.txt", b"x", "add --input"),
+    ],
+)
+def test_data_that_cannot_be_read_are_refused_with_their_place(name: str, raw: bytes, told: str) -> None:
+    with pytest.raises(SpanielError) as caught:
+        list(read_cited(name, raw, {"url"}))
+    assert told in caught.value.message
