@@ -31,7 +31,7 @@ def add_links(
 
     def written(_file: str) -> None:
         progress.begin()
-        progress.end(None, cached=False)
+        progress.end("", cached=False)
 
     with registry.editing(written=written) as editor:
         for link in links:

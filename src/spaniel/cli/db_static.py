@@ -74,7 +74,7 @@ class Measuring:
                 result = _Result(asked, await self._keys(asked.url))
             except SpanielError as error:
                 result = _Result(asked, {}, error.about(asked.url))
-            self._progress.end(result.error, cached=False)
+            self._progress.end(str(result.error.code) if result.error else "", cached=False)
         return result
 
     async def _keys(self, raw: str) -> dict[str, Written]:
