@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.cli.db_adding import add_links, tell
 from spaniel.cli.db_folder import Failures, is_several
+from spaniel.cli.ending import run_until_asked, stopped_code
 from spaniel.cli.in_order import in_order
 from spaniel.cli.incoming import Asked, incoming
 from spaniel.cli.options import settings_from
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from spaniel.registry.scalars import Written
 
 LOT = 32  # records that are written together; what was written stays, whatever stops the rest
-INTERRUPTED = 130
 
 
 class _Result(NamedTuple):
@@ -42,7 +42,7 @@ def add_measured(args: argparse.Namespace, registry: Registry, failed: Failures)
         async with Engine(settings_from(args)) as engine:
             return await Measuring(args, registry, failed, engine).run()
 
-    return asyncio.run(go())
+    return run_until_asked(go())
 
 
 class Measuring:
@@ -65,7 +65,7 @@ class Measuring:
             if self._failed.count:
                 told += f", {self._failed.count} failed"
             sys.stderr.write(f"spaniel: {told}{'' if whole else '; stopped'}\n")
-        return self._failed.exit_code if whole else INTERRUPTED
+        return self._failed.exit_code if whole else stopped_code()
 
     async def _work(self, asked: Asked) -> _Result:
         async with self._places:
