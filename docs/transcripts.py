@@ -27,6 +27,7 @@ PAGES = (
     "first-minutes.md",
     "guides/testing-locally.md",
     "guides/many-pages.md",
+    "guides/ingest.md",
     "guides/python.md",
     "guides/registry.md",
 )
