@@ -14,7 +14,7 @@ from bench.harness import Case, interleave, title, wanted
 from bench.pdf_maker import Made, kinds
 
 Read = Callable[[bytes], list[str]]  # the text of each page
-ROUNDS = 5
+ROUNDS = 25  # of the two that are close
 SLOW = ("markitdown", "pymupdf4llm", "pypdf")  # once is enough to see how slow
 FOUND, LARGEST = 4, 2 << 20  # documents of installed packages, and how large they may be
 
