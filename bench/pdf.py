@@ -10,11 +10,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from bench.harness import interleave, title, wanted
+from bench.harness import Case, interleave, title, wanted
 from bench.pdf_maker import Made, kinds
 
 Read = Callable[[bytes], list[str]]  # the text of each page
-ROUNDS = 5
+ROUNDS = 25  # of the two that are close
 SLOW = ("markitdown", "pymupdf4llm", "pypdf")  # once is enough to see how slow
 FOUND, LARGEST = 4, 2 << 20  # documents of installed packages, and how large they may be
 
@@ -124,11 +124,15 @@ def heading_score(pages: list[str], made: Made) -> float:
     return _f1(Counter(" ".join(_words(one)) for one in found), Counter(" ".join(_words(one)) for one in made.headings))
 
 
-def _measure(tools: dict[str, Read], body: bytes) -> dict[str, float]:
-    quick = {name: read for name, read in tools.items() if name not in SLOW}
-    taken = interleave({name: lambda read=read: read(body) for name, read in quick.items()}, ROUNDS)  # type: ignore[misc]
-    slow = {name: read for name, read in tools.items() if name in SLOW}
-    return taken | interleave({name: lambda read=read: read(body) for name, read in slow.items()}, 1)  # type: ignore[misc]
+def _measure(tools: dict[str, Read], body: bytes) -> tuple[dict[str, float], dict[str, list[str]]]:
+    """CPU seconds of each, and what it read."""
+    texts: dict[str, list[str]] = {}
+
+    def case(name: str) -> Case:
+        return lambda: texts.update({name: tools[name](body)})
+
+    quick = interleave({name: case(name) for name in tools if name not in SLOW}, ROUNDS)
+    return quick | interleave({name: case(name) for name in tools if name in SLOW}, 1), texts
 
 
 def _documents_at_hand() -> dict[str, bytes]:
@@ -143,20 +147,18 @@ def run() -> None:
     tools = _installed()
     totals = dict.fromkeys(tools, 0.0)
     for name, made in kinds().items():
-        taken = _measure(tools, made.body)
+        taken, texts = _measure(tools, made.body)
         print(f"\n  {name}: {len(made.pages)} pages")
         for tool, seconds in sorted(taken.items(), key=lambda item: item[1]):
-            pages = tools[tool](made.body)
             totals[tool] += seconds
             print(
                 f"    {tool:16} {len(made.pages) / seconds:8.0f} pages/s  x{seconds / taken['bare pypdfium2']:6.2f}"
-                f"  text {likeness(pages, made):.3f}  headings {heading_score(pages, made):.2f}"
+                f"  text {likeness(texts[tool], made):.3f}  headings {heading_score(texts[tool], made):.2f}"
             )
     for name, body in list(_documents_at_hand().items())[:FOUND]:
-        taken = _measure(tools, body)
-        count = len(tools["bare pypdfium2"](body))
+        taken, texts = _measure(tools, body)
         told = ", ".join(f"{tool} x{seconds / taken['bare pypdfium2']:.2f}" for tool, seconds in taken.items())
-        print(f"\n  {name}: {count} pages: {told}")
+        print(f"\n  {name}: {len(texts['bare pypdfium2'])} pages: {told}")
     print()
     wanted("spaniel / bare pypdfium2", totals["spaniel"] / totals["bare pypdfium2"], most=1.8)
     for other in set(tools) - {"spaniel", "bare pypdfium2"}:

@@ -19,6 +19,7 @@ from spaniel.cli.heading import under_title
 from spaniel.cli.quick_start import certificates_unread
 from tests.cli.test_canon import SPANIEL, spaniel
 from tests.net.servers import authority, serve, site, tls_for
+from tests.reading.pdfs import many_pages
 
 PAGE = (
     "<html><head><title>T</title></head><body><main><h1>Hello</h1><p>"
@@ -27,14 +28,20 @@ PAGE = (
 )
 
 
+PAGES = {
+    "/page": ("text/html; charset=utf-8", PAGE.encode()),
+    "/paper": ("application/pdf", many_pages(3, "Words of page {0}. " * 60)),
+}
+
+
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
-        if self.path != "/page":
+        if self.path not in PAGES:
             self.send_error(404)
             return
-        body = PAGE.encode()
+        content_type, body = PAGES[self.path]
         self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Type", content_type)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -150,6 +157,18 @@ def test_a_profile_and_a_budget_can_be_chosen(place: Place, tmp_path: Path) -> N
     assert json.loads(done.stdout)["truncated"] is True
     assert len(done.stdout.encode()) <= 501
     assert ["fit", "cut"] in [line.split()[:2] for line in done.stderr.splitlines()]
+
+
+@pytest.mark.req("FG-24")
+def test_chunks_of_a_pdf_have_their_page(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "papers.toml").write_text('name = "papers"\nversion = "1"\ncontent = ["pdf"]\n', encoding="utf-8")
+    options = ("--config", place.config, "--profile", "papers.toml", "--format", "chunks", "--max-chunk-tokens", "128")
+    for _ in range(2):  # fetched, and from the cache
+        done = spaniel("fetch", "-q", *options, f"{place.url}/paper", cwd=tmp_path)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        assert [row["text"].split(".")[0] for row in rows if row["start"] == 0] == ["Words of page 1"]
+        pages = [row["page"] for row in rows]
+        assert (pages, set(pages)) == (sorted(pages), {1, 2, 3})
 
 
 @pytest.mark.req("NFR-WF-SEC-01")

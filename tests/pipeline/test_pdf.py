@@ -264,7 +264,7 @@ async def test_after_each_hostile_fetch_the_next_one_works(tmp_path: Path) -> No
     profile = profile_in(tmp_path)
     async with (
         Site(pages) as site,
-        spaniel_for(site, cache=tmp_path / "c", profile=profile, timeout_seconds=4) as spaniel,
+        spaniel_for(site, cache=tmp_path / "c", profile=profile, timeout_seconds=12) as spaniel,
     ):
         for path in pages:
             outcome = await spaniel.outcome(site.url(path))

@@ -212,7 +212,7 @@ def test_what_the_document_says_about_itself_is_told() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "# no heading", "## none", "> no quotation", "- - -", "***", "===", "---", "```sh", "~~~", "1. a 2) b",
+        "# no heading", "## none", "> no quotation", "- - -", "***", "===", "=", "---", "--", "```sh", "~~~", "1. a 2) b",
         "[a](javascript:x)", "![x](http://a/b)", "[a]: http://b", "<script>x</script>", "&lt;b&gt;", "*a* _b_ **c** __d__",
         "`code`", "\\*a", "|---|---|", "<http://a.example>", "~~gone~~", "a <!-- b -->", "[a][b]",
     ],

@@ -12,7 +12,7 @@ INLINE = re.compile(
 MAY_BE = re.compile(r"[\\`*_~<&\]]")
 # At the beginning of a line: headings and their underlines, quotations, lists, rules, tables' second lines.
 BLOCK = re.compile(
-    r"^(?:#{1,6}(?=\s|$)|>|[-+](?=\s|$)|=+\s*$|[-_:| ]{3,}$|~{3,}|(\d{1,9})([.)])(?=\s|$))", re.MULTILINE
+    r"^(?:#{1,6}(?=\s|$)|>|[-+](?=\s|$)|[-=]+ *$|[-_:| ]{2,}$|~{3,}|(\d{1,9})([.)])(?=\s|$))", re.MULTILINE
 )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spaniel.reading.pdf.lines import Line
 
 MOST_ENTRIES = 5000
+MOST_LINES = 2000  # of a page, in which the titles of the outline are looked for
 DEEPEST = 6
 LARGER = 1.12  # times the size of the text
 LONGEST = 200  # characters of a line in a heading
@@ -76,7 +77,9 @@ def _by_outline(pages: Sequence[Sequence[Line]], outline: Sequence[Entry]) -> li
             if not 0 <= number < len(pages):
                 continue
             if number not in plain:
-                plain[number] = [_letters(one.text) if len(one.text) <= longest else "" for one in pages[number]]
+                plain[number] = [
+                    _letters(line.text) if len(line.text) <= longest else "" for line in pages[number][:MOST_LINES]
+                ]
             place = _place_of(title, plain[number], told[number])
             if place is not None:
                 told[number][place[0]] = Found(min(entry.level, DEEPEST), place[1])

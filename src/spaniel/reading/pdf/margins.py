@@ -37,8 +37,8 @@ def without_margins(sheets: Sequence[Sheet]) -> list[list[Line]]:
     most = _text_size(sheets) * 1.05
     seen: dict[Key, list[int]] = defaultdict(list)
     for number, sheet in enumerate(sheets):
-        for line in _at_edges(sheet, most):
-            seen[_key(line)].append(number)
+        for key in {_key(line) for line in _at_edges(sheet, most)}:
+            seen[key].append(number)
     return [_rest(sheet, number, most, seen) for number, sheet in enumerate(sheets)]
 
 
