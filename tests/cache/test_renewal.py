@@ -50,11 +50,13 @@ def test_what_does_not_fit_into_the_old_head_is_written_anew(folder: Path, clock
         cache.put(key, "words", clock.now(), DAY, Validators('"v1"'))
         entry = cache.peek(key)
         assert entry is not None
+        inode = os.stat(file_of(folder, key)).st_ino
         clock.advance(1)
         tag = '"version 2"' if case == "tag" else '"v2"'
         life, new = DAY * (10 if case == "life" else 1), "other" if case == "content" else None
         assert cache.renew(key, entry, clock.now(), life, Validators(tag), new) is None
         found = cache.get(key)
+    assert os.stat(file_of(folder, key)).st_ino != inode
     assert found is not None
     assert (found.fetched_at, found.expires_at) == (clock.now(), clock.now() + life)
     assert (found.etag, content(found)) == (tag, new or "words")
