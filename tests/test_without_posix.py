@@ -40,7 +40,7 @@ def test_every_module_can_be_imported(told: dict[str, str]) -> None:
     assert int(told["modules"]) > 100
 
 
-@pytest.mark.parametrize("what", ["commands", "page_cache", "robots_cache", "written_files"])
+@pytest.mark.parametrize("what", ["commands", "page_cache", "robots_cache", "written_files", "link_database"])
 def test_it_works_without_posix(told: dict[str, str], what: str) -> None:
     assert told[what] == "fine"
 

@@ -210,6 +210,28 @@ def written_files(folder: Path) -> str:
     return "fine"
 
 
+def link_database(folder: Path) -> str:
+    """Windows locks bytes of a file; the stand-in remembers which files are locked."""
+    from spaniel import registry
+    from spaniel.registry.database import create
+
+    locked: list[int] = []
+    real_sys.modules["msvcrt"] = Windows(real, {"LK_NBLCK": 2, "locking": lambda number, *_: locked.append(number)})
+    create(str(folder / "urls"))
+    found = registry.open(folder / "urls")
+    for path in ("/b", "/a"):
+        with found.editing() as editor:
+            editor.add(f"http://example.com:8080{path}", {"note": "x"})
+            editor.set(f"http://example.com:8080{path}", "note", "y")
+    assert [record.url for record in found] == ["http://example.com:8080/a", "http://example.com:8080/b"]
+    with found.editing() as editor:
+        assert editor.remove("http://example.com:8080/a")
+        assert editor.remove("http://example.com:8080/b")
+    assert not list(found)
+    assert len(locked) == 4
+    return "fine"
+
+
 async def whole_fetch(folder: Path) -> str:
     from spaniel.app.client import Spaniel
     from spaniel.app.settings import from_data
@@ -274,7 +296,7 @@ async def attempt(trial: Callable[[Path], str | Awaitable[str]], folder: Path) -
 async def main(folder: Path) -> None:
     modules = prepare()
     told = {"imports": import_all(modules), "modules": str(len(modules))}
-    for trial in (emulation, commands, page_cache, robots_cache, written_files, whole_fetch, doctor):
+    for trial in (emulation, commands, page_cache, robots_cache, written_files, link_database, whole_fetch, doctor):
         told[trial.__name__] = await attempt(trial, folder)
     print(json.dumps(told))
 

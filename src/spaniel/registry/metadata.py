@@ -49,6 +49,7 @@ def _flaw(keys: Keys) -> tuple[str, str]:
 def _flaw_of_names(names: object, host: str) -> tuple[str, str]:
     if not isinstance(names, list) or not is_text_list(names):
         return CNAMES, "cnames must be a list of hosts, an item a line ('- www.example.com')"
+    seen: set[str] = set()
     for name in names:
         meant = authority(name)
         if meant is None:
@@ -57,5 +58,7 @@ def _flaw_of_names(names: object, host: str) -> tuple[str, str]:
             return CNAMES, f"'{name}' must be written '{meant}'"
         if name == host:
             return CNAMES, f"'{name}' is the file's own host, which is not one of its cnames"
-    twice = {name for name in names if names.count(name) > 1} if len(set(names)) < len(names) else ()
-    return CNAMES, f"'{min(twice)}' stands here twice" if twice else ""
+        if name in seen:
+            return CNAMES, f"'{name}' stands here twice"
+        seen.add(name)
+    return CNAMES, ""

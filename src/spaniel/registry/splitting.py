@@ -17,7 +17,7 @@ BOM = "\ufeff"
 
 _CONTROLS = bytes(code for code in (*range(32), 127) if chr(code) not in "\t\n\r")
 # What YAML cannot hold, and what is a line break to YAML and to nobody else: editors would count other lines than we do
-_UNFIT = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\r(?!\n)")
+_UNFIT = "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\r(?!\n)"
 _MARK = "\n---"
 _AFTER_MARK = ("", " ", "\t", "\r", "\n")
 _NO_CONTENT = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z))*")
@@ -50,7 +50,7 @@ def decode(raw: bytes, file: str) -> str:
     plain = raw.isascii() and raw.count(b"\r") == raw.count(b"\r\n")
     if plain and len(raw.translate(None, _CONTROLS)) == len(raw):
         return text
-    if (found := _UNFIT.search(text, text.startswith(BOM))) is not None:
+    if (found := re.compile(_UNFIT).search(text, text.startswith(BOM))) is not None:  # compiled when first needed
         if found[0] == "\r":
             reason = "a line ends with CR alone; lines end with LF, or with CR LF"
         else:
