@@ -11,7 +11,7 @@ import pytest
 from spaniel.browser.rendered import DocumentHead
 from spaniel.cache.folder import Folder
 from spaniel.hosts import Manners
-from spaniel.pipeline.keeping import NEW
+from spaniel.pipeline.keeping import CHANGED, NEW
 from spaniel.pipeline.profile import load
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.stored import from_cache
@@ -99,7 +99,7 @@ async def test_the_same_bytes_are_not_read_again_and_other_bytes_are(tmp_path: P
         clock.advance(WEEK)
         other = await ingested(spaniel, url)
         assert site.asked == {"if-none-match": '"v2"'}
-        assert kept(other) == (clock.now(), 168, '"v3"', MODIFIED, NEW)
+        assert kept(other) == (clock.now(), 168, '"v3"', MODIFIED, CHANGED)
         assert "pike" in other.require().page.markdown
         assert steps(other)["extract"] == "ok"
         assert kept(await ingested(spaniel, url)).how == "hit"
@@ -127,7 +127,7 @@ async def test_the_same_bytes_of_another_type_are_read_again(tmp_path: Path, clo
         site.pages["/blog"] = text(OTTER)
         clock.advance(WEEK)
         again = await ingested(spaniel, site.url("/blog"))
-    assert kept(again).how == NEW
+    assert kept(again).how == CHANGED
     assert "<main>" in again.require().page.markdown
 
 

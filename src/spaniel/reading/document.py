@@ -44,7 +44,7 @@ class Document:
     metadata: Metadata = field(default_factory=Metadata)
     hygiene: Hygiene = field(default_factory=Hygiene)
     notes: tuple[str, ...] = ()  # what whoever reads it should know: READING_CUT
-    signals: dict[str, object] = field(default_factory=dict)  # what the page says about its own use
+    signals: dict[str, object] = field(default_factory=dict, hash=False)  # what the page says about its own use
     types: tuple[str, ...] = ()  # of the page's linked data: NewsArticle
     generator: str = ""  # the program that made the page, as the page names it
     data: str | None = None  # of structured content, the whole of it as JSON text
