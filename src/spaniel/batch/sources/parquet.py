@@ -1,0 +1,63 @@
+"""A column of a Parquet file, row group by row group (needs `spaniel[parquet]`)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from spaniel.batch.arrow import arrow
+from spaniel.batch.sources.columns import find_column
+from spaniel.batch.sources.rows import LONGEST_LINE, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
+
+    from spaniel.batch.sources.rows import Options, Report
+
+ROWS = 1024  # at a time
+DEEPEST = 64
+
+
+def read_parquet(stream: BinaryIO, options: Options, report: Report) -> Iterator[Row]:
+    """The stream must be able to go back: a Parquet file is read from its end."""
+    pa, parquet = arrow()
+    try:
+        with parquet.ParquetFile(stream, memory_map=False, pre_buffer=False, buffer_size=1 << 16) as file:
+            names = list(file.schema_arrow.names)
+            name = names[find_column(names, options.column)]
+            number = 0
+            for batch in file.iter_batches(batch_size=ROWS, use_threads=False):
+                for values in batch.to_pylist():
+                    number += 1
+                    yield from _row(values, name, number, report)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        report("", f"is not a Parquet file that can be read ({error})")
+
+
+def _row(values: dict[str, object], name: str, number: int, report: Report) -> Iterator[Row]:
+    url = values.pop(name)
+    if isinstance(url, bytes):
+        url = url.decode("utf-8", "replace")
+    if not isinstance(url, str) or not url.strip():
+        report(f"row {number}", f"has no URL in column '{name}'")
+    elif len(url) > LONGEST_LINE:
+        report(f"row {number}", f"has a URL of more than {LONGEST_LINE} characters; it was left out")
+    else:
+        yield Row(url, {key: as_json(value) for key, value in values.items()})
+
+
+def as_json(value: object, depth: int = 0) -> object:
+    """What JSON can have of it: times in ISO 8601, exact numbers as text, bytes as text, no number that is none."""
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if depth < DEEPEST and isinstance(value, dict):
+        return {str(key): as_json(part, depth + 1) for key, part in value.items()}
+    if depth < DEEPEST and isinstance(value, list | tuple):
+        return [as_json(part, depth + 1) for part in value]
+    iso = getattr(value, "isoformat", None)
+    return iso() if callable(iso) else str(value)
