@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from spaniel.batch.sources.rows import URL_NAMES
-from spaniel.errors import Code, SpanielError
+from spaniel.errors import Code, SpanielError, shown
 
 _URL = re.compile(r"(?:https?://\S|[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}(?:[/:?#]|$))", re.IGNORECASE)
 
@@ -52,11 +52,12 @@ def named_column(names: list[str], column: str | None) -> int | None:
 
 
 def _numbered(names: list[str], column: str) -> int | None:
-    return int(column) - 1 if column.isdecimal() and 0 < int(column[:9]) <= len(names) else None
+    number = int(column) if column.isdecimal() and len(column) < 7 else 0
+    return number - 1 if 0 < number <= len(names) else None
 
 
 def no_column(names: list[str], column: str | None) -> SpanielError:
-    wanted = "it is not clear which column holds the URLs" if column is None else f"there is no column '{column}'"
+    wanted = "it is not clear which column holds the URLs" if column is None else f"there is no column '{shown(column, 60)}'"
     return SpanielError(Code.BAD_ARGS, field="--column", reason=f"{wanted}; there are: {', '.join(names[:20])}")
 
 

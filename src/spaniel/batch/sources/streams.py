@@ -32,7 +32,7 @@ _MARKS = (
 
 def uncompressed(stream: BinaryIO) -> io.BufferedReader:
     """What is inside gzip and Zstandard, by the first bytes and not by the name."""
-    found = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stream), PIECE)
+    found = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(_Borrowed(stream), PIECE)
     for _ in range(MOST_LAYERS):
         head = found.peek(4)[:4]
         if head.startswith(b"\x1f\x8b"):
@@ -65,6 +65,21 @@ def _encoding(head: bytes) -> str | None:
     if len(odd) > 3 and not any(odd) and all(even):
         return "utf-16-le"
     return "utf-16-be" if len(odd) > 3 and not any(even) and all(odd) else None
+
+
+class _Borrowed(io.RawIOBase):
+    """Somebody else's stream, which stays open when whoever reads it is gone."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        piece = self._stream.read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
 
 
 class _Recoded(io.RawIOBase):

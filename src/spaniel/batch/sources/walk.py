@@ -151,20 +151,21 @@ class _Walk:
         return True
 
     async def _brought(self, place: _Place) -> AsyncIterator[Row | Child]:
-        kind = self._kind or kind_by_name(parse(place.url).path)
+        options = self._options if place.asked else Options()  # what was said is of what was named
+        kind = kind_named(options.kind) or kind_by_name(parse(place.url).path)
         most = MOST_BYTES if kind in (None, Kind.SITEMAP, Kind.FEED) else MOST_LIST_BYTES
         try:
             async with self._bring(place.url, most) as brought:
-                async for row in beside_the_loop(self._read(brought)):
+                async for row in beside_the_loop(self._read(brought, options)):
                     yield _absolute(row, brought.url) if isinstance(row, Row) else row
         except SpanielError as error:
             if error.code == Code.BAD_ARGS and place.asked:
                 raise
             self._problems.note(place.url, error.message)
 
-    def _read(self, brought: Brought) -> Iterator[Row | Child]:
+    def _read(self, brought: Brought, options: Options) -> Iterator[Row | Child]:
         about = About(brought.url, parse(brought.url).path, brought.content_type)
-        return read_stream(brought.stream, about, self._options, self._problems)
+        return read_stream(brought.stream, about, options, self._problems)
 
 
 def _absolute(row: Row, base: str) -> Row:
