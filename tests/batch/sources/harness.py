@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from spaniel.batch.sources import Bring, Brought, Item, Options, Problems, items
@@ -13,11 +13,9 @@ from spaniel.testing import Site
 from tests.loopback import rooms_for
 
 
-@asynccontextmanager
-async def nobody(url: str, most: int) -> AsyncIterator[Brought]:
+def nobody(url: str, most: int) -> AbstractAsyncContextManager[Brought]:
     """For files alone."""
     raise AssertionError(f"{url} was not to be fetched")
-    yield
 
 
 async def gather(bring: Bring, sources: Sequence[str], **options: Any) -> tuple[list[Item], Problems]:

@@ -87,12 +87,10 @@ def test_a_broken_index_still_names_sitemaps_and_no_pages(tmp_path: Path) -> Non
 
 
 LAUGHS = (
-    '<!DOCTYPE urlset [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">'
+    '<!DOCTYPE urlset [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;">'
     '<!ENTITY d "&c;&c;&c;&c;&c;&c;&c;&c;&c;">]><urlset><url><loc>https://a.example/&d;</loc></url></urlset>'
 )
-OUTSIDE = (
-    '<!DOCTYPE urlset [<!ENTITY x SYSTEM "file:///etc/passwd">]><urlset><url><loc>https://a.example/&x;</loc></url></urlset>'
-)
+OUTSIDE = '<!DOCTYPE urlset [<!ENTITY x SYSTEM "file:///etc/passwd">]><urlset><url><loc>https://a.example/&x;</loc></url></urlset>'
 PARAMETER = '<!DOCTYPE urlset [<!ENTITY % p SYSTEM "http://127.0.0.1:1/x.dtd"> %p;]><urlset></urlset>'
 
 

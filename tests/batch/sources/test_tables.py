@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -141,7 +141,7 @@ def test_parquet_is_read_by_column_across_row_groups(tmp_path: Path) -> None:
         {
             "n": list(range(5000)),
             "url": [f"https://a.example/{number}" for number in range(5000)],
-            "at": [datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)] * 5000,
+            "at": [datetime(2026, 1, 2, tzinfo=UTC)] * 5000,
             "price": [Decimal("1.50")] * 5000,
             "ratio": [float("nan")] * 5000,
             "tags": [["a", b"b".decode()]] * 5000,

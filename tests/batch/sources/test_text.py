@@ -89,7 +89,9 @@ def test_other_encodings_and_line_ends_are_understood(tmp_path: Path, encoded: b
 
 
 def test_invalid_bytes_and_nul_are_text_that_can_be_written_out_again(tmp_path: Path) -> None:
-    (tmp_path / "list.txt").write_bytes(b"https://a.example/\xff\xfe\x81\nhttps://b.example/\x00x\nhttps://c.example/\n")
+    (tmp_path / "list.txt").write_bytes(
+        b"https://a.example/\xff\xfe\x81\nhttps://b.example/\x00x\nhttps://c.example/\n"
+    )
     found = urls(tmp_path / "list.txt")
     assert len(found) == 3
     assert all(url.encode() for url in found)
@@ -114,17 +116,23 @@ def test_many_problems_are_counted_and_the_first_are_told(tmp_path: Path) -> Non
     assert len(problems.first) == 20
 
 
-def test_standard_input_is_read(tmp_path: Path) -> None:
+def test_standard_input_is_read() -> None:
     script = "from tests.batch.sources.harness import urls; print(urls('-'))"
+    command = [sys.executable, "-c", script]
     told = subprocess.run(
-        [sys.executable, "-c", script], input="https://a.example/\n", capture_output=True, text=True, timeout=60
+        command, input="https://a.example/\n", capture_output=True, text=True, timeout=60, check=False
     )
     assert told.stdout.strip() == "['https://a.example/']", told.stderr
 
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("none.txt", "no such file"), ("*.none", "no file has such a name"), (".", "is a folder"), ("empty.txt", "no URL")],
+    [
+        ("none.txt", "no such file"),
+        ("*.none", "no file has such a name"),
+        (".", "is a folder"),
+        ("empty.txt", "no URL"),
+    ],
 )
 def test_what_cannot_be_a_source_is_refused_with_a_reason(tmp_path: Path, name: str, told: str) -> None:
     (tmp_path / "empty.txt").write_text("# nothing\n")

@@ -30,7 +30,7 @@ def as_line(record: Mapping[str, object]) -> bytes:
 
     try:
         return msgspec.json.encode(record) + b"\n"
-    except UnicodeEncodeError:  # half of a pair of surrogates: no text that UTF-8 has
+    except (UnicodeEncodeError, OverflowError):  # half of a pair of surrogates, or a number of more than 64 bits
         import json
 
         return json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
@@ -42,7 +43,7 @@ def opened(path: str) -> Iterator[BinaryIO]:
     """The lines of a part, of a whole output, compressed or not."""
     try:
         with open(path, "rb") as file:
-            if form_of(path) == Form.JSONL_ZST:
+            if form_of(path) == Form.JSONL_ZST and os.fstat(file.fileno()).st_size:
                 with zstd.ZstdFile(file) as plain:
                     yield cast(BinaryIO, plain)
             else:

@@ -16,13 +16,13 @@ Taken = tuple[list[T], Exception | None]
 TOGETHER = 1024  # a thread for each so many costs less than the rows themselves
 
 
-async def beside_the_loop(rows: Iterator[T]) -> AsyncIterator[T]:
-    """The same rows, taken by threads, one at a time. What is taken and not wanted any more is lost."""
+async def beside_the_loop(rows: Iterator[T]) -> AsyncIterator[list[T]]:
+    """The same rows in lists, taken by threads, one after another."""
     more = True
     while more:
         taken, failure = await _in_thread(rows)
-        for row in taken:
-            yield row
+        if taken:
+            yield taken
         if failure is not None:
             raise failure
         more = len(taken) == TOGETHER

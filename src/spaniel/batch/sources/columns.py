@@ -57,7 +57,9 @@ def _numbered(names: list[str], column: str) -> int | None:
 
 
 def no_column(names: list[str], column: str | None) -> SpanielError:
-    wanted = "it is not clear which column holds the URLs" if column is None else f"there is no column '{shown(column, 60)}'"
+    wanted = (
+        "it is not clear which column holds the URLs" if column is None else f"there is no column '{shown(column, 60)}'"
+    )
     return SpanielError(Code.BAD_ARGS, field="--column", reason=f"{wanted}; there are: {', '.join(names[:20])}")
 
 

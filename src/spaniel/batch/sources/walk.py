@@ -50,16 +50,17 @@ async def items(
     walk = _Walk(bring, options or Options(), problems)
     ordinal = 0
     for source in sources:
-        async for row in walk.source(source):
-            yield Item(ordinal, row.url, row.columns)
-            ordinal += 1
+        async for rows in walk.source(source):
+            for url, columns in rows:
+                yield Item(ordinal, url, columns)
+                ordinal += 1
     if not ordinal:
         reason = f"there is no URL in it ({problems.first[0]})" if problems.count else "there is no URL in it"
         raise SpanielError(Code.BAD_ARGS, field="source", reason=reason)
 
 
 class _Walk:
-    """Over all sources of a run; a sitemap is read once."""
+    """Over all sources of a run; a sitemap is read once. Rows go in lists, which cost less to hand on."""
 
     def __init__(self, bring: Bring, options: Options, problems: Problems) -> None:
         self._bring = bring
@@ -68,17 +69,15 @@ class _Walk:
         self._problems = problems
         self._seen: set[str] = set()
 
-    async def source(self, source: str) -> AsyncIterator[Row]:
+    async def source(self, source: str) -> AsyncIterator[list[Row]]:
         if self._is_site(source):
-            async for row in self._site(source):
-                yield row
+            found = self._lists(await self._sitemaps(source))
         elif _IS_URL.match(source):
-            async for row in self._lists([_Place(source, asked=True)]):
-                yield row
+            found = self._lists([_Place(source, asked=True)])
         else:
-            for path in local_files(source):
-                async for row in self._file(path):
-                    yield row
+            found = self._files(local_files(source))
+        async for rows in found:
+            yield rows
 
     def _is_site(self, source: str) -> bool:
         if self._kind is not None or not _IS_URL.match(source):
@@ -86,23 +85,21 @@ class _Walk:
         url = parse(source)
         return url.path == "/" and not url.query
 
-    async def _file(self, path: str) -> AsyncIterator[Row]:
-        children = []
-        async for row in beside_the_loop(read_file(path, self._options, self._problems)):
-            if isinstance(row, Child):
-                children.append(_Place(row.url, None, 1))  # a file is the user's own, and so is what it names
-            else:
-                yield row
-        async for row in self._lists(children):
-            yield row
+    async def _files(self, paths: list[str]) -> AsyncIterator[list[Row]]:
+        for path in paths:
+            children: list[_Place] = []
+            async for taken in beside_the_loop(read_file(path, self._options, self._problems)):
+                rows, named = _apart(taken)
+                yield rows
+                children += [_Place(child.url, None, 1) for child in named]  # a file is the user's, and what it names
+            async for rows in self._lists(children):
+                yield rows
 
-    async def _site(self, source: str) -> AsyncIterator[Row]:
-        """The sitemaps that robots.txt names, wherever they are; else the one at the usual place."""
-        home = parse(source)
-        named = await self._named_by_robots(f"{home.origin}/robots.txt")
-        usual = f"{home.origin}/sitemap.xml"
-        async for row in self._lists([_Place(url) for url in named or [usual]]):
-            yield row
+    async def _sitemaps(self, site: str) -> list[_Place]:
+        """Those that robots.txt names, wherever they are; else the one at the usual place."""
+        origin = parse(site).origin
+        named = await self._named_by_robots(f"{origin}/robots.txt")
+        return [_Place(url) for url in named or [f"{origin}/sitemap.xml"]]
 
     async def _named_by_robots(self, url: str) -> list[str]:
         try:
@@ -113,7 +110,7 @@ class _Walk:
                 self._problems.note(url, error.message)
             return []
 
-    async def _lists(self, places: list[_Place]) -> AsyncIterator[Row]:
+    async def _lists(self, places: list[_Place]) -> AsyncIterator[list[Row]]:
         """Depth first, by a stack of places: an index's children come before its next neighbour."""
         waiting = places[::-1]
         while waiting:
@@ -121,11 +118,10 @@ class _Walk:
             if not self._may_read(place):
                 continue
             children: list[_Place] = []
-            async for row in self._brought(place):
-                if isinstance(row, Child):
-                    children.append(_Place(row.url, place.url, place.depth + 1))
-                else:
-                    yield row
+            async for taken in self._brought(place):
+                rows, named = _apart(taken)
+                yield rows
+                children += [_Place(child.url, place.url, place.depth + 1) for child in named]
             waiting.extend(reversed(children))
 
     def _may_read(self, place: _Place) -> bool:
@@ -150,14 +146,14 @@ class _Walk:
         self._seen.add(url.href)
         return True
 
-    async def _brought(self, place: _Place) -> AsyncIterator[Row | Child]:
+    async def _brought(self, place: _Place) -> AsyncIterator[list[Row | Child]]:
         options = self._options if place.asked else Options()  # what was said is of what was named
         kind = kind_named(options.kind) or kind_by_name(parse(place.url).path)
         most = MOST_BYTES if kind in (None, Kind.SITEMAP, Kind.FEED) else MOST_LIST_BYTES
         try:
             async with self._bring(place.url, most) as brought:
-                async for row in beside_the_loop(self._read(brought, options)):
-                    yield _absolute(row, brought.url) if isinstance(row, Row) else row
+                async for taken in beside_the_loop(self._read(brought, options)):
+                    yield [_absolute(row, brought.url) if isinstance(row, Row) else row for row in taken]
         except SpanielError as error:
             if error.code == Code.BAD_ARGS and place.asked:
                 raise
@@ -166,6 +162,10 @@ class _Walk:
     def _read(self, brought: Brought, options: Options) -> Iterator[Row | Child]:
         about = About(brought.url, parse(brought.url).path, brought.content_type)
         return read_stream(brought.stream, about, options, self._problems)
+
+
+def _apart(taken: list[Row | Child]) -> tuple[list[Row], list[Child]]:
+    return [row for row in taken if isinstance(row, Row)], [row for row in taken if isinstance(row, Child)]
 
 
 def _absolute(row: Row, base: str) -> Row:

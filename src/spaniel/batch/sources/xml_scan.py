@@ -33,7 +33,7 @@ WANTED = {  # of an entry: elements whose text is taken
     "urlset": ("loc", "lastmod"),
     "sitemapindex": ("loc", "lastmod"),
     "rss": ("link", "guid", "pubDate", "title"),
-    "RDF": ("link", "date", "title"),
+    "RDF": ("link", "dc:date", "title"),
     "feed": ("link", "id", "updated", "title"),
 }
 COLUMNS = {"lastmod": "lastmod", "pubDate": "published", "date": "published", "updated": "updated", "title": "title"}
@@ -95,13 +95,15 @@ def _made(entry: Entry, root: str) -> Row | Child | None:
 
 
 class _Scan:
-    """expat's events, gathered into entries. The root's own prefix is taken off; other prefixes are foreign."""
+    """expat's events, gathered into entries. Names are those of the root's own prefix; other prefixes are foreign."""
 
     def __init__(self) -> None:
         self.root = ""
-        self._prefix = ""
-        self._way: list[str] = []
+        self._entry_name = ""  # with the prefix, as expat tells it
+        self._wanted: dict[str, str] = {}  # likewise, to the names of parts
+        self._depth = self._entry_depth = 0
         self._entry: Entry | None = None
+        self._part = ""
         self._text: list[str] | None = None
         self._gathered = 0
         self._done: list[Entry] = []
@@ -170,56 +172,49 @@ class _Scan:
             raise Refused(f"has an entry of more than {LONGEST_TAG >> 20} MB; nothing after it was read")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
-        if not self._way:
-            self._begin(name)
-        name = name.removeprefix(self._prefix)
-        self._way.append(name)
-        if len(self._way) > DEEPEST:
-            raise Refused(f"has elements nested more than {DEEPEST} deep; nothing after them was read")
-        if name == ENTRIES[self.root] and self._entry is None:
-            self._entry = {}
+        self._depth += 1
+        if self._entry is not None:
+            if self._depth == self._entry_depth + 1 and name in self._wanted:
+                self._begin_part(self._wanted[name], attributes)
+        elif name == self._entry_name:
+            self._entry, self._entry_depth = {}, self._depth
             self._begun_at = self._parser.CurrentByteIndex
-        elif self._entry is not None:
-            self._begin_part(_bare(name, self.root), attributes)
+        elif self._depth == 1:
+            self._begin(name)
+        if self._depth > DEEPEST:
+            raise Refused(f"has elements nested more than {DEEPEST} deep; nothing after them was read")
 
     def _begin(self, name: str) -> None:
-        prefix, colon, local = name.rpartition(":")
-        if local not in ENTRIES:
+        prefix, colon, root = name.rpartition(":")
+        if root not in ENTRIES:
             raise Refused(f"is neither a sitemap nor a feed: it begins with <{name}>")
-        self.root = local
-        self._prefix = "" if local == "RDF" else prefix + colon
+        own = "" if root == "RDF" else prefix + colon  # RSS 1.0 is written inside of another vocabulary
+        self.root, self._entry_name = root, own + ENTRIES[root]
+        self._wanted = {own + part: part.removeprefix("dc:") for part in WANTED[root]}
 
-    def _begin_part(self, name: str, attributes: dict[str, str]) -> None:
-        if self._entry is None or self._way[-2] != ENTRIES[self.root] or name not in WANTED[self.root]:
-            return
-        if name == "link" and "href" in attributes:  # Atom's
-            if attributes.get("rel", "alternate") == "alternate":
+    def _begin_part(self, part: str, attributes: dict[str, str]) -> None:
+        if part == "link" and "href" in attributes:  # Atom's
+            if self._entry is not None and attributes.get("rel", "alternate") == "alternate":
                 self._entry.setdefault("link", attributes["href"])
-        elif not (name == "guid" and attributes.get("isPermaLink", "true") == "false"):
-            self._text, self._gathered = [], 0
+        elif not (part == "guid" and attributes.get("isPermaLink", "true") == "false"):
+            self._part, self._text, self._gathered = part, [], 0
 
     def _characters(self, text: str) -> None:
         if self._text is not None and self._gathered < LONGEST_TEXT:
             self._text.append(text)
             self._gathered += len(text)
 
-    def _end(self, name: str) -> None:
-        name = name.removeprefix(self._prefix)
-        self._way.pop()
+    def _end(self, _name: str) -> None:
+        self._depth -= 1
         if self._entry is None:
             return
-        if name == ENTRIES[self.root] and ENTRIES[self.root] not in self._way:
+        if self._depth < self._entry_depth:
             self._done.append(self._entry)
             self._entry = None
             self._begun_at = self._parser.CurrentByteIndex
-        elif self._text is not None and self._way and self._way[-1] == ENTRIES[self.root]:
-            self._entry.setdefault(_bare(name, self.root), "".join(self._text))
+        elif self._text is not None and self._depth == self._entry_depth:
+            self._entry.setdefault(self._part, "".join(self._text))
             self._text = None
-
-
-def _bare(name: str, root: str) -> str:
-    """RSS 1.0 has its dates in another vocabulary (`dc:date`)."""
-    return name.removeprefix("dc:") if root == "RDF" else name
 
 
 def _refuse_entities(*_: object) -> None:
