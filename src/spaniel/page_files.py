@@ -59,11 +59,11 @@ def name_of(source: str) -> str:
     return f"{name}-page" if RESERVED.match(name) else name
 
 
-def digest_of(source: str) -> str:
+def digest_of(source: str, digits: int = 10) -> str:
     """What tells apart two pages whose names would be the same."""
     from hashlib import sha256
 
-    return sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:10]
+    return sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:digits]
 
 
 def holds(path: str, source: str) -> bool:

@@ -78,6 +78,13 @@ def test_an_ordinal_that_is_there_twice_is_refused_and_nothing_is_written(tmp_pa
     assert sorted(os.listdir(tmp_path)) == ["one.jsonl", "other.jsonl", "twice.jsonl"]
 
 
+def test_a_place_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    path = str(write(tmp_path / "one.jsonl", [record(0)]))
+    for by_ordinal in (True, False):
+        with pytest.raises(SpanielError, match="cannot be written"):
+            merge([path], str(tmp_path / "none" / "out.jsonl"), by_ordinal=by_ordinal)
+
+
 def test_gaps_are_told(tmp_path: Path) -> None:
     path = str(write(tmp_path / "one.jsonl", map(record, [2, 3, 7, 100_000])))
     told = merge([path], str(tmp_path / "out.jsonl"))

@@ -102,6 +102,23 @@ def deep_lines(path: Path) -> None:
             file.write('{"url": ' + "[" * 2_000_000 + "\n")
 
 
+def long_lines(path: Path) -> None:
+    """Texts of a megabyte beside each URL: a thousand of them must never be in memory at once."""
+    with path.open("w") as file:
+        for number in range(100):
+            file.write(f'{{"url": "https://a.example/{number}", "text": "{"x" * MB}"}}\n')
+
+
+def long_rows(path: Path) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    texts = [f"{number} " * 100_000 for number in range(100)]
+    with parquet.ParquetWriter(path, pa.schema([("url", pa.string()), ("text", pa.string())])) as writer:
+        for text in texts:
+            writer.write_table(pa.table({"url": ["https://a.example/"], "text": [text]}))
+
+
 CASES: list[tuple[Callable[[Path], None], str, int, int]] = [
     (one_line, "a.txt", 1, 1),
     (one_line, "a.csv", 1, 1),
@@ -115,6 +132,7 @@ CASES: list[tuple[Callable[[Path], None], str, int, int]] = [
     (sitemap_of_names, "a.xml", 1, 1),
     (sitemap_of_nesting, "a.xml", 1, 1),
     (deep_lines, "a.jsonl", 1, 40),
+    (long_lines, "a.jsonl", 100, 0),
 ]
 
 
@@ -125,6 +143,13 @@ def test_memory_stays_flat(tmp_path: Path, make: Callable[[Path], None], name: s
     [count_found, count_wrong, told], grew = weigh(f"{HERE}:count", path)
     assert (count_found, count_wrong) == (found, wrong), told
     assert grew < 24 * MB, f"{grew / MB:.0f} MB"
+
+
+def test_long_texts_in_parquet_are_not_gathered(tmp_path: Path) -> None:
+    long_rows(tmp_path / "a.parquet")
+    [found, wrong, told], grew = weigh(f"{HERE}:count", tmp_path / "a.parquet")
+    assert (found, wrong) == (100, 0), told
+    assert grew < 90 * MB, f"{grew / MB:.0f} MB"  # the library itself included
 
 
 def test_the_scales_show_what_a_reader_of_the_whole_takes(tmp_path: Path) -> None:

@@ -57,8 +57,9 @@ def test_locations_come_in_order_with_their_dates(tmp_path: Path) -> None:
         gzip.compress(b"<urlset><url><loc>https://a.example/</loc></url></urlset>"),
         "\ufeff<?xml version='1.0'?><!-- a comment --><urlset><url><loc>https://a.example/</loc></url></urlset>",
         '<?xml version="1.0" encoding="gb2312"?><urlset><url><loc>https://a.example/</loc></url></urlset>',
+        '<?xml version="1.0" encoding="nonsense"?><urlset><url><loc>https://a.example/</loc></url></urlset>',
     ],
-    ids=["foreign", "prefix", "space", "utf-16", "latin-1", "gzip", "mark", "gb2312"],
+    ids=["foreign", "prefix", "space", "utf-16", "latin-1", "gzip", "mark", "gb2312", "nonsense"],
 )
 def test_a_sitemap_is_understood_in_whatever_form(tmp_path: Path, body: str | bytes) -> None:
     assert urls(sitemap(tmp_path / "s.xml", body)) == ["https://a.example/"]
@@ -144,13 +145,14 @@ def test_a_page_is_no_sitemap(tmp_path: Path) -> None:
 async def test_a_site_is_read_by_the_sitemaps_that_its_robots_txt_names() -> None:
     async with Site({}) as site:
         site.pages = {
-            "/robots.txt": text(f"User-agent: *\nDisallow: /private\nSitemap: {site.url('/one.xml')}\n"),
+            "/robots.txt": text(f"Sitemap: {site.url('/one.xml')}\nUser-agent: *\nDisallow: /x\nSitemap: /two.xml\n"),
+            "/two.xml": xml(urlset(site.url("/p3"))),
             "/one.xml": xml(index(site.url("/b.xml.gz"), site.url("/a.xml"))),
             "/a.xml": xml(urlset(site.url("/page-1"))),
             "/b.xml.gz": (200, {"Content-Type": "application/gzip"}, gzip.compress(urlset(site.url("/p2")).encode())),
         }
         found, problems = await read_site(site.url("/"), sites=[site])
-        assert [item.raw_url for item in found] == [site.url("/p2"), site.url("/page-1")]
+        assert [item.raw_url for item in found] == [site.url("/p2"), site.url("/page-1"), site.url("/p3")]
         assert "/sitemap.xml" not in site.requests
         assert not problems.count
 

@@ -141,6 +141,23 @@ def test_what_cannot_be_a_source_is_refused_with_a_reason(tmp_path: Path, name: 
     assert caught.value.code == Code.BAD_ARGS
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.xlsx", b"PK\x03\x04rest", "Save it as CSV"),
+        ("a.pdf", b"%PDF-1.7", "is a PDF"),
+        ("a.json", b'[\n {"url": "https://a.example/"}]', "jq -c"),
+        ("a", b'["https://a.example/"]', "jq -c"),
+    ],
+)
+def test_what_is_no_list_is_refused_and_not_taken_for_urls(
+    tmp_path: Path, name: str, content: bytes, told: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(SpanielError, match=told):
+        read(tmp_path / name)
+
+
 def test_where_nothing_is_usable_the_first_problem_says_why(tmp_path: Path) -> None:
     (tmp_path / "list.jsonl").write_text("nonsense\n")
     with pytest.raises(SpanielError, match="line 1: is not JSON"):

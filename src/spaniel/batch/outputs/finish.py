@@ -19,7 +19,10 @@ PIECE = 1 << 20
 
 
 def finish(parts: Sequence[str], out: str) -> None:
-    """Make `out` of parts (`.jsonl`, `.jsonl.zst`; for `.warc.gz` such parts); it appears whole or not at all."""
+    """Make `out` of parts (`.jsonl`, `.jsonl.zst`; for `.warc.gz` such parts).
+
+    A file appears whole or not at all, and so does a folder of Parquet files; pages come one by one.
+    """
     form = form_of(out)
     if all(form_of(part) == form for part in parts):
         write_whole(out, _pieces(parts))

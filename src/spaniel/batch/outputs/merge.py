@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from itertools import islice
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,12 +43,22 @@ def merge(outputs: Sequence[str], out: str, *, by_ordinal: bool = False) -> Merg
     seen = Ordinals()
     found = _checked(outputs, seen)
     if by_ordinal:
-        with TemporaryDirectory(prefix=".spaniel-merge-", dir=os.path.dirname(os.path.abspath(out))) as folder:
+        with _folder_beside(out) as folder:
             write_lines((line.raw for line in in_order(found, folder)), out)
     else:
         write_lines((line.raw for line in found), out)
     missing = sum(last - first + 1 for first, last in seen.gaps())
     return Merged(seen.count, missing, list(islice(seen.gaps(), TOLD)))
+
+
+@contextmanager
+def _folder_beside(out: str) -> Iterator[str]:
+    """For runs: where the output will be, there is room for them too."""
+    try:
+        with TemporaryDirectory(prefix=".spaniel-merge-", dir=os.path.dirname(os.path.abspath(out))) as folder:
+            yield folder
+    except OSError as error:
+        raise SpanielError(Code.BAD_ARGS, field=out, reason=f"cannot be written: {error.strerror}") from None
 
 
 def _checked(outputs: Sequence[str], seen: Ordinals) -> Iterator[Line]:

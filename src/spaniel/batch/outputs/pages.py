@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _BY_DESCRIPTOR = hasattr(os, "O_DIRECTORY") and os.open in os.supports_dir_fd
 SUFFIX = ".md"
+DIGITS = 24  # of a hash: enough that nobody finds two URLs with the same one
 
 
 class PageTree:
@@ -36,7 +37,7 @@ class PageTree:
         markdown, url = record.get("markdown"), record.get("requested_url")
         if not isinstance(markdown, str) or not isinstance(url, str):
             return None
-        host, name = _folder_of(url), f"{name_of(url)}-{digest_of(url)}{SUFFIX}"
+        host, name = _folder_of(url), f"{name_of(url)}-{digest_of(url, DIGITS)}{SUFFIX}"
         folder = os.path.join(self._path, host)
         path = os.path.join(folder, name)
         text = with_front_matter(facts_of(record), markdown).encode("utf-8", "backslashreplace")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from spaniel.batch.arrow import arrow
@@ -21,7 +22,7 @@ FILE_BYTES = 1 << 30  # of lines in one file of a folder
 def write_parquet(lines: Iterable[bytes], path: str) -> int:
     """One file with every record; the number of them."""
     try:
-        with _Writer(path) as writer:
+        with _writing(path) as writer:
             for line in lines:
                 writer.add(line)
             return writer.count
@@ -47,7 +48,7 @@ def write_parquet_folder(lines: Iterable[bytes], folder: str, file_bytes: int = 
 def _write_files(lines: Iterator[bytes], folder: str, file_bytes: int) -> int:
     count, number, line = 0, 0, next(lines, None)
     while line is not None or number == 0:
-        with _Writer(os.path.join(folder, f"part-{number:05}.parquet")) as writer:
+        with _writing(os.path.join(folder, f"part-{number:05}.parquet")) as writer:
             size = 0
             while line is not None and size < file_bytes:
                 writer.add(line)
@@ -58,43 +59,42 @@ def _write_files(lines: Iterator[bytes], folder: str, file_bytes: int) -> int:
     return count
 
 
-class _Writer:
-    """Row group by row group into one file, which appears when it is whole."""
+class _Groups:
+    """Rows gathered into row groups."""
 
-    def __init__(self, path: str) -> None:
-        self._pa, parquet = arrow()
-        kinds = {True: self._pa.int64(), False: self._pa.string()}
-        self._schema = self._pa.schema([(name, kinds[name in NUMBERS]) for name in COLUMNS])
-        self._replacing = replacing(path, None, durable=True)
-        self._parquet = parquet
+    def __init__(self, writer: Any) -> None:
+        self._pa, _ = arrow()
+        self._writer = writer
         self._rows: list[dict[str, object]] = []
         self._bytes = 0
         self.count = 0
-
-    def __enter__(self) -> _Writer:
-        file = self._replacing.__enter__()
-        self._writer = self._parquet.ParquetWriter(file, self._schema, compression="zstd")
-        return self
-
-    def __exit__(self, *failure: Any) -> None:
-        try:
-            if failure[0] is None:
-                self._flush()
-        finally:
-            self._writer.close()
-            self._replacing.__exit__(*failure)
 
     def add(self, line: bytes) -> None:
         self._rows.append(row_of(line))
         self._bytes += len(line)
         self.count += 1
         if self._bytes >= GROUP_BYTES or len(self._rows) >= GROUP_ROWS:
-            self._flush()
+            self.flush()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
         if self._rows:
-            self._writer.write_table(self._pa.Table.from_pylist(self._rows, schema=self._schema))
+            self._writer.write_table(self._pa.Table.from_pylist(self._rows, schema=self._writer.schema))
         self._rows, self._bytes = [], 0
+
+
+@contextmanager
+def _writing(path: str) -> Iterator[_Groups]:
+    """One file, which appears when it is whole."""
+    pa, parquet = arrow()
+    kinds = {True: pa.int64(), False: pa.string()}
+    schema = pa.schema([(name, kinds[name in NUMBERS]) for name in COLUMNS])
+    with (
+        replacing(path, None, durable=True) as file,
+        parquet.ParquetWriter(file, schema, compression="zstd") as writer,
+    ):
+        groups = _Groups(writer)
+        yield groups
+        groups.flush()
 
 
 def records_in(path: str) -> Iterator[bytes]:

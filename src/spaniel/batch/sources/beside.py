@@ -5,27 +5,40 @@ from __future__ import annotations
 import asyncio
 import threading
 from contextlib import suppress
-from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-T = TypeVar("T")
-Taken = tuple[list[T], Exception | None]
-TOGETHER = 1024  # a thread for each so many costs less than the rows themselves
+TOGETHER = 1024  # a thread for each so many rows costs less than the rows themselves
+MOST_BYTES = 4 << 20  # of what they were read from
+
+
+class Sized(Protocol):
+    @property
+    def size(self) -> int: ...
+
+
+T = TypeVar("T", bound=Sized)
+
+
+class Taken(NamedTuple, Generic[T]):
+    """Some rows, why there are no more of them, and whether there may be."""
+
+    rows: list[T]
+    failure: Exception | None
+    ended: bool
 
 
 async def beside_the_loop(rows: Iterator[T]) -> AsyncIterator[list[T]]:
     """The same rows in lists, taken by threads, one after another."""
-    more = True
-    while more:
-        taken, failure = await _in_thread(rows)
+    ended = False
+    while not ended:
+        taken, failure, ended = await _in_thread(rows)
         if taken:
             yield taken
         if failure is not None:
             raise failure
-        more = len(taken) == TOGETHER
 
 
 async def _in_thread(rows: Iterator[T]) -> Taken[T]:
@@ -48,8 +61,13 @@ async def _in_thread(rows: Iterator[T]) -> Taken[T]:
 
 def _take(rows: Iterator[T]) -> Taken[T]:
     taken: list[T] = []
+    size = 0
     try:
-        taken.extend(islice(rows, TOGETHER))  # what came before a failure stays
+        for row in rows:
+            taken.append(row)
+            size += row.size
+            if len(taken) >= TOGETHER or size >= MOST_BYTES:
+                return Taken(taken, None, False)
     except Exception as error:  # noqa: BLE001  it is raised where the rows are wanted
-        return taken, error
-    return taken, None
+        return Taken(taken, error, True)
+    return Taken(taken, None, True)

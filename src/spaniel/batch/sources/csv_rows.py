@@ -59,7 +59,7 @@ def _row(cells: list[str], table: Table, number: int, report: Report) -> Iterato
     columns: dict[str, object] = {
         name: cell for i, (name, cell) in enumerate(zip(names, cells, strict=False)) if i != table.url
     }
-    yield Row(url, columns)
+    yield Row(url, columns, sum(map(len, cells)))
 
 
 class _Lines:

@@ -61,7 +61,7 @@ def _opened(path: str) -> Iterator[BinaryIO]:
         # Of standard input a reader of its own: at the end of the process Python would wait for the other's lock
         file = open(path if own else sys.stdin.fileno(), "rb", closefd=own)  # noqa: SIM115
     except OSError as error:
-        raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be read: {error.strerror}") from None
+        raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be read: {error.strerror or error}") from None
     with file:
         yield file
 
@@ -69,11 +69,12 @@ def _opened(path: str) -> Iterator[BinaryIO]:
 def read_stream(stream: BinaryIO, about: About, options: Options, problems: Problems) -> Iterator[Row | Child]:
     """The rows of a stream, whatever kind it is; where it breaks off, that is a problem and the end."""
     report = problems.at(about.place)
-    kind = kind_named(options.kind) or kind_by_name(about.name)
+    told = kind_named(options.kind)
+    kind = told or kind_by_name(about.name)
     try:
         if kind != Kind.PARQUET:
             text = as_utf8(uncompressed(stream))
-            kind = kind or kind_of(about.name, about.content_type, text.peek(1024))
+            kind = told or kind_of(about.name, about.content_type, text.peek(1024))
         if kind == Kind.PARQUET:
             yield from read_parquet(_rewound(stream, about.place), options, report)
         else:

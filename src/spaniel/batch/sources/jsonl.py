@@ -24,7 +24,7 @@ def read_jsonl(stream: BinaryIO, options: Options, report: Report) -> Iterator[R
         if line.isspace():
             continue
         try:
-            yield _row(_value(line), options.field)
+            yield _row(_value(line), options.field)._replace(size=len(line))
         except ValueError as error:
             report(f"line {number}", str(error))
 

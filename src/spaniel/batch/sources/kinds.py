@@ -41,18 +41,25 @@ READERS: dict[Kind, Reader] = {  # Parquet is read from a file, a site by its si
 _ENDINGS = {
     ".txt": Kind.TEXT, ".text": Kind.TEXT, ".lst": Kind.TEXT, ".urls": Kind.TEXT, ".csv": Kind.CSV, ".tsv": Kind.TSV,
     ".tab": Kind.TSV, ".jsonl": Kind.JSONL, ".ndjson": Kind.JSONL, ".parquet": Kind.PARQUET, ".pq": Kind.PARQUET,
-    ".xml": Kind.SITEMAP, ".rss": Kind.FEED, ".atom": Kind.FEED, ".rdf": Kind.FEED,
+    ".json": Kind.JSONL, ".xml": Kind.SITEMAP, ".rss": Kind.FEED, ".atom": Kind.FEED, ".rdf": Kind.FEED,
 }  # fmt: skip
 _TYPES = {
     "text/csv": Kind.CSV, "application/csv": Kind.CSV, "text/tab-separated-values": Kind.TSV,
     "application/x-ndjson": Kind.JSONL, "application/jsonl": Kind.JSONL, "application/jsonlines": Kind.JSONL,
-    "application/x-jsonlines": Kind.JSONL, "application/vnd.apache.parquet": Kind.PARQUET,
+    "application/x-jsonlines": Kind.JSONL, "application/json": Kind.JSONL,
+    "application/vnd.apache.parquet": Kind.PARQUET,
     "application/xml": Kind.SITEMAP, "text/xml": Kind.SITEMAP, "application/rss+xml": Kind.FEED,
     "application/atom+xml": Kind.FEED, "application/rdf+xml": Kind.FEED,
 }  # fmt: skip
 _PACKED = (".gz", ".gzip", ".zst", ".zstd")
 _XML = re.compile(rb"\s*(?:<\?xml|<!--|<(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF)\b)", re.IGNORECASE)
-_HTML = re.compile(rb"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
+_NO_LISTS = (
+    (re.compile(rb"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE),
+     "is a web page, not a list of URLs. To fetch the pages of a whole site, give its address: https://HOST/"),
+    (re.compile(rb"PK\x03\x04"), "is a workbook or an archive, not a list of URLs. Save it as CSV"),
+    (re.compile(rb"%PDF-"), "is a PDF, not a list of URLs"),
+    (re.compile(rb"\s*\[\s*[\[{\"]"), "is one JSON list. Write its items one a line: jq -c '.[]' FILE"),
+)  # fmt: skip
 
 
 def kind_named(name: str | None) -> Kind | None:
@@ -75,17 +82,15 @@ def kind_by_name(name: str) -> Kind | None:
 
 
 def kind_of(name: str, content_type: str, head: bytes) -> Kind:
-    """`head` is text in UTF-8, or what Parquet begins with."""
+    """`head` is text in UTF-8, or what Parquet begins with. What is no list is `bad_args`."""
     if head.startswith(b"PAR1"):
         return Kind.PARQUET
     told = kind_by_name(name) or _TYPES.get(content_type.partition(";")[0].strip().lower())
+    for other, reason in _NO_LISTS:
+        if told in (None, Kind.JSONL) and other.match(head):
+            raise SpanielError(Code.BAD_ARGS, field=name, reason=reason)
     if told:
         return told
-    if _HTML.match(head):
-        reason = (
-            "is a web page, not a list of URLs. To fetch the pages of a whole site, give its address: https://HOST/"
-        )
-        raise SpanielError(Code.BAD_ARGS, field=name, reason=reason)
     if _XML.match(head):
         return Kind.SITEMAP
     return Kind.JSONL if head.lstrip().startswith(b"{") else Kind.TEXT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spaniel.batch.arrow import arrow
 from spaniel.batch.sources.columns import find_column
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from spaniel.batch.sources.rows import Options, Report
 
-ROWS = 1024  # at a time
+MOST_ROWS, MOST_BYTES = 1024, 4 << 20  # at a time
 DEEPEST = 64
 
 
@@ -26,13 +26,21 @@ def read_parquet(stream: BinaryIO, options: Options, report: Report) -> Iterator
         with parquet.ParquetFile(stream, memory_map=False, pre_buffer=False, buffer_size=1 << 16) as file:
             names = list(file.schema_arrow.names)
             name = names[find_column(names, options.column)]
+            size = _row_size(file.metadata)
+            rows = max(1, min(MOST_ROWS, MOST_BYTES // size))
             number = 0
-            for batch in file.iter_batches(batch_size=ROWS, use_threads=False):
+            for batch in file.iter_batches(batch_size=rows, use_threads=False):
                 for values in batch.to_pylist():
                     number += 1
-                    yield from _row(values, name, number, report)
+                    yield from (row._replace(size=size) for row in _row(values, name, number, report))
     except (pa.ArrowException, OSError, ValueError) as error:
         report("", f"is not a Parquet file that can be read ({error})")
+
+
+def _row_size(metadata: Any) -> int:
+    """Bytes of a row, by the largest row group's own account."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    return max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=0) + 1
 
 
 def _row(values: dict[str, object], name: str, number: int, report: Report) -> Iterator[Row]:

@@ -18,4 +18,4 @@ def read_text(stream: BinaryIO, _options: Options, report: Report) -> Iterator[R
     for _, line in numbered_lines(stream, LONGEST_LINE, report):
         text = decoded(line).strip()
         if text and not text.startswith("#"):
-            yield Row(text, {})
+            yield Row(text, {}, len(text))

@@ -28,12 +28,14 @@ class Row(NamedTuple):
 
     url: str
     columns: dict[str, object]
+    size: int = 0  # of what it was read from: whoever gathers rows must know what they weigh
 
 
 class Child(NamedTuple):
     """Another sitemap, as an index of sitemaps names it."""
 
     url: str
+    size: int = 0
 
 
 class Options(NamedTuple):

@@ -51,7 +51,7 @@ async def items(
     ordinal = 0
     for source in sources:
         async for rows in walk.source(source):
-            for url, columns in rows:
+            for url, columns, _ in rows:
                 yield Item(ordinal, url, columns)
                 ordinal += 1
     if not ordinal:
@@ -99,6 +99,7 @@ class _Walk:
         """Those that robots.txt names, wherever they are; else the one at the usual place."""
         origin = parse(site).origin
         named = await self._named_by_robots(f"{origin}/robots.txt")
+        named = [f"{origin}{url}" if url.startswith("/") else url for url in named]  # wrong, frequent, plain
         return [_Place(url) for url in named or [f"{origin}/sitemap.xml"]]
 
     async def _named_by_robots(self, url: str) -> list[str]:

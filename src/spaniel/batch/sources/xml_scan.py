@@ -76,7 +76,7 @@ def _entries(stream: BinaryIO, scan: _Scan, report: Report) -> Iterator[Entry]:
         except Refused:
             yield from scan.finished()
             raise
-        except (expat.ExpatError, ValueError) as error:  # the second: an encoding that expat does not know
+        except (expat.ExpatError, ValueError, LookupError) as error:  # the others: encodings that expat does not know
             yield from scan.finished()
             report(scan.place, f"is broken XML ({error}); read as well as it can be")
             yield from scan_broken(scan.unread(), stream, scan.root_or_guess(), MOST_BYTES - read)
@@ -89,9 +89,10 @@ def _made(entry: Entry, root: str) -> Row | Child | None:
     url = (entry.get("loc") or entry.get("link") or (name if name.lstrip().startswith("http") else "")).strip()
     if not url:
         return None
+    size = sum(map(len, entry.values()))
     if root == "sitemapindex":
-        return Child(url)
-    return Row(url, {COLUMNS[name]: text for name in COLUMNS if name in entry and (text := entry[name].strip())})
+        return Child(url, size)
+    return Row(url, {COLUMNS[name]: text for name in COLUMNS if name in entry and (text := entry[name].strip())}, size)
 
 
 class _Scan:
