@@ -75,6 +75,13 @@ def test_broken_xml_is_read_on_from_where_it_broke_with_nothing_twice(tmp_path: 
     assert "is broken XML" in problems.first[0]
 
 
+def test_xml_that_breaks_between_two_entries_gives_each_once(tmp_path: Path) -> None:
+    whole = urlset(*(f"https://a.example/{number}" for number in range(9000)))
+    broken = whole.replace("</url><url><loc>https://a.example/700<", "</url> & <url><loc>https://a.example/700<")
+    assert broken != whole
+    assert urls(sitemap(tmp_path / "s.xml", broken)) == [f"https://a.example/{number}" for number in range(9000)]
+
+
 def test_a_sitemap_that_was_cut_off_gives_what_was_whole(tmp_path: Path) -> None:
     whole = urlset(*(f"https://a.example/{number}" for number in range(9000)))
     half = whole[: len(whole) // 2]

@@ -162,3 +162,21 @@ def test_where_nothing_is_usable_the_first_problem_says_why(tmp_path: Path) -> N
     (tmp_path / "list.jsonl").write_text("nonsense\n")
     with pytest.raises(SpanielError, match="line 1: is not JSON"):
         read(tmp_path / "list.jsonl")
+
+
+def test_a_pipe_that_says_nothing_keeps_nobody_from_leaving() -> None:
+    script = """
+import asyncio
+from tests.batch.sources.harness import gather, nobody
+async def main():
+    try:
+        async with asyncio.timeout(0.2):
+            await gather(nobody, ["-"])
+    except TimeoutError:
+        print("left")
+asyncio.run(main())
+"""
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stdout.read() == b"left\n"  # while its input is still open
+        assert child.wait(timeout=60) == 0
