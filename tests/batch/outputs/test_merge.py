@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from backports import zstd
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -19,6 +18,7 @@ from spaniel.batch.outputs.external_sort import FAN_IN, in_order
 from spaniel.batch.outputs.ordinals import Ordinals
 from spaniel.batch.outputs.stored import Line
 from spaniel.errors import SpanielError
+from tests.batch import packing
 from tests.batch.outputs.harness import failure, parsed, record, write
 from tests.batch.weigh import weigh
 
@@ -46,7 +46,7 @@ def test_records_come_in_the_order_of_their_ordinals(tmp_path: Path, ending: str
         found = parquet.read_table(path)["ordinal"].to_pylist()
     else:
         data = path.read_bytes()
-        found = [one["ordinal"] for one in parsed(zstd.decompress(data) if out.endswith("zst") else data)]
+        found = [one["ordinal"] for one in parsed(packing.decompress(data) if out.endswith("zst") else data)]
     assert found == list(range(200))
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".spaniel")]
 

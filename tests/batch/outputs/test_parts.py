@@ -13,10 +13,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from backports import zstd
 
 from spaniel.batch.outputs import Part, as_line, finish
 from spaniel.errors import SpanielError
+from tests.batch import packing
 from tests.batch.outputs.harness import parsed, record, write
 
 ENDINGS = ("jsonl", "jsonl.zst")
@@ -24,7 +24,7 @@ ENDINGS = ("jsonl", "jsonl.zst")
 
 def plain(path: Path) -> bytes:
     data = path.read_bytes()
-    return zstd.decompress(data) if path.suffix == ".zst" else data
+    return packing.decompress(data) if path.suffix == ".zst" else data
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

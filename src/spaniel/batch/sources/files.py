@@ -38,7 +38,11 @@ def local_files(source: str) -> list[str]:
     else:
         found = sorted(path for path in glob.iglob(source, recursive=True) if not os.path.isdir(path))
     if not found:
-        reason = "there is no such file" if not glob.has_magic(source) else "no file has such a name"
+        reason = (
+            "there is no such file (an address begins with https://)"
+            if not glob.has_magic(source)
+            else "no file has such a name"
+        )
         raise SpanielError(Code.BAD_ARGS, field=source, reason=reason)
     if os.path.isdir(found[0]):
         reason = f"is a folder; name the files in it, for example '{os.path.join(source, '*.txt')}'"

@@ -81,7 +81,10 @@ def _entries(stream: BinaryIO, scan: _Scan, report: Report) -> Iterator[Entry]:
             report(scan.place, f"is broken XML ({error}); read as well as it can be")
             yield from scan_broken(scan.unread(), stream, scan.root_or_guess(), MOST_BYTES - read)
             return
-    yield from scan.end()
+    whole = scan.end()
+    yield from scan.finished()
+    if not whole:
+        report("", "breaks off before its end; what was whole was read")
 
 
 def _made(entry: Entry, root: str) -> Row | Child | None:
@@ -137,13 +140,15 @@ class _Scan:
         self._forget_what_is_read()
         return self.finished()
 
-    def end(self) -> list[Entry]:
+    def end(self) -> bool:
+        """Whether the end is one."""
         try:
             self._parser.Parse(b"", True)
-        except expat.ExpatError:  # cut short: what was whole has been told
+        except expat.ExpatError:
             if not self.root:
                 raise Refused("is not XML that can be read") from None
-        return self.finished()
+            return False
+        return True
 
     def finished(self) -> list[Entry]:
         done, self._done = self._done, []
