@@ -24,7 +24,7 @@ def read_jsonl(stream: BinaryIO, options: Options, report: Report) -> Iterator[R
         if line.isspace():
             continue
         try:
-            yield _row(_value(line), options.field)._replace(size=len(line))
+            yield _row(_value(line), options.field, len(line))
         except ValueError as error:
             report(f"line {number}", str(error))
 
@@ -55,9 +55,9 @@ def _parts(value: object) -> list[object]:
     return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
 
 
-def _row(value: object, field: str | None) -> Row:
+def _row(value: object, field: str | None, size: int) -> Row:
     if isinstance(value, str) and field is None:
-        return Row(value, {})
+        return Row(value, {}, size)
     if not isinstance(value, dict):
         raise ValueError("is not a JSON object")  # noqa: TRY004  bad input, not a bad call
     name = field or next((name for name in URL_NAMES if name in value), None)
@@ -66,7 +66,7 @@ def _row(value: object, field: str | None) -> Row:
     url = value.pop(name) if name in value else _taken(value, name)
     if not isinstance(url, str):
         raise ValueError(f"has no URL at '{name}'")  # noqa: TRY004
-    return Row(url, value)
+    return Row(url, value, size)
 
 
 def _taken(value: dict[str, object], way: str) -> object:

@@ -19,6 +19,10 @@ MOST_ROWS, MOST_BYTES = 1024, 4 << 20  # at a time
 DEEPEST = 64
 
 
+class NoUrlError(Exception):
+    """A row that names no page, and why."""
+
+
 def read_parquet(stream: BinaryIO, options: Options, report: Report) -> Iterator[Row]:
     """The stream must be able to go back: a Parquet file is read from its end."""
     pa, parquet = arrow()
@@ -32,7 +36,10 @@ def read_parquet(stream: BinaryIO, options: Options, report: Report) -> Iterator
             for batch in file.iter_batches(batch_size=rows, use_threads=False):
                 for values in batch.to_pylist():
                     number += 1
-                    yield from (row._replace(size=size) for row in _row(values, name, number, report))
+                    try:
+                        yield _row(values, name, size)
+                    except NoUrlError as error:
+                        report(f"row {number}", str(error))
     except (pa.ArrowException, OSError, ValueError) as error:
         report("", f"is not a Parquet file that can be read ({error})")
 
@@ -40,19 +47,18 @@ def read_parquet(stream: BinaryIO, options: Options, report: Report) -> Iterator
 def _row_size(metadata: Any) -> int:
     """Bytes of a row, by the largest row group's own account."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    return max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=0) + 1
+    return max((1, *(group.total_byte_size // max(group.num_rows, 1) for group in groups)))
 
 
-def _row(values: dict[str, object], name: str, number: int, report: Report) -> Iterator[Row]:
+def _row(values: dict[str, object], name: str, size: int) -> Row:
     url = values.pop(name)
     if isinstance(url, bytes):
         url = url.decode("utf-8", "replace")
     if not isinstance(url, str) or not url.strip():
-        report(f"row {number}", f"has no URL in column '{name}'")
-    elif len(url) > LONGEST_LINE:
-        report(f"row {number}", f"has a URL of more than {LONGEST_LINE} characters; it was left out")
-    else:
-        yield Row(url, {key: as_json(value) for key, value in values.items()})
+        raise NoUrlError(f"has no URL in column '{name}'")
+    if len(url) > LONGEST_LINE:
+        raise NoUrlError(f"has a URL of more than {LONGEST_LINE} characters; it was left out")
+    return Row(url, {key: as_json(value) for key, value in values.items()}, size)
 
 
 def as_json(value: object, depth: int = 0) -> object:
