@@ -47,7 +47,8 @@ def read_parquet(stream: BinaryIO, options: Options, report: Report) -> Iterator
 def _row_size(metadata: Any) -> int:
     """Bytes of a row, by the largest row group's own account."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    return max((1, *(group.total_byte_size // max(group.num_rows, 1) for group in groups)))
+    sizes: list[int] = [group.total_byte_size // max(group.num_rows, 1) for group in groups]
+    return max([1, *sizes])
 
 
 def _row(values: dict[str, object], name: str, size: int) -> Row:
