@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from spaniel.cli.files import replacing
-from spaniel.cli.front_matter import with_front_matter
 from spaniel.cli.heading import under_title
-from spaniel.cli.page_files import PageFolder
+from spaniel.front_matter import with_front_matter
+from spaniel.page_files import PageFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

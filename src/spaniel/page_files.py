@@ -42,10 +42,10 @@ class PageFolder:
 
     def _path(self, source: str) -> str:
         stem = name_of(source)
-        for name in (stem + self._suffix, f"{stem}-{_digest(source)}{self._suffix}"):
+        for name in (stem + self._suffix, f"{stem}-{digest_of(source)}{self._suffix}"):
             path = os.path.join(self.path, name)
             holder = self._taken.get(name)
-            if holder == source or (holder is None and (not os.path.lexists(path) or _holds(path, source))):
+            if holder == source or (holder is None and (not os.path.lexists(path) or holds(path, source))):
                 self._taken[name] = source
                 return path
         raise SpanielError(Code.BAD_ARGS, field=path, reason="is there already and is not this page; move it away")
@@ -59,13 +59,14 @@ def name_of(source: str) -> str:
     return f"{name}-page" if RESERVED.match(name) else name
 
 
-def _digest(source: str) -> str:
+def digest_of(source: str, digits: int = 10) -> str:
+    """What tells apart two pages whose names would be the same."""
     from hashlib import sha256
 
-    return sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:10]
+    return sha256(source.encode("utf-8", "surrogateescape")).hexdigest()[:digits]
 
 
-def _holds(path: str, source: str) -> bool:
+def holds(path: str, source: str) -> bool:
     """Whether a file is what was written for this page before."""
     if os.path.islink(path):
         return False

@@ -1,0 +1,1 @@
+"""Many fetches: where their URLs come from, and where their records go."""

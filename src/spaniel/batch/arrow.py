@@ -1,0 +1,18 @@
+"""The library for Parquet, which only those have who asked for it (`spaniel[parquet]`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spaniel.errors import Code, SpanielError
+
+
+def arrow() -> tuple[Any, Any]:
+    """`pyarrow` and `pyarrow.parquet`; `bad_args` where they are not installed."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        reason = "Parquet needs a library that is not installed; run: pip install 'spaniel[parquet]'"
+        raise SpanielError(Code.BAD_ARGS, field="parquet", reason=reason) from None
+    return pa, parquet

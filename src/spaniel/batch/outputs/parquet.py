@@ -1,0 +1,119 @@
+"""Parquet made of finished records (needs `spaniel[parquet]`), row group by row group."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from spaniel.batch.arrow import arrow
+from spaniel.batch.outputs.table import COLUMNS, NUMBERS, line_of, row_of
+from spaniel.errors import Code, SpanielError
+from spaniel.files import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+GROUP_BYTES = 16 << 20  # of lines in a row group
+GROUP_ROWS = 10_000
+FILE_BYTES = 1 << 30  # of lines in one file of a folder
+
+
+def write_parquet(lines: Iterable[bytes], path: str) -> int:
+    """One file with every record; the number of them."""
+    try:
+        with _writing(path) as writer:
+            for line in lines:
+                writer.add(line)
+            return writer.count
+    except OSError as error:
+        raise _cannot(path, error) from None
+
+
+def write_parquet_folder(lines: Iterable[bytes], folder: str, file_bytes: int = FILE_BYTES) -> int:
+    """`part-00000.parquet` and so on. The folder appears whole; one that has anything in it is refused."""
+    folder = folder.rstrip("/" + os.sep)
+    beside = os.path.join(os.path.dirname(folder), f".spaniel-{os.urandom(8).hex()}.tmp")
+    try:
+        os.mkdir(beside)
+        count = _write_files(iter(lines), beside, file_bytes)
+        os.rename(beside, folder)  # over an empty folder too, but over no other
+    except OSError as error:
+        raise _cannot(folder, error) from None
+    finally:
+        _remove(beside)
+    return count
+
+
+def _write_files(lines: Iterator[bytes], folder: str, file_bytes: int) -> int:
+    count, number, line = 0, 0, next(lines, None)
+    while line is not None or number == 0:
+        with _writing(os.path.join(folder, f"part-{number:05}.parquet")) as writer:
+            size = 0
+            while line is not None and size < file_bytes:
+                writer.add(line)
+                size += len(line)
+                line = next(lines, None)
+            count += writer.count
+        number += 1
+    return count
+
+
+class _Groups:
+    """Rows gathered into row groups."""
+
+    def __init__(self, writer: Any) -> None:
+        self._pa, _ = arrow()
+        self._writer = writer
+        self._rows: list[dict[str, object]] = []
+        self._bytes = 0
+        self.count = 0
+
+    def add(self, line: bytes) -> None:
+        self._rows.append(row_of(line))
+        self._bytes += len(line)
+        self.count += 1
+        if self._bytes >= GROUP_BYTES or len(self._rows) >= GROUP_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._rows:
+            self._writer.write_table(self._pa.Table.from_pylist(self._rows, schema=self._writer.schema))
+        self._rows, self._bytes = [], 0
+
+
+@contextmanager
+def _writing(path: str) -> Iterator[_Groups]:
+    """One file, which appears when it is whole."""
+    pa, parquet = arrow()
+    kinds = {True: pa.int64(), False: pa.string()}
+    schema = pa.schema([(name, kinds[name in NUMBERS]) for name in COLUMNS])
+    with (
+        replacing(path, None, durable=True) as file,
+        parquet.ParquetWriter(file, schema, compression="zstd") as writer,
+    ):
+        groups = _Groups(writer)
+        yield groups
+        groups.flush()
+
+
+def records_in(path: str) -> Iterator[bytes]:
+    """The records of such a file as lines again; keys whose value was null are left out."""
+    pa, parquet = arrow()
+    try:
+        with parquet.ParquetFile(path, memory_map=False, pre_buffer=False) as file:
+            for batch in file.iter_batches(batch_size=256, use_threads=False):
+                yield from map(line_of, batch.to_pylist())
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise SpanielError(Code.BAD_ARGS, field=path, reason=f"is no output of a batch: {error}") from None
+
+
+def _remove(folder: str) -> None:
+    """What a failure has left."""
+    from shutil import rmtree
+
+    rmtree(folder, ignore_errors=True)
+
+
+def _cannot(path: str, error: OSError) -> SpanielError:
+    return SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be written: {error.strerror or error}")

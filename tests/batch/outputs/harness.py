@@ -1,0 +1,45 @@
+"""Records as a batch has them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from spaniel.batch.outputs import Part, as_line
+
+
+def record(ordinal: int, **more: object) -> dict[str, object]:
+    url = f"https://a.example/page/{ordinal}"
+    return {
+        "ordinal": ordinal,
+        "requested_url": url,
+        "final_url": url,
+        "status": 200,
+        "chain": [],
+        "title": f"Page {ordinal}",
+        "metadata": {"author": "An Author", "published": "2026-01-02"},
+        "markdown": f"# Page {ordinal}\n\nText with ü and\nlines. " + "word " * 50,
+        "columns": {"id": str(ordinal)},
+        **more,
+    }
+
+
+def failure(ordinal: int) -> dict[str, object]:
+    url = f"https://b.example/{ordinal}"
+    return {"ordinal": ordinal, "requested_url": url, "error": {"code": "http_4xx", "message": "gone"}, "status": 404}
+
+
+def write(path: Path, records: Iterable[dict[str, object]], together: int = 16) -> Path:
+    """A part with these records."""
+    lines = [as_line(record) for record in records]
+    with Part.create(str(path)) as part:
+        for start in range(0, len(lines), together):
+            part.append(lines[start : start + together])
+        part.sync()
+    return path
+
+
+def parsed(text: str | bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in text.splitlines()]
