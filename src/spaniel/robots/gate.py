@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from spaniel.net.guard import Guard, Target
-    from spaniel.net.http import Http, Page, RequestHeaders
+    from spaniel.net.http import Page, RequestHeaders
 
 FAIL_OPEN_NOTE = "robots_unavailable_fail_open"
 SECONDS = 5.0  # of a fetch's time (D2-13)
@@ -27,6 +27,12 @@ MOST_REDIRECTS = 5
 FAILURE_SECONDS = 5.0  # a failure is remembered this long, so that a thousand waiting fetches do not all try again
 MOST_BYTES = 64 << 20  # of robots.txt files in memory, whatever their number
 LONG_MATCH = 1 << 27  # octets of file × path from which on a decision leaves the event loop alone
+
+
+class Gets(Protocol):
+    """Makes one hop."""
+
+    async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = ...) -> Page: ...
 
 
 class RobotsSettings(NamedTuple):
@@ -62,7 +68,7 @@ class RobotsGate:
 
     def __init__(
         self,
-        http: Http,
+        http: Gets,
         guard: Guard,
         settings: RobotsSettings | None = None,
         disk: DiskCache | None = None,
