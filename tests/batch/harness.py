@@ -71,7 +71,9 @@ def settings(port: int, folder: Path, **webfetch: Any) -> Settings:
 
 def order(urls: Path, **more: Any) -> Order:
     profile = load()
-    return Order([TextSource(str(urls))], lambda raw: profile.policy.apply(raw).url, {"--profile": profile.name}, **more)
+    return Order(
+        [TextSource(str(urls))], lambda raw: profile.policy.apply(raw).url, {"--profile": profile.name}, **more
+    )
 
 
 def written(folder: Path, urls: Sequence[str]) -> Path:

@@ -1,4 +1,4 @@
-"""A web server on loopback, in a process of its own, that writes down every request: `python -m tests.batch.server LOG`.
+"""A web server on loopback that writes down every request, in a process of its own: `python -m tests.batch.server LOG`.
 
 Any name is one of its hosts. A line of the log is: host, path, when the request came, when the answer had gone.
 Paths say what is answered: `/ok…` a page, `/to?URL` a redirect, `/slow` after a second, `/busy` 429 the first time.

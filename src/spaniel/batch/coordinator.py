@@ -7,25 +7,27 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.batch.breaker import Breaker, Patience, told_to_wait
 from spaniel.batch.crew import FAILED, GONE
+from spaniel.batch.frontier import Frontier
 from spaniel.batch.messages import ANSWERED, ASK, DELAY, DONE, FETCH, GO, LEAVE, PARK, PARKED, READY
 from spaniel.batch.politeness import Politeness
 from spaniel.batch.progress import SHOWN, Waiting
 from spaniel.batch.records import Ending, ending_of, refused
+from spaniel.batch.turns import Turns
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from spaniel.batch.crew import Crew
     from spaniel.batch.done import Done
-    from spaniel.batch.frontier import Frontier, Host
+    from spaniel.batch.frontier import Host
     from spaniel.batch.plan import Plan, Task
     from spaniel.batch.ports import Sink
     from spaniel.batch.progress import Progress
-    from spaniel.batch.turns import Turns
 
 TURN_PATIENCE = 2.0  # seconds for which a fetch may wait for a turn; one that has to wait longer is parked
 MOST_PARKED = 3  # times that one task is
@@ -76,18 +78,11 @@ class _Member:
 class Coordinator:
     """One run, from the first task to the last record."""
 
-    def __init__(  # noqa: PLR0913  it is what ties them together
-        self,
-        plan: Plan,
-        before: Done,
-        frontier: Frontier,
-        turns: Turns,
-        crew: Crew,
-        sink: Sink,
-        progress: Progress,
-        pace: Pace,
-    ) -> None:
-        self._plan, self._before, self._frontier, self._turns = plan, before, frontier, turns
+    def __init__(self, plan: Plan, before: Done, crew: Crew, sink: Sink, progress: Progress, pace: Pace) -> None:
+        loop = asyncio.get_running_loop()
+        self._plan, self._before = plan, before
+        self._turns = Turns(pace.politeness, loop.time, loop.call_at)
+        self._frontier = Frontier(plan, before, pace.workers, pace.jobs, self._turns)
         self._crew, self._sink, self._progress = crew, sink, progress
         self._jobs, self._patience, self._breaker = pace.jobs, pace.patience, Breaker(pace.patience)
         self._members = [_Member() for _ in range(pace.workers)]
@@ -99,7 +94,18 @@ class Coordinator:
         self._news = asyncio.Event()
         self._is_stopping = False
         self._failure: SpanielError | None = None
-        self._clock = asyncio.get_running_loop().time
+        self._clock = loop.time
+        self._heard: dict[str, Callable[..., None]] = {
+            READY: self._ready,
+            ASK: self._ask,
+            LEAVE: self._leave,
+            ANSWERED: self._answered,
+            DELAY: self._delay,
+            PARKED: self._parked_at,
+            DONE: self._done,
+            GONE: self._gone,
+            FAILED: self._failed,
+        }
         progress.under_way = lambda: sum(len(member.jobs) for member in self._members)
         progress.waiting = self._waiting
 
@@ -178,7 +184,7 @@ class Coordinator:
     # what workers say
 
     def _hear(self, worker: int, word: str, *values: Any) -> None:
-        HEARD[word](self, self._members[worker], worker, *values)
+        self._heard[word](self._members[worker], worker, *values)
         self._news.set()
 
     def _ready(self, member: _Member, _worker: int) -> None:
@@ -311,16 +317,3 @@ def _refused(frontier: Frontier) -> Iterator[tuple[Task, SpanielError]]:
     for task in frontier.refused():
         told: dict[str, Any] = task.refusal or {}
         yield task, SpanielError(Code(told["code"]), **told.get("details", {}))
-
-
-HEARD: dict[str, Callable[..., None]] = {
-    READY: Coordinator._ready,
-    ASK: Coordinator._ask,
-    LEAVE: Coordinator._leave,
-    ANSWERED: Coordinator._answered,
-    DELAY: Coordinator._delay,
-    PARKED: Coordinator._parked_at,
-    DONE: Coordinator._done,
-    GONE: Coordinator._gone,
-    FAILED: Coordinator._failed,
-}

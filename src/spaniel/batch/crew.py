@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from spaniel.batch.ports import Fetch, OpenFetcher
+    from spaniel.batch.ports import Fetch
+    from spaniel.batch.worker import OpenFetcher
 
     Hear = Callable[..., None]  # the worker's number, a word, its values
 

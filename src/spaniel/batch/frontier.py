@@ -1,7 +1,7 @@
 """The frontier: which page next. A heap of hosts by the time at which they may be asked again, live hosts bounded.
 
-A host is live while it has pages to fetch and is due soon; the others are numbers in the plan. One that has to be waited
-for is not counted among the live ones, so that no number of waiting hosts keeps the rest from being fetched.
+A host is live while it has pages to fetch and is due soon; the others are numbers in the plan. One that has to be
+waited for is not counted among the live ones, so that no number of waiting hosts keeps the rest from being fetched.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
         def places(self, host: str) -> int:
             """How many requests may be under way there."""
+
 
 SOON = 5.0  # seconds within which a host that waits is still live
 LIVE_PER_SLOT = 3  # Mercator's measure: enough that some host is always due

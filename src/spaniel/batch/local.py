@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from contextlib import ExitStack
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.batch.coordinator import Coordinator
-from spaniel.batch.frontier import Frontier
 from spaniel.batch.journal import Journal
 from spaniel.batch.jsonl_part import JsonlPart
 from spaniel.batch.ownership import WHOLE
@@ -17,9 +17,9 @@ from spaniel.batch.plan import Plan
 from spaniel.batch.planning import make_plan
 from spaniel.batch.progress import Progress
 from spaniel.batch.run_folder import About, RunFolder, require_same
-from spaniel.batch.turns import Turns
 from spaniel.batch.writer import Writer
 from spaniel.errors import Code, SpanielError
+from spaniel.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,13 +27,11 @@ if TYPE_CHECKING:
 
     from spaniel.batch.coordinator import Pace
     from spaniel.batch.crew import Crew
-    from spaniel.batch.done import Done
     from spaniel.batch.ownership import Shard
     from spaniel.batch.planning import Counts
-    from spaniel.batch.ports import Item, OpenPart, Sink, Source
+    from spaniel.batch.ports import Item, OpenPart, Source
 
     Watch = Callable[[Coordinator, Progress], AbstractContextManager[None]]
-
 
 
 class Order(NamedTuple):
@@ -110,13 +108,21 @@ class Run:
             stack.callback(plan.close)
             writer = self._writer(journal)
             stack.callback(writer.close)  # before the journal
-            self._coordinator = _coordinator(plan, journal.done, crew, writer, progress, pace)
+            self._coordinator = Coordinator(plan, journal.done, crew, writer, progress, pace)
             if watch is not None:
                 stack.enter_context(watch(self._coordinator, progress))
-            whole = await self._coordinator.run()
+            try:
+                whole = await self._coordinator.run()
+            except asyncio.CancelledError:  # told to stop at once
+                whole = False
         if writer.error is not None:
             raise _unwritable(writer.error)
         return progress, whole
+
+    def write_summary(self, progress: Progress) -> None:
+        """For programs: what was done, beside what is needed to go on."""
+        told = {**progress.as_dict(), "output": self._folder.output, "plan": self.counts and self.counts._asdict()}
+        write_atomically(self._folder.summary, json.dumps(told, indent=1).encode(), None)
 
     def _planned(self) -> int:
         if self.counts is None:
@@ -138,15 +144,6 @@ class Run:
         there = os.path.getsize(output) if os.path.exists(output) else 0
         if there < journal.length:
             raise _bad(output, f"has {there} bytes, but {journal.length} were written; begin again with --overwrite")
-
-
-def _coordinator(
-    plan: Plan, before: Done, crew: Crew, sink: Sink, progress: Progress, pace: Pace
-) -> Coordinator:
-    loop = asyncio.get_running_loop()
-    turns = Turns(pace.politeness, loop.time, loop.call_at)
-    frontier = Frontier(plan, before, pace.workers, pace.jobs, turns)
-    return Coordinator(plan, before, frontier, turns, crew, sink, progress, pace)
 
 
 def _unwritable(error: OSError) -> SpanielError:

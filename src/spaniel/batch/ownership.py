@@ -25,7 +25,7 @@ def _suffixes() -> PublicSuffixList:
 
 @lru_cache(maxsize=1 << 14)
 def registrable_domain(host: str) -> str:
-    """The part of a name that somebody registered; an address, or a name that nobody can register, stands for itself."""
+    """The part of a name that somebody registered. An address, or what nobody can register, stands for itself."""
     if host.startswith("[") or is_ipv4(host):
         return host
     found: str | None = _suffixes().privatesuffix(host.rstrip("."))

@@ -21,10 +21,13 @@ class Rule(NamedTuple):
     delay: float = 1.0
 
 
+USUAL = Rule()
+
+
 class Politeness:
     """The rule of each host: that of the longest domain in the file which it is in, or else the usual one."""
 
-    def __init__(self, usual: Rule = Rule(), by_domain: Mapping[str, Rule] | None = None) -> None:
+    def __init__(self, usual: Rule = USUAL, by_domain: Mapping[str, Rule] | None = None) -> None:
         self.usual = _checked(usual, "")
         self._by_domain = {domain.lower().rstrip("."): rule for domain, rule in (by_domain or {}).items()}
 

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
-
-if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
-    from spaniel.pipeline.ports import Hosts
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
 
 Columns = Mapping[str, object]
 
@@ -21,7 +17,7 @@ class Item(NamedTuple):
 
     ordinal: int
     raw: str
-    columns: Columns = {}
+    columns: Columns = MappingProxyType({})
 
 
 class Source(Protocol):
@@ -56,12 +52,6 @@ OpenPart = Callable[[str, int], Part]
 Record = Mapping[str, object]
 Fetch = Callable[[str], Awaitable[Record]]
 """The record of a URL, however its fetch ended."""
-
-
-class OpenFetcher(Protocol):
-    """Opens what a worker fetches with. `wiring` is plain data, since it travels to another process."""
-
-    def __call__(self, wiring: Mapping[str, object], hosts: Hosts, /) -> AbstractAsyncContextManager[Fetch]: ...
 
 
 class Sink(Protocol):

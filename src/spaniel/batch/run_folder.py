@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 FOLDER = ".batch"  # behind the name of the output
-LOCK, ABOUT, JOURNAL = "lock", "run.json", "journal"
+LOCK, ABOUT, JOURNAL, SUMMARY = "lock", "run.json", "journal", "summary.json"
 FORMAT = 1
 
 
@@ -43,6 +43,10 @@ class RunFolder:
     @property
     def journal(self) -> str:
         return os.path.join(self.path, JOURNAL)
+
+    @property
+    def summary(self) -> str:
+        return os.path.join(self.path, SUMMARY)
 
     @contextmanager
     def locked(self) -> Iterator[None]:

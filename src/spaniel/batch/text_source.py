@@ -22,6 +22,8 @@ class TextSource:
         self.name = path
 
     def fingerprint(self) -> str:
+        if self.name == "-":
+            return ""  # it cannot be read twice; the plan keeps what it held
         digest = blake2b(digest_size=16)
         try:
             with open(self.name, "rb") as file:
@@ -34,7 +36,7 @@ class TextSource:
     def items(self) -> Iterator[Item]:
         ordinal = 0
         try:
-            with open(self.name, "rb") as file:
+            with open(0 if self.name == "-" else self.name, "rb", closefd=self.name != "-") as file:
                 while line := file.readline(LONGEST_LINE):
                     rest = line
                     while len(rest) == LONGEST_LINE and not rest.endswith(b"\n"):

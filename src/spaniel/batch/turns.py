@@ -90,7 +90,7 @@ class Turns:
         if status not in ASK_FOR_TIME:
             known.strikes = 0
             return
-        pause = retry_after if retry_after else min(FIRST_PAUSE * 2.0**known.strikes, LONGEST_PAUSE)
+        pause = retry_after or min(FIRST_PAUSE * 2.0**known.strikes, LONGEST_PAUSE)
         known.strikes += 1
         self.pause(host, pause, f"answered {status}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from spaniel.batch.messages import ANSWERED, ASK, DELAY, DONE, FETCH, GO, LEAVE, PARK, PARKED
 from spaniel.batch.records import ending_of, refused
@@ -14,6 +14,7 @@ from spaniel.hosts.retry_after import seconds_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractAsyncContextManager
 
     from spaniel.batch.ports import Fetch, Record
     from spaniel.clock import Clock
@@ -146,3 +147,9 @@ class Worker:
             return await self._fetch(url)
         except Exception as error:  # noqa: BLE001  a bug costs its page, not the run
             return refused(url, SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}"))
+
+
+class OpenFetcher(Protocol):
+    """Opens what a worker fetches with. `wiring` is plain data, since it travels to another process."""
+
+    def __call__(self, wiring: Mapping[str, Any], hosts: RemoteHosts, /) -> AbstractAsyncContextManager[Fetch]: ...

@@ -18,7 +18,7 @@ from spaniel.clock import SystemClock
 from spaniel.net.sockets import raise_descriptors
 
 if TYPE_CHECKING:
-    from spaniel.batch.ports import OpenFetcher
+    from spaniel.batch.worker import OpenFetcher
 
 
 def main() -> None:

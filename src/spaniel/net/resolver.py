@@ -37,7 +37,9 @@ class RememberingResolver:
     that changes its address meanwhile is met at its old one, or not at all. A failure is not kept.
     """
 
-    def __init__(self, resolver: Resolver, seconds: float = KEPT_SECONDS, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, resolver: Resolver, seconds: float = KEPT_SECONDS, clock: Callable[[], float] = monotonic
+    ) -> None:
         self._resolver, self._seconds, self._clock = resolver, seconds, clock
         self._kept: OrderedDict[str, tuple[float, Sequence[Address]]] = OrderedDict()
 
