@@ -1,6 +1,6 @@
 """A web server on loopback that writes down every request, in a process of its own: `python -m tests.batch.server LOG`.
 
-Any name is one of its hosts. A line of the log is: host, path, when the request came, when the answer had gone.
+Any name is one of its hosts. A line of the log is: host, path, when the request came, when the answer began to go.
 Paths say what is answered: `/ok…` a page, `/to?URL` a redirect, `/slow` after a second, `/busy` 429 the first time.
 """
 
@@ -32,10 +32,11 @@ class Server:
                     if field.lower().startswith(b"host:"):
                         host = field[5:].strip().decode().rpartition(":")[0]
                 status, headers, body = await self.answer(host, path)
+                gone = time.monotonic()  # before it can be there: a busy machine makes no pause look shorter
                 head = f"HTTP/1.1 {status} S\r\nContent-Type: text/html; charset=utf-8\r\n{headers}"
                 writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
                 await writer.drain()
-                self._log.write(f"{host} {path} {came:.6f} {time.monotonic():.6f}\n")
+                self._log.write(f"{host} {path} {came:.6f} {gone:.6f}\n")
         except (ConnectionError, IndexError):
             pass
         finally:
@@ -61,8 +62,12 @@ class Server:
 async def main() -> None:
     server = Server(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 0.0)
     listening = await asyncio.start_server(server.serve, "127.0.0.1", 0, backlog=1024)
-    print(listening.sockets[0].getsockname()[1], flush=True)
+    port = listening.sockets[0].getsockname()[1]
+    others = [await asyncio.start_server(server.serve, f"127.0.0.{n}", port, backlog=1024) for n in range(2, 5)]
+    print(port, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)  # until whoever started it has gone
+    for each in (listening, *others):
+        each.close()
 
 
 if __name__ == "__main__":
