@@ -134,7 +134,7 @@ class Run:
         part = self._open_part(self._folder.output, journal.length)
         return Writer(part, journal, lambda error: loop.call_soon_threadsafe(self._cannot_write, error))
 
-    def _cannot_write(self, error: OSError) -> None:
+    def _cannot_write(self, error: Exception) -> None:
         if self._coordinator is not None:
             self._coordinator.fail(_unwritable(error))
 
@@ -146,7 +146,9 @@ class Run:
             raise _bad(output, f"has {there} bytes, but {journal.length} were written; begin again with --overwrite")
 
 
-def _unwritable(error: OSError) -> SpanielError:
+def _unwritable(error: Exception) -> SpanielError:
+    if not isinstance(error, OSError):
+        return SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}")
     told = f"cannot be written: {error.strerror}. What was written is safe; make room, then go on with --resume"
     return _bad("-o", told)
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from spaniel.batch.ownership import Shard
-    from spaniel.batch.ports import Columns, Item
+    from spaniel.batch.ports import Item
 
     # Host and URL as one text to sort by, the ordinal, the URL as it was written (None: just so), columns, refusal
-    Row = tuple[str, int, str | None, Columns, dict[str, object] | None]
+    Row = tuple[str, int, str | None, dict[str, object] | None, dict[str, object] | None]
     Told = Callable[[int], None]  # how many URLs were read so far
 
 TASKS, HOSTS = "tasks", "hosts"  # the two files of a plan
@@ -79,16 +79,18 @@ def make_plan(
 
 def _row(item: Item, canonical: Callable[[str], str], shard: Shard) -> Row | None:
     """None for a URL of another shard. What is no URL is spread over the shards by its own text."""
+    columns = dict(item.columns) or None
     try:
         url = canonical(item.raw)
     except SpanielError as error:
-        if not shard.has(domain_number(item.raw[:200])):
+        raw = requested(item.raw)
+        if not shard.has(domain_number(raw[:200])):
             return None
-        return f"{NO_HOST}{_BREAK}{item.ordinal:020}", item.ordinal, requested(item.raw), item.columns, error.as_dict()
+        return f"{NO_HOST}{_BREAK}{item.ordinal:020}", item.ordinal, raw, columns, error.as_dict()
     host = split(url).host
     if not shard.has(domain_number(host)):
         return None
-    return f"{host}{_BREAK}{url}", item.ordinal, None if item.raw == url else requested(item.raw), item.columns, None
+    return f"{host}{_BREAK}{url}", item.ordinal, None if item.raw == url else requested(item.raw), columns, None
 
 
 class _Spill:
@@ -164,7 +166,7 @@ class _PlanWriter:
         host, _, url = first[0].partition(_BREAK)
         if host != self._host:
             self._begin(host)
-        items = [(ordinal, raw, columns or None) for _, ordinal, raw, columns, _ in self._row]
+        items = [(ordinal, raw, columns) for _, ordinal, raw, columns, _ in self._row]
         add_frame(self._buffer, (url if first[4] is None else "", items, first[4], continues))
         if len(self._buffer) > BUFFER:
             self._flush()

@@ -64,7 +64,7 @@ def tail_of(record: Record) -> bytes:
 
 def line_of(item: Item, tail: bytes) -> bytes:
     """The line of one URL of the input."""
-    own = {"ordinal": item.ordinal, _OWN: item.raw, "columns": item.columns}
+    own = {"ordinal": item.ordinal, _OWN: item.raw, "columns": dict(item.columns)}
     return _encode(own)[:-1] + b"," + tail[1:] + b"\n"
 
 

@@ -39,7 +39,8 @@ async def _serve(out: int) -> None:
         if word == DONE:
             number, ending, record = values
             values = number, ending, tail_of(record)
-        transport.write(frame((word, *values)))
+        if not transport.is_closing():  # the coordinator has gone: nobody listens
+            transport.write(frame((word, *values)))
 
     where, wiring = await _message(reader)
     hosts = RemoteHosts(send, SystemClock())

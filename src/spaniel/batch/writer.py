@@ -24,11 +24,11 @@ _END = None
 class Writer:
     """Takes records from the event loop's thread. `failed(error)` is called from the writer's own."""
 
-    def __init__(self, part: Part, journal: Journal, failed: Callable[[OSError], object]) -> None:
+    def __init__(self, part: Part, journal: Journal, failed: Callable[[Exception], object]) -> None:
         self._part, self._journal, self._failed = part, journal, failed
         self._queue: queue.SimpleQueue[tuple[Item, bytes] | None] = queue.SimpleQueue()
         self._taken = self._given = 0  # bytes; each is written by one thread alone
-        self.error: OSError | None = None
+        self.error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="spaniel batch writer", daemon=True)
         self._thread.start()
 
@@ -53,7 +53,7 @@ class Writer:
         try:
             while self._write_batch():
                 pass
-        except OSError as error:  # a full disk, above all: nothing more is written, and what is committed is safe
+        except Exception as error:  # noqa: BLE001  a full disk, above all; whatever it is, the run must hear of it
             self.error = error
             self._failed(error)
 
