@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from spaniel.batch import planning
 from spaniel.batch.done import Done
 from spaniel.batch.frontier import Frontier
-from spaniel.batch.ownership import Shard, domain_number, worker_of
+from spaniel.batch.ownership import WHOLE, Shard, domain_number, worker_of
 from spaniel.batch.plan import Plan, Task
 from spaniel.batch.planning import Counts, make_plan
 from spaniel.batch.ports import Item
@@ -53,7 +53,7 @@ def run_length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     return int(request.param)
 
 
-def planned(raws: list[str], use: Callable[[Plan, Counts], None], shard: Shard = Shard()) -> None:
+def planned(raws: list[str], use: Callable[[Plan, Counts], None], shard: Shard = WHOLE) -> None:
     with tempfile.TemporaryDirectory() as folder:
         counts = make_plan((Item(n, raw, {"n": n}) for n, raw in enumerate(raws)), canonical, folder, shard)
         assert sorted(os.listdir(folder)) == ["hosts", "tasks"]
@@ -124,7 +124,7 @@ class Ready:
 def test_the_frontier_gives_out_what_is_not_done_once_and_a_host_to_one_at_a_time(
     raws: list[str], workers: int, before: set[int], rng: object
 ) -> None:
-    def use(plan: Plan, _: Counts) -> None:
+    def use(plan: Plan, _counts: Counts) -> None:
         done = Done(before)
         frontier = Frontier(plan, done, workers, 2, Ready())
         given_out: Counter[int] = Counter()

@@ -148,10 +148,10 @@ def test_workers_that_cannot_start_end_the_run_with_a_reason(tmp_path: Path) -> 
 async def test_a_program_gets_records_as_they_come(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         urls = [served.url(f"www.site{n % 3}.example", f"/ok{n}") for n in range(12)] + ["no url"]
-        found = {}
+        found: dict[int, Any] = {}
         given = settings(served.port, tmp_path)
         async for record in spaniel.batch(urls, settings=given, delay=0, fetcher=open_fetcher):
-            found[record["ordinal"]] = record
+            found[int(str(record["ordinal"]))] = record
     assert sorted(found) == list(range(13))
     assert all(found[n]["status"] == 200 for n in range(12))
     assert found[12]["error"]["code"] == "invalid_url"

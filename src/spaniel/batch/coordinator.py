@@ -271,6 +271,7 @@ class Coordinator:
         elif pause is not None:
             self._turns.pause(host.name, pause, "not reached")
         if not ending.asks_for_time:
+            self._turns.answered(host.name, ending.status, None)
             return False
         wait = self._turns.ready_at(host.name) - now
         if wait > self._patience.longest_wait:

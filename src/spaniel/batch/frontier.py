@@ -56,7 +56,7 @@ class Host:
         while self._left:
             task = self._plan.task(self._cursor)
             self._cursor, self._left = self._plan.behind(task), self._left - 1
-            if not all(item.ordinal in done for item in self._plan.all_items(task)):
+            if not done.count or not all(item.ordinal in done for item in self._plan.all_items(task)):
                 return task
         return None
 

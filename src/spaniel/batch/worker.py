@@ -44,8 +44,9 @@ class RemoteHosts:
         return _Turn(self, self._last, host, deadline, None)
 
     def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None:
-        seconds = seconds_until(headers.get("retry-after"), self._clock.now()) if status in ASK_FOR_TIME else None
-        self._send(ANSWERED, host, status, seconds)
+        """Only of those who ask for time: what else was answered is part of the record."""
+        if status in ASK_FOR_TIME:
+            self._send(ANSWERED, host, status, seconds_until(headers.get("retry-after"), self._clock.now()))
 
     def told_crawl_delay(self, host: str, seconds: float) -> None:
         self._send(DELAY, host, seconds)
