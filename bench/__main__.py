@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-BENCHES = ("canon", "robots", "door", "reading", "chunking", "cache", "fetch", "mcp", "browser")
+BENCHES = ("canon", "robots", "door", "reading", "chunking", "cache", "fetch", "batch", "mcp", "browser")
 
 if __name__ == "__main__":
     chosen = sys.argv[1:] or BENCHES
