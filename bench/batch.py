@@ -22,23 +22,26 @@ from bench.pages import pages
 
 HERE = Path(__file__).resolve().parent
 PEERS, SITE = HERE / "batch_peers.py", HERE / "batch_site.py"
-COUNT, ROUNDS = 480, 3
-PATIENCE = 20.0  # CPU seconds of a run above which a peer has one round only, with a quarter of the pages
+COUNT, ROUNDS = 1000, 3
+PEERS_COUNT = 120  # pages that a peer fetches: it would take minutes else
+PATIENCE = 8.0  # CPU seconds of a run above which a peer has one round only
 HOSTS = 8
 Figure = tuple[float, float, int]  # CPU seconds and seconds for 1,000 pages, pages without text
 
 
 def run() -> None:
-    with tempfile.TemporaryDirectory() as name, serving(pages(), Path(name)) as (port, mean):
+    made = pages()
+    with tempfile.TemporaryDirectory() as name, serving(made, Path(name)) as (port, mean):
         folder = Path(name)
         title(f"{COUNT} pages of {mean / 1e3:.0f} KB from {HOSTS} hosts into JSON lines; {ROUNDS} rounds in turn")
         figures: dict[str, list[Figure]] = {}
         for number in range(ROUNDS):
             for who in CONTENDERS:
-                if number and figures[who] and figures[who][0][0] * COUNT / 1000 > PATIENCE:
+                if number and figures[who] and figures[who][0][0] * PEERS_COUNT / 1000 > PATIENCE:
                     continue  # once is enough to see
                 figures.setdefault(who, []).extend(measured(who, port, folder))
         show({who: found for who, found in figures.items() if found})
+        print(f"  reading alone, in one process: {reading(made):.2f} CPU s / 1,000 pages on this machine today")
 
 
 CONTENDERS = {
@@ -55,7 +58,7 @@ CONTENDERS = {
 def measured(who: str, port: int, folder: Path) -> list[Figure]:
     """One run; none where the peer cannot be had."""
     peer, processes = CONTENDERS[who]
-    count = COUNT if peer == "spaniel" else COUNT // 4
+    count = COUNT if peer == "spaniel" else PEERS_COUNT
     urls = [f"http://127.0.0.{1 + n % HOSTS}:{port}/{n % 60}.html?{n}" for n in range(count)]
     out = folder / "out.jsonl"
     try:
@@ -111,6 +114,16 @@ def show(figures: dict[str, list[Figure]]) -> None:
     wanted("pages a second with two workers / with one", rate[two] / rate[own], least=1.8)
     if (peer := "scrapy + trafilatura") in cpu:
         wanted("pages per CPU second / scrapy + trafilatura's", cpu[peer] / cpu[own], least=8)
+
+
+def reading(made: list[bytes]) -> float:
+    """A yardstick: what no way of fetching can save."""
+    from spaniel.reading import read
+
+    began = time.process_time()
+    for page in made:
+        read(page, "text/html; charset=utf-8", "http://a.example/", ("html", "text"))
+    return (time.process_time() - began) * 1000 / len(made)
 
 
 @contextmanager

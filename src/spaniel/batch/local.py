@@ -19,7 +19,7 @@ from spaniel.batch.progress import Progress
 from spaniel.batch.run_folder import About, RunFolder, require_same
 from spaniel.batch.writer import Writer
 from spaniel.errors import Code, SpanielError
-from spaniel.files import write_atomically
+from spaniel.files import sync_folder, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -87,6 +87,8 @@ class Run:
         """Go on with a run that ended before its time; one that was still planning begins again."""
         about = self._folder.read()
         if about is None:
+            if os.path.lexists(self._folder.output):
+                raise _bad(self._folder.output, "is there, but no run of it to go on with; begin again with --overwrite")
             self.begin(order, told)
             return
         require_same(about, order.fingerprints(), order.whole_shape(), self._folder.output)
@@ -132,6 +134,8 @@ class Run:
     def _writer(self, journal: Journal) -> Writer:
         loop = asyncio.get_running_loop()
         part = self._open_part(self._folder.output, journal.length)
+        for name in (self._folder.path, os.path.dirname(self._folder.output) or "."):
+            sync_folder(name)  # a power cut must not take the new files' names
         return Writer(part, journal, lambda error: loop.call_soon_threadsafe(self._cannot_write, error))
 
     def _cannot_write(self, error: Exception) -> None:
