@@ -210,6 +210,7 @@ def test_standard_input_is_a_source_and_need_not_be_there_again(tmp_path: Path) 
         (("--profile", "nosuch"), "no profile"),
         (("--hosts", "nosuch.toml"), "nosuch.toml"),
         (("-o", "pages.xyz"), "-o"),
+        (("--engine", "ray"), "pip install"),  # it is not among what tests need
     ],
 )
 def test_wrong_options_are_refused_in_a_sentence(tmp_path: Path, more: tuple[str, ...], told: str) -> None:

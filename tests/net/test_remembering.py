@@ -88,8 +88,12 @@ async def test_a_deadline_stands_still_while_it_is_held() -> None:
 
 async def test_a_deadline_that_was_held_still_ends_what_it_guards() -> None:
     deadline = Deadline(0.2)
-    with pytest.raises(SpanielError, match="timeout"):
+
+    async def work() -> None:
         async with deadline.guarding("start"):
             with deadline.held():
                 await asyncio.sleep(0.3)
             await asyncio.sleep(5)
+
+    with pytest.raises(SpanielError, match="timeout"):
+        await work()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spaniel.batch.frames import LENGTH, decode, frame
@@ -13,7 +14,7 @@ from spaniel.batch.worker import RemoteHosts, Worker
 from spaniel.clock import SystemClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
     from spaniel.batch.ports import Fetch
@@ -39,6 +40,20 @@ class Crew(Protocol):
     async def close(self) -> None: ...
 
 
+async def keep_alive(
+    live: Callable[[], Awaitable[bool]], hear: Callable[[str], None], is_closing: Callable[[], bool]
+) -> None:
+    """Let a worker live again and again. A life tells whether the worker was ever ready."""
+    dead_starts = 0
+    while dead_starts < DEAD_STARTS:
+        was_ready = await live()
+        if is_closing():
+            return
+        hear(GONE)
+        dead_starts = 0 if was_ready else dead_starts + 1
+    hear(FAILED)
+
+
 class Processes:
     """Each worker is a process."""
 
@@ -50,7 +65,11 @@ class Processes:
         self._closing = False
 
     async def start(self, hear: Hear) -> None:
-        self._watches = [asyncio.create_task(self._watch(number, hear)) for number in range(self._count)]
+        lives = (partial(self._live, number, hear) for number in range(self._count))
+        self._watches = [
+            asyncio.create_task(keep_alive(live, partial(hear, number), lambda: self._closing))
+            for number, live in enumerate(lives)
+        ]
 
     def tell(self, worker: int, word: str, *values: Any) -> None:
         pipe = self._pipes[worker]
@@ -75,19 +94,6 @@ class Processes:
                 with suppress(ProcessLookupError):
                     process.kill()
         await asyncio.gather(*self._watches, return_exceptions=True)
-
-    async def _watch(self, number: int, hear: Hear) -> None:
-        """Keep one worker alive."""
-        dead_starts = 0
-        while True:
-            was_ready = await self._live(number, hear)
-            if self._closing:
-                return
-            hear(number, GONE)
-            dead_starts = 0 if was_ready else dead_starts + 1
-            if dead_starts == DEAD_STARTS:
-                hear(number, FAILED)
-                return
 
     async def _live(self, number: int, hear: Hear) -> bool:
         """One life of a worker; whether it ever worked."""

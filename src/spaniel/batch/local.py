@@ -88,7 +88,9 @@ class Run:
         about = self._folder.read()
         if about is None:
             if os.path.lexists(self._folder.output):
-                raise _bad(self._folder.output, "is there, but no run of it to go on with; begin again with --overwrite")
+                raise _bad(
+                    self._folder.output, "is there, but no run of it to go on with; begin again with --overwrite"
+                )
             self.begin(order, told)
             return
         require_same(about, order.fingerprints(), order.whole_shape(), self._folder.output)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Protocol
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from spaniel.batch.messages import ANSWERED, ASK, DELAY, DONE, FETCH, GO, LEAVE, PARK, PARKED
-from spaniel.batch.records import ending_of, refused
+from spaniel.batch.records import ending_of, refused, tail_of
 from spaniel.batch.turns import ASK_FOR_TIME
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts.retry_after import seconds_until
@@ -154,3 +155,17 @@ class OpenFetcher(Protocol):
     """Opens what a worker fetches with. `wiring` is plain data, since it travels to another process."""
 
     def __call__(self, wiring: Mapping[str, Any], hosts: RemoteHosts, /) -> AbstractAsyncContextManager[Fetch]: ...
+
+
+def opener(where: str) -> OpenFetcher:
+    """By its name: `module:function`."""
+    module, _, name = where.partition(":")
+    return cast("OpenFetcher", getattr(import_module(module), name))
+
+
+def for_the_journey(word: str, *values: Any) -> tuple[Any, ...]:
+    """A message as it goes to another process: its record is JSON there, which nobody need read again."""
+    if word != DONE:
+        return word, *values
+    number, ending, record = values
+    return word, number, ending, tail_of(record)

@@ -7,18 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from spaniel.batch.frames import LENGTH, decode, frame
-from spaniel.batch.messages import DONE, READY
-from spaniel.batch.records import tail_of
-from spaniel.batch.worker import RemoteHosts, Worker
+from spaniel.batch.messages import READY
+from spaniel.batch.worker import RemoteHosts, Worker, for_the_journey, opener
 from spaniel.clock import SystemClock
 from spaniel.net.sockets import raise_descriptors
-
-if TYPE_CHECKING:
-    from spaniel.batch.worker import OpenFetcher
 
 
 def main() -> None:
@@ -36,15 +31,12 @@ async def _serve(out: int) -> None:
     transport, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(out, "wb", 0))
 
     def send(word: str, *values: Any) -> None:
-        if word == DONE:
-            number, ending, record = values
-            values = number, ending, tail_of(record)
         if not transport.is_closing():  # the coordinator has gone: nobody listens
-            transport.write(frame((word, *values)))
+            transport.write(frame(for_the_journey(word, *values)))
 
     where, wiring = await _message(reader)
     hosts = RemoteHosts(send, SystemClock())
-    async with _opener(where)(wiring, hosts) as fetch:
+    async with opener(where)(wiring, hosts) as fetch:
         worker = Worker(fetch, hosts, send)
         send(READY)
         try:
@@ -53,11 +45,6 @@ async def _serve(out: int) -> None:
         except (EOFError, ConnectionError):
             await worker.close()
     transport.abort()
-
-
-def _opener(where: str) -> OpenFetcher:
-    module, _, name = where.partition(":")
-    return cast("OpenFetcher", getattr(import_module(module), name))
 
 
 async def _message(reader: asyncio.StreamReader) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from spaniel.app.settings import Settings
     from spaniel.batch.coordinator import Pace
+    from spaniel.batch.crew import Crew
     from spaniel.batch.local import Order, Run
     from spaniel.batch.ports import Source
 
@@ -59,7 +61,16 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--limit", type=int, metavar="N", help="take only the first N URLs")
     p.add_argument("--cache", action="store_true", help="use and fill the page cache (it is off in a batch)")
     p.add_argument("--dry-run", action="store_true", help="plan only, and say what would be fetched")
-    p.add_argument("--engine", choices=("local", "ray"), default="local", help="where to run (default: local)")
+    p.add_argument(
+        "--engine", choices=("local", "ray"), default="local",
+        help="where workers run: processes here, or actors of a Ray cluster (default: local)",
+    )  # fmt: skip
+    p.add_argument(
+        "--address",
+        default="",
+        metavar="HOST",
+        help="for --engine ray: the cluster, or 'auto' (default: one of its own)",
+    )
     add_settings_options(p)
     add_log_options(p)
     return p
@@ -92,8 +103,8 @@ def _check(args: argparse.Namespace) -> None:
         wrong = "-o", "is missing: name the file to write, for example -o pages.jsonl"
     if args.output and not args.output.endswith(".jsonl"):
         wrong = "-o", f"'{args.output}' must end in .jsonl"
-    if args.engine == "ray":
-        wrong = "--engine", "ray is not built in here yet; 'local' is"
+    if args.engine == "ray" and find_spec("ray") is None:
+        wrong = "--engine", "Ray is not installed; install it with: pip install 'spaniel[ray]'"
     if wrong:
         raise SpanielError(Code.BAD_ARGS, field=wrong[0], reason=wrong[1])
 
@@ -134,18 +145,29 @@ def _pace(args: argparse.Namespace) -> Pace:
 
 
 def _run(run: Run, order: Order, pace: Pace, args: argparse.Namespace, settings: Settings) -> int:
-    from spaniel.app.batching import WHERE, wiring
-    from spaniel.batch.crew import Processes
+    from spaniel.app.batching import wiring
     from spaniel.cli.batch_watch import Watch, counting, tell_end
 
     with counting(quiet=args.quiet) as told:
         run.resume(order, told) if args.resume else run.begin(order, told, overwrite=args.overwrite)
     wires = wiring(settings, args.profile, cached=args.cache, logs=(args.verbose, args.quiet))
     watch = Watch(quiet=args.quiet)
-    progress, whole = run.fetch(Processes(pace.workers, WHERE, wires), pace, watch)
+    progress, whole = run.fetch(_crew(args, pace.workers, wires), pace, watch)
     run.write_summary(progress)
     tell_end(progress, whole, args.output, quiet=args.quiet)
     if not whole:
         sys.stderr.write("spaniel: go on with the same command and --resume\n")
         return watch.exit_code
     return SOME_FAILED if progress.failed else 0
+
+
+def _crew(args: argparse.Namespace, workers: int, wires: dict[str, object]) -> Crew:
+    from spaniel.app.batching import WHERE
+
+    if args.engine == "ray":
+        from spaniel.batch.ray_crew import RayCrew
+
+        return RayCrew(workers, WHERE, wires, args.address)
+    from spaniel.batch.crew import Processes
+
+    return Processes(workers, WHERE, wires)
