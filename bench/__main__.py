@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-BENCHES = ("canon", "robots", "door", "reading", "chunking", "cache", "fetch", "ingest", "registry", "mcp", "browser")
+BENCHES = (
+    "canon", "robots", "door", "reading", "chunking", "cache", "fetch", "ingest", "batch", "registry", "mcp", "browser",
+)  # fmt: skip
 
 if __name__ == "__main__":
     chosen = sys.argv[1:] or BENCHES

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from spaniel.app.batching import batch
     from spaniel.app.client import Spaniel, afetch, fetch
     from spaniel.chunking import chunk
     from spaniel.errors import SpanielError
@@ -17,7 +18,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["Answer", "Outcome", "Spaniel", "SpanielError", "afetch", "canonicalize", "chunk", "extract", "fetch"]
+__all__ = [
+    "Answer",
+    "Outcome",
+    "Spaniel",
+    "SpanielError",
+    "afetch",
+    "batch",
+    "canonicalize",
+    "chunk",
+    "extract",
+    "fetch",
+]
 
 _HOME = {
     "Answer": "spaniel.pipeline.answer:Answer",
@@ -25,6 +37,7 @@ _HOME = {
     "Spaniel": "spaniel.app.client:Spaniel",
     "SpanielError": "spaniel.errors:SpanielError",
     "afetch": "spaniel.app.client:afetch",
+    "batch": "spaniel.batch",  # the room itself, which can be called
     "canonicalize": "spaniel.url:canonicalize",
     "chunk": "spaniel.chunking:chunk",
     "extract": "spaniel.pipeline.extraction:extract",
@@ -38,7 +51,8 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     module, _, attribute = _HOME[name].partition(":")
-    value: object = getattr(import_module(module), attribute)
+    home = import_module(module)
+    value: object = getattr(home, attribute) if attribute else home
     globals()[name] = value
     return value
 

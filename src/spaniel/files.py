@@ -95,3 +95,8 @@ def sync_folder(path: str, dir_fd: int | None = None) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_data(descriptor: int) -> None:
+    """Wait until what a file holds is on the disk; its times need not be. Not every system tells the two apart."""
+    getattr(os, "fdatasync", os.fsync)(descriptor)

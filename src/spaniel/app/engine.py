@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.app.proxies import system_proxies, warn_of_unused_proxies
 from spaniel.app.settings import Settings, load
+from spaniel.batch.polite import PoliteHttp, PoliteRenderer
 from spaniel.browser.pool import Renderer
 from spaniel.cache import PageCache
 from spaniel.cache.freshness import load as load_freshness
@@ -31,6 +32,7 @@ from spaniel.robots.disk_cache import DiskCache
 from spaniel.robots.gate import RobotsGate
 
 if TYPE_CHECKING:
+    from spaniel.batch.worker import RemoteHosts
     from spaniel.clock import Clock
     from spaniel.net.resolver import Resolver
     from spaniel.pipeline.errand import Ascent
@@ -42,7 +44,8 @@ if TYPE_CHECKING:
 class Engine:
     """Guard, sockets, hosts, robots files, cache and renderer, shared by all fetches. Use it as `async with Engine()`.
 
-    A profile says how one call behaves; many may be in use at once.
+    A profile says how one call behaves; many may be in use at once. `hosts` is what a worker of a batch shares with the
+    others: every request that this engine makes then begins with a turn.
     """
 
     def __init__(
@@ -51,16 +54,18 @@ class Engine:
         resolver: Resolver | None = None,
         clock: Clock | None = None,
         renderer: Renders | None = None,
+        hosts: RemoteHosts | None = None,
     ) -> None:
         self.settings = load() if settings is None else settings
         self._clock = clock or SystemClock()
-        self._given_renderer = renderer
+        self._given_renderer, self._shared_hosts = renderer, hosts
         self._open = AsyncExitStack()
         self._rooms: Rooms | None = None
         self.guard = Guard(resolver or SystemResolver(), self.settings.security)
         self._proxies = system_proxies(os.environ) if self.settings.uses_system_proxy else None
         self.http = Http(self.settings.ca_file, self._proxies)
-        self.robots = RobotsGate(self.http, self.guard, self.settings.robots, self._robots_files())
+        http = self.http if hosts is None else PoliteHttp(self.http, hosts)
+        self.robots = RobotsGate(http, self.guard, self.settings.robots, self._robots_files())
 
     async def __aenter__(self) -> Engine:
         if self._proxies is None:
@@ -72,10 +77,12 @@ class Engine:
         self._open.callback(queue.close)
         writer = self._open.enter_context(Writer())
         readers = await self._open.enter_async_context(Readers())
-        renderer = self._renderer()
+        hosts, renderer = self._shared_hosts, self._renderer()
+        if hosts is not None and renderer is not None:
+            renderer = PoliteRenderer(renderer, hosts)
         flights: Flights[Ascent] = Flights()
         self._open.push_async_callback(flights.close)  # before the rooms that it works in
-        door = Door(self.guard, self.robots, Hosts(self._clock, memory), self.http)
+        door = Door(self.guard, self.robots, hosts or Hosts(self._clock, memory), self.http)
         self._rooms = Rooms(
             *(door, self._clock, flights, readers, writer),
             renderer=renderer,
@@ -101,7 +108,7 @@ class Engine:
     def profile(self, profile: str | os.PathLike[str] | Profile = DEFAULT) -> Profile:
         """A profile by its name or file, completed by what the settings say; and what it needs, opened."""
         if not isinstance(profile, Profile):
-            profile = load_profile(profile, self._given())
+            profile = self.read_profile(profile)
         rooms = self.rooms
         if profile.cached and rooms.cache is None:
             cache = PageCache(self.settings.cache, lambda: self._clock.now().timestamp())
@@ -110,6 +117,10 @@ class Engine:
             rooms = rooms._replace(freshness=load_freshness(self.settings.freshness_file))
         self._rooms = rooms
         return profile
+
+    def read_profile(self, name: str | os.PathLike[str]) -> Profile:
+        """The same, with nothing opened."""
+        return load_profile(name, self._given())
 
     async def fetch(self, request: Request, profile: Profile, trace: Trace | None = None) -> Outcome:
         return await fetch(request, profile, self.rooms, trace)

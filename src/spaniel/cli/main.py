@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # What each command does; its module is cli/<command>.py with `parser()` and `main(args) -> exit code`.
 COMMANDS = {
     "fetch": "fetch pages as Markdown",
+    "batch": "fetch very many pages, politely, each once",
     "extract": "turn HTML files into Markdown",
     "canon": "bring URLs into one spelling, and explain how",
     "db": "keep a database of links in a folder of YAML files",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
 
@@ -17,13 +19,14 @@ class Deadline:
     It belongs to one fetch: the task that entered `guarding` first is the one that is stopped.
     """
 
-    __slots__ = ("at", "guarded", "phase", "seconds")
+    __slots__ = ("at", "guarded", "phase", "seconds", "stop")
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.at = asyncio.get_running_loop().time() + seconds
         self.phase = "start"
         self.guarded: asyncio.Task[object] | None = None  # the task that is inside `guarding` already
+        self.stop: asyncio.Timeout | None = None  # what stops it
 
     def left(self) -> float:
         return self.at - asyncio.get_running_loop().time()
@@ -34,6 +37,20 @@ class Deadline:
 
     def missed(self) -> SpanielError:
         return SpanielError(Code.TIMEOUT, timeout_ms=round(self.seconds * 1000), phase=self.phase)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """It stands still meanwhile: for a wait that is nobody's fault, such as a crawl's pauses at a host."""
+        loop = asyncio.get_running_loop()
+        began, timeout = loop.time(), self.stop
+        if timeout is not None:
+            timeout.reschedule(None)
+        try:
+            yield
+        finally:
+            self.at += loop.time() - began
+            if timeout is not None and not timeout.expired():
+                timeout.reschedule(self.at)
 
     def guarding(self, phase: str) -> _Guarding:
         """Whatever is awaited inside ends at the deadline, as the SRD's `timeout`."""
@@ -52,7 +69,7 @@ class _Guarding:
         task = asyncio.current_task()
         if self._deadline.guarded is not task:  # inside, the outer one watches over all
             self._deadline.guarded = task
-            self._timeout = asyncio.timeout_at(self._deadline.at)
+            self._timeout = self._deadline.stop = asyncio.timeout_at(self._deadline.at)
             await self._timeout.__aenter__()
 
     async def __aexit__(
@@ -60,7 +77,7 @@ class _Guarding:
     ) -> None:
         if self._timeout is None:
             return
-        self._deadline.guarded = None
+        self._deadline.guarded = self._deadline.stop = None
         try:
             await self._timeout.__aexit__(kind, error, trace)
         except TimeoutError:

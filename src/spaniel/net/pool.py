@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from spaniel.net.proxy import Proxies
     from spaniel.url.value import Url
 
-MOST_POOLS = 512
+MOST_POOLS = 1024
 MOST_HEADERS = 128
 LONGEST_LINE = 1 << 15  # so that all headers together stay below the usual cap of a body
 KEEP_ALIVE_SECONDS = 15.0

@@ -5,25 +5,54 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from collections import OrderedDict
 from ipaddress import ip_address
+from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from spaniel.net.addresses import Address
 
 SECONDS = 5.0
 MOST_ADDRESSES = 64  # no honest name has more; a thousand is somebody playing
 AT_ONCE = 64
+KEPT_SECONDS = 30.0
+MOST_KEPT = 4096  # names
 
 
 class Resolver(Protocol):
     """Answers with every address of a name, or raises `dns_failed`."""
 
     async def resolve(self, host: str) -> Sequence[Address]: ...
+
+
+class RememberingResolver:
+    """Asks another resolver, and keeps what it answered for a short while: a crawl asks for one name again and again.
+
+    It keeps addresses, not verdicts: the guard judges them each time, and what it has judged is what is dialled. A name
+    that changes its address meanwhile is met at its old one, or not at all. A failure is not kept.
+    """
+
+    def __init__(
+        self, resolver: Resolver, seconds: float = KEPT_SECONDS, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._resolver, self._seconds, self._clock = resolver, seconds, clock
+        self._kept: OrderedDict[str, tuple[float, Sequence[Address]]] = OrderedDict()
+
+    async def resolve(self, host: str) -> Sequence[Address]:
+        kept = self._kept.get(host)
+        if kept is not None and kept[0] > self._clock():
+            return kept[1]
+        found = tuple(await self._resolver.resolve(host))
+        self._kept[host] = self._clock() + self._seconds, found
+        self._kept.move_to_end(host)
+        if len(self._kept) > MOST_KEPT:
+            self._kept.popitem(last=False)
+        return found
 
 
 class SystemResolver:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spaniel.net.guard import Target
 
 MOST_AT_ONCE = 512  # exchanges, or half of what the system lets the process open
-MOST_OPEN = 384  # sockets above which a connection is not kept for later, or three eighths
+MOST_OPEN = 1024  # sockets above which a connection is not kept for later, or three eighths
 
 
 class Sockets:
@@ -37,6 +37,18 @@ def descriptors() -> int:
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return 2 * MOST_AT_ONCE if soft == resource.RLIM_INFINITY else soft
+
+
+def raise_descriptors(most: int = 4096) -> None:
+    """Let this process open as many files and sockets as the system allows it, up to a number that is enough."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class _Counted(socket):

@@ -43,7 +43,7 @@ class Limits(NamedTuple):
 
     timeout_seconds: float = 20
     total_seconds: float = 0  # 0: the rungs share one deadline; else each has its own, within this total
-    chunk_tokens: int = 600
+    chunk_tokens: int = 600  # 0: nobody asks for chunks; where they would be cut is not worked out
     max_wait_seconds: float = 60  # the longest single wait that is worth it
     text_bytes: int = 0  # of a text, its beginning is taken; 0: all of it
 

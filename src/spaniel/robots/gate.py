@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from spaniel.net.guard import Guard, Target
-    from spaniel.net.http import Http, Page, RequestHeaders
+    from spaniel.net.http import Page, RequestHeaders
 
 FAIL_OPEN_NOTE = "robots_unavailable_fail_open"
 SECONDS = 5.0  # of a fetch's time (D2-13)
@@ -29,6 +29,12 @@ MOST_BYTES = 128 << 20  # of memory for robots.txt files, whatever their number
 BYTES_PER_OCTET, BYTES_PER_LINE = 6, 420  # what a file takes at the most once it is read and asked (measured)
 LONG_FILE = 1 << 16  # octets from which on a file is read beside the event loop: the longest take a tenth of a second
 LONG_MATCH = 1 << 27  # octets of file × path from which on a decision is made there, too
+
+
+class Gets(Protocol):
+    """Makes one hop."""
+
+    async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = ...) -> Page: ...
 
 
 class RobotsSettings(NamedTuple):
@@ -66,7 +72,7 @@ class RobotsGate:
 
     def __init__(
         self,
-        http: Http,
+        http: Gets,
         guard: Guard,
         settings: RobotsSettings | None = None,
         disk: DiskCache | None = None,

@@ -1,0 +1,320 @@
+"""The coordinator: feeds workers from the frontier, grants turns at hosts, and hands records on.
+
+Everything happens on one event loop, in `_hear` (a worker has said something) and `_feed` (somebody may take a task).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from spaniel.batch.breaker import Breaker, Patience, told_to_wait
+from spaniel.batch.crew import FAILED, GONE
+from spaniel.batch.frontier import Frontier
+from spaniel.batch.messages import ANSWERED, ASK, DELAY, DONE, FETCH, GO, LEAVE, PARK, PARKED, READY
+from spaniel.batch.politeness import Politeness
+from spaniel.batch.progress import SHOWN, Waiting
+from spaniel.batch.records import Ending, ending_of, refused
+from spaniel.batch.turns import Turns
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from spaniel.batch.crew import Crew
+    from spaniel.batch.done import Done
+    from spaniel.batch.frontier import Host
+    from spaniel.batch.plan import Plan, Task
+    from spaniel.batch.ports import Sink
+    from spaniel.batch.progress import Progress
+
+TURN_PATIENCE = 2.0  # seconds for which a fetch may wait for a turn; one that has to wait longer is parked
+MOST_PARKED = 3  # times that one task is
+MOST_WAITING = 2  # fetches that wait for a turn, for each that may be under way
+MOST_TRIES = 3  # of a page whose host asks for time
+SLICE = 200  # records that are made in one go
+
+
+class Pace(NamedTuple):
+    """How fast, and how gently."""
+
+    workers: int = 1
+    jobs: int = 64  # pages under way in each worker
+    politeness: Politeness = Politeness()
+    patience: Patience = Patience()
+
+
+class Job(NamedTuple):
+    """A task that a worker works on."""
+
+    host: Host
+    task: Task
+    is_suspect: bool  # it was under way when a worker died
+
+
+class _Asked:
+    __slots__ = ("granted", "host")
+
+    def __init__(self, host: str) -> None:
+        self.host, self.granted = host, False
+
+
+class _Member:
+    """What is known of a worker."""
+
+    def __init__(self) -> None:
+        self.is_ready = False
+        self.jobs: dict[int, Job] = {}
+        self.asked: dict[int, _Asked] = {}
+        self.grants: dict[int, Callable[[], None]] = {}
+        self.waiting = 0  # of its requests, for their turns
+
+    def has_room(self, jobs: int) -> bool:
+        """Who waits for a turn takes no place, up to a bound."""
+        return self.is_ready and len(self.jobs) - min(self.waiting, MOST_WAITING * jobs) < jobs
+
+
+class Coordinator:
+    """One run, from the first task to the last record."""
+
+    def __init__(self, plan: Plan, before: Done, crew: Crew, sink: Sink, progress: Progress, pace: Pace) -> None:
+        loop = asyncio.get_running_loop()
+        self._plan, self._before = plan, before
+        self._turns = Turns(pace.politeness, loop.time, loop.call_at)
+        self._frontier = Frontier(plan, before, pace.workers, pace.jobs, self._turns)
+        self._crew, self._sink, self._progress = crew, sink, progress
+        self._jobs, self._patience, self._breaker = pace.jobs, pace.patience, Breaker(pace.patience)
+        self._members = [_Member() for _ in range(pace.workers)]
+        self._numbers = 0
+        self._suspects: deque[tuple[int, Job]] = deque()  # with the worker that they belong to
+        self._tries: dict[int, int] = {}  # by the task's offset; only of those that were tried before
+        self._parked: dict[int, int] = {}
+        self._leftovers: deque[Iterator[tuple[Task, SpanielError]]] = deque()  # records that need no fetch
+        self._news = asyncio.Event()
+        self._is_stopping = False
+        self._failure: SpanielError | None = None
+        self._clock = loop.time
+        self._heard: dict[str, Callable[..., None]] = {
+            READY: self._ready,
+            ASK: self._ask,
+            LEAVE: self._leave,
+            ANSWERED: self._answered,
+            DELAY: self._delay,
+            PARKED: self._parked_at,
+            DONE: self._done,
+            GONE: self._gone,
+            FAILED: self._failed,
+        }
+        progress.under_way = lambda: sum(len(member.jobs) for member in self._members)
+        progress.waiting = self._waiting
+
+    async def run(self) -> bool:
+        """Fetch all; whether all was done. Cancelled, it leaves what is under way."""
+        try:
+            await self._crew.start(self._hear)
+            self._leftovers.append(_refused(self._frontier))
+            while not self._is_over():
+                self._feed()
+                await self._rest()
+        finally:
+            await self._crew.close()
+        if self._failure is not None:
+            raise self._failure
+        return not self._is_stopping
+
+    def stop(self) -> None:
+        """Begin nothing more, and finish what is under way; what waits for its turn has not begun."""
+        self._is_stopping = True
+        self._leftovers.clear()
+        self._suspects.clear()
+        for number, member in enumerate(self._members):
+            for turn, asked in member.asked.items():
+                if not asked.granted:
+                    self._crew.tell(number, PARK, turn)
+        self._news.set()
+
+    def fail(self, error: SpanielError) -> None:
+        """Nothing can be done any more; `run` raises this."""
+        self._failure = self._failure or error
+        self._news.set()
+
+    def _is_over(self) -> bool:
+        if self._failure is not None:
+            return True
+        if any(member.jobs for member in self._members) or self._suspects:
+            return False
+        return self._is_stopping or (self._frontier.is_empty and not self._leftovers)
+
+    async def _rest(self) -> None:
+        """Until something is heard, or a host is due."""
+        if self._leftovers:
+            await asyncio.sleep(0.01 if self._sink.is_behind else 0)
+            return
+        at = self._clock() + 0.05 if self._sink.is_behind else self._frontier.next_time()
+        timer = asyncio.get_running_loop().call_at(at, self._news.set) if at is not None else None
+        await self._news.wait()
+        self._news.clear()
+        if timer is not None:
+            timer.cancel()
+
+    def _feed(self) -> None:
+        self._answer_leftovers()
+        if self._is_stopping or self._sink.is_behind:
+            return
+        now = self._clock()
+        for number, member in enumerate(self._members):
+            while member.has_room(self._jobs):
+                taken = self._suspect(number) or self._frontier.take(number, now)
+                if taken is None:
+                    break
+                job = taken if isinstance(taken, Job) else Job(*taken, is_suspect=False)
+                self._numbers += 1
+                member.jobs[self._numbers] = job
+                self._crew.tell(number, FETCH, self._numbers, job.task.url)
+
+    def _suspect(self, worker: int) -> Job | None:
+        """One at a time: if the worker dies again, it is known of whom."""
+        if not self._suspects or any(job.is_suspect for member in self._members for job in member.jobs.values()):
+            return None
+        if self._suspects[0][0] != worker:
+            return None
+        return self._suspects.popleft()[1]
+
+    # what workers say
+
+    def _hear(self, worker: int, word: str, *values: Any) -> None:
+        self._heard[word](self._members[worker], worker, *values)
+        self._news.set()
+
+    def _ready(self, member: _Member, _worker: int) -> None:
+        member.is_ready = True
+
+    def _ask(self, member: _Member, worker: int, turn: int, host: str, number: int | None) -> None:
+        if self._is_parked(member.jobs.get(number or 0), host):
+            self._crew.tell(worker, PARK, turn)
+            return
+        asked = member.asked[turn] = _Asked(host)
+        member.waiting += 1
+
+        def grant() -> None:
+            asked.granted = True
+            member.waiting -= 1
+            del member.grants[turn]
+            self._crew.tell(worker, GO, turn)
+
+        member.grants[turn] = grant
+        self._turns.ask(host, grant)
+
+    def _leave(self, member: _Member, _worker: int, turn: int) -> None:
+        self._turns.leave(member.asked.pop(turn).host)
+
+    def _answered(self, _member: _Member, _worker: int, host: str, status: int, seconds: float | None) -> None:
+        self._turns.answered(host, status, seconds)
+
+    def _delay(self, _member: _Member, _worker: int, host: str, seconds: float) -> None:
+        self._turns.told_crawl_delay(host, seconds)
+
+    def _parked_at(self, member: _Member, _worker: int, number: int, host: str) -> None:
+        job, now = member.jobs.pop(number), self._clock()
+        self._parked[job.task.offset] = self._parked.get(job.task.offset, 0) + 1
+        self._frontier.finished(job.host, now)
+        if not self._is_stopping:
+            self._frontier.hand_over(host, job.task, now)
+
+    def _done(self, member: _Member, _worker: int, number: int, ending: Any, shared: Any) -> None:
+        job, ending, now = member.jobs.pop(number), Ending(*ending), self._clock()
+        self._progress.ended()
+        if self._is_tried_again(job, ending, now):
+            self._frontier.again(job.host, job.task, now)
+        else:
+            self._answer(job.task, shared, ending)
+        self._frontier.finished(job.host, now)
+
+    def _gone(self, member: _Member, worker: int) -> None:
+        """A worker has died: its turns are over, and its pages are tried once more, each alone."""
+        member.is_ready = False
+        for turn, asked in member.asked.items():
+            if asked.granted:
+                self._turns.leave(asked.host)
+            else:
+                self._turns.withdraw(asked.host, member.grants[turn])
+        jobs = list(member.jobs.values())
+        member.jobs, member.asked, member.grants, member.waiting = {}, {}, {}, 0
+        self._progress.workers_lost += 1
+        for job in jobs:
+            if job.is_suspect:
+                error = SpanielError(Code.INTERNAL, error="the process that fetched this page ended, twice")
+                self._refuse(job.task, error)
+                self._frontier.finished(job.host, self._clock())
+            elif not self._is_stopping:
+                self._suspects.append((worker, job._replace(is_suspect=True)))
+
+    def _failed(self, _member: _Member, _worker: int) -> None:
+        self.fail(SpanielError(Code.INTERNAL, error="workers cannot be started; what they say is above"))
+
+    # how tasks end
+
+    def _is_parked(self, job: Job | None, host: str) -> bool:
+        """Whether a fetch is put off that would wait for its turn, rather than that it holds a place for so long."""
+        if job is None:  # a robots.txt, say: others may wait for it too
+            return False
+        wait = self._turns.ready_at(host) - self._clock()
+        return self._is_stopping or (wait > TURN_PATIENCE and self._parked.get(job.task.offset, 0) < MOST_PARKED)
+
+    def _is_tried_again(self, job: Job, ending: Ending, now: float) -> bool:
+        """Whether the page is fetched once more, after what this fetch has shown of its host."""
+        host = job.host
+        pause = self._breaker.ended(host.name, ending)
+        if pause == float("inf"):
+            self._give_up(host, self._breaker.not_reached(host.name, ending))
+        elif pause is not None:
+            self._turns.pause(host.name, pause, "not reached")
+        if not ending.asks_for_time:
+            self._turns.answered(host.name, ending.status, None)
+            return False
+        wait = self._turns.ready_at(host.name) - now
+        if wait > self._patience.longest_wait:
+            self._give_up(host, told_to_wait(ending.status, wait))
+            return False
+        tries = self._tries[job.task.offset] = self._tries.get(job.task.offset, 1) + 1
+        return tries <= MOST_TRIES and not self._is_stopping
+
+    def _give_up(self, host: Host, error: SpanielError) -> None:
+        self._leftovers.append((task, error) for task in self._frontier.give_up(host))
+
+    def _answer_leftovers(self) -> None:
+        for _ in range(SLICE):
+            if not self._leftovers or self._sink.is_behind:
+                return
+            found = next(self._leftovers[0], None)
+            if found is None:
+                self._leftovers.popleft()
+            else:
+                self._refuse(*found)
+
+    def _refuse(self, task: Task, error: SpanielError) -> None:
+        record = refused(task.url or None, error)
+        self._answer(task, self._sink.shared(record), ending_of(record))
+
+    def _answer(self, task: Task, shared: Any, ending: Ending) -> None:
+        self._tries.pop(task.offset, None)
+        self._parked.pop(task.offset, None)
+        for item in self._plan.all_items(task):
+            if item.ordinal not in self._before:
+                self._sink.put(item, shared)
+                self._progress.recorded(ending)
+
+    def _waiting(self) -> list[Waiting]:
+        now = self._clock()
+        return [
+            Waiting(host.name, max(0.0, at - now), self._turns.reason(host.name), host.left)
+            for at, host in self._frontier.waiting(SHOWN)
+        ]
+
+
+def _refused(frontier: Frontier) -> Iterator[tuple[Task, SpanielError]]:
+    """What is no URL, each with the reason that was found when the plan was made."""
+    for task in frontier.refused():
+        told: dict[str, Any] = task.refusal or {}
+        yield task, SpanielError(Code(told["code"]), **told.get("details", {}))

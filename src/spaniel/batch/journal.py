@@ -1,0 +1,101 @@
+"""The journal: which URLs have their record in the output for good, and how long the output was then.
+
+A batch of records is committed in this order: they are appended to the part, the part is brought to the disk, an entry
+with their ordinals and the part's length is appended here and brought to the disk. Whoever resumes believes the
+entries up to the first that is not whole, and cuts the part to the length that the last of them names. So a record
+is there once or not at all, whenever the run ended.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from array import array
+from errno import ENOSPC
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from spaniel.batch.done import Done
+from spaniel.files import sync_data
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
+
+MAGIC = b"spaniel batch journal 1\n"
+_HEAD = struct.Struct("<IQI")  # CRC of the rest, length of the part, number of ordinals
+_CRC = 4  # bytes
+_MOST = 1 << 24  # ordinals of an entry; more is damage
+_ITEM, _BYTES = "Q", 8
+
+
+class Entry(NamedTuple):
+    """One commit."""
+
+    length: int  # of the part
+    ordinals: array[int]
+
+
+def packed(length: int, ordinals: Iterable[int]) -> bytes:
+    body = array(_ITEM, ordinals)
+    entry = bytearray(_HEAD.pack(0, length, len(body)) + body.tobytes())
+    entry[:_CRC] = struct.pack("<I", crc32(memoryview(entry)[_CRC:]))
+    return bytes(entry)
+
+
+def entries(file: BinaryIO) -> Iterator[tuple[Entry, int]]:
+    """Every whole entry, and where it ends; what stands behind the first that is not whole is not looked at."""
+    if file.read(len(MAGIC)) != MAGIC:
+        return
+    at = len(MAGIC)
+    while len(head := file.read(_HEAD.size)) == _HEAD.size:
+        crc, length, count = _HEAD.unpack(head)
+        body = file.read(_BYTES * count) if count <= _MOST else b""
+        if len(body) != _BYTES * count or crc32(body, crc32(head[_CRC:])) != crc:
+            return
+        at += len(head) + len(body)
+        yield Entry(length, array(_ITEM, body)), at
+
+
+class Journal:
+    """The file, open at the end of its last whole entry; `done` is what the entries before say."""
+
+    def __init__(self, path: str) -> None:
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+        self._file = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666)
+        self.length = 0  # of the part
+        self.done = Done()
+        try:
+            end = self._recover()
+            os.ftruncate(self._file, end)
+            os.lseek(self._file, end, os.SEEK_SET)
+            if not end:
+                _write(self._file, MAGIC)
+            os.fsync(self._file)
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def _recover(self) -> int:
+        """Where the last whole entry ends; 0 where not even the head is there."""
+        with open(self._file, "rb", closefd=False) as file:
+            end = 0
+            for entry, end in entries(file):  # noqa: B007  the last one's
+                self.length = entry.length
+                for ordinal in entry.ordinals:
+                    self.done.add(ordinal)
+            file.seek(0)
+            return end or (len(MAGIC) if file.read(len(MAGIC)) == MAGIC else 0)
+
+    def commit(self, length: int, ordinals: Iterable[int]) -> None:
+        """These records are in the part, which is on the disk up to this length."""
+        _write(self._file, packed(length, ordinals))
+        sync_data(self._file)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    if os.write(descriptor, data) != len(data):  # a disk that fills up takes a part of it first
+        raise OSError(ENOSPC, os.strerror(ENOSPC))

@@ -1,0 +1,163 @@
+"""A run on this machine: from sources to a file of records, once, or on from where an earlier run ended."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from contextlib import ExitStack
+from itertools import chain, islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.batch.coordinator import Coordinator
+from spaniel.batch.journal import Journal
+from spaniel.batch.jsonl_part import JsonlPart
+from spaniel.batch.ownership import WHOLE
+from spaniel.batch.plan import Plan
+from spaniel.batch.planning import make_plan
+from spaniel.batch.progress import Progress
+from spaniel.batch.run_folder import About, RunFolder, require_same
+from spaniel.batch.writer import Writer
+from spaniel.errors import Code, SpanielError
+from spaniel.files import sync_folder, write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from spaniel.batch.coordinator import Pace
+    from spaniel.batch.crew import Crew
+    from spaniel.batch.ownership import Shard
+    from spaniel.batch.planning import Counts
+    from spaniel.batch.ports import Item, OpenPart, Source
+
+    Watch = Callable[[Coordinator, Progress], AbstractContextManager[None]]
+
+
+class Order(NamedTuple):
+    """What is to be done, as far as it decides which records there will be."""
+
+    sources: Sequence[Source]
+    canonical: Callable[[str], str]  # the spelling of a URL by the profile's policy
+    shape: dict[str, str]  # what else decides it, in words: the profile and its version
+    shard: Shard = WHOLE
+    limit: int | None = None
+
+    def items(self) -> Iterator[Item]:
+        """All URLs, numbered through."""
+        found = chain.from_iterable(source.items() for source in self.sources)
+        for ordinal, item in enumerate(islice(found, self.limit)):
+            yield item._replace(ordinal=ordinal)
+
+    def whole_shape(self) -> dict[str, str]:
+        return {**self.shape, "--shard": str(self.shard), "--limit": str(self.limit or "none")}
+
+    def fingerprints(self) -> dict[str, str]:
+        return {source.name: source.fingerprint() for source in self.sources}
+
+
+class Run:
+    """One run over its output, as a context: it holds the lock. `begin` or `resume`, then `fetch`."""
+
+    def __init__(self, output: str, open_part: OpenPart = JsonlPart) -> None:
+        self._folder, self._open_part, self._stack = RunFolder(output), open_part, ExitStack()
+        self.counts: Counts | None = None
+        self._coordinator: Coordinator | None = None
+
+    def __enter__(self) -> Run:
+        self._stack.enter_context(self._folder.locked())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def begin(self, order: Order, told: Callable[[int], None] | None = None, *, overwrite: bool = False) -> None:
+        """Plan a new run. Output that is there is not touched unless it may be."""
+        output = self._folder.output
+        if not overwrite and (self._folder.read() or os.path.lexists(output)):
+            raise _bad(output, "is there already. Go on with --resume, or begin again with --overwrite")
+        self._folder.clear()
+        if os.path.lexists(output):
+            os.unlink(output)
+        sources = order.fingerprints()
+        self.counts = make_plan(order.items(), order.canonical, self._folder.path, order.shard, told)
+        self._folder.write(About(sources, order.whole_shape(), self.counts))
+
+    def resume(self, order: Order, told: Callable[[int], None] | None = None) -> None:
+        """Go on with a run that ended before its time; one that was still planning begins again."""
+        about = self._folder.read()
+        if about is None:
+            if os.path.lexists(self._folder.output):
+                raise _bad(
+                    self._folder.output, "is there, but no run of it to go on with; begin again with --overwrite"
+                )
+            self.begin(order, told)
+            return
+        require_same(about, order.fingerprints(), order.whole_shape(), self._folder.output)
+        self.counts = about.counts
+
+    def fetch(self, crew: Crew, pace: Pace, watch: Watch | None = None) -> tuple[Progress, bool]:
+        """Fetch what is left. Returns what was done, and whether it was all."""
+        return asyncio.run(self._fetch(crew, pace, watch))
+
+    async def _fetch(self, crew: Crew, pace: Pace, watch: Watch | None) -> tuple[Progress, bool]:
+        with ExitStack() as stack:
+            journal = Journal(self._folder.journal)
+            stack.callback(journal.close)
+            progress = Progress(self._planned(), journal.done.count, asyncio.get_running_loop().time)
+            if not progress.left:
+                return progress, True
+            self._require_output(journal)
+            plan = Plan(self._folder.path)
+            stack.callback(plan.close)
+            writer = self._writer(journal)
+            stack.callback(writer.close)  # before the journal
+            self._coordinator = Coordinator(plan, journal.done, crew, writer, progress, pace)
+            if watch is not None:
+                stack.enter_context(watch(self._coordinator, progress))
+            try:
+                whole = await self._coordinator.run()
+            except asyncio.CancelledError:  # told to stop at once
+                whole = False
+        if writer.error is not None:
+            raise _unwritable(writer.error)
+        return progress, whole
+
+    def write_summary(self, progress: Progress) -> None:
+        """For programs: what was done, beside what is needed to go on."""
+        told = {**progress.as_dict(), "output": self._folder.output, "plan": self.counts and self.counts._asdict()}
+        write_atomically(self._folder.summary, json.dumps(told, indent=1).encode(), None)
+
+    def _planned(self) -> int:
+        if self.counts is None:
+            raise RuntimeError("begin or resume first")
+        return self.counts.planned
+
+    def _writer(self, journal: Journal) -> Writer:
+        loop = asyncio.get_running_loop()
+        part = self._open_part(self._folder.output, journal.length)
+        for name in (self._folder.path, os.path.dirname(self._folder.output) or "."):
+            sync_folder(name)  # a power cut must not take the new files' names
+        return Writer(part, journal, lambda error: loop.call_soon_threadsafe(self._cannot_write, error))
+
+    def _cannot_write(self, error: Exception) -> None:
+        if self._coordinator is not None:
+            self._coordinator.fail(_unwritable(error))
+
+    def _require_output(self, journal: Journal) -> None:
+        """Somebody may have cut or removed it meanwhile."""
+        output = self._folder.output
+        there = os.path.getsize(output) if os.path.exists(output) else 0
+        if there < journal.length:
+            raise _bad(output, f"has {there} bytes, but {journal.length} were written; begin again with --overwrite")
+
+
+def _unwritable(error: Exception) -> SpanielError:
+    if not isinstance(error, OSError):
+        return SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}")
+    told = f"cannot be written: {error.strerror}. What was written is safe; make room, then go on with --resume"
+    return _bad("-o", told)
+
+
+def _bad(field: str, reason: str) -> SpanielError:
+    return SpanielError(Code.BAD_ARGS, field=field, reason=reason)

@@ -1,0 +1,42 @@
+"""Parts of the door that take a turn at a host first, where the pipeline does not do it for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spaniel.net.deadline import Deadline
+from spaniel.net.http import Options
+
+if TYPE_CHECKING:
+    from spaniel.batch.worker import RemoteHosts
+    from spaniel.browser.rendered import Rendered, Wanted
+    from spaniel.net.guard import Target
+    from spaniel.net.http import Http, Page
+    from spaniel.pipeline.ports import Renders
+    from spaniel.url.value import Url
+
+_USUAL = Options()
+
+
+class PoliteHttp:
+    """For robots.txt: it is a request like any other to the server."""
+
+    def __init__(self, http: Http, hosts: RemoteHosts) -> None:
+        self._http, self._hosts = http, hosts
+
+    async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = _USUAL) -> Page:
+        async with self._hosts.shared_turn(url.host, deadline):
+            page = await self._http.get(url, target, deadline, options)
+        self._hosts.answered(url.host, page.status, page.headers)
+        return page
+
+
+class PoliteRenderer:
+    """For the browser: what a page loads into itself belongs to its turn."""
+
+    def __init__(self, renderer: Renders, hosts: RemoteHosts) -> None:
+        self._renderer, self._hosts = renderer, hosts
+
+    async def render(self, wanted: Wanted) -> Rendered:
+        async with self._hosts.shared_turn(wanted.url.host, Deadline(wanted.timeout_seconds)):
+            return await self._renderer.render(wanted)

@@ -1,0 +1,71 @@
+"""How many requests at one host, and how long the pause after each: for all hosts, and for some by a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from spaniel.errors import Code, SpanielError
+from spaniel.tables import complaint, read_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOST_PER_HOST = 64
+LONGEST_DELAY = 3600.0
+
+
+class Rule(NamedTuple):
+    """What holds at a host. A pause begins when an answer is there, so that a server never sees less of it."""
+
+    per_host: int = 1
+    delay: float = 1.0
+
+
+USUAL = Rule()
+
+
+class Politeness:
+    """The rule of each host: that of the longest domain in the file which it is in, or else the usual one."""
+
+    def __init__(self, usual: Rule = USUAL, by_domain: Mapping[str, Rule] | None = None) -> None:
+        self.usual = _checked(usual, "")
+        self._by_domain = {domain.lower().rstrip("."): rule for domain, rule in (by_domain or {}).items()}
+
+    def of(self, host: str) -> Rule:
+        if not self._by_domain:
+            return self.usual
+        domain = host
+        while domain:
+            if (rule := self._by_domain.get(domain)) is not None:
+                return rule
+            domain = domain.partition(".")[2]
+        return self.usual
+
+
+def read_politeness(usual: Rule, path: str | None) -> Politeness:
+    """From a TOML file: a table for each domain, `["example.com"]` with `per_host` and `delay`."""
+    if path is None:
+        return Politeness(usual)
+    rules = {}
+    for domain, table in read_toml(path, "hosts file").items():
+        place = f"hosts file {path}: [{domain}]"
+        if not isinstance(table, dict):
+            raise complaint(place, 'must be a table for a domain: ["example.com"]')
+        if unknown := sorted(set(table) - set(Rule._fields)):
+            raise complaint(f"{place}.{unknown[0]}", f"unknown key; known: {', '.join(Rule._fields)}")
+        rules[domain] = _checked(usual._replace(**table), place)
+    return Politeness(usual, rules)
+
+
+def _checked(rule: Rule, place: str) -> Rule:
+    per_host, delay = cast("tuple[object, object]", rule)  # a file's may be anything
+    if isinstance(per_host, bool) or not isinstance(per_host, int) or not 1 <= per_host <= MOST_PER_HOST:
+        raise _wrong(place, "per_host", f"must be a whole number from 1 to {MOST_PER_HOST}")
+    if isinstance(delay, bool) or not isinstance(delay, int | float) or not 0 <= delay <= LONGEST_DELAY:
+        raise _wrong(place, "delay", f"must be seconds from 0 to {LONGEST_DELAY:.0f}")
+    return Rule(per_host, float(delay))
+
+
+def _wrong(place: str, name: str, reason: str) -> SpanielError:
+    field = f"{place}.{name}" if place else f"--{name.replace('_', '-')}"
+    return SpanielError(Code.BAD_ARGS, field=field, reason=reason)

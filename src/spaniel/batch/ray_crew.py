@@ -1,0 +1,134 @@
+"""Workers as actors of a Ray cluster: the coordinator is the driver, and all but the workers is as on one machine.
+
+Turns at hosts are granted by the driver to actors wherever they are, so that a cluster is as polite as one process;
+records come back to the driver, which writes and commits them. An actor that dies is replaced like a process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from spaniel.batch.crew import keep_alive
+from spaniel.batch.messages import READY
+from spaniel.batch.worker import RemoteHosts, Worker, for_the_journey, opener
+from spaniel.clock import SystemClock
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spaniel.batch.crew import Hear
+
+AT_ONCE = 256  # messages that an actor hands over in one answer
+LOCAL = ""  # no address: a cluster of this machine alone, which ends with the run
+
+
+class WorkerActor:
+    """A worker, as Ray runs it: its methods share one event loop."""
+
+    def __init__(self, where: str, wiring: Mapping[str, object]) -> None:
+        self._where, self._wiring = where, wiring
+        self._open = AsyncExitStack()
+        self._worker: Worker | None = None
+        self._said: list[tuple[Any, ...]] = []
+        self._news = asyncio.Event()
+
+    async def open(self) -> None:
+        hosts = RemoteHosts(self._send, SystemClock())
+        fetch = await self._open.enter_async_context(opener(self._where)(self._wiring, hosts))
+        self._worker = Worker(fetch, hosts, self._send)
+        self._send(READY)
+
+    async def receive(self, letters: list[tuple[Any, ...]]) -> None:
+        if self._worker is not None:
+            for letter in letters:
+                self._worker.receive(*letter)
+
+    async def said(self) -> list[tuple[Any, ...]]:
+        """What the worker has said since, as soon as there is something."""
+        await self._news.wait()
+        told, self._said = self._said[:AT_ONCE], self._said[AT_ONCE:]
+        if not self._said:
+            self._news.clear()
+        return told
+
+    def _send(self, word: str, *values: Any) -> None:
+        self._said.append(for_the_journey(word, *values))
+        self._news.set()
+
+
+class RayCrew:
+    """Each worker is an actor, on whichever machine of the cluster has room for it."""
+
+    def __init__(self, count: int, where: str, wiring: Mapping[str, object], address: str = LOCAL) -> None:
+        self._count, self._told, self._address = count, (where, wiring), address
+        self._actors: list[Any] = [None] * count
+        self._letters: list[list[tuple[Any, ...]]] = [[] for _ in range(count)]
+        self._watches: list[asyncio.Task[None]] = []
+        self._closing = False
+
+    async def start(self, hear: Hear) -> None:
+        self._ray = _connected(self._address, self._count)
+        self._make = self._ray.remote(num_cpus=1, max_restarts=0)(WorkerActor)
+        self._watches = [
+            asyncio.create_task(
+                keep_alive(partial(self._live, number, hear), partial(hear, number), lambda: self._closing)
+            )
+            for number in range(self._count)
+        ]
+
+    def tell(self, worker: int, word: str, *values: Any) -> None:
+        """Letters of one moment travel together: a call of Ray's costs more than what is in it."""
+        letters = self._letters[worker]
+        if not letters:
+            asyncio.get_running_loop().call_soon(self._post, worker)
+        letters.append((word, *values))
+
+    async def close(self) -> None:
+        self._closing = True
+        for watch in self._watches:
+            watch.cancel()
+        await asyncio.gather(*self._watches, return_exceptions=True)
+        if self._address == LOCAL and self._watches:
+            self._ray.shutdown()
+
+    def _post(self, worker: int) -> None:
+        letters, self._letters[worker] = self._letters[worker], []
+        if self._actors[worker] is not None:
+            self._actors[worker].receive.remote(letters)
+
+    async def _live(self, number: int, hear: Hear) -> bool:
+        """One life of an actor; whether it ever worked."""
+        actor = self._actors[number] = self._make.remote(*self._told)
+        was_ready = False
+        try:
+            await actor.open.remote()
+            was_ready = True
+            while True:
+                for said in await actor.said.remote():
+                    hear(number, *said)
+        except self._ray.exceptions.RayError:
+            return was_ready
+        finally:
+            self._actors[number], self._letters[number] = None, []
+            with suppress(self._ray.exceptions.RayError, ValueError):
+                self._ray.kill(actor)
+
+
+def _connected(address: str, workers: int) -> Any:
+    """Ray itself, connected to a cluster."""
+    import ray
+
+    quiet = {"log_to_driver": False, "logging_level": "error", "configure_logging": False}
+    try:
+        if address == LOCAL:
+            ray.init(num_cpus=workers, include_dashboard=False, **quiet)
+        else:
+            ray.init(address=address, **quiet)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        reason = f"the cluster cannot be reached: {error}"
+        raise SpanielError(Code.BAD_ARGS, field="--engine ray", reason=reason) from None
+    return ray

@@ -1,0 +1,73 @@
+"""The record of a URL: the one place where a batch knows what a record holds.
+
+What differs between two spellings of one page (its place in the input, the URL as it was asked for, the columns beside
+it) stands first in the line; the rest is made once and shared.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import msgspec
+
+from spaniel.pipeline.outcome import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spaniel.batch.ports import Item, Record
+    from spaniel.errors import SpanielError
+
+_OWN = "requested_url"
+_UNREACHED = frozenset({"dns", "connect", "robots", "queue"})  # phases in which time may run out before an answer
+_encode = msgspec.json.Encoder().encode
+
+
+class Ending(NamedTuple):
+    """How a fetch ended, as far as the frontier cares."""
+
+    code: str = ""  # empty: a page came
+    status: int = 0  # of the last answer; 0: there was none
+    reached: bool = True  # whether the host answered at all
+
+    @property
+    def asks_for_time(self) -> bool:
+        return self.status in (429, 503)
+
+
+def record_of(outcome: Outcome) -> Record:
+    """The record of an outcome."""
+    return outcome.as_dict()
+
+
+def refused(url: str | None, error: SpanielError) -> Record:
+    """The record of a URL that was not fetched, for a reason; None: it is no URL."""
+    return record_of(Outcome(url or "", url, refusal=error))
+
+
+def ending_of(record: Record) -> Ending:
+    status = cast("int | None", record.get("status")) or 0
+    error = cast("Mapping[str, object] | None", record.get("error"))
+    if not error:
+        return Ending("", status)
+    details = cast("Mapping[str, object]", error.get("details") or {})
+    unreached = not status and (
+        error["code"] == "dns_failed" or "cause" in details or details.get("phase") in _UNREACHED
+    )
+    return Ending(str(error["code"]), status, not unreached)
+
+
+def tail_of(record: Record) -> bytes:
+    """What all spellings of a page share, as JSON."""
+    return _encode({name: value for name, value in record.items() if name != _OWN})
+
+
+def line_of(item: Item, tail: bytes) -> bytes:
+    """The line of one URL of the input."""
+    own = {"ordinal": item.ordinal, _OWN: item.raw, "columns": dict(item.columns)}
+    return _encode(own)[:-1] + b"," + tail[1:] + b"\n"
+
+
+def whole_record(item: Item, record: Record) -> dict[str, object]:
+    """The same as a value."""
+    return {"ordinal": item.ordinal, **record, _OWN: item.raw, "columns": dict(item.columns)}

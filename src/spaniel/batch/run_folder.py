@@ -1,0 +1,117 @@
+"""Where a run keeps what it needs to be resumed: a folder beside its output, one run at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.batch.planning import Counts
+from spaniel.errors import Code, SpanielError
+from spaniel.files import sync_folder, write_atomically
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+FOLDER = ".batch"  # behind the name of the output
+LOCK, ABOUT, JOURNAL, SUMMARY = "lock", "run.json", "journal", "summary.json"
+FORMAT = 1
+
+
+class About(NamedTuple):
+    """What a run is about. Whoever resumes it must ask for the same."""
+
+    sources: dict[str, str]  # name -> fingerprint; empty where it cannot be told
+    shape: dict[str, str]  # what decides which record a URL gets: profile, shard, limit
+    counts: Counts
+
+
+class RunFolder:
+    """The folder of one output."""
+
+    def __init__(self, output: str) -> None:
+        self.output = output
+        self.path = output.rstrip(os.sep) + FOLDER
+
+    @property
+    def journal(self) -> str:
+        return os.path.join(self.path, JOURNAL)
+
+    @property
+    def summary(self) -> str:
+        return os.path.join(self.path, SUMMARY)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Make the folder, and keep others out of it while the block runs; a killed run leaves no lock."""
+        try:
+            os.makedirs(self.path, exist_ok=True)
+            descriptor = os.open(os.path.join(self.path, LOCK), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0))
+        except OSError as error:
+            raise _bad(self.output, f"cannot be written: {error.strerror}") from None
+        try:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError:
+                    raise _bad(self.output, "another run is writing to it now") from None
+            yield
+        finally:
+            os.close(descriptor)
+
+    def read(self) -> About | None:
+        """What the run is about whose plan is here; None where none was finished."""
+        try:
+            with open(os.path.join(self.path, ABOUT), encoding="utf-8") as file:
+                told = json.load(file)
+            if told["format"] != FORMAT:
+                raise _bad(self.output, "its run was begun by another version of Spaniel; begin again with --overwrite")
+            return About(told["sources"], told["shape"], Counts(*told["counts"]))
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            raise _bad(self.path, f"{ABOUT} is damaged ({error}); begin again with --overwrite") from None
+
+    def write(self, about: About) -> None:
+        """From now on the run can be resumed: its plan is on the disk."""
+        told = {"format": FORMAT, **about._asdict(), "counts": list(about.counts)}
+        sync_folder(self.path)
+        write_atomically(os.path.join(self.path, ABOUT), json.dumps(told).encode(), None, durable=True)
+
+    def clear(self) -> None:
+        """Forget the run, all but its lock, which is ours."""
+        for name in os.listdir(self.path):
+            if name != LOCK:
+                path = os.path.join(self.path, name)
+                shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+
+    def remove(self) -> None:
+        """The run is over: its output needs no more than itself."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def require_same(before: About, sources: Mapping[str, str], shape: Mapping[str, str], output: str) -> None:
+    """A run is resumed with what it was begun with, or not at all: records of two inputs must not meet in one file."""
+    if list(before.sources) != list(sources):
+        raise _changed(output, f"it was begun with {', '.join(before.sources)}")
+    for name, fingerprint in sources.items():
+        if before.sources[name] != fingerprint:
+            raise _changed(output, f"{name} has changed since")
+    for name, value in before.shape.items():
+        if shape.get(name) != value:
+            raise _changed(output, f"it was begun with {name} {value}, not {shape.get(name)}")
+
+
+def _changed(output: str, reason: str) -> SpanielError:
+    return _bad("--resume", f"the run of {output} cannot go on: {reason}. Begin again with --overwrite")
+
+
+def _bad(field: str, reason: str) -> SpanielError:
+    return SpanielError(Code.BAD_ARGS, field=field, reason=reason)

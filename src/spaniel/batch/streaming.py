@@ -1,0 +1,58 @@
+"""A run inside a program: records as values, as they come."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+from spaniel.batch.coordinator import Coordinator, Pace
+from spaniel.batch.done import Done
+from spaniel.batch.progress import Progress
+from spaniel.batch.records import whole_record
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from spaniel.batch.crew import Crew
+    from spaniel.batch.plan import Plan
+    from spaniel.batch.ports import Item, Record
+
+AHEAD = 64  # records that wait for whoever reads them, before nothing more is begun
+
+
+class _Waiting:
+    """Records that nobody has read yet."""
+
+    def __init__(self) -> None:
+        self.records: deque[dict[str, object]] = deque()
+        self.news = asyncio.Event()
+
+    @property
+    def is_behind(self) -> bool:
+        return len(self.records) >= AHEAD
+
+    def shared(self, record: Record) -> Record:
+        return record
+
+    def put(self, item: Item, shared: Record) -> None:
+        self.records.append(whole_record(item, shared))
+        self.news.set()
+
+
+async def stream(plan: Plan, crew: Crew, pace: Pace) -> AsyncGenerator[dict[str, object], None]:
+    """Fetch a plan, and give out its records. Whoever leaves early ends the run."""
+    waiting = _Waiting()
+    progress = Progress(0, 0, asyncio.get_running_loop().time)
+    run = asyncio.create_task(Coordinator(plan, Done(), crew, waiting, progress, pace).run())
+    run.add_done_callback(lambda _: waiting.news.set())
+    try:
+        while not (run.done() and not waiting.records):
+            await waiting.news.wait()
+            waiting.news.clear()
+            while waiting.records:
+                yield waiting.records.popleft()
+        await run
+    finally:
+        run.cancel()
+        await asyncio.gather(run, return_exceptions=True)

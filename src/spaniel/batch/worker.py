@@ -1,0 +1,171 @@
+"""A worker: fetches what it is told to, and asks the coordinator for a turn before each of its requests."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import ContextVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from spaniel.batch.messages import ANSWERED, ASK, DELAY, DONE, FETCH, GO, LEAVE, PARK, PARKED
+from spaniel.batch.records import ending_of, refused, tail_of
+from spaniel.batch.turns import ASK_FOR_TIME
+from spaniel.errors import Code, SpanielError
+from spaniel.hosts.retry_after import seconds_until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractAsyncContextManager
+
+    from spaniel.batch.ports import Fetch, Record
+    from spaniel.clock import Clock
+    from spaniel.hosts import Manners
+    from spaniel.net.deadline import Deadline
+
+    Send = Callable[..., None]  # a word and its values
+
+_fetching: ContextVar[int] = ContextVar("fetching")  # the task that a request is made for
+
+
+class RemoteHosts:
+    """What the pipeline asks about hosts, answered by the coordinator: all workers share one set of manners."""
+
+    def __init__(self, send: Send, clock: Clock) -> None:
+        self._send, self._clock = send, clock
+        self._turns: dict[int, _Turn] = {}
+        self._last = 0
+
+    def turn(self, host: str, deadline: Deadline, manners: Manners) -> _Turn:  # noqa: ARG002  the run's own hold here
+        self._last += 1
+        return _Turn(self, self._last, host, deadline, _fetching.get(None))
+
+    def shared_turn(self, host: str, deadline: Deadline) -> _Turn:
+        """For a request that several fetches may wait for: it is never parked with one of them."""
+        self._last += 1
+        return _Turn(self, self._last, host, deadline, None)
+
+    def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None:
+        """Only of those who ask for time: what else was answered is part of the record."""
+        if status in ASK_FOR_TIME:
+            self._send(ANSWERED, host, status, seconds_until(headers.get("retry-after"), self._clock.now()))
+
+    def told_crawl_delay(self, host: str, seconds: float) -> None:
+        self._send(DELAY, host, seconds)
+
+    def go(self, number: int) -> None:
+        """A turn has come. Where nobody waits for it any more, it is over at once."""
+        turn = self._turns.get(number)
+        if turn is None or turn.place.done():
+            self._send(LEAVE, number)
+        else:
+            turn.place.set_result(None)
+
+    def waits_for(self, number: int) -> tuple[int, str] | None:
+        """Which fetch waits for a turn, and at which host."""
+        turn = self._turns.get(number)
+        return None if turn is None or turn.task is None or turn.place.done() else (turn.task, turn.host)
+
+    def begin(self, turn: _Turn) -> None:
+        self._turns[turn.number] = turn
+        self._send(ASK, turn.number, turn.host, turn.task)
+
+    def end(self, turn: _Turn, *, was_granted: bool) -> None:
+        del self._turns[turn.number]
+        if was_granted:
+            self._send(LEAVE, turn.number)
+
+
+class _Turn:
+    __slots__ = ("_deadline", "_hosts", "host", "number", "place", "task")
+
+    def __init__(self, hosts: RemoteHosts, number: int, host: str, deadline: Deadline, task: int | None) -> None:
+        self._hosts, self.number, self.host, self._deadline, self.task = hosts, number, host, deadline, task
+        self.place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def __aenter__(self) -> None:
+        """The wait is the run's, not the page's: its deadline stands still."""
+        self._hosts.begin(self)
+        self._deadline.phase = "queue"
+        try:
+            with self._deadline.held():
+                await self.place
+        except BaseException:
+            self._hosts.end(self, was_granted=self.place.done() and not self.place.cancelled())
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._hosts.end(self, was_granted=True)
+
+
+class Worker:
+    """The fetches of one process."""
+
+    def __init__(self, fetch: Fetch, hosts: RemoteHosts, send: Send) -> None:
+        self._fetch, self._hosts, self._send = fetch, hosts, send
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._parked: dict[int, str] = {}
+
+    def receive(self, word: str, *values: Any) -> None:
+        if word == FETCH:
+            number, url = values
+            self._tasks[number] = asyncio.create_task(self._work(number, url))
+        elif word == GO:
+            self._hosts.go(values[0])
+        elif word == PARK:
+            self._park(values[0])
+
+    async def close(self) -> None:
+        """End what is under way."""
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _park(self, turn: int) -> None:
+        """Its turn would come too late: the page goes back, to be fetched when the host has time for it."""
+        waits = self._hosts.waits_for(turn)
+        if waits is not None and waits[0] in self._tasks:
+            task, host = waits
+            self._parked[task] = host
+            self._tasks[task].cancel()
+
+    async def _work(self, number: int, url: str) -> None:
+        _fetching.set(number)
+        try:
+            record = await self._record(url)
+        except asyncio.CancelledError:
+            if number in self._parked:
+                self._send(PARKED, number, self._parked[number])
+                return
+            raise
+        else:
+            self._send(DONE, number, ending_of(record), record)
+        finally:
+            del self._tasks[number]
+            self._parked.pop(number, None)
+
+    async def _record(self, url: str) -> Record:
+        try:
+            return await self._fetch(url)
+        except Exception as error:  # noqa: BLE001  a bug costs its page, not the run
+            return refused(url, SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}"))
+
+
+class OpenFetcher(Protocol):
+    """Opens what a worker fetches with. `wiring` is plain data, since it travels to another process."""
+
+    def __call__(self, wiring: Mapping[str, Any], hosts: RemoteHosts, /) -> AbstractAsyncContextManager[Fetch]: ...
+
+
+def opener(where: str) -> OpenFetcher:
+    """By its name: `module:function`."""
+    module, _, name = where.partition(":")
+    return cast("OpenFetcher", getattr(import_module(module), name))
+
+
+def for_the_journey(word: str, *values: Any) -> tuple[Any, ...]:
+    """A message as it goes to another process: its record is JSON there, which nobody need read again."""
+    if word != DONE:
+        return word, *values
+    number, ending, record = values
+    return word, number, ending, tail_of(record)

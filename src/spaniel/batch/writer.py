@@ -1,0 +1,82 @@
+"""The one writer of a run: a thread that appends records to the part and commits them, batch by batch."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from spaniel.batch.records import line_of, tail_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from spaniel.batch.journal import Journal
+    from spaniel.batch.ports import Item, Part, Record
+
+BATCH = 64  # records, or
+SECONDS = 1.0  # whichever comes first: what a kill may cost
+MOST_BYTES = 32 << 20  # that wait to be written, before nobody is asked for more
+_END = None
+
+
+class Writer:
+    """Takes records from the event loop's thread. `failed(error)` is called from the writer's own."""
+
+    def __init__(self, part: Part, journal: Journal, failed: Callable[[Exception], object]) -> None:
+        self._part, self._journal, self._failed = part, journal, failed
+        self._queue: queue.SimpleQueue[tuple[Item, bytes] | None] = queue.SimpleQueue()
+        self._taken = self._given = 0  # bytes; each is written by one thread alone
+        self.error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="spaniel batch writer", daemon=True)
+        self._thread.start()
+
+    def shared(self, record: Record) -> bytes:
+        return tail_of(record)
+
+    def put(self, item: Item, shared: bytes) -> None:
+        self._given += len(shared)
+        self._queue.put((item, shared))
+
+    @property
+    def is_behind(self) -> bool:
+        return self._given - self._taken > MOST_BYTES
+
+    def close(self) -> None:
+        """Commit what was put, and end."""
+        self._queue.put(_END)
+        self._thread.join()
+        self._part.close()
+
+    def _run(self) -> None:
+        try:
+            while self._write_batch():
+                pass
+        except Exception as error:  # noqa: BLE001  a full disk, above all; whatever it is, the run must hear of it
+            self.error = error
+            self._failed(error)
+
+    def _write_batch(self) -> bool:
+        """Whether more may come."""
+        ordinals: list[int] = []
+        until = None
+        while len(ordinals) < BATCH:
+            try:
+                taken = self._queue.get(timeout=until and max(0.0, until - time.monotonic()))
+            except queue.Empty:
+                break
+            if taken is _END:
+                self._commit(ordinals)
+                return False
+            item, tail = taken
+            self._part.append(line_of(item, tail))
+            self._taken += len(tail)
+            ordinals.append(item.ordinal)
+            until = until or time.monotonic() + SECONDS
+        self._commit(ordinals)
+        return True
+
+    def _commit(self, ordinals: list[int]) -> None:
+        if ordinals:
+            self._journal.commit(self._part.sync(), ordinals)

@@ -1,0 +1,173 @@
+"""`spaniel batch SOURCE… -o OUT`: many pages, politely, each once; a run that was stopped can go on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from spaniel.app.settings import Settings
+    from spaniel.batch.coordinator import Pace
+    from spaniel.batch.crew import Crew
+    from spaniel.batch.local import Order, Run
+    from spaniel.batch.ports import Source
+
+JOBS, MOST_JOBS, MOST_WORKERS = 64, 512, 64
+SOME_FAILED = 1
+
+
+def parser() -> argparse.ArgumentParser:
+    p = new_parser(
+        "spaniel batch",
+        "Fetch many pages and write one JSON object per line for each URL.\n"
+        "Hosts are visited gently: one request at a time, and a pause after each.",
+        "A run that was stopped, by Ctrl-C, a crash or a full disk, goes on with --resume.\n"
+        "Ctrl-C finishes the pages that are under way. A second Ctrl-C stops at once.\n"
+        "Exit code: 0 all pages fetched; 1 some were not; 2 wrong input; 130 stopped by Ctrl-C.",
+    )
+    p.add_argument("sources", nargs="+", metavar="SOURCE", help="a file with one URL per line; '-' is standard input")
+    p.add_argument("-o", "--output", metavar="OUT", help="where to write: FILE.jsonl")
+    p.add_argument("--profile", default="web_fetch", metavar="FILE", help="how to fetch: a name or a TOML file")
+    p.add_argument(
+        "-j", "--jobs", type=int, default=JOBS, metavar="N",
+        help=f"how many pages at once in each worker, 1 to {MOST_JOBS} (default: {JOBS})",
+    )  # fmt: skip
+    p.add_argument(
+        "--workers", type=int, metavar="N", help="how many processes fetch (default: one for each processor core)"
+    )
+    p.add_argument(
+        "--per-host", type=int, default=1, metavar="N", help="how many requests at once at one host (default: 1)"
+    )
+    p.add_argument(
+        "--delay", type=float, default=1.0, metavar="S",
+        help="seconds between an answer of a host and the next request to it (default: 1)",
+    )  # fmt: skip
+    p.add_argument(
+        "--hosts", metavar="FILE", help='a TOML file with rules for some hosts: ["example.com"], per_host and delay'
+    )
+    again = p.add_mutually_exclusive_group()
+    again.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
+    again.add_argument("--overwrite", action="store_true", help="begin again, and remove what is at OUT")
+    p.add_argument(
+        "--shard", default="1/1", metavar="I/N", help="fetch one of N parts of the input; hosts stay together"
+    )
+    p.add_argument("--limit", type=int, metavar="N", help="take only the first N URLs")
+    p.add_argument("--cache", action="store_true", help="use and fill the page cache (it is off in a batch)")
+    p.add_argument("--dry-run", action="store_true", help="plan only, and say what would be fetched")
+    p.add_argument(
+        "--engine", choices=("local", "ray"), default="local",
+        help="where workers run: processes here, or actors of a Ray cluster (default: local)",
+    )  # fmt: skip
+    p.add_argument(
+        "--address",
+        default="",
+        metavar="HOST",
+        help="for --engine ray: the cluster, or 'auto' (default: one of its own)",
+    )
+    add_settings_options(p)
+    add_log_options(p)
+    return p
+
+
+def main(args: argparse.Namespace) -> int:
+    configure_logs(args)
+    _check(args)
+    settings = settings_from(args)
+    order, pace = _order(args), _pace(args)
+    if args.dry_run:
+        from spaniel.cli.batch_dry_run import dry_run
+
+        return dry_run(order, pace)
+    from spaniel.batch.local import Run
+
+    with Run(args.output) as run:
+        return _run(run, order, pace, args, settings)
+
+
+def _check(args: argparse.Namespace) -> None:
+    wrong: tuple[str, str] | None = None
+    if not 1 <= args.jobs <= MOST_JOBS:
+        wrong = "--jobs", f"must be 1 to {MOST_JOBS}"
+    if args.workers is not None and not 1 <= args.workers <= MOST_WORKERS:
+        wrong = "--workers", f"must be 1 to {MOST_WORKERS}"
+    if args.limit is not None and args.limit < 1:
+        wrong = "--limit", "must be 1 or more"
+    if not args.output and not args.dry_run:
+        wrong = "-o", "is missing: name the file to write, for example -o pages.jsonl"
+    if args.output and not args.output.endswith(".jsonl"):
+        wrong = "-o", f"'{args.output}' must end in .jsonl"
+    if args.engine == "ray" and find_spec("ray") is None:
+        wrong = "--engine", "Ray is not installed; install it with: pip install 'spaniel[ray]'"
+    if wrong:
+        raise SpanielError(Code.BAD_ARGS, field=wrong[0], reason=wrong[1])
+
+
+def _order(args: argparse.Namespace) -> Order:
+    from spaniel.batch.local import Order
+    from spaniel.batch.ownership import read_shard
+    from spaniel.pipeline.profile import load
+
+    profile = load(args.profile)
+    shape = {
+        "--profile": f"{profile.name} {profile.version}",
+        "policy": f"{profile.policy.name} {profile.policy.version}",
+    }
+    apply = profile.policy.apply
+    return Order(
+        [_source(name) for name in args.sources], lambda raw: apply(raw).url, shape, read_shard(args.shard), args.limit
+    )
+
+
+def _source(name: str) -> Source:
+    """The one place where a source gets its reader."""
+    from spaniel.batch.text_source import TextSource
+
+    return TextSource(name)
+
+
+def _pace(args: argparse.Namespace) -> Pace:
+    from spaniel.batch.coordinator import Pace
+    from spaniel.batch.politeness import Rule, read_politeness
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Pace(
+        args.workers or min(MOST_WORKERS, cores),
+        args.jobs,
+        read_politeness(Rule(args.per_host, args.delay), args.hosts),
+    )
+
+
+def _run(run: Run, order: Order, pace: Pace, args: argparse.Namespace, settings: Settings) -> int:
+    from spaniel.app.batching import wiring
+    from spaniel.cli.batch_watch import Watch, counting, tell_end
+
+    with counting(quiet=args.quiet) as told:
+        run.resume(order, told) if args.resume else run.begin(order, told, overwrite=args.overwrite)
+    wires = wiring(settings, args.profile, cached=args.cache, logs=(args.verbose, args.quiet))
+    watch = Watch(quiet=args.quiet)
+    progress, whole = run.fetch(_crew(args, pace.workers, wires), pace, watch)
+    run.write_summary(progress)
+    tell_end(progress, whole, args.output, quiet=args.quiet)
+    if not whole:
+        sys.stderr.write("spaniel: go on with the same command and --resume\n")
+        return watch.exit_code
+    return SOME_FAILED if progress.failed else 0
+
+
+def _crew(args: argparse.Namespace, workers: int, wires: dict[str, object]) -> Crew:
+    from spaniel.app.batching import WHERE
+
+    if args.engine == "ray":
+        from spaniel.batch.ray_crew import RayCrew
+
+        return RayCrew(workers, WHERE, wires, args.address)
+    from spaniel.batch.crew import Processes
+
+    return Processes(workers, WHERE, wires)

@@ -1,0 +1,32 @@
+"""`spaniel batch --dry-run`: the plan, and what it would take, with nothing fetched and nothing written."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING
+
+from spaniel.batch.planning import make_plan
+from spaniel.cli.batch_watch import counting, duration
+
+if TYPE_CHECKING:
+    from spaniel.batch.coordinator import Pace
+    from spaniel.batch.local import Order
+
+
+def dry_run(order: Order, pace: Pace) -> int:
+    with tempfile.TemporaryDirectory(prefix="spaniel-plan-") as folder, counting(quiet=False) as told:
+        counts = make_plan(order.items(), order.canonical, folder, order.shard, told)
+    rows = [
+        ("URLs in the input", f"{counts.items:,}"),
+        ("of them in this shard", f"{counts.planned:,}"),
+        ("not fetchable as written", f"{counts.refused:,}"),
+        ("other spellings of the same page", f"{counts.duplicates:,}"),
+        ("pages to fetch", f"{counts.tasks:,}"),
+        ("hosts", f"{counts.hosts:,}"),
+        ("pages of the largest host", f"{counts.longest:,}"),
+    ]
+    width = max(len(name) for name, _ in rows)
+    print("\n".join(f"{name:{width}}  {value:>12}" for name, value in rows))
+    rule = pace.politeness.usual
+    print(f"the largest host alone takes {duration(counts.longest * rule.delay / rule.per_host)} of pauses at least")
+    return 0

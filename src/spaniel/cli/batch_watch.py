@@ -1,0 +1,158 @@
+"""What people see of a batch: a live display on a terminal, a line now and then elsewhere; and Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.console import RenderableType
+
+    from spaniel.batch.coordinator import Coordinator
+    from spaniel.batch.progress import Progress
+
+REDRAW_SECONDS = 0.5
+LINE_SECONDS = 30.0
+INTERRUPTED, TERMINATED = 130, 143  # what a shell expects of a program that was told to end
+
+
+class Watch:
+    """Shows a run, and lets people stop it. Use its call as a context, as `Run.fetch` does."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self.exit_code = INTERRUPTED
+
+    @contextmanager
+    def __call__(self, coordinator: Coordinator, progress: Progress) -> Iterator[None]:
+        run = asyncio.current_task()
+        display = asyncio.create_task(self._show(progress))
+        loop, asked = asyncio.get_running_loop(), 0
+
+        def end(code: int) -> None:
+            nonlocal asked
+            asked += 1
+            self.exit_code = code
+            if asked == 1:
+                _tell(f"finishing {progress.under_way()} pages that are under way; press Ctrl-C again to stop at once")
+                coordinator.stop()
+            elif run is not None:
+                run.cancel()
+
+        ends = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
+        for number, code in ends.items():
+            with suppress(NotImplementedError):  # Windows: Ctrl-C ends it at once
+                loop.add_signal_handler(number, end, code)
+        try:
+            yield
+        finally:
+            display.cancel()
+            for number in ends:
+                with suppress(NotImplementedError):
+                    loop.remove_signal_handler(number)
+
+    async def _show(self, progress: Progress) -> None:
+        if self._quiet:
+            return
+        if sys.stderr.isatty():
+            await _live(progress)
+        while True:
+            await asyncio.sleep(LINE_SECONDS)
+            _tell(line(progress))
+
+
+async def _live(progress: Progress) -> None:
+    from rich.console import Console
+    from rich.live import Live
+
+    with Live(picture(progress), console=Console(stderr=True), auto_refresh=False, transient=True) as live:
+        while True:
+            await asyncio.sleep(REDRAW_SECONDS)
+            live.update(picture(progress), refresh=True)
+
+
+def picture(progress: Progress) -> RenderableType:
+    """The live display: how far, how fast, what failed, who is waited for."""
+    from rich.console import Group
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    parts: list[RenderableType] = [
+        Text(line(progress)),
+        ProgressBar(total=max(1, progress.total), completed=progress.before + progress.records, width=60),
+    ]
+    if progress.failed:
+        told = ", ".join(f"{count} {code}" for code, count in progress.failed.most_common())
+        parts.append(Text(f"failed: {told}", style="yellow"))
+    if waiting := progress.waiting():
+        table = Table("host", "waits", "why", "pages left", box=None, padding=(0, 2, 0, 0))
+        for host in waiting:
+            table.add_row(Text(host.host), f"{host.seconds:.0f} s", Text(host.why), str(host.left))
+        parts.append(table)
+    return Group(*parts)
+
+
+def line(progress: Progress) -> str:
+    """The same in one line."""
+    rate = progress.rate()
+    done = progress.before + progress.records
+    told = f"{done:,} of {progress.total:,} done, {progress.under_way()} under way, {rate:.1f} a second"
+    failed = f", {progress.failed.total():,} failed" if progress.failed else ""
+    left = f", {duration(progress.left / rate)} left" if rate else ""
+    return told + failed + left
+
+
+def tell_end(progress: Progress, whole: bool, output: str, *, quiet: bool) -> None:
+    """The summary, on standard error."""
+    if quiet:
+        return
+    recorded = f"{progress.before + progress.records:,} of {progress.total:,} URLs"
+    _tell(f"{'done' if whole else 'stopped'}: {recorded} have their record in {output}")
+    rows = [
+        ("pages", f"{progress.pages:,}"),
+        *((f"failed: {code}", f"{count:,}") for code, count in progress.failed.most_common()),
+        ("by an earlier run", f"{progress.before:,}" if progress.before else ""),
+        ("workers replaced", f"{progress.workers_lost}" if progress.workers_lost else ""),
+        ("time", duration(progress.seconds)),
+        ("records a second", f"{progress.records / max(progress.seconds, 1e-9):.1f}"),
+    ]
+    for name, value in rows:
+        if value:
+            sys.stderr.write(f"  {name:28} {value:>12}\n")
+
+
+@contextmanager
+def counting(*, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Says how many URLs were read, where somebody can see it."""
+    shown = not quiet and sys.stderr.isatty()
+
+    def told(count: int) -> None:
+        if shown:
+            sys.stderr.write(f"\r\x1b[Kreading: {count:,} URLs")
+            sys.stderr.flush()
+
+    try:
+        yield told
+    finally:
+        if shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def duration(seconds: float) -> str:
+    """In words, to two places: `3 h 20 min`."""
+    for size, unit, smaller, name in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit} {int(seconds % size // smaller)} {name}"
+    return f"{seconds:.1f} s"
+
+
+def _tell(text: str) -> None:
+    sys.stderr.write(f"spaniel: {text}\n")
+    sys.stderr.flush()

@@ -1,0 +1,22 @@
+"""What a worker of a batch fetches with in a test: for it, every name is at 127.0.0.1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from spaniel.app import batching
+from spaniel.testing.resolver import FakeResolver
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from contextlib import AbstractAsyncContextManager
+
+    from spaniel.batch.ports import Fetch
+    from spaniel.batch.worker import RemoteHosts
+
+WHERE = f"{__name__}:open_fetcher"
+
+
+def open_fetcher(told: Mapping[str, Any], hosts: RemoteHosts) -> AbstractAsyncContextManager[Fetch]:
+    """As the application's own."""
+    return batching.open_fetcher(told, hosts, FakeResolver())

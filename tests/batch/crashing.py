@@ -1,0 +1,38 @@
+"""A fetcher whose worker dies over some pages: paths that begin with /kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from spaniel.batch.ports import Fetch, Record
+from spaniel.batch.worker import RemoteHosts
+from spaniel.testing.batching import open_fetcher as usual
+
+WHERE = f"{__name__}:open_fetcher"
+NOWHERE = f"{__name__}:cannot_open"
+
+
+@asynccontextmanager
+async def open_fetcher(told: Mapping[str, Any], hosts: RemoteHosts) -> AsyncIterator[Fetch]:
+    async with usual(told, hosts) as fetch:
+
+        async def fetch_or_die(url: str) -> Record:
+            if "/kill" in url:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if "/bug" in url:
+                raise LookupError("a bug")
+            return await fetch(url)
+
+        yield fetch_or_die
+
+
+@asynccontextmanager
+async def cannot_open(told: Mapping[str, Any], hosts: RemoteHosts) -> AsyncIterator[Fetch]:
+    if told:
+        os._exit(3)
+    async with usual(told, hosts) as fetch:
+        yield fetch

@@ -1,0 +1,118 @@
+"""Exactly once: a real coordinator is killed again and again, and every URL has one whole record in the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.batch.command import command, environment, spaniel, urls_at
+from tests.batch.harness import ROOT, Served, serving, written
+
+
+def killed_while_it_writes(line: Sequence[str], folder: Path, rng: random.Random) -> bool:
+    """Start a run and kill it, mostly soon after it has begun to write; whether it was still at work."""
+    before = size(folder)
+    with subprocess.Popen(line, cwd=ROOT, env=environment(folder), stderr=subprocess.PIPE, text=True) as run:
+        until = time.monotonic() + (rng.uniform(0.1, 1.0) if rng.random() < 0.2 else 30)
+        while time.monotonic() < until and run.poll() is None and size(folder) == before:
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0, 0.3))
+        at_work = run.poll() is None
+        run.kill()
+        _, told = run.communicate()
+        assert at_work or run.returncode == 0, told
+        return at_work
+
+
+def size(folder: Path) -> int:
+    with suppress(OSError):
+        return (folder / "out.jsonl").stat().st_size
+    return -1
+
+
+def require_each_once(folder: Path, urls: Sequence[str]) -> None:
+    lines = (folder / "out.jsonl").read_bytes().splitlines(keepends=True)
+    assert all(line.endswith(b"\n") for line in lines)
+    found = {record["ordinal"]: record for record in map(json.loads, lines)}
+    assert len(lines) == len(found) == len(urls)
+    assert all(found[ordinal]["requested_url"] == url for ordinal, url in enumerate(urls))
+    assert all(record["status"] == 200 for record in found.values())
+
+
+def torture(folder: Path, kills: int, count: int = 1500) -> int:
+    """Kill runs, each anew until it is whole, until as many have been killed. How many had written something new."""
+    rng, killed, sizes = random.Random(7), 0, set()
+    urls = [f"http://www.site{n % 50}.example/page{n}" for n in range(count)]
+    line = [sys.executable, "-m", "tests.batch.kill_scenario", str(written(folder, urls)), str(folder / "out.jsonl")]
+    while killed < kills:
+        for old in (folder / "out.jsonl", folder / "out.jsonl.batch" / "run.json", folder / "out.jsonl.batch/journal"):
+            old.unlink(missing_ok=True)
+        at_work = True
+        while at_work and killed < kills:
+            at_work = killed_while_it_writes(line, folder, rng)
+            killed += at_work
+            sizes.add(size(folder))
+        subprocess.run(line, cwd=ROOT, timeout=100, check=True)
+        require_each_once(folder, urls)
+    return len(sizes)
+
+
+def test_every_url_has_one_record_however_often_a_run_is_killed(tmp_path: Path) -> None:
+    assert torture(tmp_path, kills=25) > 5  # or the kills came too early to prove anything
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(7200)
+def test_a_thousand_kills(tmp_path: Path) -> None:
+    print(torture(tmp_path, kills=1000), "of them in the midst of writing")
+
+
+def test_the_command_goes_on_where_it_was_killed(tmp_path: Path) -> None:
+    rng = random.Random(3)
+    with serving(tmp_path) as served:
+        urls = urls_at(served, 1500)
+        written(tmp_path, urls)
+        for _ in range(3):
+            killed_while_it_writes(command(served, tmp_path, "--resume", "-q"), tmp_path, rng)
+        done = spaniel(served, tmp_path, "--resume", "-q")
+        assert (done.returncode, done.stdout) == (0, ""), done.stderr
+        require_each_once(tmp_path, urls)
+
+
+def test_workers_end_with_their_coordinator(tmp_path: Path) -> None:
+    with serving(tmp_path, pause=0.5) as served:
+        written(tmp_path, urls_at(served, 400))
+        with subprocess.Popen(command(served, tmp_path, "-q"), env=environment(tmp_path)) as run:
+            workers = _children(run.pid, served)
+            run.kill()
+        assert workers
+        for _ in range(200):
+            if not any(_lives(worker) for worker in workers):
+                return
+            time.sleep(0.1)
+        pytest.fail("a worker has outlived its coordinator")
+
+
+def _children(parent: int, served: Served) -> list[int]:
+    """The workers of a run, once they have begun to fetch."""
+    for _ in range(300):
+        if served.requests():
+            break
+        time.sleep(0.1)
+    return [int(name) for name in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+
+
+def _lives(process: int) -> bool:
+    with suppress(OSError):
+        os.kill(process, 0)
+        return "(zombie)" not in Path(f"/proc/{process}/status").read_text()
+    return False

@@ -1,0 +1,247 @@
+"""`spaniel batch` as people meet it: what it refuses, what it says, how it is stopped and goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.batch.command import command, environment, spaniel, urls_at
+from tests.batch.harness import Served, records, serving, written
+
+
+def ordinals(folder: Path) -> list[int]:
+    return sorted(record["ordinal"] for record in records(folder))
+
+
+def wait_for(served: Served, requests: int) -> None:
+    for _ in range(600):
+        if len(served.requests()) >= requests:
+            return
+        time.sleep(0.05)
+    pytest.fail("the run does not begin")
+
+
+def test_a_run_ends_with_a_summary_and_the_exit_code_of_its_outcome(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        written(tmp_path, urls_at(served, 8))
+        done = spaniel(served, tmp_path)
+        assert (done.returncode, done.stdout) == (0, "")
+        assert "done: 8 of 8 URLs have their record" in done.stderr
+        assert done.stderr.count("SSRF protection disabled") == 1  # not once for each worker
+        summary = json.loads((tmp_path / "out.jsonl.batch" / "summary.json").read_text())
+        assert (summary["urls"], summary["pages"], summary["failed"]) == (8, 8, {})
+        written(tmp_path, [*urls_at(served, 2), served.url("127.0.0.1", "/gone")])
+        some = spaniel(served, tmp_path, "--overwrite")
+        assert some.returncode == 1
+        assert "failed: http_4xx" in some.stderr
+        assert spaniel(served, tmp_path, "--resume", "-q").returncode == 0  # nothing was left to do
+
+
+def test_output_that_is_there_is_left_alone_unless_it_may_be_overwritten(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        written(tmp_path, urls_at(served, 2))
+        (tmp_path / "out.jsonl").write_text("mine\n")
+        for more in ((), ("--resume",)):
+            refused = spaniel(served, tmp_path, *more)
+            assert refused.returncode == 2
+            assert "--overwrite" in refused.stderr
+            assert (tmp_path / "out.jsonl").read_text() == "mine\n"
+        assert spaniel(served, tmp_path, "--overwrite", "-q").returncode == 0
+        assert ordinals(tmp_path) == [0, 1]
+        assert spaniel(served, tmp_path).returncode == 2
+
+
+def stopped_midway(served: Served, folder: Path, count: int = 300) -> None:
+    written(folder, urls_at(served, count))
+    with subprocess.Popen(command(served, folder, "-q", "--delay", "0.01"), env=environment(folder)) as run:
+        wait_for(served, 20)
+        run.send_signal(signal.SIGINT)
+        assert run.wait(60) == 130
+
+
+def test_ctrl_c_finishes_what_is_under_way_and_the_run_goes_on_later(tmp_path: Path) -> None:
+    with serving(tmp_path, pause=0.1) as served:
+        written(tmp_path, urls_at(served, 400))
+        with subprocess.Popen(
+            command(served, tmp_path), env=environment(tmp_path), stderr=subprocess.PIPE, text=True
+        ) as run:
+            wait_for(served, 40)
+            run.send_signal(signal.SIGINT)
+            _, told = run.communicate(timeout=60)
+        assert run.returncode == 130
+        assert "under way" in told
+        assert "--resume" in told
+        asked = {request.path for request in served.requests()} - {"/robots.txt"}
+        assert len(records(tmp_path)) == len(asked) < 400  # whatever was begun has its record
+        done = spaniel(served, tmp_path, "--resume", "-q")
+        assert done.returncode == 0
+        assert ordinals(tmp_path) == list(range(400))
+        pages = [request.path for request in served.requests() if request.path != "/robots.txt"]
+        assert len(pages) == len(set(pages))  # nothing was fetched twice
+
+
+def test_a_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
+    with serving(tmp_path, pause=30) as served:
+        written(tmp_path, urls_at(served, 50))
+        line = command(served, tmp_path, "--timeout", "60")
+        with subprocess.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as run:
+            wait_for(served, 4)  # robots.txt: the pages do not answer
+            time.sleep(0.5)
+            run.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            assert run.poll() is None
+            run.send_signal(signal.SIGINT)
+            _, told = run.communicate(timeout=20)
+        assert run.returncode == 130
+        assert "--resume" in told
+
+
+@pytest.mark.parametrize("change", ["input", "limit", "sources"])
+def test_a_run_that_is_asked_for_something_else_does_not_go_on(tmp_path: Path, change: str) -> None:
+    with serving(tmp_path, pause=0.05) as served:
+        stopped_midway(served, tmp_path)
+        before = (tmp_path / "out.jsonl").read_bytes()
+        line = command(served, tmp_path, "--resume")
+        if change == "input":
+            written(tmp_path, urls_at(served, 301))
+        elif change == "limit":
+            line += ["--limit", "7"]
+        else:
+            (tmp_path / "more.txt").write_text("http://a.example/\n")
+            line.insert(line.index(str(tmp_path / "urls.txt")), str(tmp_path / "more.txt"))
+        refused = subprocess.run(line, env=environment(tmp_path), capture_output=True, text=True, check=False)
+        assert refused.returncode == 2
+        reason = {"input": "has changed since", "limit": "--limit none, not 7", "sources": "it was begun with"}[change]
+        assert reason in refused.stderr
+        assert "--overwrite" in refused.stderr
+        assert (tmp_path / "out.jsonl").read_bytes() == before
+
+
+def test_two_runs_do_not_write_to_one_output(tmp_path: Path) -> None:
+    with serving(tmp_path, pause=0.5) as served:
+        written(tmp_path, urls_at(served, 100))
+        with subprocess.Popen(command(served, tmp_path, "-q", "--per-host", "2"), env=environment(tmp_path)) as run:
+            wait_for(served, 5)
+            for more in ("--resume", "--overwrite"):
+                other = spaniel(served, tmp_path, more)
+                assert other.returncode == 2
+                assert "another run is writing to it now" in other.stderr
+            assert run.wait(60) == 0
+        assert ordinals(tmp_path) == list(range(100))
+
+
+FULL = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0})); sys.argv[0:1] = []; "
+FULL += "from spaniel.cli.main import run; run(sys.argv)"
+
+
+def test_a_full_disk_stops_the_run_says_so_and_loses_nothing(tmp_path: Path) -> None:
+    """A limit for the size of files does to the writer what a full disk does: some bytes are taken, then none."""
+    with serving(tmp_path) as served:
+        written(tmp_path, urls_at(served, 300))
+        line = command(served, tmp_path)
+        full = [line[0], "-c", FULL.format(200_000), *line[3:]]
+        done = subprocess.run(full, env=environment(tmp_path), capture_output=True, text=True, timeout=100, check=False)
+        assert done.returncode == 2, done.stderr
+        assert "cannot be written" in done.stderr
+        assert "--resume" in done.stderr
+        assert "Traceback" not in done.stderr
+        again = spaniel(served, tmp_path, "--resume", "-q")
+        assert again.returncode == 0, again.stderr
+        assert ordinals(tmp_path) == list(range(300))
+
+
+def test_an_output_that_was_cut_meanwhile_is_noticed(tmp_path: Path) -> None:
+    with serving(tmp_path, pause=0.05) as served:
+        stopped_midway(served, tmp_path)
+        os.truncate(tmp_path / "out.jsonl", 10)
+        refused = spaniel(served, tmp_path, "--resume")
+        assert refused.returncode == 2
+        assert "begin again with --overwrite" in refused.stderr
+
+
+def test_a_dry_run_fetches_and_writes_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        written(tmp_path, [*urls_at(served, 5), urls_at(served, 1)[0], "no url"])
+        done = spaniel(served, tmp_path, "--dry-run")
+        assert done.returncode == 0
+        rows = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines()[:7])
+        assert {name.strip(): int(value) for name, value in rows.items()} == {
+            "URLs in the input": 7,
+            "of them in this shard": 7,
+            "not fetchable as written": 1,
+            "other spellings of the same page": 1,
+            "pages to fetch": 5,
+            "hosts": 4,
+            "pages of the largest host": 2,
+        }
+        assert not served.requests()
+        assert not (tmp_path / "out.jsonl").exists()
+        assert not (tmp_path / "out.jsonl.batch").exists()
+
+
+def test_standard_input_is_a_source_and_need_not_be_there_again(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        line = command(served, tmp_path, "-q")
+        line[line.index(str(tmp_path / "urls.txt"))] = "-"
+        text = "\n".join(["# a comment", "", *urls_at(served, 3)])
+        done = subprocess.run(
+            line, env=environment(tmp_path), input=text, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert ordinals(tmp_path) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (("--jobs", "0"), "--jobs"),
+        (("--workers", "0"), "--workers"),
+        (("--per-host", "0"), "--per-host"),
+        (("--delay", "-1"), "--delay"),
+        (("--shard", "3/2"), "--shard"),
+        (("--limit", "0"), "--limit"),
+        (("--profile", "nosuch"), "no profile"),
+        (("--hosts", "nosuch.toml"), "nosuch.toml"),
+        (("-o", "pages.xyz"), "-o"),
+        (("--engine", "ray"), "pip install"),  # it is not among what tests need
+    ],
+)
+def test_wrong_options_are_refused_in_a_sentence(tmp_path: Path, more: tuple[str, ...], told: str) -> None:
+    written(tmp_path, ["http://a.example/"])
+    done = spaniel(Served(1, tmp_path / "log"), tmp_path, *more)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_source_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    done = spaniel(Served(1, tmp_path / "log"), tmp_path)
+    assert done.returncode == 2
+    assert "urls.txt: cannot be read" in done.stderr
+
+
+def test_on_a_terminal_there_is_a_live_display(tmp_path: Path) -> None:
+    with serving(tmp_path, pause=0.3) as served:
+        written(tmp_path, urls_at(served, 100))
+        leader, terminal = pty.openpty()
+        with subprocess.Popen(command(served, tmp_path), env=environment(tmp_path), stderr=terminal) as run:
+            os.close(terminal)
+            shown = b""
+            try:
+                while block := os.read(leader, 65536):
+                    shown += block
+            except OSError:  # the other end has gone
+                pass
+            assert run.wait(60) == 0
+        os.close(leader)
+    assert b"of 100 done" in shown
+    assert b"under way" in shown
+    assert b"have their record" in shown

@@ -1,0 +1,99 @@
+"""A short memory for names opens no way around the guard: what is kept is judged, and what was judged is dialled."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from spaniel.errors import SpanielError
+from spaniel.net.deadline import Deadline
+from spaniel.net.guard import Guard, Security
+from spaniel.net.resolver import MOST_KEPT, RememberingResolver
+from spaniel.testing import FakeResolver
+from spaniel.url.parsing import parse
+
+NAME = "a.example"
+PUBLIC, PRIVATE = "93.184.216.34", "10.0.0.1"
+PAGE = parse(f"http://{NAME}/")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def addresses(guard: Guard) -> list[str]:
+    return [str(address) for address in (await guard.vet(PAGE, Deadline(5))).addresses]
+
+
+async def test_a_name_is_asked_for_once_in_a_while() -> None:
+    resolver, clock = FakeResolver({NAME: PUBLIC}), Clock()
+    guard = Guard(RememberingResolver(resolver, 30, clock))
+    for clock.now in (0.0, 10.0, 29.0, 31.0, 60.0):
+        assert await addresses(guard) == [PUBLIC]
+    assert resolver.asked == [NAME, NAME]
+
+
+async def test_a_name_that_rebinds_is_met_at_the_judged_address_or_not_at_all() -> None:
+    resolver, clock = FakeResolver({NAME: PUBLIC}), Clock()
+    guard = Guard(RememberingResolver(resolver, 30, clock))
+    assert await addresses(guard) == [PUBLIC]
+    resolver.names[NAME] = PRIVATE
+    assert await addresses(guard) == [PUBLIC]  # the target names it, and nothing but its target can be dialled
+    clock.now = 31
+    with pytest.raises(SpanielError, match="ssrf_blocked"):
+        await addresses(guard)
+    open_guard = Guard(resolver, Security(block_private_ips=False, allow_insecure_overrides=True))
+    assert await addresses(open_guard) == [PRIVATE]  # the positive control: it does lead there
+
+
+async def test_what_is_kept_is_judged_each_time() -> None:
+    remembering = RememberingResolver(FakeResolver({NAME: PRIVATE}))
+    loose = Guard(remembering, Security(block_private_ips=False, allow_insecure_overrides=True))
+    assert await addresses(loose) == [PRIVATE]
+    with pytest.raises(SpanielError, match="ssrf_blocked"):
+        await addresses(Guard(remembering))
+
+
+async def test_a_failure_is_not_kept() -> None:
+    resolver = FakeResolver({}, elsewhere=None)
+    guard = Guard(RememberingResolver(resolver))
+    with pytest.raises(SpanielError, match="dns_failed"):
+        await addresses(guard)
+    resolver.names[NAME] = PUBLIC
+    assert await addresses(guard) == [PUBLIC]
+
+
+async def test_the_memory_is_bounded() -> None:
+    remembering = RememberingResolver(FakeResolver(elsewhere=PUBLIC))
+    for number in range(MOST_KEPT + 50):
+        await remembering.resolve(f"site{number}.example")
+    assert len(remembering._kept) == MOST_KEPT
+
+
+async def test_a_deadline_stands_still_while_it_is_held() -> None:
+    deadline = Deadline(0.3)
+    async with deadline.guarding("start"):
+        with deadline.held():
+            await asyncio.sleep(0.5)
+        assert deadline.left() > 0
+    with pytest.raises(SpanielError, match="timeout"):
+        async with deadline.guarding("start"):
+            await asyncio.sleep(5)
+
+
+async def test_a_deadline_that_was_held_still_ends_what_it_guards() -> None:
+    deadline = Deadline(0.2)
+
+    async def work() -> None:
+        async with deadline.guarding("start"):
+            with deadline.held():
+                await asyncio.sleep(0.3)
+            await asyncio.sleep(5)
+
+    with pytest.raises(SpanielError, match="timeout"):
+        await work()
