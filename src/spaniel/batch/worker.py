@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     Send = Callable[..., None]  # a word and its values
 
+MOST_KNOWN = 100_000  # hosts without HTTPS that are remembered
 _fetching: ContextVar[int] = ContextVar("fetching")  # the task that a request is made for
 
 
@@ -34,6 +35,7 @@ class RemoteHosts:
         self._send, self._clock = send, clock
         self._turns: dict[int, _Turn] = {}
         self._last = 0
+        self._http_only: set[str] = set()
 
     def turn(self, host: str, deadline: Deadline, manners: Manners) -> _Turn:  # noqa: ARG002  the run's own hold here
         self._last += 1
@@ -51,6 +53,20 @@ class RemoteHosts:
 
     def told_crawl_delay(self, host: str, seconds: float) -> None:
         self._send(DELAY, host, seconds)
+
+    def asked(self, host: str) -> None:  # noqa: ARG002
+        """What a host asked for is the coordinator's to know: until it is over, no turn comes."""
+
+    async def heed(self, host: str, deadline: Deadline, manners: Manners) -> None:  # noqa: ARG002
+        """By waiting for the turn."""
+
+    def told_http_only(self, host: str) -> None:
+        """Known here alone: a host's pages go to the worker that owns it."""
+        if len(self._http_only) < MOST_KNOWN:
+            self._http_only.add(host)
+
+    def is_http_only(self, host: str) -> bool:
+        return host in self._http_only
 
     def go(self, number: int) -> None:
         """A turn has come. Where nobody waits for it any more, it is over at once."""
