@@ -54,10 +54,10 @@ class RemoteHosts:
     def told_crawl_delay(self, host: str, seconds: float) -> None:
         self._send(DELAY, host, seconds)
 
-    def asked(self, host: str) -> None:  # noqa: ARG002
+    def asked(self, host: str) -> None:
         """What a host asked for is the coordinator's to know: until it is over, no turn comes."""
 
-    async def heed(self, host: str, deadline: Deadline, manners: Manners) -> None:  # noqa: ARG002
+    async def heed(self, host: str, deadline: Deadline, manners: Manners) -> None:
         """By waiting for the turn."""
 
     def told_http_only(self, host: str) -> None:
