@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from spaniel.app.batch_sources import ReadSource
 from spaniel.app.batching import wiring
 from spaniel.app.settings import Settings, from_data
 from spaniel.batch.coordinator import Pace
@@ -18,7 +19,7 @@ from spaniel.batch.crew import Processes
 from spaniel.batch.local import Order, Run
 from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.progress import Progress
-from spaniel.batch.text_source import TextSource
+from spaniel.batch.sources.rows import Options, Problems
 from spaniel.pipeline.profile import load
 from spaniel.testing.batching import WHERE
 
@@ -71,9 +72,8 @@ def settings(port: int, folder: Path, **webfetch: Any) -> Settings:
 
 def order(urls: Path, **more: Any) -> Order:
     profile = load()
-    return Order(
-        [TextSource(str(urls))], lambda raw: profile.policy.apply(raw).url, {"--profile": profile.name}, **more
-    )
+    source = ReadSource(str(urls), Options(), Problems(), Settings(), profile.name)
+    return Order([source], lambda raw: profile.policy.apply(raw).url, {"--profile": profile.name}, **more)
 
 
 def written(folder: Path, urls: Sequence[str]) -> Path:

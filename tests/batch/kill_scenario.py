@@ -20,6 +20,7 @@ from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.ports import Fetch, Record
 from spaniel.batch.records import tail_of
 from spaniel.batch.worker import RemoteHosts
+from spaniel.pipeline.record import Extraction
 from tests.batch.harness import order
 
 
@@ -27,7 +28,8 @@ from tests.batch.harness import order
 async def open_fetcher(_: Mapping[str, Any], __: RemoteHosts) -> AsyncIterator[Fetch]:
     async def fetch(url: str) -> Record:
         await asyncio.sleep(0)
-        return {"status": 200, "final_url": url, "markdown": "footprints " * 2000}
+        extraction = Extraction(status=200, extraction_method="html")
+        return {"extraction": extraction, "final_url": url, "markdown": "footprints " * 2000}
 
     yield fetch
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spaniel.batch.journal import MAGIC, Journal, entries, packed
-from spaniel.batch.jsonl_part import JsonlPart
+from spaniel.batch.outputs.lines_part import LinesPart
 from spaniel.batch.ports import Item
 from spaniel.batch.records import tail_of
 from spaniel.batch.writer import Writer
@@ -78,7 +78,7 @@ def test_what_was_written_and_not_committed_is_cut_off(tmp_path: Path, moment: s
 
 def write(out: Path, log: Path, ordinals: range) -> None:
     journal = Journal(str(log))
-    writer = Writer(JsonlPart(str(out), journal.length), journal, print)
+    writer = Writer(LinesPart(str(out), journal.length), journal, print)
     tail = tail_of({"status": 200})
     for ordinal in ordinals:
         writer.put(Item(ordinal, f"http://a.example/{ordinal}"), tail)
@@ -90,7 +90,7 @@ def test_the_journal_is_never_ahead_of_the_part(tmp_path: Path) -> None:
     """The part is brought to the disk first: else a power cut leaves ordinals without their records."""
     order: list[str] = []
 
-    class Watched(JsonlPart):
+    class Watched(LinesPart):
         def sync(self) -> int:
             order.append("part")
             return super().sync()
@@ -110,7 +110,7 @@ def test_the_journal_is_never_ahead_of_the_part(tmp_path: Path) -> None:
 
 
 def test_a_writer_that_cannot_write_says_so_and_commits_nothing_more(tmp_path: Path) -> None:
-    class Full(JsonlPart):
+    class Full(LinesPart):
         def sync(self) -> int:
             raise OSError(28, "No space left on device")
 

@@ -45,7 +45,7 @@ def require_each_once(folder: Path, urls: Sequence[str]) -> None:
     found = {record["ordinal"]: record for record in map(json.loads, lines)}
     assert len(lines) == len(found) == len(urls)
     assert all(found[ordinal]["requested_url"] == url for ordinal, url in enumerate(urls))
-    assert all(record["status"] == 200 for record in found.values())
+    assert all(record["extraction"]["status"] == 200 for record in found.values())
 
 
 def torture(folder: Path, kills: int, count: int = 1500) -> int:

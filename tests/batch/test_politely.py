@@ -53,7 +53,7 @@ def test_redirects_to_hosts_of_other_workers_are_as_polite(tmp_path: Path) -> No
         assert whole
         assert not gaps(served, DELAY)
         found = records(tmp_path)
-        assert [record["status"] for record in found] == [200] * 30
+        assert [record["extraction"]["status"] for record in found] == [200] * 30
         assert sorted(record["ordinal"] for record in found) == list(range(30))
 
 
@@ -76,7 +76,7 @@ def test_a_host_that_asks_for_time_gets_it_and_its_page_is_fetched_then(tmp_path
         asked = served.by_host()["www.busy.example"]
         refused = next(number for number, request in enumerate(asked) if request.path == "/busy")
         assert asked[refused + 1].came - asked[refused].gone >= 0.9  # Retry-After: 1, in whole seconds
-        assert [record["status"] for record in records(tmp_path)] == [200] * 4
+        assert [record["extraction"]["status"] for record in records(tmp_path)] == [200] * 4
 
 
 def test_a_file_has_rules_for_single_hosts(tmp_path: Path) -> None:

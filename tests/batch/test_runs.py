@@ -25,7 +25,7 @@ from spaniel.testing.batching import open_fetcher
 from tests.batch import crashing
 from tests.batch.harness import FAST, Served, batch, order, records, serving, settings, written
 
-TIMES = ("attempts", "fetched_at", "ordinal")  # what differs from run to run
+TIMES = ("ladder", "extraction", "checklist", "ordinal")  # what differs from run to run
 
 
 def digest(found: list[dict[str, Any]]) -> str:
@@ -52,7 +52,7 @@ def test_each_url_has_a_record_and_equal_ones_are_fetched_once(tmp_path: Path) -
     found = by_ordinal(tmp_path)
     assert whole
     assert asked == ["/robots.txt", "/ok1"]
-    assert [found[n]["status"] for n in range(6)] == [200, 404, 200, None, 200, 200]
+    assert [found[n]["extraction"]["status"] for n in range(6)] == [200, 404, 200, None, 200, 200]
     assert [found[n]["requested_url"] for n in (0, 2)] == [urls[0], urls[2]]
     assert found[0]["markdown"] == found[2]["markdown"] == found[4]["markdown"] != ""
     assert found[3]["error"]["code"] == "invalid_scheme"
@@ -137,7 +137,7 @@ def test_a_worker_that_dies_is_replaced_and_only_the_page_that_killed_it_is_lost
     assert found[13]["error"]["code"] == "internal"
     assert "ended, twice" in found[13]["error"]["message"]
     assert "LookupError" in found[14]["error"]["message"]
-    assert all(found[n]["status"] == 200 for n in range(40) if n not in (13, 14))
+    assert all(found[n]["extraction"]["status"] == 200 for n in range(40) if n not in (13, 14))
 
 
 def test_workers_that_cannot_start_end_the_run_with_a_reason(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ async def test_a_program_gets_records_as_they_come(tmp_path: Path) -> None:
         async for record in spaniel.batch(urls, settings=given, delay=0, fetcher=open_fetcher):
             found[int(str(record["ordinal"]))] = record
     assert sorted(found) == list(range(13))
-    assert all(found[n]["status"] == 200 for n in range(12))
+    assert all(found[n]["extraction"]["status"] == 200 for n in range(12))
     assert found[12]["error"]["code"] == "invalid_url"
 
 

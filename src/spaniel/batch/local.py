@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.batch.coordinator import Coordinator
 from spaniel.batch.journal import Journal
-from spaniel.batch.jsonl_part import JsonlPart
+from spaniel.batch.outputs.finish import finish
+from spaniel.batch.outputs.form import Form, form_of
+from spaniel.batch.outputs.lines_part import LinesPart
 from spaniel.batch.ownership import WHOLE
 from spaniel.batch.plan import Plan
 from spaniel.batch.planning import make_plan
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
     from spaniel.batch.ports import Item, OpenPart, Source
 
     Watch = Callable[[Coordinator, Progress], AbstractContextManager[None]]
+
+
+PART = "records.jsonl.zst"
 
 
 class Order(NamedTuple):
@@ -59,8 +64,11 @@ class Order(NamedTuple):
 class Run:
     """One run over its output, as a context: it holds the lock. `begin` or `resume`, then `fetch`."""
 
-    def __init__(self, output: str, open_part: OpenPart = JsonlPart) -> None:
+    def __init__(self, output: str, open_part: OpenPart = LinesPart) -> None:
         self._folder, self._open_part, self._stack = RunFolder(output), open_part, ExitStack()
+        # Lines are written to the output itself; every other form is made of them when all are there.
+        is_lines = form_of(output) in (Form.JSONL, Form.JSONL_ZST)
+        self._part = output if is_lines else os.path.join(self._folder.path, PART)
         self.counts: Counts | None = None
         self._coordinator: Coordinator | None = None
 
@@ -77,7 +85,7 @@ class Run:
         if not overwrite and (self._folder.read() or os.path.lexists(output)):
             raise _bad(output, "is there already. Go on with --resume, or begin again with --overwrite")
         self._folder.clear()
-        if os.path.lexists(output):
+        if os.path.lexists(output) and not os.path.isdir(output):  # in a folder, pages replace pages
             os.unlink(output)
         sources = order.fingerprints()
         self.counts = make_plan(order.items(), order.canonical, self._folder.path, order.shard, told)
@@ -123,6 +131,11 @@ class Run:
             raise _unwritable(writer.error)
         return progress, whole
 
+    def finish(self) -> None:
+        """Make the output of the records, where it is not made of lines. A run that ends here can do it again."""
+        if self._part != self._folder.output:
+            finish([self._part], self._folder.output)
+
     def write_summary(self, progress: Progress) -> None:
         """For programs: what was done, beside what is needed to go on."""
         told = {**progress.as_dict(), "output": self._folder.output, "plan": self.counts and self.counts._asdict()}
@@ -135,7 +148,7 @@ class Run:
 
     def _writer(self, journal: Journal) -> Writer:
         loop = asyncio.get_running_loop()
-        part = self._open_part(self._folder.output, journal.length)
+        part = self._open_part(self._part, journal.length)
         for name in (self._folder.path, os.path.dirname(self._folder.output) or "."):
             sync_folder(name)  # a power cut must not take the new files' names
         return Writer(part, journal, lambda error: loop.call_soon_threadsafe(self._cannot_write, error))
@@ -146,13 +159,15 @@ class Run:
 
     def _require_output(self, journal: Journal) -> None:
         """Somebody may have cut or removed it meanwhile."""
-        output = self._folder.output
+        output = self._part
         there = os.path.getsize(output) if os.path.exists(output) else 0
         if there < journal.length:
             raise _bad(output, f"has {there} bytes, but {journal.length} were written; begin again with --overwrite")
 
 
 def _unwritable(error: Exception) -> SpanielError:
+    if isinstance(error, SpanielError):
+        return error
     if not isinstance(error, OSError):
         return SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}")
     told = f"cannot be written: {error.strerror}. What was written is safe; make room, then go on with --resume"

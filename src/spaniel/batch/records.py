@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import msgspec
 
 from spaniel.pipeline.outcome import Outcome
+from spaniel.pipeline.record import record_of as full_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from spaniel.batch.ports import Item, Record
     from spaniel.errors import SpanielError
+    from spaniel.pipeline.record import Extraction
 
 _OWN = "requested_url"
 _UNREACHED = frozenset({"dns", "connect", "robots", "queue"})  # phases in which time may run out before an answer
@@ -26,7 +28,7 @@ _encode = msgspec.json.Encoder().encode
 class Ending(NamedTuple):
     """How a fetch ended, as far as the frontier cares."""
 
-    code: str = ""  # empty: a page came
+    code: str = ""  # empty: the page came; else why not, in one word
     status: int = 0  # of the last answer; 0: there was none
     reached: bool = True  # whether the host answered at all
 
@@ -36,8 +38,8 @@ class Ending(NamedTuple):
 
 
 def record_of(outcome: Outcome) -> Record:
-    """The record of an outcome."""
-    return outcome.as_dict()
+    """The record of an outcome: the one of ingestion, field by field."""
+    return msgspec.structs.asdict(full_record(outcome))
 
 
 def refused(url: str | None, error: SpanielError) -> Record:
@@ -46,10 +48,10 @@ def refused(url: str | None, error: SpanielError) -> Record:
 
 
 def ending_of(record: Record) -> Ending:
-    status = cast("int | None", record.get("status")) or 0
+    status = cast("Extraction", record["extraction"]).status or 0
     error = cast("Mapping[str, object] | None", record.get("error"))
     if not error:
-        return Ending("", status)
+        return Ending(cast("str | None", record.get("page_type")) or "", status)
     details = cast("Mapping[str, object]", error.get("details") or {})
     unreached = not status and (
         error["code"] == "dns_failed" or "cause" in details or details.get("phase") in _UNREACHED
@@ -69,5 +71,6 @@ def line_of(item: Item, tail: bytes) -> bytes:
 
 
 def whole_record(item: Item, record: Record) -> dict[str, object]:
-    """The same as a value."""
-    return {"ordinal": item.ordinal, **record, _OWN: item.raw, "columns": dict(item.columns)}
+    """The same as a value: what a program would read from the line."""
+    told: dict[str, object] = msgspec.json.decode(line_of(item, tail_of(record)))
+    return told

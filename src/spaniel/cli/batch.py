@@ -7,6 +7,7 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from spaniel.batch.sources.rows import Options, Problems
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.errors import Code, SpanielError
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from spaniel.batch.coordinator import Pace
     from spaniel.batch.crew import Crew
     from spaniel.batch.local import Order, Run
-    from spaniel.batch.ports import Source
 
+MERGE = "merge"
 JOBS, MOST_JOBS, MOST_WORKERS = 64, 512, 64
 SOME_FAILED = 1
 
@@ -26,14 +27,30 @@ SOME_FAILED = 1
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel batch",
-        "Fetch many pages and write one JSON object per line for each URL.\n"
+        "Fetch many pages and write one record for each URL.\n"
         "Hosts are visited gently: one request at a time, and a pause after each.",
         "A run that was stopped, by Ctrl-C, a crash or a full disk, goes on with --resume.\n"
         "Ctrl-C finishes the pages that are under way. A second Ctrl-C stops at once.\n"
+        "'spaniel batch merge A.jsonl B.jsonl -o ALL.jsonl' puts the outputs of several shards together.\n"
         "Exit code: 0 all pages fetched; 1 some were not; 2 wrong input; 130 stopped by Ctrl-C.",
     )
-    p.add_argument("sources", nargs="+", metavar="SOURCE", help="a file with one URL per line; '-' is standard input")
-    p.add_argument("-o", "--output", metavar="OUT", help="where to write: FILE.jsonl")
+    p.add_argument(
+        "sources", nargs="+", metavar="SOURCE",
+        help="a list of URLs: text, CSV, TSV, JSONL or Parquet, also .gz and .zst; a sitemap or a feed; "
+        "a pattern (*.csv); an address of one of these; a site (https://example.com/); '-' is standard input",
+    )  # fmt: skip
+    p.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="where to write: FILE.jsonl, FILE.jsonl.zst, FILE.parquet, or DIR/ for pages",
+    )
+    p.add_argument(
+        "--column", metavar="NAME", help="the column of a table that holds the URLs: its name, or its number"
+    )
+    p.add_argument("--field", metavar="PATH", help="the field of JSON lines that holds the URL, for example page.url")
+    p.add_argument("--from", dest="kind", metavar="KIND", help="what the sources are, if their names do not say it")
+    p.add_argument("--sort", action="store_true", help="for merge: put the records in the order of the input")
     p.add_argument("--profile", default="web_fetch", metavar="FILE", help="how to fetch: a name or a TOML file")
     p.add_argument(
         "-j", "--jobs", type=int, default=JOBS, metavar="N",
@@ -79,8 +96,12 @@ def parser() -> argparse.ArgumentParser:
 def main(args: argparse.Namespace) -> int:
     configure_logs(args)
     _check(args)
-    settings = settings_from(args)
-    order, pace = _order(args), _pace(args)
+    if args.sources[0] == MERGE:
+        from spaniel.cli.batch_merge import merge_outputs
+
+        return merge_outputs(args.sources[1:], args.output, by_ordinal=args.sort, quiet=args.quiet)
+    settings, problems = settings_from(args), Problems()
+    order, pace = _order(args, settings, problems), _pace(args)
     if args.dry_run:
         from spaniel.cli.batch_dry_run import dry_run
 
@@ -88,7 +109,7 @@ def main(args: argparse.Namespace) -> int:
     from spaniel.batch.local import Run
 
     with Run(args.output) as run:
-        return _run(run, order, pace, args, settings)
+        return _run(run, order, pace, args, settings, problems)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -101,15 +122,14 @@ def _check(args: argparse.Namespace) -> None:
         wrong = "--limit", "must be 1 or more"
     if not args.output and not args.dry_run:
         wrong = "-o", "is missing: name the file to write, for example -o pages.jsonl"
-    if args.output and not args.output.endswith(".jsonl"):
-        wrong = "-o", f"'{args.output}' must end in .jsonl"
     if args.engine == "ray" and find_spec("ray") is None:
         wrong = "--engine", "Ray is not installed; install it with: pip install 'spaniel[ray]'"
     if wrong:
         raise SpanielError(Code.BAD_ARGS, field=wrong[0], reason=wrong[1])
 
 
-def _order(args: argparse.Namespace) -> Order:
+def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> Order:
+    from spaniel.app.batch_sources import ReadSource
     from spaniel.batch.local import Order
     from spaniel.batch.ownership import read_shard
     from spaniel.pipeline.profile import load
@@ -119,17 +139,9 @@ def _order(args: argparse.Namespace) -> Order:
         "--profile": f"{profile.name} {profile.version}",
         "policy": f"{profile.policy.name} {profile.policy.version}",
     }
-    apply = profile.policy.apply
-    return Order(
-        [_source(name) for name in args.sources], lambda raw: apply(raw).url, shape, read_shard(args.shard), args.limit
-    )
-
-
-def _source(name: str) -> Source:
-    """The one place where a source gets its reader."""
-    from spaniel.batch.text_source import TextSource
-
-    return TextSource(name)
+    apply, options = profile.policy.apply, Options(args.kind, args.column, args.field)
+    sources = [ReadSource(name, options, problems, settings, args.profile) for name in args.sources]
+    return Order(sources, lambda raw: apply(raw).url, shape, read_shard(args.shard), args.limit)
 
 
 def _pace(args: argparse.Namespace) -> Pace:
@@ -144,15 +156,18 @@ def _pace(args: argparse.Namespace) -> Pace:
     )
 
 
-def _run(run: Run, order: Order, pace: Pace, args: argparse.Namespace, settings: Settings) -> int:
+def _run(run: Run, order: Order, pace: Pace, args: argparse.Namespace, settings: Settings, problems: Problems) -> int:
     from spaniel.app.batching import wiring
-    from spaniel.cli.batch_watch import Watch, counting, tell_end
+    from spaniel.cli.batch_watch import Watch, counting, tell_end, tell_problems
 
     with counting(quiet=args.quiet) as told:
         run.resume(order, told) if args.resume else run.begin(order, told, overwrite=args.overwrite)
+    tell_problems(problems)
     wires = wiring(settings, args.profile, cached=args.cache, logs=(args.verbose, args.quiet))
     watch = Watch(quiet=args.quiet)
     progress, whole = run.fetch(_crew(args, pace.workers, wires), pace, watch)
+    if whole:
+        run.finish()
     run.write_summary(progress)
     tell_end(progress, whole, args.output, quiet=args.quiet)
     if not whole:

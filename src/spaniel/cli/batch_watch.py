@@ -8,6 +8,8 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from spaniel.errors import shown
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     from spaniel.batch.coordinator import Coordinator
     from spaniel.batch.progress import Progress
+    from spaniel.batch.sources.rows import Problems
 
 REDRAW_SECONDS = 0.5
 LINE_SECONDS = 30.0
@@ -125,6 +128,14 @@ def tell_end(progress: Progress, whole: bool, output: str, *, quiet: bool) -> No
     for name, value in rows:
         if value:
             sys.stderr.write(f"  {name:28} {value:>12}\n")
+
+
+def tell_problems(problems: Problems) -> None:
+    """What could not be read of the sources. The rest is fetched."""
+    for problem in problems.first:
+        _tell(shown(problem))
+    if problems.count > len(problems.first):
+        _tell(f"and {problems.count - len(problems.first):,} more problems in the sources")
 
 
 @contextmanager

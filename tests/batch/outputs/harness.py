@@ -16,7 +16,7 @@ def record(ordinal: int, **more: object) -> dict[str, object]:
         "ordinal": ordinal,
         "requested_url": url,
         "final_url": url,
-        "status": 200,
+        "extraction": {"status": 200, "content_type": "text/html"},
         "chain": [],
         "title": f"Page {ordinal}",
         "metadata": {"author": "An Author", "published": "2026-01-02"},
@@ -28,7 +28,8 @@ def record(ordinal: int, **more: object) -> dict[str, object]:
 
 def failure(ordinal: int) -> dict[str, object]:
     url = f"https://b.example/{ordinal}"
-    return {"ordinal": ordinal, "requested_url": url, "error": {"code": "http_4xx", "message": "gone"}, "status": 404}
+    error = {"code": "http_4xx", "message": "gone"}
+    return {"ordinal": ordinal, "requested_url": url, "error": error, "extraction": {"status": 404}}
 
 
 def write(path: Path, records: Iterable[dict[str, object]], together: int = 16) -> Path:

@@ -25,7 +25,7 @@ def made(tmp_path: Path, *records: dict[str, object], out: str = "out.parquet") 
 
 
 def test_text_id_and_url_come_first_and_scalars_are_columns(tmp_path: Path) -> None:
-    table = parquet.read_table(made(tmp_path, record(0), record(1, status=301), failure(2)))
+    table = parquet.read_table(made(tmp_path, record(0), record(1, extraction={"status": 301}), failure(2)))
     assert table.column_names[:5] == ["id", "text", "url", "ordinal", "status"]
     rows = table.to_pylist()
     assert [row["id"] for row in rows] == ["0", "1", "2"]
@@ -51,11 +51,19 @@ def test_the_schema_is_the_same_whatever_the_records_hold(tmp_path: Path) -> Non
 
 
 def test_what_has_no_column_or_does_not_fit_it_is_kept_in_extra(tmp_path: Path) -> None:
-    odd = record(0, status="two hundred", mood={"x": [1]}, title=7, ttl_hours=1 << 70)
+    odd = record(1 << 70, extraction={"status": "two hundred"}, mood={"x": [1]}, title=7)
     [row] = parquet.read_table(made(tmp_path, odd)).to_pylist()
-    assert row["status"] is None
+    assert row["status"] is None  # it stays where it was
+    assert json.loads(row["extraction"]) == {"status": "two hundred"}
     kept = json.loads(row["extra"])
-    assert kept == {"status": "two hundred", "mood": {"x": [1]}, "title": 7, "ttl_hours": 1 << 70}
+    assert kept == {"mood": {"x": [1]}, "title": 7, "ordinal": 1 << 70}
+
+
+@pytest.mark.parametrize("odd", ["null", "7", '"x"', "[]", '{"status": true}', '{"status": 36893488147419103232}'])
+def test_what_cannot_be_lifted_is_left_where_it_is(tmp_path: Path, odd: str) -> None:
+    [row] = parquet.read_table(made(tmp_path, record(0, extraction=json.loads(odd)))).to_pylist()
+    assert row["status"] is None
+    assert json.loads(row["extraction"] or "null") == json.loads(odd)
 
 
 def test_parquet_becomes_records_again(tmp_path: Path) -> None:

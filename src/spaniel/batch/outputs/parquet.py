@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from spaniel.batch.arrow import arrow
-from spaniel.batch.outputs.table import COLUMNS, NUMBERS, line_of, row_of
+from spaniel.batch.outputs.table import COLUMNS, LIFTED_NUMBERS, NUMBERS, line_of, row_of
 from spaniel.errors import Code, SpanielError
 from spaniel.files import replacing
 
@@ -87,7 +87,7 @@ def _writing(path: str) -> Iterator[_Groups]:
     """One file, which appears when it is whole."""
     pa, parquet = arrow()
     kinds = {True: pa.int64(), False: pa.string()}
-    schema = pa.schema([(name, kinds[name in NUMBERS]) for name in COLUMNS])
+    schema = pa.schema([(name, kinds[name in NUMBERS or name in LIFTED_NUMBERS]) for name in COLUMNS])
     with (
         replacing(path, None, durable=True) as file,
         parquet.ParquetWriter(file, schema, compression="zstd") as writer,

@@ -11,16 +11,23 @@ from typing import Any
 import msgspec
 
 TEXTS = (
-    "requested_url", "canonical_url", "final_url", "verdict", "extraction_method", "rendering_method", "content_type",
-    "content_hash", "markdown_hash", "title", "page_title", "language", "fetched_at", "served_at", "cached_at",
-    "archive_url", "archive_date", "freshness_class",
+    "requested_url", "canonical_url", "final_url", "verdict", "extraction_method", "page_type", "region",
+    "content_hash", "markdown_hash", "title", "language", "archive_url", "archive_date", "forced", "schema",
 )  # fmt: skip
-NUMBERS = ("ordinal", "status", "content_length", "ttl_hours")
+NUMBERS = ("ordinal",)
 NESTED = (
-    "error", "chain", "attempts", "ladder", "checklist", "notes", "caveats", "warnings", "metadata", "extraction",
-    "freshness", "validators", "signals", "chunks", "columns",
+    "error", "chain", "ladder", "checklist", "caveats", "warnings", "metadata", "extraction", "cache", "signals",
+    "data", "chunks", "columns",
 )  # fmt: skip
-COLUMNS = ("id", "text", "url", *NUMBERS, *TEXTS, *NESTED, "extra")
+LIFTED_TEXTS = {  # from what is nested, where people look for them
+    "content_type": ("extraction", "content_type"),
+    "fetched_at": ("extraction", "fetched_at"),
+    "served_by": ("extraction", "served_by"),
+    "freshness": ("cache", "freshness"),
+}
+LIFTED_NUMBERS = {"status": ("extraction", "status"), "content_length": ("extraction", "content_length")}
+LIFTED = LIFTED_TEXTS | LIFTED_NUMBERS
+COLUMNS = ("id", "text", "url", *NUMBERS, *LIFTED_NUMBERS, *TEXTS, *LIFTED_TEXTS, *NESTED, "extra")
 
 _line = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _any = msgspec.json.Decoder()
@@ -34,6 +41,7 @@ def row_of(line: bytes) -> dict[str, object]:
         _move(record, row, name, int)
     for name in TEXTS:
         _move(record, row, name, str)
+    _lift(record, row)
     for name in NESTED:
         raw = record.pop(name, None)
         row[name] = _text(raw) if raw is not None and bytes(raw) != b"null" else None
@@ -53,6 +61,16 @@ def _move(record: dict[str, msgspec.Raw], row: dict[str, object], name: str, kin
     if value is None or (type(value) is kind and not too_great):
         row[name] = value
         del record[name]
+
+
+def _lift(record: dict[str, msgspec.Raw], row: dict[str, object]) -> None:
+    """A few values from what is nested; they stay there, too."""
+    opened = {name: _any.decode(record[name]) for name in {part for part, _ in LIFTED.values()} if name in record}
+    for name, (part, key) in LIFTED.items():
+        inside = opened.get(part)
+        value = inside.get(key) if isinstance(inside, dict) else None
+        fits = isinstance(value, int if name in LIFTED_NUMBERS else str) and not isinstance(value, bool)
+        row[name] = value if fits and not (isinstance(value, int) and abs(value) >> 63) else None
 
 
 def line_of(row: dict[str, Any]) -> bytes:

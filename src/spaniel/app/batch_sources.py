@@ -1,0 +1,100 @@
+"""Sources of a batch put together: files read where they are, lists and sitemaps fetched through the engine's door."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack, asynccontextmanager
+from hashlib import sha256
+from typing import TYPE_CHECKING, TypeVar
+
+from spaniel.batch.ports import Item
+from spaniel.batch.sources.fetched import bring_through
+from spaniel.batch.sources.files import local_files
+from spaniel.batch.sources.fingerprint import fingerprint
+from spaniel.batch.sources.walk import items
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+
+    from spaniel.app.settings import Settings
+    from spaniel.batch.sources.bring import Bring, Brought
+    from spaniel.batch.sources.rows import Options, Problems
+
+    T = TypeVar("T")
+
+TOGETHER = 1000  # URLs for which the event loop is entered once
+STANDARD_INPUT = "-"
+
+
+class ReadSource:
+    """One source as it was named: a file, a pattern, an address, a site, or `-`."""
+
+    def __init__(self, name: str, options: Options, problems: Problems, settings: Settings, profile: str) -> None:
+        self.name = name
+        self._options, self._problems = options, problems
+        self._settings, self._profile = settings, profile
+
+    def fingerprint(self) -> str:
+        """Of all files that it names; empty for what cannot be read twice, and for what is fetched."""
+        if self.name == STANDARD_INPUT or self.name.lower().startswith(("http://", "https://")):
+            return ""
+        digest = sha256()
+        for path in local_files(self.name):
+            try:
+                found = fingerprint(path)
+            except OSError as error:
+                raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be read: {error.strerror}") from None
+            if found is None:
+                return ""
+            digest.update(f"{path}\0{found.size}\0{found.digest}\0{'' if found.whole else found.mtime_ns}\n".encode())
+        return digest.hexdigest()
+
+    def items(self) -> Iterator[Item]:
+        return in_lots(self._items())
+
+    async def _items(self) -> AsyncGenerator[Item, None]:
+        async with AsyncExitStack() as stack:
+            bring = _bring(stack, self._settings, self._profile)
+            async for ordinal, url, columns in items([self.name], bring, self._options, self._problems):
+                yield Item(ordinal, url, columns)
+
+
+def in_lots(found: AsyncGenerator[T, None]) -> Iterator[T]:
+    """What an asynchronous iterator gives, for whoever has no event loop: it is entered once for many."""
+
+    async def lot() -> list[T]:
+        taken: list[T] = []
+        async for item in found:
+            taken.append(item)
+            if len(taken) == TOGETHER:
+                break
+        return taken
+
+    with asyncio.Runner() as runner:
+        try:
+            while taken := runner.run(lot()):
+                yield from taken
+        finally:
+            runner.run(_close(found))
+
+
+async def _close(found: AsyncGenerator[T, None]) -> None:
+    await found.aclose()
+
+
+def _bring(stack: AsyncExitStack, settings: Settings, profile: str) -> Bring:
+    """Fetches lists in the profile's name. The engine is opened when there is something to fetch."""
+    opened: list[Bring] = []
+
+    @asynccontextmanager
+    async def bring(url: str, most: int) -> AsyncIterator[Brought]:
+        if not opened:
+            from spaniel.app.engine import Engine
+
+            engine = await stack.enter_async_context(Engine(settings))
+            opened.append(bring_through(engine.rooms.door, engine.http, engine.read_profile(profile).way))
+        async with opened[0](url, most) as brought:
+            yield brought
+
+    return bring
