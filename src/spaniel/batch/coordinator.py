@@ -122,12 +122,19 @@ class Coordinator:
         if self._leftovers:
             await asyncio.sleep(0.01 if self._sink.is_behind else 0)
             return
-        at = self._clock() + 0.05 if self._sink.is_behind else self._frontier.next_time()
+        at = self._next_time()
         timer = asyncio.get_running_loop().call_at(at, self._news.set) if at is not None else None
         await self._news.wait()
         self._news.clear()
         if timer is not None:
             timer.cancel()
+
+    def _next_time(self) -> float | None:
+        """When to look again, even if nothing is heard; a host that is due is of no use while nobody has room."""
+        if self._sink.is_behind:
+            return self._clock() + 0.05
+        has_room = any(member.has_room(self._jobs) for member in self._members)
+        return self._frontier.next_time() if has_room and not self._is_stopping else None
 
     def _feed(self) -> None:
         self._answer_leftovers()
