@@ -70,12 +70,6 @@ def test_every_url_has_one_record_however_often_a_run_is_killed(tmp_path: Path) 
     assert torture(tmp_path, kills=25) > 5  # or the kills came too early to prove anything
 
 
-@pytest.mark.torture
-@pytest.mark.timeout(7200)
-def test_a_thousand_kills(tmp_path: Path) -> None:
-    print(torture(tmp_path, kills=1000), "of them in the midst of writing")
-
-
 def test_the_command_goes_on_where_it_was_killed(tmp_path: Path) -> None:
     rng = random.Random(3)
     with serving(tmp_path) as served:

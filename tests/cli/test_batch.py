@@ -166,6 +166,48 @@ def test_an_output_that_was_cut_meanwhile_is_noticed(tmp_path: Path) -> None:
         assert "begin again with --overwrite" in refused.stderr
 
 
+@pytest.mark.parametrize("planted", ["link", "file"])
+def test_what_others_have_put_in_the_place_of_its_folder_is_not_touched(tmp_path: Path, planted: str) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "journal").write_text("precious")
+    place = tmp_path / "out.jsonl.batch"
+    place.symlink_to(mine) if planted == "link" else place.write_text("precious")
+    with serving(tmp_path) as served:
+        written(tmp_path, urls_at(served, 1))
+        for more in ((), ("--resume",), ("--overwrite",)):
+            refused = spaniel(served, tmp_path, *more)
+            assert refused.returncode == 2
+            assert "Traceback" not in refused.stderr
+        assert (mine / "journal").read_text() == "precious"
+        assert sorted(file.name for file in mine.iterdir()) == ["journal"]
+
+
+def test_a_file_of_yours_in_the_folder_of_a_run_stays(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        written(tmp_path, urls_at(served, 2))
+        (tmp_path / "out.jsonl.batch").mkdir()
+        (tmp_path / "out.jsonl.batch" / "notes.txt").write_text("mine")
+        assert spaniel(served, tmp_path, "-q", "--overwrite").returncode == 0
+        left = sorted(file.name for file in (tmp_path / "out.jsonl.batch").iterdir())
+        assert left == ["journal", "lock", "notes.txt", "run.json", "summary.json"]  # the plan of a done run is gone
+
+
+@pytest.mark.parametrize("where", ["out.jsonl/", "missing/deep/out.jsonl"])
+def test_an_output_that_cannot_be_is_told_and_one_in_a_new_folder_is_made(tmp_path: Path, where: str) -> None:
+    with serving(tmp_path) as served:
+        written(tmp_path, urls_at(served, 2))
+        if where == "out.jsonl/":
+            (tmp_path / "out.jsonl").mkdir()
+            refused = spaniel(served, tmp_path, "--overwrite")
+            assert refused.returncode == 2
+            assert "cannot be written" in refused.stderr
+        else:
+            done = spaniel(served, tmp_path, "-q", "-o", str(tmp_path / where))
+            assert done.returncode == 0, done.stderr
+            assert len(records(tmp_path, where)) == 2
+
+
 def test_a_dry_run_fetches_and_writes_nothing(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         written(tmp_path, [*urls_at(served, 5), urls_at(served, 1)[0], "no url"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from spaniel.batch.breaker import Breaker, Patience, told_to_wait
 from spaniel.batch.crew import FAILED, GONE
 from spaniel.batch.frontier import Frontier
+from spaniel.batch.members import Asked, Job, Member
 from spaniel.batch.messages import ANSWERED, ASK, DELAY, DONE, FETCH, GO, LEAVE, PARK, PARKED, READY
 from spaniel.batch.politeness import Politeness
 from spaniel.batch.progress import SHOWN, Waiting
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 TURN_PATIENCE = 2.0  # seconds for which a fetch may wait for a turn; one that has to wait longer is parked
 MOST_PARKED = 3  # times that one task is
-MOST_WAITING = 2  # fetches that wait for a turn, for each that may be under way
 MOST_TRIES = 3  # of a page whose host asks for time
 SLICE = 200  # records that are made in one go
 
@@ -45,36 +45,6 @@ class Pace(NamedTuple):
     patience: Patience = Patience()
 
 
-class Job(NamedTuple):
-    """A task that a worker works on."""
-
-    host: Host
-    task: Task
-    is_suspect: bool  # it was under way when a worker died
-
-
-class _Asked:
-    __slots__ = ("granted", "host")
-
-    def __init__(self, host: str) -> None:
-        self.host, self.granted = host, False
-
-
-class _Member:
-    """What is known of a worker."""
-
-    def __init__(self) -> None:
-        self.is_ready = False
-        self.jobs: dict[int, Job] = {}
-        self.asked: dict[int, _Asked] = {}
-        self.grants: dict[int, Callable[[], None]] = {}
-        self.waiting = 0  # of its requests, for their turns
-
-    def has_room(self, jobs: int) -> bool:
-        """Who waits for a turn takes no place, up to a bound."""
-        return self.is_ready and len(self.jobs) - min(self.waiting, MOST_WAITING * jobs) < jobs
-
-
 class Coordinator:
     """One run, from the first task to the last record."""
 
@@ -85,7 +55,7 @@ class Coordinator:
         self._frontier = Frontier(plan, before, pace.workers, pace.jobs, self._turns)
         self._crew, self._sink, self._progress = crew, sink, progress
         self._jobs, self._patience, self._breaker = pace.jobs, pace.patience, Breaker(pace.patience)
-        self._members = [_Member() for _ in range(pace.workers)]
+        self._members = [Member() for _ in range(pace.workers)]
         self._numbers = 0
         self._suspects: deque[tuple[int, Job]] = deque()  # with the worker that they belong to
         self._tries: dict[int, int] = {}  # by the task's offset; only of those that were tried before
@@ -114,9 +84,10 @@ class Coordinator:
         try:
             await self._crew.start(self._hear)
             self._leftovers.append(_refused(self._frontier))
-            while not self._is_over():
-                self._feed()
+            self._feed()
+            while not self._is_over():  # which feeding may have brought about, and then nothing more is heard
                 await self._rest()
+                self._feed()
         finally:
             await self._crew.close()
         if self._failure is not None:
@@ -151,12 +122,19 @@ class Coordinator:
         if self._leftovers:
             await asyncio.sleep(0.01 if self._sink.is_behind else 0)
             return
-        at = self._clock() + 0.05 if self._sink.is_behind else self._frontier.next_time()
+        at = self._next_time()
         timer = asyncio.get_running_loop().call_at(at, self._news.set) if at is not None else None
         await self._news.wait()
         self._news.clear()
         if timer is not None:
             timer.cancel()
+
+    def _next_time(self) -> float | None:
+        """When to look again, even if nothing is heard; a host that is due is of no use while nobody has room."""
+        if self._sink.is_behind:
+            return self._clock() + 0.05
+        has_room = any(member.has_room(self._jobs) for member in self._members)
+        return self._frontier.next_time() if has_room and not self._is_stopping else None
 
     def _feed(self) -> None:
         self._answer_leftovers()
@@ -187,14 +165,14 @@ class Coordinator:
         self._heard[word](self._members[worker], worker, *values)
         self._news.set()
 
-    def _ready(self, member: _Member, _worker: int) -> None:
+    def _ready(self, member: Member, _worker: int) -> None:
         member.is_ready = True
 
-    def _ask(self, member: _Member, worker: int, turn: int, host: str, number: int | None) -> None:
+    def _ask(self, member: Member, worker: int, turn: int, host: str, number: int | None) -> None:
         if self._is_parked(member.jobs.get(number or 0), host):
             self._crew.tell(worker, PARK, turn)
             return
-        asked = member.asked[turn] = _Asked(host)
+        asked = member.asked[turn] = Asked(host)
         member.waiting += 1
 
         def grant() -> None:
@@ -206,23 +184,23 @@ class Coordinator:
         member.grants[turn] = grant
         self._turns.ask(host, grant)
 
-    def _leave(self, member: _Member, _worker: int, turn: int) -> None:
+    def _leave(self, member: Member, _worker: int, turn: int) -> None:
         self._turns.leave(member.asked.pop(turn).host)
 
-    def _answered(self, _member: _Member, _worker: int, host: str, status: int, seconds: float | None) -> None:
+    def _answered(self, _member: Member, _worker: int, host: str, status: int, seconds: float | None) -> None:
         self._turns.answered(host, status, seconds)
 
-    def _delay(self, _member: _Member, _worker: int, host: str, seconds: float) -> None:
+    def _delay(self, _member: Member, _worker: int, host: str, seconds: float) -> None:
         self._turns.told_crawl_delay(host, seconds)
 
-    def _parked_at(self, member: _Member, _worker: int, number: int, host: str) -> None:
+    def _parked_at(self, member: Member, _worker: int, number: int, host: str) -> None:
         job, now = member.jobs.pop(number), self._clock()
         self._parked[job.task.offset] = self._parked.get(job.task.offset, 0) + 1
         self._frontier.finished(job.host, now)
         if not self._is_stopping:
             self._frontier.hand_over(host, job.task, now)
 
-    def _done(self, member: _Member, _worker: int, number: int, ending: Any, shared: Any) -> None:
+    def _done(self, member: Member, _worker: int, number: int, ending: Any, shared: Any) -> None:
         job, ending, now = member.jobs.pop(number), Ending(*ending), self._clock()
         self._progress.ended()
         if self._is_tried_again(job, ending, now):
@@ -231,7 +209,7 @@ class Coordinator:
             self._answer(job.task, shared, ending)
         self._frontier.finished(job.host, now)
 
-    def _gone(self, member: _Member, worker: int) -> None:
+    def _gone(self, member: Member, worker: int) -> None:
         """A worker has died: its turns are over, and its pages are tried once more, each alone."""
         member.is_ready = False
         for turn, asked in member.asked.items():
@@ -250,7 +228,7 @@ class Coordinator:
             elif not self._is_stopping:
                 self._suspects.append((worker, job._replace(is_suspect=True)))
 
-    def _failed(self, _member: _Member, _worker: int) -> None:
+    def _failed(self, _member: Member, _worker: int) -> None:
         self.fail(SpanielError(Code.INTERNAL, error="workers cannot be started; what they say is above"))
 
     # how tasks end

@@ -76,11 +76,6 @@ class Processes:
         if pipe is not None:
             pipe.write(frame((word, *values)))
 
-    @property
-    def ids(self) -> list[int]:
-        """The processes that live now."""
-        return [process.pid for process in self._processes if process is not None and process.returncode is None]
-
     async def close(self) -> None:
         """They end when their input does; who does not is killed."""
         self._closing = True

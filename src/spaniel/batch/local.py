@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,7 +18,7 @@ from spaniel.batch.ownership import WHOLE
 from spaniel.batch.plan import Plan
 from spaniel.batch.planning import make_plan
 from spaniel.batch.progress import Progress
-from spaniel.batch.run_folder import About, RunFolder, require_same
+from spaniel.batch.run_folder import PART, About, RunFolder, require_same
 from spaniel.batch.writer import Writer
 from spaniel.errors import Code, SpanielError
 from spaniel.files import sync_folder, write_atomically
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from spaniel.batch.ports import Item, OpenPart, Source
 
     Watch = Callable[[Coordinator, Progress], AbstractContextManager[None]]
-
-
-PART = "records.jsonl.zst"
 
 
 class Order(NamedTuple):
@@ -84,12 +81,13 @@ class Run:
         output = self._folder.output
         if not overwrite and (self._folder.read() or os.path.lexists(output)):
             raise _bad(output, "is there already. Go on with --resume, or begin again with --overwrite")
-        self._folder.clear()
-        if os.path.lexists(output) and not os.path.isdir(output):  # in a folder, pages replace pages
-            os.unlink(output)
         sources = order.fingerprints()
-        self.counts = make_plan(order.items(), order.canonical, self._folder.path, order.shard, told)
-        self._folder.write(About(sources, order.whole_shape(), self.counts))
+        with _refused(output):
+            self._folder.clear()
+            if os.path.lexists(output) and not os.path.isdir(output):  # in a folder, pages replace pages
+                os.unlink(output)
+            self.counts = make_plan(order.items(), order.canonical, self._folder.path, order.shard, told)
+            self._folder.write(About(sources, order.whole_shape(), self.counts))
 
     def resume(self, order: Order, told: Callable[[int], None] | None = None) -> None:
         """Go on with a run that ended before its time; one that was still planning begins again."""
@@ -109,7 +107,7 @@ class Run:
         return asyncio.run(self._fetch(crew, pace, watch))
 
     async def _fetch(self, crew: Crew, pace: Pace, watch: Watch | None) -> tuple[Progress, bool]:
-        with ExitStack() as stack:
+        with ExitStack() as stack, _refused(self._folder.output):
             journal = Journal(self._folder.journal)
             stack.callback(journal.close)
             progress = Progress(self._planned(), journal.done.count, asyncio.get_running_loop().time)
@@ -129,6 +127,8 @@ class Run:
                 whole = False
         if writer.error is not None:
             raise _unwritable(writer.error)
+        if not progress.left:
+            self._folder.remove_plan()
         return progress, whole
 
     def finish(self) -> None:
@@ -163,6 +163,15 @@ class Run:
         there = os.path.getsize(output) if os.path.exists(output) else 0
         if there < journal.length:
             raise _bad(output, f"has {there} bytes, but {journal.length} were written; begin again with --overwrite")
+
+
+@contextmanager
+def _refused(output: str) -> Iterator[None]:
+    """What the system refuses, as a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise _bad(output, f"cannot be written: {error.strerror}") from None
 
 
 def _unwritable(error: Exception) -> SpanielError:

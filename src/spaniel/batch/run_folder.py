@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-from contextlib import contextmanager
+import re
+import stat
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.batch.planning import Counts
+from spaniel.batch.planning import HOSTS, TASKS, Counts
 from spaniel.errors import Code, SpanielError
-from spaniel.files import sync_folder, write_atomically
+from spaniel.files import TEMPORARY_NAME, sync_folder, write_atomically
 
 try:
     import fcntl
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 FOLDER = ".batch"  # behind the name of the output
 LOCK, ABOUT, JOURNAL, SUMMARY = "lock", "run.json", "journal", "summary.json"
 FORMAT = 1
+PART = "records.jsonl.zst"  # of an output that is made of records when all are there
+_OURS = re.compile(rf"{ABOUT}|{JOURNAL}|{SUMMARY}|{re.escape(PART)}|{TASKS}|{HOSTS}|run-\d+|{TEMPORARY_NAME.pattern}")
 
 
 class About(NamedTuple):
@@ -53,6 +56,7 @@ class RunFolder:
         """Make the folder, and keep others out of it while the block runs; a killed run leaves no lock."""
         try:
             os.makedirs(self.path, exist_ok=True)
+            self._require_own()
             descriptor = os.open(os.path.join(self.path, LOCK), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0))
         except OSError as error:
             raise _bad(self.output, f"cannot be written: {error.strerror}") from None
@@ -86,15 +90,23 @@ class RunFolder:
         write_atomically(os.path.join(self.path, ABOUT), json.dumps(told).encode(), None, durable=True)
 
     def clear(self) -> None:
-        """Forget the run, all but its lock, which is ours."""
+        """Forget the run, all but its lock. Nothing is removed that has not a name of ours."""
         for name in os.listdir(self.path):
-            if name != LOCK:
-                path = os.path.join(self.path, name)
-                shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+            if _OURS.fullmatch(name):
+                os.unlink(os.path.join(self.path, name))
 
-    def remove(self) -> None:
-        """The run is over: its output needs no more than itself."""
-        shutil.rmtree(self.path, ignore_errors=True)
+    def remove_plan(self) -> None:
+        """The run is done: what is left tells that it is."""
+        for name in (TASKS, HOSTS):
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(self.path, name))
+
+    def _require_own(self) -> None:
+        """In a folder that others may write to, somebody may have put a link, or a folder of theirs, in its place."""
+        found = os.lstat(self.path)
+        is_own = not hasattr(os, "geteuid") or found.st_uid == os.geteuid()
+        if not stat.S_ISDIR(found.st_mode) or not is_own:
+            raise _bad(self.path, "is not a folder of yours; remove it, or choose another output")
 
 
 def require_same(before: About, sources: Mapping[str, str], shape: Mapping[str, str], output: str) -> None:

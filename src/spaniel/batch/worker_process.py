@@ -44,7 +44,8 @@ async def _serve(out: int) -> None:
                 worker.receive(*await _message(reader))
         except (EOFError, ConnectionError):
             await worker.close()
-    transport.abort()
+    if not transport.is_closing():
+        transport.abort()
 
 
 async def _message(reader: asyncio.StreamReader) -> Any:
