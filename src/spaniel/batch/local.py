@@ -149,7 +149,7 @@ class Run:
     def _writer(self, journal: Journal) -> Writer:
         loop = asyncio.get_running_loop()
         part = self._open_part(self._part, journal.length)
-        for name in (self._folder.path, os.path.dirname(self._folder.output) or "."):
+        for name in (self._folder.path, os.path.dirname(self._part) or "."):
             sync_folder(name)  # a power cut must not take the new files' names
         return Writer(part, journal, lambda error: loop.call_soon_threadsafe(self._cannot_write, error))
 
@@ -176,11 +176,12 @@ def _refused(output: str) -> Iterator[None]:
 
 def _unwritable(error: Exception) -> SpanielError:
     if isinstance(error, SpanielError):
-        return error
-    if not isinstance(error, OSError):
+        reason = str(error.details.get("reason", error.message))
+    elif isinstance(error, OSError):
+        reason = f"cannot be written: {error.strerror}"
+    else:
         return SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}")
-    told = f"cannot be written: {error.strerror}. What was written is safe; make room, then go on with --resume"
-    return _bad("-o", told)
+    return _bad("-o", f"{reason}. What was written is safe; make room, then go on with --resume")
 
 
 def _bad(field: str, reason: str) -> SpanielError:

@@ -125,7 +125,4 @@ def packed(data: bytes) -> bytes:
 
 
 def _cannot(path: str, error: OSError) -> SpanielError:
-    import errno
-
-    advice = "; make room there, then resume" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
-    return SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be written: {error.strerror}{advice}")
+    return SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be written: {error.strerror}")

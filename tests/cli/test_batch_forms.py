@@ -1,0 +1,72 @@
+"""`spaniel batch` from each kind of source to each form of output, and shards put together."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyarrow import parquet
+
+from tests.batch.command import command, environment, urls_at
+from tests.batch.harness import Served, serving
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with serving(tmp_path_factory.mktemp("site")) as found:
+        yield found
+
+
+def urls(served: Served) -> list[str]:
+    return urls_at(served, 6)
+
+
+def spaniel_batch(served: Served, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command with these sources and this output in place of the usual ones."""
+    usual = command(served, folder)
+    fixed = usual[: usual.index("batch") + 1]
+    settings = usual[usual.index("--workers") : usual.index("-o")]
+    pace = usual[usual.index("-o") + 2 :]
+    line = [*fixed, *words, *settings, *pace]
+    return subprocess.run(
+        line, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_a_table_becomes_parquet_with_its_other_columns(served: Served, tmp_path: Path) -> None:
+    rows = "".join(f"{number},{url}\n" for number, url in enumerate(urls(served)))
+    (tmp_path / "list.csv").write_text(f"id,page\n{rows}")
+    done = spaniel_batch(served, tmp_path, "list.csv", "--column", "page", "-o", "out.parquet")
+    assert done.returncode == 0, done.stderr
+    found = parquet.read_table(tmp_path / "out.parquet").to_pylist()
+    assert [row["requested_url"] for row in sorted(found, key=lambda row: row["ordinal"])] == urls(served)
+    assert {json.loads(row["columns"])["id"] for row in found} == {str(number) for number in range(6)}
+    assert {row["status"] for row in found} == {200}
+    assert all(row["text"] for row in found)
+
+
+def test_json_lines_become_pages_in_a_folder(served: Served, tmp_path: Path) -> None:
+    lines = "".join(json.dumps({"page": {"url": url}}) + "\n" for url in urls(served))
+    (tmp_path / "list.jsonl").write_text(lines)
+    done = spaniel_batch(served, tmp_path, "list.jsonl", "--field", "page.url", "-o", "pages/")
+    assert done.returncode == 0, done.stderr
+    files = sorted((tmp_path / "pages").rglob("*.md"))
+    assert len(files) == 6
+    assert files[0].read_text().startswith("---\n")
+
+
+def test_shards_are_put_together_in_the_order_of_the_input(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("".join(f"{url}\n" for url in urls(served)))
+    for shard in ("1/2", "2/2"):
+        out = f"out{shard[0]}.jsonl.zst"
+        assert spaniel_batch(served, tmp_path, "urls.txt", "--shard", shard, "-o", out).returncode == 0
+    merged = spaniel_batch(served, tmp_path, "merge", "out1.jsonl.zst", "out2.jsonl.zst", "--sort", "-o", "all.jsonl")
+    assert merged.returncode == 0, merged.stderr
+    found = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    assert [record["ordinal"] for record in found] == list(range(6))
+    assert [record["requested_url"] for record in found] == urls(served)
+    again = spaniel_batch(served, tmp_path, "merge", "out1.jsonl.zst", "-o", "all.jsonl")
+    assert (again.returncode, "is there already" in again.stderr) == (2, True)
