@@ -201,7 +201,7 @@ def test_an_output_that_cannot_be_is_told_and_one_in_a_new_folder_is_made(tmp_pa
             (tmp_path / "out.jsonl").mkdir()
             refused = spaniel(served, tmp_path, "--overwrite")
             assert refused.returncode == 2
-            assert "cannot be written" in refused.stderr
+            assert "is a folder" in refused.stderr
         else:
             done = spaniel(served, tmp_path, "-q", "-o", str(tmp_path / where))
             assert done.returncode == 0, done.stderr

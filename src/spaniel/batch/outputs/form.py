@@ -34,6 +34,8 @@ def form_of(path: str) -> Form:
     name = path.rstrip("/" + os.sep)
     is_folder = name != path or os.path.isdir(path)
     found = next((form for ending, form in _ENDINGS.items() if name.lower().endswith(ending)), None)
+    if name == path and is_folder and found not in (None, Form.PARQUET):
+        raise SpanielError(Code.BAD_ARGS, field=path, reason="is a folder, and its name is that of a file")
     if is_folder:
         return Form.PARQUET_FOLDER if found == Form.PARQUET else Form.PAGES
     if found is None:
