@@ -56,6 +56,7 @@ PAGES: dict[str, Reply] = {
     "https://www.boe.es/buscar": page(),
     "https://www.boe.es/buscar/": page(),
     "https://www.boe.es/buscar/act.php?id=BOE-A-2023-12345": page(),
+    "https://boe.es/buscar/act.php?id=BOE-A-2023-12345": redirect("https://www.boe.es/buscar/act.php?id=BOE-A-2023-12345", 301),
     "https://www.boe.es/buscar/leyes?tipo=leyes&p=7": page(more='<a href="?tipo=leyes&p=8">8</a> <a rel="last" href="?tipo=leyes&p=12">fin</a>'),
     "https://www.boe.es/buscar/normas?p=3": page(more="".join(f'<a href="/buscar/normas?p={n}">{n}</a>' for n in range(1, 10))),
     "https://www.boe.es/buscar/avisos?pagina=2": page(more="<p>Página 2 de 40</p>"),

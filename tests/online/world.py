@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, cast
 
 from spaniel.app.engine import Engine
 from spaniel.net.guard import Guard, Security
-from spaniel.net.http import Http
-from spaniel.online import Canonicalizer, Learnt, Reach
+from spaniel.net.http import USUAL, Http
+from spaniel.online.canonicalizer import Canonicalizer, Reach
+from spaniel.online.learnt import Learnt
 from spaniel.pipeline.ports import Door
 from spaniel.pipeline.retrieve import Way
 from spaniel.robots.gate import RobotsGate
@@ -81,10 +82,10 @@ class PortMap:
     async def vet(self, url: Url, deadline: Deadline) -> Target:
         return await self._guard.vet(self._mapped(url), deadline)
 
-    async def get(self, url: Url, target: Target, deadline: Deadline, options: Options) -> Page:
+    async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:
         return (await self._http.get(self._mapped(url), target, deadline, options))._replace(url=url)
 
-    async def head(self, url: Url, target: Target, deadline: Deadline, options: Options) -> Page:
+    async def head(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:
         return (await self._http.head(self._mapped(url), target, deadline, options))._replace(url=url)
 
     async def close(self) -> None:
@@ -117,6 +118,12 @@ class World:
         return engine
 
 
+async def _no_tls(wire: Wire) -> None:
+    """What a plain HTTP server makes of a TLS greeting."""
+    await wire.reader.read(1)
+    await wire.send(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+
+
 async def _reset(wire: Wire) -> None:
     await wire.reader.read(1)
     wire.reset()
@@ -138,7 +145,7 @@ async def open_world(
         ports = {
             "https": await up(web.behaviour("https"), *hosts),
             RESETS: await up(_reset),
-            SPEAKS_HTTP: plain,
+            SPEAKS_HTTP: await up(_no_tls),
             OTHER_NAME: await up(web.behaviour("https"), "another.test"),
             REFUSES: _closed_port(),
         }
@@ -146,11 +153,8 @@ async def open_world(
         def port_of(url: Url) -> int:
             return plain if url.scheme == "http" else ports[web.https.get(url.host, "https")]
 
-        nowhere = {name: address or [] for name, address in (names or {}).items()}
-        resolver = FakeResolver(nowhere)
-        security = Security(
-            block_loopback=False, allow_insecure_overrides=True, allowed_ports=(plain, *ports.values())
-        )
+        resolver = FakeResolver({name: address or [] for name, address in (names or {}).items()})
+        security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=(plain, *ports.values()))
         mapped = PortMap(Guard(resolver, security), Http(ca_file), port_of)
         rooms = await stack.enter_async_context(Rooms(mapped._guard, mapped._http))
         world = World(web, mapped, resolver, rooms)

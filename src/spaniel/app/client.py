@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from spaniel.net.resolver import Resolver
-    from spaniel.online import Canonicalizer
+    from spaniel.online.canonicalizer import Canonicalizer
     from spaniel.pipeline.answer import Answer
     from spaniel.pipeline.outcome import Outcome
     from spaniel.pipeline.profile import Profile

@@ -17,7 +17,7 @@ from spaniel.tables import complaint
 from spaniel.url.allowlist import Allowlist
 from spaniel.url.allowlist import load as load_allowlist
 from spaniel.url.policy import Policy, load
-from spaniel.url.questions import Answer, AnsweredWeb, Unanswered, Walk
+from spaniel.url.questions import Answer, AnsweredWeb, Question, Unanswered, Walk
 
 if TYPE_CHECKING:
     import os
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from spaniel.pipeline.ports import Door
     from spaniel.pipeline.retrieve import Way
     from spaniel.url import Canonical
-    from spaniel.url.questions import Question
 
 AT_ONCE = 16
 MOST_ROUNDS = 40  # questions about one URL; eight kinds, and few of them twice
 MOST_REMEMBERED = 20_000  # answers
+OF_PAGES = frozenset({"languages", "pages", "title"})  # questions that take a page
 IN_PART = "asked-in-part"  # flag: the time was up before everything was asked
 
 
@@ -56,33 +56,25 @@ class Found(NamedTuple):
 class Canonicalizer:
     """Canonicalizes under one policy, with the web. What it is told once, it remembers for as long as it lives.
 
-    Without a `reach` it asks nobody, and knows what was `learnt`. With `refresh` it asks again about that, too.
+    It does not ask about what was `learnt` before, unless it is to `refresh` it. Offline, `policy.explain` with
+    `learnt.web()` does the same without asking anybody.
     """
 
-    def __init__(
-        self, policy: Policy, reach: Reach | None = None, learnt: Learnt | None = None, *, refresh: bool = False
-    ) -> None:
+    def __init__(self, policy: Policy, reach: Reach, learnt: Learnt | None = None, *, refresh: bool = False) -> None:
         self._policy = policy
         self._reach = reach
         self.learnt = Learnt() if learnt is None else learnt
         self._refresh = refresh
         self._remembered: OrderedDict[Question, Answer] = OrderedDict()
         self._asking: WeakValueDictionary[Question, asyncio.Lock] = WeakValueDictionary()
-        if reach is not None:
-            rule = policy.follows
-            allowlist = Allowlist() if rule is None else rule.allowlist
-            way = reach.way if rule is None else reach.way._replace(max_redirects=rule.most)
-            self._visits = Visits(reach.door, reach.http, way, lambda host: rule is None or rule.passes(host))
-            self._answers = Answers(self._visits, allowlist)
-
-    def offline(self, raw: str | bytes) -> Canonical:
-        """The canonical form by what was learnt, without asking anybody."""
-        return self._policy.explain(raw, AnsweredWeb(self.learnt.answer, stops=False))
+        rule = policy.follows
+        allowlist = Allowlist() if rule is None else rule.allowlist
+        way = reach.way if rule is None else reach.way._replace(max_redirects=rule.most)
+        self._visits = Visits(reach.door, reach.http, way, lambda host: rule is None or rule.passes(host))
+        self._answers = Answers(self._visits, allowlist)
 
     async def canonicalize(self, raw: str | bytes) -> Canonical:
         """The canonical form, proved as far as the web answers. A silent site is no reason to raise."""
-        if self._reach is None:
-            return self.offline(raw)
         deadline = Deadline(self._reach.seconds)
         own: dict[Question, Answer] = {}  # what holds for this URL alone: that the time was up
 
@@ -109,6 +101,9 @@ class Canonicalizer:
 
     async def _find_out(self, question: Question, deadline: Deadline, own: dict[Question, Answer]) -> None:
         """One flight for all who want to know: whoever comes second waits for the first, and finds the answer."""
+        if self._is_idle(question, own):
+            self._remember(question, Answer(None, "not asked: there is no page"))
+            return
         lock = self._asking.get(question)
         if lock is None:
             lock = self._asking[question] = asyncio.Lock()
@@ -119,6 +114,14 @@ class Canonicalizer:
         except SpanielError as error:  # the time is up: for this URL, not for the next that asks
             value = Walk(trouble=error.message) if question.kind == "redirects" else None
             own[question] = Answer(value, error.message)
+
+    def _is_idle(self, question: Question, own: dict[Question, Answer]) -> bool:
+        """Whether it is known already that there is no page that could answer."""
+        if question.kind not in OF_PAGES:
+            return False
+        walked = Question("redirects", question.subject)
+        known = own.get(walked) or self._known(walked)
+        return known is not None and not known.value.arrived
 
     def _remember(self, question: Question, answer: Answer) -> None:
         self._remembered[question] = answer
@@ -150,8 +153,6 @@ class Canonicalizer:
 
     async def deeper_link(self, url: str, title: str) -> Deeper | None:
         """A link on the page at `url` that is informative and fits a record's title better (CP-15)."""
-        if self._reach is None:
-            return None
         try:
             visit = await self._visits.read(url, Deadline(self._reach.seconds))
         except SpanielError:
@@ -161,18 +162,15 @@ class Canonicalizer:
 
 def canonicalizer_for(
     policy: str | os.PathLike[str] | Policy,
-    reach: Reach | None = None,
+    reach: Reach,
     *,
     allowlist: str | os.PathLike[str] | Allowlist | None = None,
     learnt: str | os.PathLike[str] | None = None,
     refresh: bool = False,
 ) -> Canonicalizer:
-    """A canonicalizer from what people name: a policy, an allowlist file, a file of what was learnt.
-
-    Without a `reach` it is offline. A policy that asks nothing needs none, and is refused where one is given.
-    """
+    """A canonicalizer from what people name: a policy that asks, an allowlist file, a file of what was learnt."""
     found = policy if isinstance(policy, Policy) else load(policy)
-    if reach is not None and not found.asks:
+    if not found.asks:
         raise complaint("policy", f"'{found.name}' has no rule with 'asks = true': there is nothing to ask the web")
     if allowlist is not None:
         found = found.with_allowlist(allowlist if isinstance(allowlist, Allowlist) else load_allowlist(allowlist))

@@ -16,7 +16,7 @@ from spaniel.errors import SpanielError
 from spaniel.files import write_atomically
 from spaniel.tables import Table, complaint, read_toml
 from spaniel.url.parsing import parse
-from spaniel.url.questions import Answer
+from spaniel.url.questions import Answer, AnsweredWeb
 
 try:
     import fcntl
@@ -73,6 +73,10 @@ class Learnt:
         """Read a file; one that is not there yet is empty."""
         place = os.fspath(path)
         return cls(_read(place) if os.path.lexists(place) else None, today)
+
+    def web(self) -> AnsweredWeb:
+        """What is known, as a web that asks nobody: for `policy.explain`."""
+        return AnsweredWeb(self.answer, stops=False)
 
     def answer(self, question: Question) -> Answer | None:
         """What is known of a question; None where it has to be asked."""
