@@ -171,13 +171,6 @@ def _closed_port() -> int:
         return int(taken.getsockname()[1])
 
 
-async def pouring(wire: Wire) -> None:
-    """Answers a page that never ends."""
-    await wire.request()
-    await wire.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<html lang=es><title>sin fin</title>")
-    await wire.pour(b"<p>y sigue" * 1000)
-
-
 async def sleeping(wire: Wire) -> None:
     await wire.request()
     await asyncio.sleep(3600)

@@ -188,7 +188,7 @@ def _languages(table: Table, place: str) -> dict[str, dict[str, str]]:
 
 def _check_host(name: str, place: str) -> None:
     try:
-        sound = parse(f"http://{name}/").href == f"http://{name}/"
+        sound = parse(f"http://{name}/").host == name
     except SpanielError:
         sound = False
     if not sound:
