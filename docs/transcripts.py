@@ -28,6 +28,7 @@ PAGES = (
     "guides/testing-locally.md",
     "guides/many-pages.md",
     "guides/python.md",
+    "guides/canonical-links.md",
 )
 PORT = "8000"  # as the pages have it
 BLOCK = re.compile(r"^```(console|python|toml)(?: ([\w.-]+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -75,6 +75,7 @@ CASES = {
     "tools.webfetch.robots.fail_open": Case("true", lambda s: s.robots.fail_open, True),
     "spaniel.mcp.max_output_bytes": Case("1025", lambda s: s.mcp.max_output_bytes, 1025),
     "spaniel.mcp.resource_links": Case("true", lambda s: s.mcp.resource_links, True),
+    "spaniel.canon.learnt_file": Case('"/learnt.toml"', lambda s: s.learnt_file, "/learnt.toml"),
     "spaniel.net.ca_file": Case('"/ca.pem"', lambda s: s.ca_file, "/ca.pem"),
 }
 

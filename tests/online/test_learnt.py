@@ -147,8 +147,8 @@ def test_a_file_that_is_wrong_is_refused_with_the_place(tmp_path: Path, text: st
 async def test_a_file_from_somebody_else_opens_neither_guard_nor_allowlist(world: World, tmp_path: Path) -> None:
     file = tmp_path / "learnt.toml"
     file.write_text('[preferred_hosts]\n"cabildo.es" = "10.0.0.1"\n"junta.es" = "tienda.example"\n', encoding="utf-8")
-    with pytest.raises(SpanielError, match=r"Connection to 10\.0\.0\.1 is blocked|not on the allowlist"):
-        policy = load("clara").with_allowlist(read(ALLOWLIST))
+    policy = load("clara").with_allowlist(read(ALLOWLIST))
+    with pytest.raises(SpanielError, match="not on the allowlist"):
         policy.explain("https://cabildo.es/ayudas/vivienda", Learnt.load(file).web())
     canonicalizer = world.canonicalizer(ALLOWLIST, Learnt.load(file))
     found = await canonicalizer.canonicalize("https://junta.es/solo/aqui")

@@ -166,6 +166,7 @@ class Spaniel:
 
         allowlist   a file of the hosts that the URL, and every redirect on the way, must keep to
         learnt      a file of what was learnt about hosts: it is used, and what is learnt now is added to it
+                    (without one, the file of the settings, if they name one)
         refresh     ask again about what was learnt
 
         A URL that leaves the allowlist, or leads where the guard lets nobody go, raises `SpanielError`. A site that
@@ -175,8 +176,7 @@ class Spaniel:
         try:
             return await canonicalizer.canonicalize(url)
         finally:
-            if learnt is not None:
-                canonicalizer.learnt.save(learnt)
+            canonicalizer.learnt.save()
 
     def canonicalizer(
         self,
@@ -187,11 +187,11 @@ class Spaniel:
         refresh: bool = False,
     ) -> Canonicalizer:
         """The same for many URLs: `async for found in client.canonicalizer("clara").many(urls)`. It asks each host
-        once. What it has learnt is written by `canonicalizer.learnt.save(file)`."""
+        once. What it has learnt is added to its file by `canonicalizer.learnt.save()`."""
         from spaniel.online.canonicalizer import canonicalizer_for
 
-        profile = self._open_profile()
-        reach = self._engine.reach(profile)
+        reach = self._engine.reach(self._open_profile())
+        learnt = learnt or self.settings.learnt_file or None
         return canonicalizer_for(policy, reach, allowlist=allowlist, learnt=learnt, refresh=refresh)
 
     def view(self, outcome: Outcome, max_chunk_tokens: int | None = None, trace: Trace | None = None) -> Answer:

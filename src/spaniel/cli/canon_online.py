@@ -54,8 +54,7 @@ async def run(policy: Policy, args: argparse.Namespace, client: Spaniel) -> int:
     try:
         whole = await in_order(incoming(args.urls), work, printed.take)
     finally:
-        if args.learnt:
-            canonicalizer.learnt.save(args.learnt)
+        canonicalizer.learnt.save()
     printed.end()
     return printed.code() if whole or printed.stopped else stopped_code()
 

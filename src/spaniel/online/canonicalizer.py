@@ -171,7 +171,9 @@ def canonicalizer_for(
     """A canonicalizer from what people name: a policy that asks, an allowlist file, a file of what was learnt."""
     found = policy if isinstance(policy, Policy) else load(policy)
     if not found.asks:
-        raise complaint("policy", f"'{found.name}' has no rule with 'asks = true': there is nothing to ask the web")
+        raise complaint(
+            "policy", f"'{found.name}' has no rule with 'asks = true': there is nothing to ask the web; clara asks"
+        )
     if allowlist is not None:
         found = found.with_allowlist(allowlist if isinstance(allowlist, Allowlist) else load_allowlist(allowlist))
     return Canonicalizer(found, reach, None if learnt is None else Learnt.load(learnt), refresh=refresh)

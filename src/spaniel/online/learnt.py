@@ -63,16 +63,17 @@ def _today() -> date:
 class Learnt:
     """What is known from before, and what was learnt since; `save` adds the latter to the file."""
 
-    def __init__(self, tables: Tables | None = None, today: Callable[[], date] = _today) -> None:
+    def __init__(self, tables: Tables | None = None, today: Callable[[], date] = _today, file: str = "") -> None:
         self._before = tables or _empty()
         self._since = _empty()
         self._today = today
+        self._file = file
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], today: Callable[[], date] = _today) -> Learnt:
         """Read a file; one that is not there yet is empty."""
         place = os.fspath(path)
-        return cls(_read(place) if os.path.lexists(place) else None, today)
+        return cls(_read(place) if os.path.lexists(place) else None, today, place)
 
     def web(self) -> AnsweredWeb:
         """What is known, as a web that asks nobody: for `policy.explain`."""
@@ -116,9 +117,14 @@ class Learnt:
         elif question.kind == "shortener":
             self._since.shorteners[key] = today if answer.value else None
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Add what was learnt to the file, as it is by now: another run may have written it. `bad_args` if it fails."""
-        place = os.fspath(path)
+    def save(self, path: str | os.PathLike[str] | None = None) -> None:
+        """Add what was learnt to its file, or to another; where there is none, nothing is kept.
+
+        To the file as it is by now: another run may have written it. `bad_args` where that fails.
+        """
+        place = self._file if path is None else os.fspath(path)
+        if not place:
+            return
         try:
             with _alone(os.path.dirname(place) or "."):
                 old = _read(place) if os.path.lexists(place) else _empty()
