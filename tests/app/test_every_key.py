@@ -121,6 +121,7 @@ def test_what_runs_trusts_or_opens_is_marked_as_such() -> None:
     named = {
         "tools.webfetch.browser.chromium_path",
         "spaniel.net.ca_file",
+        "spaniel.canon.learnt_file",
         "tools.webfetch.cache_dir",
         "tools.webfetch.http.use_system_proxy",
         "tools.webfetch.allow_auto_execution",

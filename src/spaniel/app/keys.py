@@ -99,7 +99,7 @@ KEYS: tuple[Key, ...] = (
     Key(f"{OWN}.mcp", "max_output_bytes", 65_536, "Largest answer of a call over MCP in bytes", 1024, 104_857_600),
     Key(f"{OWN}.mcp", "resource_links", False, "Link the chunks that did not fit an answer as MCP resources"),
     Key(
-        f"{OWN}.canon", "learnt_file", "", "File of what canonicalizing online learns about hosts (empty: none is kept)",
+        f"{OWN}.canon", "learnt_file", "", "File of what is learnt about hosts online (empty: none is kept)",
         kind="path", trusted=True,
     ),
     Key(
