@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spaniel.testing import Reply, html, redirect
-from tests.online.world import OTHER_NAME, REFUSES, RESETS, SPEAKS_HTTP, Web
+from tests.online.world import DEAD, OTHER_NAME, REFUSES, RESETS, SPEAKS_HTTP, Web
 
 SPANISH = """El certificado se puede solicitar por internet o en la oficina de atención, con cita previa. Los documentos que
 se presentan son el pasaporte y el contrato de la vivienda, y el plazo para la respuesta es de tres meses desde que se
@@ -125,6 +125,8 @@ PAGES: dict[str, Reply] = {
     **{f"http://{host}/tramites/alta": page() for host in ("viejo.es", "cortado.es", "llano.es", "prestado.es", "vuelta.es")},
     "https://vuelta.es/": redirect("http://vuelta.es/"),
     "https://vuelta.es/tramites/alta": redirect("http://vuelta.es/tramites/alta"),
+    # A document
+    "https://www.junta.es/impresos/solicitud": (200, {"Content-Type": "application/pdf"}, b"%PDF-1.4"),
     # Sessions and broken encodings
     "https://sede.junta.gob.es/tramite?id=456": page(),
     "https://sede.junta.gob.es/tramite%20con%20espacios": page(),
@@ -175,7 +177,7 @@ HTTPS = {
     "cortado.es": RESETS,
     "llano.es": SPEAKS_HTTP,
     "prestado.es": OTHER_NAME,
-    "mudo.es": REFUSES,
+    "mudo.es": DEAD,
 }
 
 ALLOWLIST = """\

@@ -120,3 +120,8 @@ async def test_what_is_canonical_stays_so(world: World) -> None:
     ):
         once = (await canonicalizer.canonicalize(url)).url
         assert (await canonicalizer.canonicalize(once)).url == once
+
+
+async def test_a_document_is_not_fetched_to_be_read(world: World) -> None:
+    await world.canonicalizer().canonicalize("https://www.junta.es/impresos/solicitud")
+    assert [key for key in world.web.asked if "/impresos/" in key] == ["HEAD https://www.junta.es/impresos/solicitud"]

@@ -35,6 +35,8 @@ ROWS = (
     Row("rule 1: no TLS on 443", "CP-22", "http://llano.es/tramites/alta", "http://llano.es/tramites/alta", "http-only"),
     Row("rule 1: another's certificate", "CP-22", "http://prestado.es/tramites/alta", "http://prestado.es/tramites/alta", "http-only"),
     Row("rule 1: HTTPS sends back", "CP-22", "http://vuelta.es/tramites/alta", "http://vuelta.es/tramites/alta", "http-only"),
+    Row("rule 1: written with https", "CP-22", "https://viejo.es/tramites/alta", "http://viejo.es/tramites/alta", "http-only"),
+    Row("rule 1: neither answers", "CP-21 CP-22", "http://mudo.es/tramites/alta", "https://mudo.es/tramites/alta", "no-answer"),
     Row("rule 2: slash removed", "CP-02 CP-23", "https://sepe.es/HomeSepe/Personas/", "https://www.sepe.es/HomeSepe/Personas"),
     Row("rule 2: at the root", "CP-02", "https://boe.es/", "https://www.boe.es"),
     Row("rule 2: both are there", "CP-23", "https://www.junta.es/indice/", "https://www.junta.es/indice"),

@@ -38,7 +38,10 @@ async def test_a_redirect_to_where_nobody_goes_is_refused(ca_file: str, target: 
         assert (await world.canonicalizer().canonicalize(START)).url == "http://malo.es/a/c"
 
 
-@pytest.mark.parametrize("target", ["javascript:alert(1)", "file:///etc/passwd", "http://a\\b/", "http://", "ftp://x/"])
+@pytest.mark.parametrize(
+    "target",
+    ["javascript:alert(1)", "file:///etc/passwd", "http://a\\b/", "http://", "ftp://x/", "http://b.es/" + "a" * 8192],
+)
 async def test_a_redirect_to_what_is_no_address_keeps_the_url(ca_file: str, target: str) -> None:
     web = Web({START: redirect(target), "http://malo.es/": page()}, NO_TLS)
     async with open_world(web, ca_file) as world:

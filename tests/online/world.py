@@ -38,6 +38,7 @@ GONE: Reply = (404, {}, b"")
 
 # What a host does on port 443, if it is not to answer as it should
 REFUSES, RESETS, SPEAKS_HTTP, OTHER_NAME = "refuses", "resets", "speaks-http", "other-name"
+DEAD = "dead"  # on port 80, too
 
 
 class Web:
@@ -147,11 +148,13 @@ async def open_world(
             RESETS: await up(_reset),
             SPEAKS_HTTP: await up(_no_tls),
             OTHER_NAME: await up(web.behaviour("https"), "another.test"),
-            REFUSES: _closed_port(),
+            REFUSES: (closed := _closed_port()),
+            DEAD: closed,
         }
 
         def port_of(url: Url) -> int:
-            return plain if url.scheme == "http" else ports[web.https.get(url.host, "https")]
+            does = web.https.get(url.host, "https")
+            return plain if url.scheme == "http" and does != DEAD else ports[does]
 
         resolver = FakeResolver({name: address or [] for name, address in (names or {}).items()})
         security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=(plain, *ports.values()))

@@ -102,7 +102,7 @@ class Canonicalizer:
     async def _find_out(self, question: Question, deadline: Deadline, own: dict[Question, Answer]) -> None:
         """One flight for all who want to know: whoever comes second waits for the first, and finds the answer."""
         if self._is_idle(question, own):
-            self._remember(question, Answer(None, "not asked: there is no page"))
+            self._remember(question, Answer(None, "not asked: there is no page to read"))
             return
         lock = self._asking.get(question)
         if lock is None:
@@ -116,12 +116,12 @@ class Canonicalizer:
             own[question] = Answer(value, error.message)
 
     def _is_idle(self, question: Question, own: dict[Question, Answer]) -> bool:
-        """Whether it is known already that there is no page that could answer."""
+        """Whether it is known already that there is no page that could be read."""
         if question.kind not in OF_PAGES:
             return False
         walked = Question("redirects", question.subject)
         known = own.get(walked) or self._known(walked)
-        return known is not None and not known.value.arrived
+        return known is not None and not known.value.readable
 
     def _remember(self, question: Question, answer: Answer) -> None:
         self._remembered[question] = answer

@@ -15,7 +15,8 @@ from spaniel.reading.kinds import parse_type
 from spaniel.reading.page_facts import PageFacts, page_facts
 from spaniel.url.canonical import Hop
 from spaniel.url.parsing import parse
-from spaniel.url.questions import Walk
+from spaniel.url.questions import PAGES, Walk
+from spaniel.url.value import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +43,6 @@ MOST_KEPT = 64  # pages whose facts are kept for the next question about them
 GUARDED = frozenset({Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST})
 ANSWERS_HEAD = frozenset({*range(200, 400), 401, 407, 429, 451})  # what a HEAD is believed; else a GET decides
 RESET = ("reset by peer", "closed the connection without an answer")
-PAGES = frozenset({"text/html", "application/xhtml+xml"})
 
 
 class Visit(NamedTuple):
@@ -73,7 +73,8 @@ class Visits:
     async def walk(self, url: str, deadline: Deadline) -> Walk:
         """Every hop with its status, and the end."""
         hops: list[Hop] = []
-        seen = {url}
+        start = parse(url)
+        seen = {start.href}
 
         async def ask(at: Url, target: Target, deadline: Deadline, options: Options) -> Page:
             page = await self._head(at, target, deadline, options)
@@ -82,16 +83,18 @@ class Visits:
             return page
 
         try:
-            found = await follow(parse(url), self._door, ask, deadline, self._way)
+            found = await follow(start, self._door, ask, deadline, self._way)
         except SpanielError as error:
             return _ended(hops, error)
         except _Circle:
             return Walk(tuple(hops), trouble="the redirects go in a circle", endless=True)
         except _OffList:
             return Walk(tuple(hops), trouble="it leaves the allowlist")
-        return Walk(tuple(hops), found.page.status)
+        return Walk(tuple(hops), found.page.status, parse_type(found.page.headers.get("content-type", ""))[0])
 
     def _note(self, following: Url, status: int, hops: list[Hop], seen: set[str]) -> None:
+        if len(following.href) > LONGEST:
+            raise SpanielError(Code.INVALID_URL, url=following.redacted[:LONGEST], reason="it is too long")
         hops.append(Hop(status, following.href))
         if following.href in seen:
             raise _Circle
@@ -129,9 +132,10 @@ class Visits:
                 self._note(parse(page.location, base=at)._replace(fragment=None), page.status, [], seen)
             return page
 
-        seen = {url}
+        start = parse(url)
+        seen = {start.href}
         try:
-            page = (await follow(parse(url), self._door, ask, deadline, self._way)).page
+            page = (await follow(start, self._door, ask, deadline, self._way)).page
         except (_Circle, _OffList):
             return None
         except SpanielError as error:

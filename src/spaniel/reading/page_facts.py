@@ -15,6 +15,7 @@ from spaniel.reading.hygiene import one_line
 from spaniel.reading.languages import language_of
 from spaniel.reading.links import base_of
 from spaniel.url.parsing import parse
+from spaniel.url.value import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -107,9 +108,10 @@ def _text(tree: Document) -> str:
 
 def _absolute(written: str | None, base: Url) -> str | None:
     try:
-        return parse(written.strip(), base=base)._replace(fragment=None).href if written else None
+        found = parse(written.strip(), base=base)._replace(fragment=None).href if written else ""
     except SpanielError:
         return None
+    return found if 0 < len(found) <= LONGEST else None
 
 
 def _versions(tree: Document, base: Url, header: list[tuple[str, dict[str, str]]]) -> Iterator[tuple[str, str]]:

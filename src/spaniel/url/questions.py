@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["https", "slash", "redirects", "shortener", "host", "languages", "pages", "title"]
 GONE = frozenset({404, 410})  # an end that is no page to point at
+PAGES = frozenset({"text/html", "application/xhtml+xml"})
 
 
 class Walk(NamedTuple):
@@ -24,6 +25,7 @@ class Walk(NamedTuple):
 
     hops: tuple[Hop, ...] = ()
     status: int | None = None  # of the last answer; None: there was none
+    content_type: str = ""  # of the last answer, without parameters
     trouble: str = ""  # why nothing is known of the end, in words
     unreached: bool = False  # no connection came about: refused, reset, no TLS there, or another name's certificate
     endless: bool = False  # a circle, or more hops than are followed
@@ -33,6 +35,11 @@ class Walk(NamedTuple):
     def arrived(self) -> bool:
         """Whether there is something at the end. A page that is not for everybody is something."""
         return self.status is not None and not self.failed and not self.endless
+
+    @property
+    def readable(self) -> bool:
+        """Whether the end may be a page with a title and a language: not a document, not one that was refused."""
+        return self.arrived and (self.status or 0) < 400 and self.content_type in ("", *PAGES)
 
     @property
     def failed(self) -> bool:

@@ -55,7 +55,17 @@ class FollowRedirects:
         self._require_allowed(draft, walk.hops)
         if walk.arrived and len(walk.hops) <= self.most:
             return self._arrive(draft, walk)
+        if walk.unreached and draft.scheme == "https" and not draft.port and self._lacks_https(draft):
+            return self(draft)
         return self._stay(draft, walk)
+
+    def _lacks_https(self, draft: Draft) -> bool:
+        """A link that was written with https, to a host that has only HTTP, is stored as HTTP (CP-22)."""
+        if draft.web is None or not draft.web.lacks_https(draft.host):
+            return False
+        draft.scheme = "http"
+        draft.flag("http-only")
+        return True
 
     def _left_undone(self, draft: Draft) -> str:
         """Nothing is known of where it leads. Only the host that it has can be judged, and that only if asked to."""
