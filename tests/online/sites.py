@@ -165,6 +165,8 @@ PAGES: dict[str, Reply] = {
     "https://bit.ly/compra": redirect("https://tienda.example/compra", 301),
     "https://bit.ly/dos": redirect("https://goo.gl/x", 301),
     "https://goo.gl/x": redirect("https://www.seg-social.es/por/fin.html", 301),
+    "https://bit.ly/parado": redirect("https://goo.gl/parado", 301),
+    "https://goo.gl/parado": page(),
     "https://corto.example/": redirect("https://www.corto-info.example/"),
     "https://www.corto-info.example/": page(),
     "https://corto.example/x": redirect("https://www.seg-social.es/por/fin.html", 302),

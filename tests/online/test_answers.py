@@ -125,3 +125,12 @@ async def test_what_is_canonical_stays_so(world: World) -> None:
 async def test_a_document_is_not_fetched_to_be_read(world: World) -> None:
     await world.canonicalizer().canonicalize("https://www.junta.es/impresos/solicitud")
     assert [key for key in world.web.asked if "/impresos/" in key] == ["HEAD https://www.junta.es/impresos/solicitud"]
+
+
+@pytest.mark.req("CP-21")
+async def test_a_circle_is_left_when_it_closes(world: World) -> None:
+    result = await world.canonicalizer().canonicalize("https://www.junta.es/circulo/a")
+    assert next(step.note for step in result.steps if step.rule == "follow-redirects").startswith(
+        "the redirects go in a circle"
+    )
+    assert sum(times for key, times in world.web.asked.items() if "/circulo/" in key) == 2
