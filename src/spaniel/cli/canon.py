@@ -26,7 +26,8 @@ def parser() -> argparse.ArgumentParser:
         "spaniel canon",
         "Print the canonical form of each URL, one per line, in the order of the input.",
         "A URL that is refused is reported on standard error. The others are still printed.\n"
-        "Exit code: 0 all done; 1 some were refused, or differ (--diff). For a single URL that is refused: 2.",
+        "Exit code: 0 all done; 1 some were refused, or differ (--diff). For a single URL that is refused: 2\n"
+        "(or 3, if --online finds that it leads where protection lets nobody go).",
     )
     p.add_argument("urls", nargs="*", metavar="URL", help="URLs; '-' reads them from standard input, one per line")
     p.add_argument(
@@ -41,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--allowlist", metavar="FILE", help="refuse URLs that are not on this list of hosts, or leave it")
     p.add_argument("--learnt", metavar="FILE", help="use what was learnt about hosts; with --online, add to it")
     p.add_argument("-j", "--jobs", type=int, default=16, metavar="N", help="with --online: URLs at once (default: 16)")
+    p.add_argument("--timeout", type=int, metavar="N", help="with --online: seconds for one URL (default: 20)")
     add_config_option(p)
     add_log_options(p)
     form = p.add_mutually_exclusive_group()

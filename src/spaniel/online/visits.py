@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from spaniel.net.guard import Target
     from spaniel.net.http import Options, Page
     from spaniel.pipeline.ports import Door
-    from spaniel.pipeline.retrieve import Way
+    from spaniel.pipeline.retrieve import Ask, Way
     from spaniel.url.value import Url
 
     class Asks(Protocol):
@@ -73,24 +73,28 @@ class Visits:
     async def walk(self, url: str, deadline: Deadline) -> Walk:
         """Every hop with its status, and the end."""
         hops: list[Hop] = []
-        start = parse(url)
-        seen = {start.href}
-
-        async def ask(at: Url, target: Target, deadline: Deadline, options: Options) -> Page:
-            page = await self._head(at, target, deadline, options)
-            if page.location is not None:
-                self._note(parse(page.location, base=at)._replace(fragment=None), page.status, hops, seen)
-            return page
-
         try:
-            found = await follow(start, self._door, ask, deadline, self._way)
+            page = await self._go(url, self._head, deadline, hops)
         except SpanielError as error:
             return _ended(hops, error)
         except _Circle:
             return Walk(tuple(hops), trouble="the redirects go in a circle", endless=True)
         except _OffList:
             return Walk(tuple(hops), trouble="it leaves the allowlist")
-        return Walk(tuple(hops), found.page.status, parse_type(found.page.headers.get("content-type", ""))[0])
+        return Walk(tuple(hops), page.status, parse_type(page.headers.get("content-type", ""))[0])
+
+    async def _go(self, url: str, ask: Ask, deadline: Deadline, hops: list[Hop]) -> Page:
+        """The answer at the end. Each redirect is noted, and judged, before anybody follows it."""
+        start = parse(url)
+        seen = {start.href}
+
+        async def hop(at: Url, target: Target, deadline: Deadline, options: Options) -> Page:
+            page = await ask(at, target, deadline, options)
+            if page.location is not None:
+                self._note(parse(page.location, base=at)._replace(fragment=None), page.status, hops, seen)
+            return page
+
+        return (await follow(start, self._door, hop, deadline, self._way)).page
 
     def _note(self, following: Url, status: int, hops: list[Hop], seen: set[str]) -> None:
         if len(following.href) > LONGEST:
@@ -126,16 +130,8 @@ class Visits:
         return visit
 
     async def _read(self, url: str, deadline: Deadline) -> Visit | None:
-        async def ask(at: Url, target: Target, deadline: Deadline, options: Options) -> Page:
-            page = await self._http.get(at, target, deadline, options)
-            if page.location is not None:
-                self._note(parse(page.location, base=at)._replace(fragment=None), page.status, [], seen)
-            return page
-
-        start = parse(url)
-        seen = {start.href}
         try:
-            page = (await follow(start, self._door, ask, deadline, self._way)).page
+            page = await self._go(url, self._http.get, deadline, [])
         except (_Circle, _OffList):
             return None
         except SpanielError as error:
