@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from spaniel.testing import redirect
 from spaniel.url.canonical import Hop, Variant
 from tests.online.sites import ALLOWLIST, CATALAN, FRENCH, page, versions
-from tests.online.world import Web, World, open_world
+from tests.online.world import SLEEPS, Web, World, open_world
 
 
 @pytest.mark.req("CP-09", "CP-21")
@@ -134,3 +135,44 @@ async def test_a_circle_is_left_when_it_closes(world: World) -> None:
         "the redirects go in a circle"
     )
     assert sum(times for key, times in world.web.asked.items() if "/circulo/" in key) == 2
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 405, 501])
+async def test_a_server_that_does_not_know_head_is_asked_with_get(world: World, status: int) -> None:
+    """By its answer, or by hanging up."""
+    url = "https://www.junta.es/tramites/padron-municipal"
+    world.web.hangs_up.add(f"HEAD {url}")
+    result = await world.canonicalizer().canonicalize(url)
+    assert (result.url, result.flags) == (url, [])
+    world.web.hangs_up.clear()
+    world.web.pages[url] = (status, {}, b"")
+    assert f"status-{status}" in (await world.canonicalizer().canonicalize(url)).flags
+
+
+@pytest.mark.req("CP-22")
+async def test_silence_on_the_port_of_https_proves_nothing(ca_file: str) -> None:
+    web = Web({"http://lento.es/": page(), "http://lento.es/a/b": page()}, {"lento.es": SLEEPS})
+    async with open_world(web, ca_file) as world:
+        result = await world.canonicalizer(seconds=4).canonicalize("http://lento.es/a/b")
+    assert "http-only" not in result.flags
+    assert "no-answer" in result.flags
+
+
+@pytest.mark.req("CP-24")
+@pytest.mark.parametrize("target", ["https://tienda.example/", "https://www.junta.es:8443/", "https://nadie.es/"])
+async def test_a_bare_domain_that_leads_elsewhere_is_no_form_of_it(world: World, target: str) -> None:
+    world.web.pages["http://junta.es/"] = redirect(target)
+    url = "https://junta.es/tramites/padron-municipal"
+    assert (await world.canonicalizer(ALLOWLIST).canonicalize(url)).url == url
+
+
+@pytest.mark.req("CP-27")
+async def test_a_host_that_sends_one_page_elsewhere_is_no_shortener(world: World) -> None:
+    world.web.pages["https://corto.example/"] = page()
+    canonicalizer = world.canonicalizer()
+    result = await canonicalizer.canonicalize("https://corto.example/x")
+    assert result.url == "https://www.seg-social.es/por/fin.html"
+    note = next(step.note for step in result.steps if step.rule == "follow-redirects")
+    assert not note
+    shortened = await world.canonicalizer().canonicalize("https://bit.ly/3abc")
+    assert "a shortener, resolved" in [step.note for step in shortened.steps]

@@ -40,7 +40,15 @@ async def test_a_redirect_to_where_nobody_goes_is_refused(ca_file: str, target: 
 
 @pytest.mark.parametrize(
     "target",
-    ["javascript:alert(1)", "file:///etc/passwd", "http://a\\b/", "http://", "ftp://x/", "http://b.es/" + "a" * 8192],
+    [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "http://a\\b/",
+        "http://",
+        "ftp://x/",
+        "http://b.es/" + "a" * 8192,
+        "?" + "a" * 8190,
+    ],
 )
 async def test_a_redirect_to_what_is_no_address_keeps_the_url(ca_file: str, target: str) -> None:
     web = Web({START: redirect(target), "http://malo.es/": page()}, NO_TLS)

@@ -39,6 +39,7 @@ GONE: Reply = (404, {}, b"")
 # What a host does on port 443, if it is not to answer as it should
 REFUSES, RESETS, SPEAKS_HTTP, OTHER_NAME = "refuses", "resets", "speaks-http", "other-name"
 DEAD = "dead"  # on port 80, too
+SLEEPS = "sleeps"  # for ever
 
 
 class Web:
@@ -48,6 +49,7 @@ class Web:
         self.pages = dict(pages)
         self.https = dict(https or {})
         self.asked: Counter[str] = Counter()
+        self.hangs_up: set[str] = set()  # "HEAD https://…"
 
     def behaviour(self, scheme: str) -> Behaviour:
         async def behave(wire: Wire) -> None:
@@ -55,6 +57,8 @@ class Web:
                 host = (request.header("host") or "").partition(":")[0]
                 url = f"{scheme}://{host}{request.target}"
                 self.asked[f"{request.method} {url}"] += 1
+                if f"{request.method} {url}" in self.hangs_up:
+                    return
                 await wire.send(_written(self.pages.get(url, GONE), request.method))
 
         return behave
@@ -150,6 +154,7 @@ async def open_world(
             OTHER_NAME: await up(web.behaviour("https"), "another.test"),
             REFUSES: (closed := _closed_port()),
             DEAD: closed,
+            SLEEPS: await up(sleeping),
         }
 
         def port_of(url: Url) -> int:

@@ -12,6 +12,7 @@ from spaniel.online.learnt import Learnt
 from spaniel.url import load
 from spaniel.url.allowlist import Allowlist, read
 from spaniel.url.allowlist import load as load_allowlist
+from spaniel.url.registrable import registrable
 
 FILE = """\
 # Official sources
@@ -151,3 +152,26 @@ def test_only_rules_that_can_ask_may_be_marked_so() -> None:
         Policy({"name": "m", "version": "1", "apply": steps}, "m.toml")
     assert load("exact").asks == ()
     assert "follow-redirects" in load("clara").asks
+
+
+def test_a_policy_with_an_allowlist_travels_to_other_processes() -> None:
+    import pickle
+
+    policy = pickle.loads(pickle.dumps(load("clara").with_allowlist(read(FILE))))  # noqa: S301
+    with pytest.raises(SpanielError, match="not on the allowlist"):
+        policy.explain("https://tienda.example/a", Learnt().web())
+
+
+@pytest.mark.parametrize(
+    ("host", "domain"),
+    [
+        ("sede.agencia.gob.es", "agencia.gob.es"),
+        ("www.boe.es", "boe.es"),
+        ("gob.es", "gob.es"),
+        ("10.0.0.1", "10.0.0.1"),
+        ("[::1]", "[::1]"),
+        ("localhost", "localhost"),
+    ],
+)
+def test_the_registrable_domain(host: str, domain: str) -> None:
+    assert registrable(host) == domain
