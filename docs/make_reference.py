@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ from spaniel.url.policy import load as load_policy
 from spaniel.url.policy import shipped as shipped_policies
 from spaniel.url.rules.table import RULES
 
+BY_HAND = runpy.run_path(str(Path(__file__).with_name("policy_notes.py")))
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "spaniel"
 
 NOTES_PAGE = """\
@@ -59,9 +61,9 @@ The first rule must be `parse`.
 
 ## Rules
 
-| rule | part | what it does | options |
-|---|---|---|---|
-| `parse` | url | Reads the URL. What is not a URL, or could be read in two ways, is refused. | {parse} |
+| rule | part | what it does | may ask the web | options |
+|---|---|---|---|---|
+| `parse` | url | Reads the URL. What is not a URL, or could be read in two ways, is refused. |  | {parse} |
 """
 
 
@@ -113,11 +115,14 @@ def policies_page() -> str:
     for rule in RULES.values():
         probe = Probe()
         rule.build(probe)  # type: ignore[arg-type]
-        lines.append(f"| `{rule.name}` | {rule.part} | {rule.what} | {', '.join(probe.options)} |")
+        asks = "yes" if rule.may_ask else ""
+        lines.append(f"| `{rule.name}` | {rule.part} | {rule.what} | {asks} | {', '.join(probe.options)} |")
+    lines += ["", BY_HAND["ONLINE"].rstrip()]
     for name in shipped_policies():
         data = tomllib.loads((SOURCE / "url" / "policies" / f"{name}.toml").read_text(encoding="utf-8"))
         lines += ["", f"## `{name}`", "", f"{data['description']}. Version {data['version']}.", ""]
         lines += [f"{number}. `{step['rule']}`{_options_of(step)}" for number, step in enumerate(data["apply"], 1)]
+        lines += ["", BY_HAND["urllib_part"]()] if name == "curious" else []
     return "\n".join(lines) + "\n"
 
 

@@ -30,6 +30,7 @@ PAGES = (
     "guides/ingest.md",
     "guides/python.md",
     "guides/registry.md",
+    "guides/canonical-links.md",
 )
 PORT = "8000"  # as the pages have it
 BLOCK = re.compile(r"^```(console|python|toml)(?: ([\w.-]+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from coverage import Coverage
 
 FLOOR = 95.0
-ROOMS = ("url", "net", "robots", "hosts", "cache", "pipeline")
+ROOMS = ("url", "net", "robots", "hosts", "cache", "pipeline", "online")
 COUNTS = ("num_statements", "covered_lines", "num_branches", "covered_branches")
 
 

@@ -271,7 +271,14 @@ def _hint_for_reading(error: SpanielError) -> str | None:
     }.get(str(error.details.get("cause")))
 
 
+def _hint_for_host(error: SpanielError) -> str | None:
+    if error.details.get("list") == "allowlist":
+        return "If this host should be allowed, add it to the allowlist."
+    return None
+
+
 HINTS: dict[Code, Callable[[SpanielError], str | None]] = {  # where a row's own line is not enough
+    Code.INVALID_HOST: _hint_for_host,
     Code.SSRF_BLOCKED: _hint_for_address,
     Code.PORT_BLOCKED: _hint_for_port,
     Code.NETWORK: _hint_for_network,

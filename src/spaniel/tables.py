@@ -122,6 +122,10 @@ class Table:
         table = Table(value, f"{self.place}.{key}")
         return [(name, table) for name in dict(table._left)]
 
+    def keys(self) -> list[str]:
+        """The keys that nobody has taken yet, of a table whose keys are the user's."""
+        return list(self._left)
+
     def text_map(self, key: str) -> dict[str, str]:
         return {name: table.text(name) for name, table in self._own_keys(key)}
 

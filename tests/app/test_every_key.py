@@ -77,6 +77,7 @@ CASES = {
     "spaniel.mcp.max_output_bytes": Case("1025", lambda s: s.mcp.max_output_bytes, 1025),
     "spaniel.mcp.resource_links": Case("true", lambda s: s.mcp.resource_links, True),
     "spaniel.registry.folder": Case('"/links"', lambda s: s.registry_folder, "/links"),
+    "spaniel.canon.learnt_file": Case('"/learnt.toml"', lambda s: s.learnt_file, "/learnt.toml"),
     "spaniel.net.ca_file": Case('"/ca.pem"', lambda s: s.ca_file, "/ca.pem"),
     "spaniel.archive.available": Case(
         '"http://a.example/?u={url}"', lambda s: s.copies.archive_available, "http://a.example/?u={url}"
@@ -141,6 +142,7 @@ def test_what_runs_trusts_or_opens_is_marked_as_such() -> None:
         "spaniel.freshness.file",
         "spaniel.net.ca_file",
         "spaniel.registry.folder",
+        "spaniel.canon.learnt_file",
         "tools.webfetch.cache_dir",
         "tools.webfetch.http.use_system_proxy",
         "tools.webfetch.allow_auto_execution",

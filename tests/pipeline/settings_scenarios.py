@@ -243,6 +243,13 @@ async def class_of_a_page(place: Place) -> object:
         return (await view.outcome(place.site.url("/a"))).require().page.freshness
 
 
+async def what_is_learnt(place: Place) -> object:
+    """Whether canonicalizing online leaves a file behind."""
+    async with place.spaniel() as spaniel:
+        await spaniel.canonicalize(place.site.url("/moved"), "clara")
+    return (place.folder / "learnt.toml").exists()
+
+
 def given(place: Place) -> dict[str, Value]:
     return {path: setting.value for path, setting in place.settings.items() if setting.source != "default"}
 

@@ -91,6 +91,7 @@ CASES = {
     f"{OWN}.mcp.resource_links": Case(
         True, scene.call_over_mcp, (True, True), (True, False), {f"{OWN}.mcp.max_output_bytes": 2000}
     ),
+    f"{OWN}.canon.learnt_file": Case(lambda folder: f"{folder}/learnt.toml", scene.what_is_learnt, True, False),
     f"{OWN}.net.ca_file": Case(scene.certificates, scene.over_tls, True, False),
     f"{OWN}.archive.available": Case(
         "http://api.example/?url={url}", elsewhere("archive"), "api.example", "archive.org", proves=("FG-32",)

@@ -8,8 +8,10 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.url import canonicalize, load
+from spaniel.url.canonical import Hop
 from spaniel.url.links import LinkWords, cite, classify
 from spaniel.url.policy import Policy
+from spaniel.url.questions import Walk, Web
 from spaniel.url.rules.query import Names
 
 WORDS = LinkWords([".pdf", ".html"], Names(["id"]), ["trámite", "prestación"])
@@ -66,7 +68,7 @@ def test_a_home_page_is_the_last_resort_where_there_is_nothing_deeper() -> None:
     assert not citation.gap
 
 
-class Known:
+class Known(Web):
     """A web that has been looked up beforehand."""
 
     def __init__(
@@ -80,13 +82,14 @@ class Known:
         self._redirects, self._hosts, self._languages = redirects or {}, hosts or {}, languages
         self._slashes, self._http_only = slashes, http_only
 
-    def redirects(self, url: str) -> Sequence[str] | None:
-        return self._redirects.get(url)
+    def redirects(self, url: str) -> Walk | None:
+        hops = self._redirects.get(url)
+        return None if hops is None else Walk(tuple(Hop(301, hop) for hop in hops), 200)
 
     def preferred_host(self, host: str) -> str | None:
         return self._hosts.get(host)
 
-    def languages(self, url: str) -> Mapping[str, str] | None:
+    def languages(self, url: str, proposed: Mapping[str, Sequence[str]]) -> Mapping[str, str] | None:
         return self._languages
 
     def needs_slash(self, url: str) -> bool | None:
@@ -107,7 +110,7 @@ class TestOnline:
         hops = ["https://www.seg-social.es/imv", "https://www.seg-social.es/wps/portal/?utm_source=x#top"]
         result = CLARA.apply("https://seg-social.es/imv", Known({"https://seg-social.es/imv": hops}))
         assert result.url == "https://www.seg-social.es/wps/portal"
-        assert result.redirect_chain == hops
+        assert result.redirect_chain == [Hop(301, hop) for hop in hops]
 
     @pytest.mark.req("CP-09")
     def test_more_than_five_hops_keep_the_original_with_a_flag(self) -> None:
@@ -123,7 +126,12 @@ class TestOnline:
             "version": "1",
             "apply": [
                 {"rule": "parse"},
-                {"rule": "follow-redirects", "allowlist": ["*.gob.es", "bücher.example"], "shorteners": ["bit.ly"]},
+                {
+                    "rule": "follow-redirects",
+                    "asks": True,
+                    "allowlist": ["*.gob.es", "bücher.example"],
+                    "shorteners": ["bit.ly"],
+                },
             ],
         }
         policy = Policy(data, "mine.toml")

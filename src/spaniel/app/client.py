@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from spaniel.net.resolver import Resolver
+    from spaniel.online.canonicalizer import Canonicalizer
     from spaniel.pipeline.answer import Answer
     from spaniel.pipeline.outcome import Outcome
     from spaniel.pipeline.profile import Profile
     from spaniel.pipeline.record import Record
+    from spaniel.url import Canonical, Policy
+    from spaniel.url.allowlist import Allowlist
 
     Named = str | os.PathLike[str] | Profile
 
@@ -148,6 +151,47 @@ class Spaniel:
         trace = trace or Trace()
         outcome = self._engine.stored(request, self._open_profile(), trace)
         return None if outcome is None else self.view(outcome, request.max_chunk_tokens, trace)
+
+    async def canonicalize(
+        self,
+        url: str | bytes,
+        policy: str | os.PathLike[str] | Policy = "clara",
+        *,
+        allowlist: str | os.PathLike[str] | Allowlist | None = None,
+        learnt: str | os.PathLike[str] | None = None,
+        refresh: bool = False,
+    ) -> Canonical:
+        """The canonical form of a URL, proved online: the policy's rules that ask are answered by the web.
+
+        allowlist   a file of the hosts that the URL, and every redirect on the way, must keep to
+        learnt      a file of what was learnt about hosts: it is used, and what is learnt now is added to it
+                    (without one, the file of the settings, if they name one)
+        refresh     ask again about what was learnt
+
+        A URL that leaves the allowlist, or leads where the guard lets nobody go, raises `SpanielError`. A site that
+        does not answer raises nothing: the URL is returned as it is, and its `flags` say so.
+        """
+        canonicalizer = self.canonicalizer(policy, allowlist=allowlist, learnt=learnt, refresh=refresh)
+        try:
+            return await canonicalizer.canonicalize(url)
+        finally:
+            canonicalizer.learnt.save()
+
+    def canonicalizer(
+        self,
+        policy: str | os.PathLike[str] | Policy = "clara",
+        *,
+        allowlist: str | os.PathLike[str] | Allowlist | None = None,
+        learnt: str | os.PathLike[str] | None = None,
+        refresh: bool = False,
+    ) -> Canonicalizer:
+        """The same for many URLs: `async for found in client.canonicalizer("clara").many(urls)`. It asks each host
+        once. What it has learnt is added to its file by `canonicalizer.learnt.save()`."""
+        from spaniel.online.canonicalizer import canonicalizer_for
+
+        reach = self._engine.reach(self._open_profile())
+        learnt = learnt or self.settings.learnt_file or None
+        return canonicalizer_for(policy, reach, allowlist=allowlist, learnt=learnt, refresh=refresh)
 
     def view(self, outcome: Outcome, max_chunk_tokens: int | None = None, trace: Trace | None = None) -> Answer:
         """The answer in an outcome. Where there is no page, its error is raised."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from spaniel.batch.worker import RemoteHosts
     from spaniel.clock import Clock
     from spaniel.net.resolver import Resolver
+    from spaniel.online.canonicalizer import Reach
     from spaniel.pipeline.errand import Ascent
     from spaniel.pipeline.outcome import Outcome
     from spaniel.pipeline.ports import Renders
@@ -132,6 +133,12 @@ class Engine:
     def stored(self, request: Request, profile: Profile, trace: Trace | None = None) -> Outcome | None:
         """How the fetch would end that finds its page in the cache; None where it would not."""
         return stored(request, profile, self.rooms, trace)
+
+    def reach(self, profile: Profile) -> Reach:
+        """What canonicalizing online needs: this engine's door, and a profile's way of using it."""
+        from spaniel.online.canonicalizer import Reach
+
+        return Reach(self.rooms.door, self.http, profile.way, profile.limits.timeout_seconds)
 
     def _given(self) -> Given:
         settings = self.settings

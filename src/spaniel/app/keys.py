@@ -108,6 +108,10 @@ KEYS: tuple[Key, ...] = (
         kind="path", trusted=True,
     ),
     Key(
+        f"{OWN}.canon", "learnt_file", "", "File of what is learnt about hosts online (empty: none is kept)",
+        kind="path", trusted=True,
+    ),
+    Key(
         f"{OWN}.net", "ca_file", "", "Certificates to trust besides the system's (PEM)",
         kind="path", trusted=True,
     ),

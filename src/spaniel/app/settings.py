@@ -108,6 +108,10 @@ class Settings:
         return str(self[f"{OWN}.freshness.file"])
 
     @property
+    def learnt_file(self) -> str:
+        return str(self[f"{OWN}.canon.learnt_file"])
+
+    @property
     def uses_system_proxy(self) -> bool:
         return bool(self[f"{FETCH}.http.use_system_proxy"])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.cli.lines import inputs
 from spaniel.cli.main import report
-from spaniel.cli.options import new_parser
+from spaniel.cli.options import add_config_option, add_log_options, new_parser
 from spaniel.errors import Code, SpanielError
 from spaniel.url.policy import Policy, load
 
@@ -26,7 +26,8 @@ def parser() -> argparse.ArgumentParser:
         "spaniel canon",
         "Print the canonical form of each URL, one per line, in the order of the input.",
         "A URL that is refused is reported on standard error. The others are still printed.\n"
-        "Exit code: 0 all done; 1 some were refused, or differ (--diff). For a single URL that is refused: 2.",
+        "Exit code: 0 all done; 1 some were refused, or differ (--diff). For a single URL that is refused: 2\n"
+        "(or 3, if --online finds that it leads where protection lets nobody go).",
     )
     p.add_argument("urls", nargs="*", metavar="URL", help="URLs; '-' reads them from standard input, one per line")
     p.add_argument(
@@ -36,6 +37,14 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--explain", action="store_true", help="show each step: the URL before it and after it")
     p.add_argument("--diff", nargs=2, metavar=("A", "B"), help="show the URLs that two policies treat differently")
     p.add_argument("--fail-fast", action="store_true", help="stop at the first URL that is refused")
+    p.add_argument("--online", action="store_true", help="let the policy's rules ask the web (clara has some)")
+    p.add_argument("--refresh", action="store_true", help="with --online: ask again about what was learnt")
+    p.add_argument("--allowlist", metavar="FILE", help="refuse URLs that are not on this list of hosts, or leave it")
+    p.add_argument("--learnt", metavar="FILE", help="use what was learnt about hosts; with --online, add to it")
+    p.add_argument("-j", "--jobs", type=int, default=16, metavar="N", help="with --online: URLs at once (default: 16)")
+    p.add_argument("--timeout", type=int, metavar="N", help="with --online: seconds for one URL (default: 20)")
+    add_config_option(p)
+    add_log_options(p)
     form = p.add_mutually_exclusive_group()
     for name, what in FORMATS.items():
         form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=what)
@@ -54,12 +63,27 @@ def main(args: argparse.Namespace) -> int:
         if sys.stdin is None or sys.stdin.isatty():
             raise SpanielError(Code.BAD_ARGS, field="URL", reason="give URLs, or '-' to read them from standard input")
         args.urls = ["-"]
+    _check(args)
     if args.diff:
         from spaniel.cli.canon_diff import show_differences
 
         old, new = (_policy(name, args.overrides) for name in args.diff)
         return show_differences(old, new, args)
-    return _canonicalize(_policy(args.policy, args.overrides), args)
+    policy = _policy(args.policy, args.overrides)
+    if args.online:
+        from spaniel.cli.canon_online import canonicalize_online
+
+        return canonicalize_online(policy, args)
+    return _canonicalize(policy, args)
+
+
+def _check(args: argparse.Namespace) -> None:
+    if args.refresh and not args.online:
+        raise SpanielError(Code.BAD_ARGS, field="--refresh", reason="asks again, so it needs --online")
+    if args.diff and (args.online or args.allowlist or args.learnt):
+        raise SpanielError(Code.BAD_ARGS, field="--diff", reason="compares policies offline, without other files")
+    if args.jobs < 1:
+        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason="must be 1 or more")
 
 
 def _policy(name: str, overrides: str | None) -> Policy:
@@ -73,16 +97,10 @@ def _policy(name: str, overrides: str | None) -> Policy:
 
 
 def _canonicalize(policy: Policy, args: argparse.Namespace) -> int:
-    from spaniel.cli import canon_show as show
+    from spaniel.cli.canon_show import writer_for
 
-    writers: dict[str | None, Callable[[Iterator[Canonical], bool], None]] = {
-        None: show.explained if args.explain else show.lines,
-        "json": show.json_documents,
-        "jsonl": show.json_lines,
-        "table": show.table,
-    }
     refused: list[int] = []
-    writers[args.form](_accepted(policy, args, refused), args.explain)
+    writer_for(args)(_accepted(policy, args, refused), args.explain)
     if not refused:
         return 0
     return refused[0] if len(args.urls) == 1 and args.urls != ["-"] else SOME_REFUSED
@@ -90,7 +108,7 @@ def _canonicalize(policy: Policy, args: argparse.Namespace) -> int:
 
 def _accepted(policy: Policy, args: argparse.Namespace, refused: list[int]) -> Iterator[Canonical]:
     """The canonical URLs, in order; the refused are reported, and the first one's exit code remembered."""
-    apply = policy.explain if args.explain else policy.apply
+    apply = _with_files(policy, args) or (policy.explain if args.explain else policy.apply)
     for place, raw in inputs(args.urls):
         try:
             yield apply(raw)
@@ -101,3 +119,17 @@ def _accepted(policy: Policy, args: argparse.Namespace, refused: list[int]) -> I
                 refused.append(error.row.exit)
             if args.fail_fast:
                 return
+
+
+def _with_files(policy: Policy, args: argparse.Namespace) -> Callable[[str], Canonical] | None:
+    """The policy with an allowlist and what was learnt, offline; None where neither is given."""
+    if not args.allowlist and not args.learnt:
+        return None
+    from spaniel.online.learnt import Learnt
+
+    if args.allowlist:
+        from spaniel.url.allowlist import load as load_allowlist
+
+        policy = policy.with_allowlist(load_allowlist(args.allowlist))
+    web = (Learnt.load(args.learnt) if args.learnt else Learnt()).web()
+    return lambda raw: policy.explain(raw, web)

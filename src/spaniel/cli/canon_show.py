@@ -9,9 +9,23 @@ from spaniel.errors import shown
 from spaniel.url.value import echoed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import argparse
+    from collections.abc import Callable, Iterator
 
-    from spaniel.url.canonical import Canonical
+    from spaniel.url.canonical import Canonical, Step
+
+    Writer = Callable[[Iterator[Canonical], bool], None]
+
+
+def writer_for(args: argparse.Namespace) -> Writer:
+    """What prints results in the form that was asked for."""
+    writers: dict[str | None, Writer] = {
+        None: explained if args.explain else lines,
+        "json": json_documents,
+        "jsonl": json_lines,
+        "table": table,
+    }
+    return writers[args.form]
 
 
 def lines(results: Iterator[Canonical], _explain: bool) -> None:
@@ -34,6 +48,8 @@ def explained(results: Iterator[Canonical], _explain: bool) -> None:
                 print(f"     {dim}= {shown(step.after)}{off}")
             else:
                 print(f"     {red}- {shown(step.before)}{off}\n     {green}+ {shown(step.after)}{off}")
+            for question, answer in step.asked:
+                print(f"       asked: {shown(question)}\n           -> {shown(answer)}")
             if step.note:
                 print(f"       {step.note}")
         for word, items in (("flag", result.flags), ("warning", result.warnings), ("to review", result.review)):
@@ -60,10 +76,15 @@ def json_lines(results: Iterator[Canonical], explain: bool) -> None:
 def _record(result: Canonical, explain: bool) -> dict[str, object]:
     record = result.as_dict()
     if explain:
-        record["steps"] = [
-            step._replace(before=echoed(step.before), after=echoed(step.after))._asdict() for step in result.steps
-        ]
+        record["steps"] = [_step(step) for step in result.steps]
     return record
+
+
+def _step(step: Step) -> dict[str, object]:
+    """One step; what was asked is told where something was."""
+    told = step._replace(before=echoed(step.before), after=echoed(step.after))._asdict()
+    asked = told.pop("asked")
+    return {**told, "asked": [exchange._asdict() for exchange in asked]} if asked else told
 
 
 def table(results: Iterator[Canonical], _explain: bool) -> None:

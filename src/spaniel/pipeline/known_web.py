@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spaniel.url.questions import Web
 from spaniel.url.value import split
 
 if TYPE_CHECKING:
@@ -11,23 +12,11 @@ if TYPE_CHECKING:
     from spaniel.url import Canonical, Policy
 
 
-class KnownWeb:
+class KnownWeb(Web):
     """Which hosts lack HTTPS (FG-13). Of the rest nothing is known."""
 
     def __init__(self, hosts: Hosts) -> None:
         self._hosts = hosts
-
-    def redirects(self, _url: str) -> None:
-        return None
-
-    def preferred_host(self, _host: str) -> None:
-        return None
-
-    def languages(self, _url: str) -> None:
-        return None
-
-    def needs_slash(self, _url: str) -> None:
-        return None
 
     def lacks_https(self, host: str) -> bool | None:
         return self._hosts.is_http_only(host) or None

@@ -43,14 +43,29 @@ class Pagination(NamedTuple):
     total_pages: int | None
 
 
+class Hop(NamedTuple):
+    """One redirect: the status that said so, and where it led."""
+
+    status: int
+    url: str
+
+
+class Exchange(NamedTuple):
+    """What a rule asked the web, and what came back."""
+
+    question: str
+    answer: str
+
+
 class Step(NamedTuple):
-    """One rule at work: the URL before and after it, and what it has to say."""
+    """One rule at work: the URL before and after it, what it has to say, and what it asked the web."""
 
     rule: str
     id: str
     before: str
     after: str
     note: str
+    asked: tuple[Exchange, ...] = ()
 
 
 class Notes:
@@ -73,7 +88,7 @@ class Notes:
         self.dropped: list[Dropped] = []
         self.review: list[str] = []
         self.fragment_note: str | None = None
-        self.redirect_chain: list[str] = []
+        self.redirect_chain: list[Hop] = []
         self.lang_variants: list[Variant] = []
         self.pagination: Pagination | None = None
         self.link_type: str | None = None
@@ -127,7 +142,7 @@ class Canonical:
         return self.notes.fragment_note
 
     @property
-    def redirect_chain(self) -> list[str]:
+    def redirect_chain(self) -> list[Hop]:
         return self.notes.redirect_chain
 
     @property
@@ -171,7 +186,7 @@ class Canonical:
             "dropped": [d._asdict() for d in notes.dropped],
             "review": notes.review,
             "fragment_note": notes.fragment_note,
-            "redirect_chain": notes.redirect_chain,
+            "redirect_chain": [hop._asdict() for hop in notes.redirect_chain],
             "lang_variants": [v._asdict() for v in notes.lang_variants],
             "pagination": notes.pagination._asdict() if notes.pagination else None,
             "link_type": notes.link_type,

@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from spaniel.url.canonical import Dropped, Notes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
+    from spaniel.url.questions import Web
     from spaniel.url.value import Url
-
-
-class Web(Protocol):
-    """What only the network knows. Offline there is none, and the rules say what they left undone.
-
-    Every answer may be None: not known. The caller looks things up beforehand; a policy itself never waits.
-    """
-
-    def redirects(self, url: str) -> Sequence[str] | None:
-        """The hops after `url`, the last one being the page."""
-
-    def preferred_host(self, host: str) -> str | None:
-        """The form of the host that the domain itself uses."""
-
-    def languages(self, url: str) -> Mapping[str, str] | None:
-        """Language versions that the site itself names."""
-
-    def needs_slash(self, url: str) -> bool | None:
-        """Whether the page is another one without its trailing slash."""
-
-    def lacks_https(self, host: str) -> bool | None:
-        """Whether HTTPS failed and HTTP worked."""
 
 
 class Draft:
@@ -40,7 +17,7 @@ class Draft:
     __slots__ = ("bare_root", "fragment", "host", "params", "path", "port", "scheme")
 
     notes: Notes | None = None  # nobody asked
-    web: Web | None = None
+    web: Web | None = None  # offline, or not for this rule to ask
 
     def __init__(self, scheme: str, host: str, port: str, path: str, query: str | None, fragment: str | None) -> None:
         self.scheme = scheme
@@ -89,12 +66,12 @@ class WatchedDraft(Draft):
 
     __slots__ = ("notes", "shown", "web")
 
-    def __init__(self, url: Url, shown: dict[str, str], web: Web | None) -> None:
+    def __init__(self, url: Url, shown: dict[str, str]) -> None:
         port = "" if url.port is None else f":{url.port}"
         super().__init__(url.scheme, url.host, port, url.path, url.query, url.fragment)
         self.notes: Notes = Notes()
         self.shown = shown
-        self.web = web
+        self.web: Web | None = None
 
     def display(self) -> str:
         """The text with the parts that no rule has settled yet as they were written."""

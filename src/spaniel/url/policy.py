@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from spaniel.tables import Table, complaint, nearest, read_toml
 from spaniel.url.canonical import Canonical, Step
-from spaniel.url.draft import Draft, WatchedDraft, Web
+from spaniel.url.draft import Draft, WatchedDraft
 from spaniel.url.plain import recognize
 from spaniel.url.policies.compiled import POLICIES
 from spaniel.url.rules.rule import idle
@@ -21,8 +21,11 @@ from spaniel.url.rules.table import RULES
 from spaniel.url.value import LONGEST, Url
 
 if TYPE_CHECKING:
+    from spaniel.url.allowlist import Allowlist
     from spaniel.url.overrides import Override
     from spaniel.url.parsing import Written
+    from spaniel.url.questions import Web
+    from spaniel.url.rules.redirects import FollowRedirects
     from spaniel.url.rules.rule import Act, Rule
 
 
@@ -30,6 +33,7 @@ class _Step(NamedTuple):
     rule: Rule
     id: str
     act: Act
+    asks: bool  # whether the policy lets it ask the web
 
 
 class Policy:
@@ -49,6 +53,7 @@ class Policy:
         self._read_options(steps[0])
         self._steps = tuple(_build(step) for step in steps[1:])
         self._overrides: dict[str, Override] | None = None
+        self._allowlist: Allowlist | None = None
         self._compile()
 
     def _read_options(self, first: Table) -> None:
@@ -85,7 +90,7 @@ class Policy:
     def explain(self, raw: str | bytes, web: Web | None = None) -> Canonical:
         """The same, with every note and every step."""
         original, written, url = self._read(raw)
-        draft = WatchedDraft(url, self._shown(written), web)
+        draft = WatchedDraft(url, self._shown(written))
         notes = draft.notes
         if written.credentials:
             notes.warnings.append("credentials were removed from the URL")
@@ -94,12 +99,15 @@ class Policy:
         notes.steps.append(Step("parse", self._parse_id, original, draft.display(), ""))
         for i, step in enumerate(self._steps):
             before, was = draft.display(), draft.text()
-            remark = step.act(draft)
+            remark = _run(step, draft, web)
             if step.rule.moves and draft.text() != was:
                 for earlier in self._steps[:i]:
-                    earlier.act(draft)
+                    _run(earlier, draft, web)
             draft.shown.pop(step.rule.part, None)
-            notes.steps.append(Step(step.rule.name, step.id, before, draft.display(), remark or ""))
+            asked = () if web is None else tuple(web.heard())
+            notes.steps.append(Step(step.rule.name, step.id, before, draft.display(), remark or "", asked))
+        if web is not None and self._allowlist is not None and "shortener-unresolved" not in notes.flags:
+            self._allowlist.require(draft.host)  # whatever led there: a rule, or a file that somebody else wrote
         return Canonical(draft.text(), original, self, notes)
 
     def _read(self, raw: str | bytes) -> tuple[str, Written, Url]:
@@ -125,9 +133,31 @@ class Policy:
         parts = {"host": written.host, "port": f":{written.port}" if written.port else "", "path": path}
         return {part: text for part, text in parts.items() if part in settled}
 
+    @property
+    def asks(self) -> tuple[str, ...]:
+        """The rules that ask the web, where there is one."""
+        return tuple(s.rule.name for s in self._steps if s.asks)
+
+    @property
+    def follows(self) -> FollowRedirects | None:
+        """The rule by which redirects are followed, if there is one that may ask."""
+        found = [s.act for s in self._steps if s.rule.name == "follow-redirects" and s.asks]
+        return cast("FollowRedirects", found[0]) if found else None
+
     def only(self, *ids: str) -> Policy:
         """This policy with no other rules than those of the given ids: a rule by itself."""
-        return self._with(tuple(s for s in self._steps if s.id in ids), self._overrides)
+        return self._with(tuple(s for s in self._steps if s.id in ids), _overrides=self._overrides)
+
+    def with_allowlist(self, allowlist: Allowlist) -> Policy:
+        """This policy with another allowlist: where there is a web, what is not on it is refused."""
+        from spaniel.url.rules.redirects import FollowRedirects
+
+        if all(s.rule.name != "follow-redirects" for s in self._steps):
+            raise complaint("allowlist", f"policy '{self.name}' has no rule 'follow-redirects', which would use one")
+        steps = (
+            s._replace(act=s.act.within(allowlist)) if isinstance(s.act, FollowRedirects) else s for s in self._steps
+        )
+        return self._with(tuple(steps), _allowlist=allowlist)
 
     def with_overrides(self, overrides: dict[str, Override]) -> Policy:
         """This policy with an overrides file in the place it has for one (UN-07)."""
@@ -137,21 +167,30 @@ class Policy:
 
         act = act_on(overrides)
         steps = (s._replace(act=act) if s.rule.name == "apply-overrides" else s for s in self._steps)
-        return self._with(tuple(steps), overrides)
+        return self._with(tuple(steps), _overrides=overrides)
 
-    def _with(self, steps: tuple[_Step, ...], overrides: dict[str, Override] | None) -> Policy:
+    def _with(self, steps: tuple[_Step, ...], **changes: object) -> Policy:
         changed = object.__new__(Policy)
-        changed.__dict__.update(self.__dict__, _steps=steps, _overrides=overrides)
+        changed.__dict__.update(self.__dict__, _steps=steps, **changes)
         Policy._compile(changed)
         return changed
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (*self._source, self._overrides)
+        return _rebuild, (*self._source, self._overrides, self._allowlist)
 
 
-def _rebuild(data: object, place: str, overrides: dict[str, Override] | None) -> Policy:
+def _rebuild(
+    data: object, place: str, overrides: dict[str, Override] | None, allowlist: Allowlist | None = None
+) -> Policy:
     policy = Policy(data, place)
-    return policy if overrides is None else policy.with_overrides(overrides)
+    policy = policy if overrides is None else policy.with_overrides(overrides)
+    return policy if allowlist is None else policy.with_allowlist(allowlist)
+
+
+def _run(step: _Step, draft: WatchedDraft, web: Web | None) -> str | None:
+    """One rule at work; the web is there for those that the policy lets ask."""
+    draft.web = web if step.asks else None
+    return step.act(draft)
 
 
 def _build(table: Table) -> _Step:
@@ -159,7 +198,11 @@ def _build(table: Table) -> _Step:
     rule = RULES.get(name)
     if rule is None:
         raise complaint(f"{table.place}.rule", f"no rule '{name}'; {nearest(name, RULES)}")
-    step = _Step(rule, table.text("id", ""), rule.build(table))
+    asks = table.truth("asks", default=False)
+    if asks and not rule.may_ask:
+        able = ", ".join(sorted(r.name for r in RULES.values() if r.may_ask))
+        raise complaint(f"{table.place}.asks", f"the rule '{name}' has nothing to ask; those that have: {able}")
+    step = _Step(rule, table.text("id", ""), rule.build(table), asks)
     table.close()
     return step
 

@@ -9,6 +9,8 @@ from spaniel.url.hostlists import HostList, host_key
 from spaniel.url.rules.rule import idle
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from spaniel.tables import Table
     from spaniel.url.draft import Draft
     from spaniel.url.rules.rule import Act
@@ -41,15 +43,15 @@ def upgrade_scheme(options: Table) -> Act:
 
 
 def map_host(options: Table) -> Act:
-    """The form of its name that a domain itself prefers: from a table, or as it was discovered (CP-07)."""
+    """The form of its name that a domain itself prefers: from a table, or as it was discovered (CP-07, CP-24)."""
     known = {host_key(bare): host_key(form) for bare, form in options.text_map("hosts").items()}
     unsure = HostList(options.texts("unsure", ()))
 
     def act(draft: Draft) -> str | None:
         bare = draft.host
-        form = known.get(bare) or (draft.web.preferred_host(bare) if draft.web is not None else None)
+        form = known.get(bare)
         if form is None:
-            return None
+            return None if draft.web is None else take_discovered_host(draft, known)
         draft.host = form
         if bare in unsure:
             draft.flag("host-form-unsure")
@@ -57,6 +59,25 @@ def map_host(options: Table) -> Act:
         return None
 
     return act
+
+
+def take_discovered_host(draft: Draft, known: Mapping[str, str]) -> str | None:
+    """The host that the bare domain leads to, for the domain and its www form; other hosts are what they are."""
+    from spaniel.url.registrable import registrable
+
+    host, domain = draft.host, registrable(draft.host)
+    if draft.web is None or draft.port or domain in known or host not in (domain, f"www.{domain}"):
+        return None
+    form = draft.web.preferred_host(domain)
+    if form is None or form == host:
+        return None
+    draft.host = form
+    there = draft.web.redirects(draft.text())
+    if there is None or (there.arrived and not there.hops):
+        return f"the domain itself prefers {form}"
+    draft.host = host  # a form under which this page is not there is no form of it
+    draft.flag("host-form-unproved")
+    return f"the domain prefers {form}, but this page is not there"
 
 
 def drop_fragment(_options: Table) -> Act:
@@ -90,7 +111,7 @@ def drop_trailing_slash(options: Table) -> Act:
     def act(draft: Draft) -> str | None:
         path = draft.path
         if path[-1] == "/":
-            if draft.web is not None and draft.web.needs_slash(draft.text()):
+            if draft.web is not None and path != "/" and draft.web.needs_slash(draft.text()):
                 draft.flag("trailing-slash-kept")
                 return "kept: without it the server has another page"
             draft.path = path.rstrip("/") or "/"

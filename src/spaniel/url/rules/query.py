@@ -81,7 +81,8 @@ def drop_params(options: Table) -> Act:
         if draft.notes is not None:
             _tell(draft, names, reason)
             if reviewing:
-                draft.notes.review += [pair.partition("=")[0] for pair in kept if not keep.match(pair)]
+                unknown = (pair.partition("=")[0] for pair in kept if not keep.match(pair))
+                draft.notes.review += [name for name in unknown if name not in draft.notes.review]
         draft.params = kept or None
 
     return act
@@ -154,7 +155,7 @@ def _is_page_number(value: str) -> bool:
 
 
 def strip_pagination(options: Table) -> Act:
-    """A page of a list is the list (CP-11); but a lone `p` at the root is a post's number."""
+    """A page of a list is the list (CP-11, CP-26); but a lone `p` at the root is a post's number."""
     names = Names(options.texts("names"))
 
     def act(draft: Draft) -> str | None:
@@ -163,14 +164,15 @@ def strip_pagination(options: Table) -> Act:
         if draft.path == "/" and len(draft.params) == 1 and name_of(draft.params[0]) == "p" and names.match("p"):
             draft.flag("post-number-kept")
             return "a lone p at the root names a post"
-        kept = []
+        kept, whole = [], draft.text()
         for pair in draft.params:
             name, _, value = pair.partition("=")
             if not (names.match(pair) and _is_page_number(value)):
                 kept.append(pair)
             elif draft.notes is not None:
                 draft.drop(pair, "page of a list")
-                draft.notes.pagination = Pagination(True, name, None)
+                total = None if draft.web is None else draft.web.total_pages(whole, name)
+                draft.notes.pagination = Pagination(True, name, total)
         draft.params = kept or None
         return None
 

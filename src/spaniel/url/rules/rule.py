@@ -29,4 +29,5 @@ class Rule(NamedTuple):
     kind: Literal["settle", "edit", "note"]
     build: Build
     what: str  # what it does, in a sentence: for --explain and the reference
+    may_ask: bool = False  # whether it can ask the web, where a policy says `asks = true`
     moves: bool = False  # whether it may lead to another URL, for which the rules before it run again

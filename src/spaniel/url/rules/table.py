@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from spaniel.tables import Table
 
 
-def clara(name: str) -> Build:
-    """A rule of clara.py, which is loaded by the policies that use it."""
+def lazily(module: str, name: str) -> Build:
+    """A rule of a module that is loaded by the policies that use it."""
 
     def build(options: Table) -> Act:
-        from spaniel.url.rules import clara as rules
+        from importlib import import_module
 
-        act: Act = getattr(rules, name)(options)
+        act: Act = getattr(import_module(f"spaniel.url.rules.{module}"), name)(options)
         return act
 
     return build
@@ -31,18 +31,69 @@ RULES = {
         Rule("resolve-dots", "path", "settle", parts.settled, "Resolves /./ and /../ in the path."),
         Rule("normalize-escapes", "path", "edit", parts.normalize_escapes, "Writes %-escapes of the path in one way."),
         Rule("collapse-slashes", "path", "edit", parts.collapse_slashes, "Makes one slash of several in the path."),
-        Rule("drop-trailing-slash", "path", "edit", parts.drop_trailing_slash, "Drops slashes at the end of the path."),
-        Rule("upgrade-scheme", "scheme", "edit", parts.upgrade_scheme, "Makes https of http, but for listed hosts."),
-        Rule("map-host", "host", "edit", parts.map_host, "Replaces a host by the form that its site prefers."),
+        Rule(
+            "drop-trailing-slash",
+            "path",
+            "edit",
+            parts.drop_trailing_slash,
+            "Drops slashes at the end of the path.",
+            may_ask=True,
+        ),
+        Rule(
+            "upgrade-scheme",
+            "scheme",
+            "edit",
+            parts.upgrade_scheme,
+            "Makes https of http, but for listed hosts.",
+            may_ask=True,
+        ),
+        Rule(
+            "map-host",
+            "host",
+            "edit",
+            parts.map_host,
+            "Replaces a host by the form that its site prefers.",
+            may_ask=True,
+        ),
         Rule("drop-fragment", "fragment", "edit", parts.drop_fragment, "Drops what follows #, and notes it."),
         Rule("drop-params", "params", "edit", query.drop_params, "Drops listed parameters of the query."),
         Rule("drop-session-params", "path", "edit", query.drop_session_params, "Drops session ids, also in the path."),
         Rule("sort-params", "params", "edit", query.sort_params, "Sorts the parameters of the query."),
-        Rule("strip-pagination", "params", "edit", query.strip_pagination, "Drops page numbers, and notes them."),
+        Rule(
+            "strip-pagination",
+            "params",
+            "edit",
+            query.strip_pagination,
+            "Drops page numbers, and notes them.",
+            may_ask=True,
+        ),
         Rule("apply-overrides", "url", "edit", parts.apply_overrides, "Applies the overrides file for single hosts."),
-        Rule("follow-redirects", "host", "note", clara("follow_redirects"), "Notes redirects.", moves=True),
-        Rule("prefer-language", "path", "note", clara("prefer_language"), "Notes versions in languages.", moves=True),
-        Rule("classify-link", "path", "note", clara("classify_link"), "Says home page, section or informative link."),
-        Rule("store", "path", "note", clara("store"), "Notes the hash of the canonical URL."),
+        Rule(
+            "follow-redirects",
+            "host",
+            "note",
+            lazily("redirects", "follow_redirects"),
+            "Online, takes the page at the end of the redirects.",
+            may_ask=True,
+            moves=True,
+        ),
+        Rule(
+            "prefer-language",
+            "path",
+            "note",
+            lazily("languages", "prefer_language"),
+            "Notes versions in other languages; online, takes the preferred one.",
+            may_ask=True,
+            moves=True,
+        ),
+        Rule(
+            "classify-link",
+            "path",
+            "note",
+            lazily("clara", "classify_link"),
+            "Says home page, section or informative link.",
+            may_ask=True,
+        ),
+        Rule("store", "path", "note", lazily("clara", "store"), "Notes the hash of the canonical URL."),
     )
 }

@@ -1,0 +1,101 @@
+"""`spaniel canon --online`: many URLs at once, printed in order, and what was learnt kept."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from spaniel.cli.canon_show import writer_for
+from spaniel.cli.ending import run_until_asked, stopped_code
+from spaniel.cli.in_order import in_order
+from spaniel.cli.incoming import incoming
+from spaniel.cli.main import report
+from spaniel.cli.options import configure_logs, settings_from
+from spaniel.cli.places import PER_HOST, Places
+
+if TYPE_CHECKING:
+    import argparse
+
+    from spaniel.app.client import Spaniel
+    from spaniel.cli.incoming import Asked
+    from spaniel.online.canonicalizer import Found
+    from spaniel.url.canonical import Canonical
+    from spaniel.url.policy import Policy
+
+SOME_REFUSED = 1
+
+
+def canonicalize_online(policy: Policy, args: argparse.Namespace) -> int:
+    from spaniel.app.client import Spaniel
+
+    configure_logs(args)
+
+    async def go() -> int:
+        async with Spaniel(settings_from(args)) as client:
+            return await run(policy, args, client)
+
+    return run_until_asked(go())
+
+
+async def run(policy: Policy, args: argparse.Namespace, client: Spaniel) -> int:
+    """Ask and print; apart from `canonicalize_online`, so that it can be tried with a client of one's own."""
+    from spaniel.online.canonicalizer import Found
+
+    canonicalizer = client.canonicalizer(policy, allowlist=args.allowlist, learnt=args.learnt, refresh=args.refresh)
+    places = Places(args.jobs, PER_HOST)
+    printed = _Printed(args)
+
+    async def work(asked: Asked) -> tuple[Asked, Found]:
+        if printed.stopped:
+            return asked, Found(asked.url, None, None)
+        async with places.at(_host(asked.url)):
+            return asked, await canonicalizer.find(asked.url)
+
+    try:
+        whole = await in_order(incoming(args.urls), work, printed.take)
+    finally:
+        canonicalizer.learnt.save()
+    printed.end()
+    return printed.code() if whole or printed.stopped else stopped_code()
+
+
+class _Printed:
+    """The results as they come; a table waits for its last row."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._args = args
+        self._write = writer_for(args)
+        self._rows: list[Canonical] = []
+        self._codes: list[int] = []
+        self.stopped = False
+
+    def take(self, done: tuple[Asked, Found]) -> None:
+        asked, found = done
+        if self.stopped:
+            return
+        if found.error is not None:
+            sys.stdout.flush()
+            report(found.error, f"line {asked.line}: " if asked.line else "")
+            self._codes.append(found.error.row.exit)
+            self.stopped = self._args.fail_fast
+        elif found.canonical is not None and self._args.form == "table":
+            self._rows.append(found.canonical)
+        elif found.canonical is not None:
+            self._write(iter([found.canonical]), self._args.explain)
+            sys.stdout.flush()
+
+    def end(self) -> None:
+        if self._args.form == "table":
+            self._write(iter(self._rows), self._args.explain)
+
+    def code(self) -> int:
+        """As offline: a single URL's own exit code, else whether some were refused."""
+        if not self._codes:
+            return 0
+        single = len(self._args.urls) == 1 and self._args.urls != ["-"]
+        return self._codes[0] if single else SOME_REFUSED
+
+
+def _host(url: str) -> str:
+    """The host by which URLs wait for their turn; what is no URL waits for nobody."""
+    return url.partition("://")[2].partition("/")[0].lower()

@@ -1,0 +1,179 @@
+"""The fold and the web together: a rule's question is answered, and the policy runs again, until nothing is open."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict, deque
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary
+
+from spaniel.errors import SpanielError
+from spaniel.net.deadline import Deadline
+from spaniel.online.answers import Answers
+from spaniel.online.deeper import deeper_link
+from spaniel.online.learnt import Learnt
+from spaniel.online.visits import Visits
+from spaniel.tables import complaint
+from spaniel.url.allowlist import Allowlist
+from spaniel.url.allowlist import load as load_allowlist
+from spaniel.url.policy import Policy, load
+from spaniel.url.questions import Answer, AnsweredWeb, Question, Unanswered, Walk
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import AsyncIterator, Iterable
+
+    from spaniel.online.deeper import Deeper
+    from spaniel.online.visits import Asks
+    from spaniel.pipeline.ports import Door
+    from spaniel.pipeline.retrieve import Way
+    from spaniel.url import Canonical
+
+AT_ONCE = 16
+MOST_ROUNDS = 40  # questions about one URL; eight kinds, and few of them twice
+MOST_REMEMBERED = 20_000  # answers
+OF_PAGES = frozenset({"languages", "pages", "title"})  # questions that take a page
+IN_PART = "asked-in-part"  # flag: the time was up before everything was asked
+
+
+class Reach(NamedTuple):
+    """What asking needs of an engine."""
+
+    door: Door
+    http: Asks
+    way: Way
+    seconds: float = 20  # for all that is asked about one URL
+
+
+class Found(NamedTuple):
+    """What became of a URL of a list: a canonical URL, or why there is none."""
+
+    raw: str | bytes
+    canonical: Canonical | None
+    error: SpanielError | None
+
+
+class Canonicalizer:
+    """Canonicalizes under one policy, with the web. What it is told once, it remembers for as long as it lives.
+
+    It does not ask about what was `learnt` before, unless it is to `refresh` it. Offline, `policy.explain` with
+    `learnt.web()` does the same without asking anybody.
+    """
+
+    def __init__(self, policy: Policy, reach: Reach, learnt: Learnt | None = None, *, refresh: bool = False) -> None:
+        self._policy = policy
+        self._reach = reach
+        self.learnt = Learnt() if learnt is None else learnt
+        self._refresh = refresh
+        self._remembered: OrderedDict[Question, Answer] = OrderedDict()
+        self._asking: WeakValueDictionary[Question, asyncio.Lock] = WeakValueDictionary()
+        rule = policy.follows
+        allowlist = Allowlist() if rule is None else rule.allowlist
+        way = reach.way if rule is None else reach.way._replace(max_redirects=rule.most)
+        self._visits = Visits(reach.door, reach.http, way, lambda host: rule is None or rule.passes(host))
+        self._answers = Answers(self._visits, allowlist)
+
+    async def canonicalize(self, raw: str | bytes) -> Canonical:
+        """The canonical form, proved as far as the web answers. A silent site is no reason to raise."""
+        deadline = Deadline(self._reach.seconds)
+        own: dict[Question, Answer] = {}  # what holds for this URL alone: that the time was up
+
+        def look_up(question: Question) -> Answer | None:
+            return own.get(question) or self._known(question)
+
+        for round_ in range(MOST_ROUNDS + 1):
+            try:
+                return self._flagged(self._policy.explain(raw, AnsweredWeb(look_up, stops=round_ < MOST_ROUNDS)), own)
+            except Unanswered as unanswered:
+                await self._find_out(unanswered.question, deadline, own)
+        raise AssertionError("the last round stops at nothing")
+
+    def _flagged(self, result: Canonical, own: dict[Question, Answer]) -> Canonical:
+        if own and IN_PART not in result.flags:
+            result.flags.append(IN_PART)
+        return result
+
+    def _known(self, question: Question) -> Answer | None:
+        if question in self._remembered:
+            self._remembered.move_to_end(question)
+            return self._remembered[question]
+        return None if self._refresh else self.learnt.answer(question)
+
+    async def _find_out(self, question: Question, deadline: Deadline, own: dict[Question, Answer]) -> None:
+        """One flight for all who want to know: whoever comes second waits for the first, and finds the answer."""
+        if self._is_idle(question, own):
+            self._remember(question, Answer(None, "not asked: there is no page to read"))
+            return
+        lock = self._asking.get(question)
+        if lock is None:
+            lock = self._asking[question] = asyncio.Lock()
+        try:
+            async with deadline.guarding("queue"), lock:
+                if self._known(question) is None:
+                    self._remember(question, await self._answers.answer(question, deadline))
+        except SpanielError as error:  # the time is up: for this URL, not for the next that asks
+            value = Walk(trouble=error.message) if question.kind == "redirects" else None
+            own[question] = Answer(value, error.message)
+
+    def _is_idle(self, question: Question, own: dict[Question, Answer]) -> bool:
+        """Whether it is known already that there is no page that could be read."""
+        if question.kind not in OF_PAGES:
+            return False
+        walked = Question("redirects", question.subject)
+        known = own.get(walked) or self._known(walked)
+        return known is not None and not known.value.readable
+
+    def _remember(self, question: Question, answer: Answer) -> None:
+        self._remembered[question] = answer
+        if len(self._remembered) > MOST_REMEMBERED:
+            self._remembered.popitem(last=False)
+        self.learnt.learn(question, answer)
+
+    async def find(self, raw: str | bytes) -> Found:
+        """The same as a value, whatever became of it."""
+        try:
+            return Found(raw, await self.canonicalize(raw), None)
+        except SpanielError as error:
+            return Found(raw, None, error)
+
+    async def many(self, raws: Iterable[str | bytes], at_once: int = AT_ONCE) -> AsyncIterator[Found]:
+        """Many at once, handed over in the order in which they came."""
+        begun: deque[asyncio.Task[Found]] = deque()
+        try:
+            for raw in raws:
+                begun.append(asyncio.create_task(self.find(raw)))
+                if len(begun) >= at_once:
+                    yield await begun.popleft()
+            while begun:
+                yield await begun.popleft()
+        finally:
+            for task in begun:
+                task.cancel()
+            await asyncio.gather(*begun, return_exceptions=True)
+
+    async def deeper_link(self, url: str, title: str) -> Deeper | None:
+        """A link on the page at `url` that is informative and fits a record's title better (CP-15)."""
+        try:
+            visit = await self._visits.read(url, Deadline(self._reach.seconds))
+        except SpanielError:
+            return None
+        return None if visit is None else deeper_link(visit.facts.links, title, url, self._policy)
+
+
+def canonicalizer_for(
+    policy: str | os.PathLike[str] | Policy,
+    reach: Reach,
+    *,
+    allowlist: str | os.PathLike[str] | Allowlist | None = None,
+    learnt: str | os.PathLike[str] | None = None,
+    refresh: bool = False,
+) -> Canonicalizer:
+    """A canonicalizer from what people name: a policy that asks, an allowlist file, a file of what was learnt."""
+    found = policy if isinstance(policy, Policy) else load(policy)
+    if not found.asks:
+        raise complaint(
+            "policy", f"'{found.name}' has no rule with 'asks = true': there is nothing to ask the web; clara asks"
+        )
+    if allowlist is not None:
+        found = found.with_allowlist(allowlist if isinstance(allowlist, Allowlist) else load_allowlist(allowlist))
+    return Canonicalizer(found, reach, None if learnt is None else Learnt.load(learnt), refresh=refresh)

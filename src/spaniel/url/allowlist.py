@@ -1,0 +1,154 @@
+"""The allowlist: a file of the hosts that a registry may hold, one on a line.
+
+    # comments stand behind a hash
+    boe.es                     the domain and every host below it
+    *.gob.es                   every host below, not gob.es itself
+    =sede.example.es           this host alone
+    aeat.es = agencia.gob.es   another name of a host that is allowed
+    !ads.gob.es                blocked with all below it, whatever the other lines say
+
+`www.` makes no difference, nor does the form in which a name with other letters is written.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from spaniel.errors import Code, SpanielError, shown
+from spaniel.tables import LARGEST, complaint
+from spaniel.url.hostlists import host_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class Allowlist(NamedTuple):
+    """Which hosts are allowed, each with the number of the line that says so. Without any it allows all."""
+
+    place: str = ""
+    exact: Mapping[str, int] = {}
+    below: Mapping[str, int] = {}
+    aliases: Mapping[str, tuple[str, int]] = {}
+    blocked: Mapping[str, int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.exact or self.below or self.aliases or self.blocked)
+
+    def __contains__(self, host: object) -> bool:
+        return isinstance(host, str) and self.refusal(host) is None
+
+    def refusal(self, host: str) -> str | None:
+        """Why a host is not allowed; None where it is."""
+        if not self:
+            return None
+        name = _bare(host)
+        if line := _found(name, self.blocked, self.blocked):
+            return f"it is not on the allowlist: line {line} of {self.place} blocks it"
+        if name in self.aliases:
+            return self.refusal(self.aliases[name][0])
+        if not _found(name, self.exact, self.below):
+            return f"it is not on the allowlist{self.place and f': no line of {self.place} names it'}"
+        return None
+
+    def require(self, host: str, how: str = "") -> None:
+        """Raises `invalid_host`; `how` says how one came to it."""
+        if (reason := self.refusal(host)) is not None:
+            raise SpanielError(Code.INVALID_HOST, host=host, reason=f"{reason}{how and f' ({how})'}", list="allowlist")
+
+
+def _bare(host: str) -> str:
+    return host.removeprefix("www.")
+
+
+def _found(name: str, exact: Mapping[str, int], below: Mapping[str, int]) -> int:
+    """The line that names a host, or a domain above it; 0 where none does."""
+    if name in exact:
+        return exact[name]
+    _, dot, above = name.partition(".")
+    while dot:
+        if above in below:
+            return below[above]
+        _, dot, above = above.partition(".")
+    return 0
+
+
+def of_patterns(patterns: Iterable[str]) -> Allowlist:
+    """The allowlist that stands in a policy: `example.com` is that host, `*.example.com` every host below it."""
+    entries = [pattern.strip() for pattern in patterns]
+    exact = {_bare(host_key(entry)): 1 for entry in entries if not entry.startswith("*")}
+    below = {host_key(entry[2:]): 1 for entry in entries if entry.startswith("*.")}
+    return Allowlist("", exact, below)
+
+
+def load(path: str | os.PathLike[str]) -> Allowlist:
+    """Read an allowlist; the first line that is none is refused with its number."""
+    place = os.fspath(path)
+    try:
+        if os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place):
+            raise complaint(f"allowlist {place}", "is no ordinary file")  # it might never end
+        with open(place, "rb") as file:
+            raw = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise complaint(f"allowlist {place}", f"cannot be read: {reason}") from None
+    if len(raw) > LARGEST:
+        raise complaint(f"allowlist {place}", f"has more than {LARGEST:,} bytes")
+    try:
+        return read(raw.decode("utf-8-sig"), os.path.basename(place))
+    except UnicodeDecodeError as error:
+        raise complaint(f"allowlist {place}", f"not UTF-8 text (byte {error.start})") from None
+
+
+def read(text: str, place: str = "allowlist") -> Allowlist:
+    """An allowlist from its text."""
+    exact: dict[str, int] = {}
+    below: dict[str, int] = {}
+    blocked: dict[str, int] = {}
+    aliases: dict[str, tuple[str, int]] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        entry = line.partition("#")[0].strip()
+        where = f"allowlist {place}, line {number}"
+        name, equals, target = (part.strip() for part in entry.partition("="))
+        if not entry:
+            continue
+        if entry.startswith("!"):
+            blocked.setdefault(_name(entry[1:], where), number)
+        elif entry.startswith("*."):
+            below.setdefault(_name(entry[2:], where), number)
+        elif equals and name:
+            aliases.setdefault(_name(name, where), (_name(target, where), number))
+        elif equals:
+            exact.setdefault(_name(target, where), number)
+        else:
+            host = _name(entry, where)
+            exact.setdefault(host, number)
+            below.setdefault(host, number)
+    found = Allowlist(place, exact, below, aliases, blocked)
+    if not (exact or below):
+        raise complaint(f"allowlist {place}", "allows nothing; write a domain on a line, such as example.com")
+    _check_aliases(found)
+    return found
+
+
+def _check_aliases(found: Allowlist) -> None:
+    for alias, (target, number) in found.aliases.items():
+        where = f"allowlist {found.place}, line {number}"
+        if target in found.aliases:
+            raise complaint(where, f"'{alias}' is another name of '{target}', which is itself only another name")
+        if not _found(target, found.exact, found.below):
+            raise complaint(where, f"'{alias}' is another name of '{target}', which no line allows")
+
+
+def _name(written: str, where: str) -> str:
+    """One host name, in the form in which URLs have it."""
+    from spaniel.url.domains import domain_list
+
+    try:
+        if written.startswith((".", "*")) or " " in written or "\t" in written:
+            raise complaint(where, "")
+        return _bare(domain_list([written], where)[0])
+    except SpanielError:
+        said = shown(written, 80)
+        raise complaint(where, f"'{said}' is not a host; write a name such as example.com, *.example.com") from None

@@ -1,0 +1,25 @@
+"""The authority that the sites' certificates come from, and the public sites themselves."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.net.servers import authority
+from tests.online.sites import public_web
+from tests.online.world import World, open_world
+
+
+@pytest.fixture(scope="session")
+def ca_file(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path: Path = tmp_path_factory.mktemp("tls") / "ca.pem"
+    authority().cert_pem.write_to_path(str(path))
+    return str(path)
+
+
+@pytest.fixture
+async def world(ca_file: str) -> AsyncIterator[World]:
+    async with open_world(public_web(), ca_file, {"nadie.es": ""}) as world:
+        yield world
