@@ -168,5 +168,5 @@ POLICIES: dict[str, dict[str, object]] = {'clara': {'name': 'clara',
                       {'rule': 'resolve-dots', 'id': 'FG-12'},
                       {'rule': 'drop-trailing-slash', 'id': 'FG-10'},
                       {'rule': 'sort-params', 'id': 'FG-11'},
-                      {'rule': 'upgrade-scheme', 'id': 'FG-13', 'http_only': []},
+                      {'rule': 'upgrade-scheme', 'id': 'FG-13', 'asks': True, 'http_only': []},
                       {'rule': 'drop-fragment', 'id': 'FG-14'}]}}
