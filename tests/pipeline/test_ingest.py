@@ -175,16 +175,23 @@ async def test_what_must_not_be_archived_is_not_kept(tmp_path: Path) -> None:
 async def test_an_error_whose_body_never_ends_is_still_told_by_its_status(tmp_path: Path) -> None:
     class Endless(Site):
         async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            path = (await reader.readline()).split()[1]
+            self._open.add(writer)
+            try:
+                await self._answer((await reader.readline()).split()[1], writer)
+            except ConnectionError:  # it was hung up on, as it should be
+                pass
+            finally:
+                writer.close()
+
+        async def _answer(self, path: bytes, writer: asyncio.StreamWriter) -> None:
             if path == b"/robots.txt":
                 writer.write(b"HTTP/1.1 404 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-            else:
-                writer.write(b"HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\nContent-Type: text/html\r\n\r\n")
-                for _ in range(400):
-                    writer.write(b"5\r\n<p>a \r\n")
-                    await writer.drain()
-                    await asyncio.sleep(0.05)
-            writer.close()
+                return
+            writer.write(b"HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\nContent-Type: text/html\r\n\r\n")
+            for _ in range(400):
+                writer.write(b"5\r\n<p>a \r\n")
+                await writer.drain()
+                await asyncio.sleep(0.05)
 
     async with (
         Endless({}) as site,

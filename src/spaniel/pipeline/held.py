@@ -53,7 +53,8 @@ class Held(NamedTuple):
         page = self.page
         known = {name: page.metadata.get(name) for name in METADATA}
         notes = tuple(note for note in page.notes if note not in WAY_NOTES)
-        return Document(page.markdown, page.title, page.language, metadata=Metadata(**known), notes=notes)
+        told = page.title, page.language
+        return Document(page.markdown, *told, metadata=Metadata(**known), notes=notes, signals=page.signals)
 
     def proved_by(self, page: Page, method: str) -> Proof | None:
         """Whether an answer shows that the copy is still right (FG-40, FG-41).

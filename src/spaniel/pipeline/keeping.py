@@ -13,6 +13,7 @@ from spaniel.cache.freshness import Class
 from spaniel.pipeline.conditional import NOT_MODIFIED
 from spaniel.pipeline.held import hours
 from spaniel.pipeline.outcome import Found, Kept
+from spaniel.pipeline.recognition import SITE_SIGNAL
 from spaniel.pipeline.revalidation import key_of
 from spaniel.pipeline.rungs import PASSING
 from spaniel.pipeline.signals import NOARCHIVE, refusals
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from spaniel.pipeline.errand import Brought, Errand
     from spaniel.pipeline.held import Held, Proof
     from spaniel.pipeline.profile import Profile
+    from spaniel.pipeline.recognition import Instead
     from spaniel.pipeline.rooms import Rooms
     from spaniel.pipeline.trace import Trace
     from spaniel.pipeline.writer import Writer
@@ -46,16 +48,17 @@ async def keep(errand: Errand, best: Brought, profile: Profile, rooms: Rooms, tr
     """The best page as it is stored, and stored if it may be."""
     chosen = _class_of(errand, best, profile, rooms)
     page = _renewed(best, best.proof, chosen) if best.proof else _page(best, profile, chosen)
+    page = _withheld(page, best.instead) if best.instead else page
     found = Found(page, best.fetched_at, best.rendering_method, best.retrieved.picture)
     key = best.proof.held.key if best.proof else key_of(errand, best.rendering_method, profile, rooms)
     with trace.step("write_cache") as step:
-        if best.instead is not None or not PASSING.isdisjoint(best.notes):
-            step.text = "not kept"
-        elif rooms.cache is None or not profile.cached:
+        if rooms.cache is None or not profile.cached:
             step.text = "no cache"
-        elif profile.freshness and (why := _is_not_to_be_kept(best)):
+        elif why := _is_not_to_be_kept(best, profile):
             step.text = why
             await rooms.writer.write(rooms.cache.drop, key)
+        elif best.instead is not None or not PASSING.isdisjoint(best.notes):
+            step.text = "not kept"
         else:
             known = _validators(best, page) if profile.freshness else Validators()
             terms = Terms(key, rooms.cache.ttl if chosen.ttl is None else chosen.ttl, known)
@@ -118,8 +121,12 @@ def _validators(best: Brought, page: StoredPage) -> Validators:
     return Validators(etag, last_modified, page.content_hash)
 
 
-def _is_not_to_be_kept(best: Brought) -> str:
-    """What forbids it: RFC 9111 5.2.2.5, or the site's word to robots."""
+def _is_not_to_be_kept(best: Brought, profile: Profile) -> str:
+    """What forbids it, to an earlier copy too: RFC 9111 5.2.2.5, or the site's word to robots."""
+    if best.instead is not None and best.instead.page_type == SITE_SIGNAL:
+        return SITE_SIGNAL
+    if best.instead is not None or not profile.freshness:
+        return ""
     told = best.retrieved.page.headers.get("cache-control", "")
     if any(part.partition("=")[0].strip().lower() == NO_STORE for part in told.split(",")):
         return NO_STORE
@@ -129,12 +136,12 @@ def _is_not_to_be_kept(best: Brought) -> str:
 def _renewed(best: Brought, proof: Proof, chosen: Class) -> StoredPage:
     """The copy, and what the way there was like this time."""
     chain, notes = list(best.retrieved.chain), list(best.notes)
-    return msgspec.structs.replace(proof.held.page, chain=chain, notes=notes, freshness=chosen.name)
+    told = {"freshness": chosen.name, "signals": dict(best.signals)}
+    return msgspec.structs.replace(proof.held.page, chain=chain, notes=notes, **told)
 
 
 def _page(best: Brought, profile: Profile, chosen: Class) -> StoredPage:
-    document, page, instead = best.document, best.retrieved.page, best.instead
-    markdown = "" if instead else document.markdown  # of what is not the page, its title is told and no more (FG-21)
+    document, page, markdown = best.document, best.retrieved.page, best.document.markdown
     return StoredPage(
         final_url=page.url.href,
         markdown=markdown,
@@ -142,22 +149,40 @@ def _page(best: Brought, profile: Profile, chosen: Class) -> StoredPage:
         chunks=bounds(markdown, profile.limits.chunk_tokens),
         title=document.title,
         language=document.language,
-        notes=[*best.notes, *(instead.notes if instead else ())],
-        metadata={} if instead else asdict(document.metadata),
+        notes=list(best.notes),
+        metadata=asdict(document.metadata),
         content_type=page.headers.get("content-type", ""),
         status=page.status,
         chain=list(best.retrieved.chain),
         content_hash=sha256(page.body).hexdigest(),
         content_length=len(page.body),
-        markdown_hash=sha256(markdown.encode("utf-8", "surrogatepass")).hexdigest(),
+        markdown_hash=_hash_of(markdown),
         freshness=chosen.name,
         reader=best.reader,
         served_by=best.rung,
         archive_url=best.retrieved.archive_url,
         archive_date=best.retrieved.archive_date,
         signals=dict(best.signals),
-        data=None if instead else document.data,
-        pages=[] if instead else list(document.pages),
-        page_type=instead.page_type if instead else "",
-        region=instead.region if instead else "",
+        data=document.data,
+        pages=list(document.pages),
     )
+
+
+def _withheld(page: StoredPage, instead: Instead) -> StoredPage:
+    """Of what is not the page, or not for us, the title is told and no more (FG-21)."""
+    return msgspec.structs.replace(
+        page,
+        markdown="",
+        chunks=bounds("", page.chunk_tokens),
+        markdown_hash=_hash_of(""),
+        metadata={},
+        data=None,
+        pages=[],
+        notes=[*page.notes, *instead.notes],
+        page_type=instead.page_type,
+        region=instead.region,
+    )
+
+
+def _hash_of(markdown: str) -> str:
+    return sha256(markdown.encode("utf-8", "surrogatepass")).hexdigest()

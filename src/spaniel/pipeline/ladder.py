@@ -118,14 +118,17 @@ class _Climber:
             document, reader = await self._read(retrieved.page, deadline, trail)
         notes = tuple(dict.fromkeys((*retrieved.notes, *document.notes)))
         brought = Brought(retrieved, document, fetched_at, method, notes, rung.name, reader, proof=proof)
-        return brought if proof else self._judged(brought)
+        return self._judged(brought)
 
     def _judged(self, brought: Brought) -> Brought:
-        """With what the site says about the use of the page, and whether it is the page at all."""
+        """With what the site says about the use of the page, and whether it is the page at all.
+
+        A copy that is still right was the page when it was read; what the site says today may be new.
+        """
         profile, retrieved, document = self._profile, brought.retrieved, brought.document
         agent = profile.way.options.headers.user_agent
         signals = signals_of(document.signals, retrieved.page.headers, retrieved.content_signal, agent)
-        types = profile.page_types and brought.reader in READABLE
+        types = profile.page_types and brought.proof is None and brought.reader in READABLE
         instead = recognized(retrieved, document, signals, types=types, respect=profile.respect)
         return brought._replace(signals=signals, instead=instead)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.cache import key_for
 from spaniel.errors import SpanielError
 from spaniel.pipeline.held import Held
+from spaniel.pipeline.signals import respected
 from spaniel.pipeline.stored import from_cache
 from spaniel.url.parsing import parse
 
@@ -43,7 +44,7 @@ def look_up(errand: Errand, profile: Profile, rooms: Rooms) -> Known:
     reason = None
     now = rooms.clock.now()
     for method in _methods(errand, profile, rooms):
-        copy = _copy(key_of(errand, method, profile, rooms), errand, rooms)
+        copy = _copy(key_of(errand, method, profile, rooms), errand, profile, rooms)
         if copy is None or copy.entry.fetched_at > now:  # one from the future is as good as none
             continue
         age = now - copy.entry.fetched_at
@@ -67,11 +68,13 @@ def _methods(errand: Errand, profile: Profile, rooms: Rooms) -> dict[str, None]:
     return dict.fromkeys(rung.kind.rendering_method for rung in profile.ladder if rung.kind.serves(errand, rooms))
 
 
-def _copy(key: Key, errand: Errand, rooms: Rooms) -> Held | None:
+def _copy(key: Key, errand: Errand, profile: Profile, rooms: Rooms) -> Held | None:
     """What is stored, with the time that the request's class gives it, or else its own."""
     entry = rooms.cache.peek(key) if rooms.cache is not None else None
     page = from_cache(entry.content) if entry is not None else None
     if entry is None or page is None or not _may_be_served(page, errand, rooms):
+        return None
+    if respected(page.signals, profile.respect):  # the profile has learnt manners since
         return None
     ttl = entry.expires_at - entry.fetched_at
     if (asked := errand.request.freshness_class) is not None and rooms.freshness is not None:
