@@ -49,6 +49,8 @@ def test_how_a_link_may_be_cited_meanwhile_is_told_where_the_data_say_whose_it_i
         ("https://www.madrid.org/sede-electronica", "sede-electronica"),
         ("https://a.gob.es/catalogo-de-tramites", "catalogo-de-tramites"),
         ("https://a.gob.es/x/tr%C3%A1mites.html", "tr%C3%A1mites.html"),
+        ("https://a.gob.es/Cat%C3%A1logo-de-Tr%C3%A1mites", "Cat%C3%A1logo-de-Tr%C3%A1mites"),
+        ("https://a.gob.es/Cat%C3%A1logo-de-Tr%C3%A1mites/renovaci%C3%B3n-dni", None),
         ("https://a.gob.es/x/index.html", "index.html"),
         ("https://a.gob.es/sede_electronica/inicio", "inicio"),
         ("https://a.gob.es/sede-electronica/renovacion-dni", None),
