@@ -93,6 +93,7 @@ def test_a_policy_without_classes_is_refused() -> None:
         ("t.json", b'[{"fuente_url": null}, {"fuente_url": {"es": "u"}}]', []),
         ("t.jsonl", b'{"url": "u"}\n\n{"url": "v"}\n', [("line 1.url", "u", ""), ("line 3.url", "v", "")]),
         ("t.csv", b"name,url\nx,u\ny,v\n", [("line 2.url", "u", ""), ("line 3.url", "v", "")]),
+        ("t.csv", b"name;url\nx;u\n", [("line 2.url", "u", "")]),
         (
             "t.yaml",
             b"fuente_url: u\nlista:\n- url: v\n---\nurl: w\n",
@@ -114,7 +115,7 @@ def test_links_are_found_in_data_of_every_kind(name: str, raw: bytes, found: lis
         ("t.json", b'{"url": ', "t.json:1:9: not JSON"),
         ("t.json", b"[" * 200_000, "t.json: not JSON that can be read"),
         ("t.json", b"\xff", "not UTF-8"),
-        ("t.jsonl", b'{"url": "u"}\n{\n', "t.jsonl:2:1:2: not JSON"),
+        ("t.jsonl", b'{"url": "u"}\n{\n', "t.jsonl:2:2: not JSON"),
         ("t.yaml", b"a: &x [1]\nb: *x\n", "t.yaml:1:4: an anchor"),
         ("t.yaml", b"a: " + b"[" * 50_000, "levels"),
         ("t.yaml", b"a: [", "t.yaml:"),
