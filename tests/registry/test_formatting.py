@@ -116,3 +116,20 @@ def test_a_folder_is_formatted_file_by_file_and_the_second_time_nothing_is_left_
     assert contents(tmp_path) == after
     assert all("c.example.yaml:3:1" in error.message for error in told)
     assert len(told) == 3
+
+
+@pytest.mark.req("DB-03")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[b, a]", "[a, b]"),
+        ("[ b,a,  c ] # [y, x]", "[ a, b, c ] # [y, x]"),
+        ("[]", "[]"),
+        ("['b', a] # [y, x]", "['b', a] # [y, x]"),
+        ("[b, a,]", "[b, a,]"),
+        ("[b,\n  a]", "[b,\n  a]"),
+    ],
+)
+def test_words_in_brackets_are_sorted_where_they_are_bare_and_on_one_line(before: str, after: str) -> None:
+    raw = "---\n---\n_path: /a\ncategories: {}\n"
+    assert form(raw.format(before).encode()).decode() == raw.format(after)
