@@ -85,12 +85,19 @@ def test_the_form_is_that_of_a_dumper_with_sorted_keys() -> None:
         ("cnames:\n- a.example\n---\n_path: /a\n", "---\ncnames:\n- a.example\n---\n_path: /a\n"),
         ("---\r\n---\n_path: /a\n", "---\r\n---\r\n_path: /a\r\n"),
         ("---\n---\r\n_path: /a\r\n", "---\n---\n_path: /a\n"),
+        ("---\n---\n_path: /a\r\n", "---\n---\n_path: /a\n"),
+        ("---\r\n---\r\n_path: /a\nz: 1\r\n", "---\r\n---\r\n_path: /a\r\nz: 1\r\n"),
         ("---\n---\nz: |\n  text\n_path: /a\n", "---\n---\n_path: /a\nz: |\n  text\n"),
         ("---\n---\nz: 'x\n  y'\n_path: /a\n", "---\n---\n_path: /a\nz: 'x\n  y'\n"),
     ],
 )
 def test_lines_are_moved_and_nothing_is_written_anew(before: str, after: str) -> None:
     assert form(before.encode()).decode() == after
+
+
+@pytest.mark.parametrize("record", ["--- {z: 1, _path: /a}\n", "---\n{z: 1,\n _path: /a}\n"])
+def test_a_record_within_braces_is_left_as_it_is(record: str) -> None:
+    assert form(f"---\n{record}".encode()).decode() == f"---\n{record}"
 
 
 def test_what_could_not_be_moved_without_changing_a_value_is_left_alone() -> None:

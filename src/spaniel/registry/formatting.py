@@ -70,16 +70,15 @@ def _ordered(text: str, place: Place) -> str:
     if found.column is None:
         return text
     lines = lines_of(text)
-    first = 1 if lines[0].startswith("---") else 0
-    blocks = [(pair.key, _block(lines, start, pair)) for start, pair in _starts(found, first)]
+    blocks = [(pair.key, _block(lines, start, pair)) for start, pair in _starts(found)]
     in_order = (line for _, block in sorted(blocks, key=itemgetter(0)) for line in block)
-    moved = "".join([*lines[:first], *in_order, *lines[found.pairs[-1].end :]])
+    moved = "".join([lines[0], *in_order, *lines[found.pairs[-1].end :]])
     return moved if _means_the_same(outline(moved, place), found) else text
 
 
-def _starts(found: Outline, first: int) -> list[tuple[int, Pair]]:
-    """Each key with the line where what belongs to it begins: after the key before it."""
-    starts = [first, *(pair.end for pair in found.pairs[:-1])]
+def _starts(found: Outline) -> list[tuple[int, Pair]]:
+    """Each key with the line where what belongs to it begins: after the key before it, or after the mark."""
+    starts = [1, *(pair.end for pair in found.pairs[:-1])]
     return list(zip(starts, found.pairs, strict=True))
 
 
