@@ -309,7 +309,7 @@ def test_a_database_is_made_once_and_for_everybody(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('policy = "nonsense"', "no policy 'nonsense'"),
+        ('policy = "nonsense"', "registry.toml.policy: no policy 'nonsense'"),
         ('policy = "../mine.toml"', "must be the name of a policy"),
         ('policy = "/etc/mine.toml"', "must be the name of a policy"),
         ('scheme = "ftp"', "must be http or https"),

@@ -75,6 +75,7 @@ def test_the_form_is_that_of_a_dumper_with_sorted_keys() -> None:
         ),
         ("---\n---\n_path: /a\ncategories:\n- z\n- y\n", "---\n---\n_path: /a\ncategories:\n- y\n- z\n"),
         ("---\n---\n_path: /a\nother:\n- z\n- y\n", "---\n---\n_path: /a\nother:\n- z\n- y\n"),  # not ours to sort
+        ("---\n---\nother:\n- z\n- y\n_path: /a\n", "---\n---\n_path: /a\nother:\n- z\n- y\n"),
         (
             f"---\n---\n_path: /a\ncontent-sha256: {HASH.upper()} # x\n",
             f"---\n---\n_path: /a\ncontent-sha256: {HASH} # x\n",
@@ -93,6 +94,21 @@ def test_the_form_is_that_of_a_dumper_with_sorted_keys() -> None:
 )
 def test_lines_are_moved_and_nothing_is_written_anew(before: str, after: str) -> None:
     assert form(before.encode()).decode() == after
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        "- b\n  more\n- a\n",  # an item on two lines
+        "- z\n- |\n  # a\n",  # text that looks like a comment
+        "- z\n- |\n  - a\n",  # text that looks like an item
+        "- z\n- >-\n\n  a\n",
+    ],
+)
+def test_items_of_several_lines_stay_where_they_are(items: str) -> None:
+    raw = f"---\n---\n_path: /a\ncategories:\n{items}".encode()
+    assert form(raw) == raw
+    assert form(raw.replace(b"\n_path", b"\nz: 1\n_path")) == raw + b"z: 1\n"  # other keys are sorted all the same
 
 
 @pytest.mark.parametrize("record", ["--- {z: 1, _path: /a}\n", "---\n{z: 1,\n _path: /a}\n"])
