@@ -242,6 +242,9 @@ def test_audit_reads_globs_and_prints_for_people_and_programs(tmp_path: Path) ->
     misspelt = spaniel("db", "audit", "data/**/c.json", "--field", "fuente_ur", "--strict", cwd=tmp_path)
     assert misspelt.returncode == 1
     assert "no link stands under 'fuente_ur'; --field names others" in misspelt.stderr
+    spaniel("db", "init", cwd=tmp_path)
+    empty = spaniel("db", "audit", "--strict", cwd=tmp_path)
+    assert (empty.returncode, empty.stderr) == (0, "spaniel: 0 links; gaps: 0; to review: 0\n")
 
 
 def test_audit_of_the_database_itself_leaves_out_what_is_deprecated(urls: Path) -> None:
