@@ -105,6 +105,34 @@ def test_a_file_that_is_replaced_keeps_its_mode_where_that_is_asked_for(tmp_path
     assert stat.S_IMODE(fresh.stat().st_mode) == 0o640
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")
+def test_root_does_not_take_a_file_away_from_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "page"
+    path.write_bytes(b"old")
+    os.chown(path, 65534, 65533)
+    path.chmod(0o640)
+    write_atomically(str(path), b"new", None)
+    found = path.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (65534, 65533, 0o640)
+    write_atomically(str(path), b"newer")  # positive control: a mode of its own asks for nothing else
+    assert path.stat().st_uid == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "getgroups"), reason="there are no groups here")
+def test_a_file_that_cannot_be_given_to_its_owner_is_written_nevertheless(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    path = tmp_path / "page"
+    path.write_bytes(b"old")
+    path.chmod(0o604)
+    monkeypatch.setattr(os, "fchown", refuse)
+    write_atomically(str(path), b"new", None)
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", 0o604)
+
+
 def test_nothing_written_can_leave_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "page"
     path.write_bytes(b"old")

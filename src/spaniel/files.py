@@ -50,19 +50,19 @@ def replacing(
 ) -> Iterator[BinaryIO]:
     """A new file that takes the place of whatever is at `path` when the block ends without an exception.
 
-    `mode` is the file's (less the umask). None: as the file has that it replaces, or as any new file.
+    `mode` is the file's (less the umask). None: mode, owner and group of the file that it replaces, or as any new file.
     `durable` waits until file and name are on the disk; without it a power cut may leave either file, or an empty one.
     `even_empty=False` leaves the old file where nothing was written.
     `dir_fd` is an open folder that `path` is relative to, where the system has such descriptors.
     A symbolic link at `path` is itself replaced; what it leads to is not touched. Whatever fails is an `OSError`.
     """
     temporary = os.path.join(os.path.dirname(path), f".spaniel-{os.urandom(8).hex()}.tmp")
-    kept = _mode_of(path, dir_fd) if mode is None else None
+    replaced = _ordinary(path, dir_fd) if mode is None else None
     descriptor = os.open(temporary, CREATE, _ANYBODY if mode is None else mode, dir_fd=dir_fd)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            if kept is not None and hasattr(os, "fchmod"):
-                os.fchmod(file.fileno(), kept)
+            if replaced is not None:
+                _be_like(file.fileno(), replaced)
             yield file
             file.flush()
             written = os.fstat(file.fileno()).st_size
@@ -77,13 +77,24 @@ def replacing(
             os.unlink(temporary, dir_fd=dir_fd)
 
 
-def _mode_of(path: str, dir_fd: int | None) -> int | None:
-    """The permissions of the ordinary file at `path`; None where there is none."""
+def _ordinary(path: str, dir_fd: int | None) -> os.stat_result | None:
+    """The ordinary file at `path`; None where there is none."""
     try:
         found = os.lstat(path, dir_fd=dir_fd)
     except OSError:
         return None
-    return stat.S_IMODE(found.st_mode) if stat.S_ISREG(found.st_mode) else None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def _be_like(descriptor: int, other: os.stat_result) -> None:
+    """Owner and group too, where that is allowed: root must not take a file away from who works with it, nor a member
+    of a group from the others. The mode comes last, since a change of owner takes some of its bits."""
+    if not hasattr(os, "fchmod"):
+        return
+    for owner, group in ((other.st_uid, -1), (-1, other.st_gid)):
+        with suppress(PermissionError):
+            os.fchown(descriptor, owner, group)
+    os.fchmod(descriptor, stat.S_IMODE(other.st_mode))
 
 
 def sync_folder(path: str, dir_fd: int | None = None) -> None:

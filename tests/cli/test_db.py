@@ -72,7 +72,10 @@ def test_add_reads_a_list_and_one_bad_line_does_not_stop_the_rest(urls: Path) ->
 @pytest.mark.parametrize(
     ("command", "code", "told"),
     [
-        (("add", "ftp://a.example/"), 2, "invalid_scheme"),
+        (("add", "ftp://a.example/"), 2, "spaniel: ftp://a.example/: invalid_scheme"),
+        (("ls", "--path", "docs"), 2, "--path: must begin with '/'"),
+        (("dump", "--host", "a b"), 2, "--host: 'a b' is not a host"),
+        (("audit", "."), 1, "is a folder; name its files: './*.json'"),
         (("add", "--type", "http://a.example/"), 2, "--type: is for --static"),
         (("add", "--policy", "nonsense", "http://a.example/"), 2, "no policy 'nonsense'"),
         (("add", "--db", "nowhere", "http://a.example/"), 2, "spaniel db init"),
@@ -140,6 +143,7 @@ def test_ls_show_and_what_is_not_read(urls: Path) -> None:
         (("--category", "deprecated", "--deprecated"), 1),
         (("--host", "example.com"), 4),
         (("--host", "www.example.com"), 4),
+        (("--host", "https://WWW.example.com/x"), 4),
         (("--host", "elsewhere.example"), 0),
         (("--path", "/m"), 1),
     ],
@@ -235,6 +239,12 @@ def test_audit_reads_globs_and_prints_for_people_and_programs(tmp_path: Path) ->
     assert spaniel(*command, cwd=tmp_path).returncode == 0
     assert spaniel(*command, "--strict", cwd=tmp_path).returncode == 1
     assert spaniel("db", "audit", "data/**/c.json", "--strict", cwd=tmp_path).returncode == 0
+    misspelt = spaniel("db", "audit", "data/**/c.json", "--field", "fuente_ur", "--strict", cwd=tmp_path)
+    assert misspelt.returncode == 1
+    assert "no link stands under 'fuente_ur'; --field names others" in misspelt.stderr
+    spaniel("db", "init", cwd=tmp_path)
+    empty = spaniel("db", "audit", "--strict", cwd=tmp_path)
+    assert (empty.returncode, empty.stderr) == (0, "spaniel: 0 links; gaps: 0; to review: 0\n")
 
 
 def test_audit_of_the_database_itself_leaves_out_what_is_deprecated(urls: Path) -> None:

@@ -72,6 +72,7 @@ ODDITIES: dict[str, bytes] = {
     "mixed line ends": b"---\r\n---\n_path: /a\r\nnote: x\n",
     "only metadata": b"---\ncnames:\n- a.example\n",
     "a long value": b"---\n---\n_path: /a\nnote: " + b"x" * 60_000 + b"\n",
+    "apostrophes": b"---\n---\n_path: /kids'\ncategories:\n- 'a'\n- kids'\n- o'\n- rock'n'roll\nnote: the dogs'\n",
     "nested": b"---\n---\n_path: /a\nx:\n  y:\n  - z: 1\n    w:\n      v: [1, [2, [3]]]\n",
 }
 

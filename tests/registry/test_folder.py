@@ -213,8 +213,24 @@ def test_a_planted_lock_is_refused(tmp_path: Path, plant: object) -> None:
         with found.editing(patience=0.05):
             raise AssertionError
 
-    assert LOCK in message(add)
+    assert f"{LOCK}: " in message(add)
+    assert "remove it" in message(add)
     assert not (tmp_path / "urls" / "elsewhere").exists()
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_without_a_word_of_the_lock(tmp_path: Path) -> None:
+    urls = tmp_path / "urls"
+    urls.mkdir()
+    with files.opened(str(urls)) as folder:
+
+        def write() -> None:
+            with writing(folder, 0.05):
+                raise AssertionError
+
+        urls.rmdir()  # there is no folder that root may not write to
+        told = message(write)
+    assert "the folder cannot be written to" in told
+    assert LOCK not in told
 
 
 def test_what_killed_writers_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
@@ -293,7 +309,7 @@ def test_a_database_is_made_once_and_for_everybody(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('policy = "nonsense"', "no policy 'nonsense'"),
+        ('policy = "nonsense"', "registry.toml.policy: no policy 'nonsense'"),
         ('policy = "../mine.toml"', "must be the name of a policy"),
         ('policy = "/etc/mine.toml"', "must be the name of a policy"),
         ('scheme = "ftp"', "must be http or https"),

@@ -75,6 +75,7 @@ def test_the_form_is_that_of_a_dumper_with_sorted_keys() -> None:
         ),
         ("---\n---\n_path: /a\ncategories:\n- z\n- y\n", "---\n---\n_path: /a\ncategories:\n- y\n- z\n"),
         ("---\n---\n_path: /a\nother:\n- z\n- y\n", "---\n---\n_path: /a\nother:\n- z\n- y\n"),  # not ours to sort
+        ("---\n---\nother:\n- z\n- y\n_path: /a\n", "---\n---\n_path: /a\nother:\n- z\n- y\n"),
         (
             f"---\n---\n_path: /a\ncontent-sha256: {HASH.upper()} # x\n",
             f"---\n---\n_path: /a\ncontent-sha256: {HASH} # x\n",
@@ -85,12 +86,34 @@ def test_the_form_is_that_of_a_dumper_with_sorted_keys() -> None:
         ("cnames:\n- a.example\n---\n_path: /a\n", "---\ncnames:\n- a.example\n---\n_path: /a\n"),
         ("---\r\n---\n_path: /a\n", "---\r\n---\r\n_path: /a\r\n"),
         ("---\n---\r\n_path: /a\r\n", "---\n---\n_path: /a\n"),
+        ("---\n---\n_path: /a\r\n", "---\n---\n_path: /a\n"),
+        ("---\r\n---\r\n_path: /a\nz: 1\r\n", "---\r\n---\r\n_path: /a\r\nz: 1\r\n"),
         ("---\n---\nz: |\n  text\n_path: /a\n", "---\n---\n_path: /a\nz: |\n  text\n"),
         ("---\n---\nz: 'x\n  y'\n_path: /a\n", "---\n---\n_path: /a\nz: 'x\n  y'\n"),
     ],
 )
 def test_lines_are_moved_and_nothing_is_written_anew(before: str, after: str) -> None:
     assert form(before.encode()).decode() == after
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        "- b\n  more\n- a\n",  # an item on two lines
+        "- z\n- |\n  # a\n",  # text that looks like a comment
+        "- z\n- |\n  - a\n",  # text that looks like an item
+        "- z\n- >-\n\n  a\n",
+    ],
+)
+def test_items_of_several_lines_stay_where_they_are(items: str) -> None:
+    raw = f"---\n---\n_path: /a\ncategories:\n{items}".encode()
+    assert form(raw) == raw
+    assert form(raw.replace(b"\n_path", b"\nz: 1\n_path")) == raw + b"z: 1\n"  # other keys are sorted all the same
+
+
+@pytest.mark.parametrize("record", ["--- {z: 1, _path: /a}\n", "---\n{z: 1,\n _path: /a}\n"])
+def test_a_record_within_braces_is_left_as_it_is(record: str) -> None:
+    assert form(f"---\n{record}".encode()).decode() == f"---\n{record}"
 
 
 def test_what_could_not_be_moved_without_changing_a_value_is_left_alone() -> None:
@@ -116,3 +139,20 @@ def test_a_folder_is_formatted_file_by_file_and_the_second_time_nothing_is_left_
     assert contents(tmp_path) == after
     assert all("c.example.yaml:3:1" in error.message for error in told)
     assert len(told) == 3
+
+
+@pytest.mark.req("DB-03")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("[b, a]", "[a, b]"),
+        ("[ b,a,  c ] # [y, x]", "[ a, b, c ] # [y, x]"),
+        ("[]", "[]"),
+        ("['b', a] # [y, x]", "['b', a] # [y, x]"),
+        ("[b, a,]", "[b, a,]"),
+        ("[b,\n  a]", "[b,\n  a]"),
+    ],
+)
+def test_words_in_brackets_are_sorted_where_they_are_bare_and_on_one_line(before: str, after: str) -> None:
+    raw = "---\n---\n_path: /a\ncategories: {}\n"
+    assert form(raw.format(before).encode()).decode() == raw.format(after)

@@ -10,6 +10,7 @@ import pytest
 from spaniel import registry
 from spaniel.errors import Code, SpanielError
 from spaniel.registry.host_file import read_file
+from spaniel.registry.naming import stranger
 from spaniel.registry.plain import read_plain
 from spaniel.registry.splitting import LARGEST_FILE, LONGEST_DOCUMENT, MOST_DOCUMENTS, decode, split
 from tests.registry.files import HASH, MINIMAL, ODDITIES, WILD, database
@@ -163,7 +164,7 @@ def test_the_scheme_is_the_files_else_the_folders(metadata: str, folder: str, sc
         ("_path: http://example.com/\n", "example.com.yaml:3:1: _path must begin with '/'"),
         ("_path: /a#b\n", "example.com.yaml:3:1: _path has a fragment"),
         ("_path: /a\n_path: /b\n", "example.com.yaml:4:1: the key '_path' stands here twice"),
-        ("_path: /a\n---\n_path: /a\n", "example.com.yaml:4:1: the _path '/a' has a record already, in line 2"),
+        ("_path: /a\n---\n_path: /a\n", "example.com.yaml:5:1: the _path '/a' has a record already, in line 2"),
         ("- _path: /a\n", "example.com.yaml:3:1: a document holds keys and their values"),
         ("just text\n", "example.com.yaml:3:1: a document holds keys and their values"),
         ("_path: /a\ncontent-length: 0x10\n", "example.com.yaml:4:1: content-length must be a whole number"),
@@ -186,7 +187,7 @@ def test_the_scheme_is_the_files_else_the_folders(metadata: str, folder: str, sc
         ("_path: /a\nx: {y: 1, y: 2}\n", "example.com.yaml:4:11: the key 'y' stands here twice"),
         ("_path: /a\n x: 1\n", "example.com.yaml:4:"),
         ("_path: 'unclosed\n", "example.com.yaml:"),
-        ("_path: /a\n...\n_path: /b\n", "example.com.yaml:5:1: did not find expected <document start>"),
+        ("_path: /a\n...\n_path: /b\n", "example.com.yaml:5:1: this is outside of the record"),
         ("_path: /a\nx: [1, 2\n", "example.com.yaml:5:1: did not find expected ',' or ']'"),
     ],
 )
@@ -225,7 +226,23 @@ def test_broken_metadata_are_refused_likewise(metadata: str, told: str) -> None:
         (b"# only a comment\n", ":1:1: the file has no documents"),
         (b"---\n---\n_path: /\xff\n", ":3:9: the file is not UTF-8 text"),
         ("---\n---\n_path: /\n".encode("utf-16"), ":1:1: the file is not UTF-8 text"),
-        (b"---\n---\n_path: /a\x00b\n", ":3:10: the character U+0000 cannot stand here"),
+        (b"---\n---\n_path: /a\x00b\n", ":3:10: a NUL byte: the file is not text, or is UTF-16; save it as UTF-8"),
+        ("---\n---\n_path: /\n".encode("utf-16-le"), ":1:2: a NUL byte"),
+        (
+            b"---\n---\n_path: /a\n<<<<<<< HEAD\n---\n_path: /b\n=======\n>>>>>>> x\n",
+            ":4:1: a merge has left a conflict here",
+        ),
+        (b"<<<<<<< HEAD\n---\n---\n_path: /b\n=======\n>>>>>>> x\n", ":1:1: a merge has left a conflict here"),
+        (b"---\n---\n_path: /a\nx:\n\t- y\n", ":5:1: a tab, "),
+        (b"---\n---\n_path: /a\nnote: a: b\n", ":4:8: a ':' where no key can stand; write a value with ': '"),
+        (b"---\n---\n_path: /a\nwords\n", ":4:1: this is no 'key: value'"),
+        (b"---\n---\n_path: /a\nx: - y\n", ":4:4: a '-' where no list can stand"),
+        (b"---\n---\n_path: /a\n  x: y\n", ":4:4: a ':' where no key can stand"),
+        (b"---\n---\n  _path: /a\n x: y\n", ":4:2: "),
+        (b'---\n---\n_path: /a\nx: "y\n', ":4:4: a quotation mark is opened and not closed"),
+        (b"---\n---\n_path: /a\nx: 'y\n---\n_path: /b\n", ":4:4: a quotation mark is opened and not closed"),
+        (b'---\n---\n_path: /a\nx: "C:\\dir"\n', ":4:7: in double quotes"),
+        (b"%YAML 1.2\n---\n---\n_path: /a\n", ":2:1: this is outside of the record; remove directives"),
         (b"---\n---\n_path: /a\x1bb\n", ":3:10: the character U+001B cannot stand here"),
         ("---\n---\n_path: /a\u2028b\n".encode(), ":3:10: the character U+2028 cannot stand here"),
         ("---\n---\n_path: /a\x85b\n".encode(), ":3:10: the character U+0085 cannot stand here"),
@@ -333,3 +350,25 @@ def test_iterating_reads_file_by_file(tmp_path: Path) -> None:
     assert next(records).url == "http://a.example/"
     with pytest.raises(SpanielError):
         next(records)
+
+
+@pytest.mark.req("DB-01")
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("EXAMPLE.ORG.YAML", "its name does not end with .yaml; should it be example.org.yaml?"),
+        ("example.org.yml", "its name does not end with .yaml; should it be example.org.yaml?"),
+        ("example.org.yaml.txt", "its name does not end with .yaml; should it be example.org.yaml?"),
+        ("Example.org.yaml", "its name is not that of a host; should it be example.org.yaml?"),
+        ("example org.yaml", "its name is not that of a host"),
+        (".yaml", "its name is not that of a host"),
+        ("example.org.yaml.BAK", "it looks like something that an editor has left behind"),
+        (".~lock.example.org.yaml#", "it looks like something that an editor has left behind"),
+        ("README.md", None),
+        (".gitattributes", None),
+        ("yaml", None),
+    ],
+)
+def test_a_name_that_is_nearly_right_is_told_with_the_right_one(name: str, why: str | None) -> None:
+    found = stranger(name)
+    assert (found and found.why) == why

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 
 from spaniel.errors import SpanielError
+from spaniel.registry.foreign_text import LARGEST
 from spaniel.registry.sources import Link, kind_of, read_links
 
 SITEMAP = b"""<?xml version="1.0" encoding="UTF-8"?>
@@ -39,10 +42,13 @@ def refused(raw: bytes, name: str = "f", kind: str | None = None, field: str | N
         ("x.txt", b"\xef\xbb\xbf <urlset/>", "sitemap"),
         ("-", BOOKMARKS, "bookmarks"),
         ("my.html", b"<a>", "bookmarks"),
+        ("-", b' ["u"]', "json"),
+        ("x.json", b'{"url": "u"}', "json"),
+        ("list.csv.gz", b'"url","x"', "csv"),
     ],
 )
 def test_the_kind_of_a_file_is_seen_from_its_beginning_or_its_name(name: str, raw: bytes, kind: str) -> None:
-    assert kind_of(name, raw) == kind
+    assert kind_of(name, raw.decode("utf-8-sig")) == kind
 
 
 @pytest.mark.parametrize(
@@ -58,6 +64,13 @@ def test_the_kind_of_a_file_is_seen_from_its_beginning_or_its_name(name: str, ra
         (SITEMAP, "sitemap.xml", None, ["http://a.example/?x=1&y=2", "http://a.example/b"]),
         (BOOKMARKS, "b.html", None, ["https://a.example/?x=1&y=2", "HTTP://b.example/"]),
         (b"", "t", None, []),
+        (b"Name;URL\r\nx;http://a.example/;b\r\n", "t.csv", None, ["http://a.example/"]),
+        (b"url\tname\nhttp://a.example/,b\tx\n", "t.tsv", None, ["http://a.example/,b"]),
+        (b"http://a.example/;b\n", "t.csv", None, ["http://a.example/;b"]),
+        (b'["http://a.example/", {"url": "u"}]', "t.json", None, ["http://a.example/", "u"]),
+        (b'{\n"link": "u"\n}', "t.json", "link", ["u"]),
+        (gzip.compress(SITEMAP), "sitemap.xml.gz", None, ["http://a.example/?x=1&y=2", "http://a.example/b"]),
+        ("http://a.example/\r\n".encode("utf-16"), "t.txt", None, ["http://a.example/"]),
     ],
 )
 def test_links_come_in_their_order(raw: bytes, name: str, field: str | None, found: list[str]) -> None:
@@ -73,7 +86,14 @@ def test_links_come_in_their_order(raw: bytes, name: str, field: str | None, fou
         (b"", "t.csv", None, "t.csv:1: there is no column"),
         (b'{"url": 3}', "t.jsonl", None, "t.jsonl:1: there is no text under 'url'"),
         (b'{"url": "x"}\n{', "t.jsonl", None, "t.jsonl:2: not a JSON value"),
-        (b"[" * 100_000, "t.jsonl", None, "t.jsonl:1: not a JSON value"),
+        (b"[" * 100_000, "t.json", None, "t.json: not JSON that can be read"),
+        (b'["u",\n', "t.json", None, "t.json:2:1: not JSON"),
+        (b'["u", 5]', "t.json", None, "t.json: entry 2: there is no text under 'url'; --field"),
+        (b'{"a": "b"}', "t.json", None, "t.json: entry 1: there is no text under 'url'; --field"),
+        (b"\x1f\x8bxxxxxxxxxxxx", "t.xml.gz", None, "t.xml.gz: not gzip that can be unpacked"),
+        (gzip.compress(SITEMAP)[:-9], "t.xml.gz", None, "t.xml.gz: not one whole gzip file"),
+        (gzip.compress(SITEMAP) * 2, "t.xml.gz", None, "t.xml.gz: not one whole gzip file"),
+        (gzip.compress(b"\n" * (LARGEST + 1)), "t.gz", None, "t.gz: has more than 64 MiB"),
         (b"<?xml version='1.0'?><sitemapindex/>", "t.xml", None, "an index of sitemaps"),
         (b"<?xml version='1.0'?><urlset>", "t.xml", None, "t.xml: not XML"),
         (b'<!DOCTYPE u [<!ENTITY a "b">]><urlset><url><loc>&a;</loc></url></urlset>', "t.xml", None, "not XML"),

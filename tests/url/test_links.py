@@ -44,6 +44,27 @@ def test_links_are_classified_by_the_first_rule_that_fits(url: str, link_type: s
 
 
 @pytest.mark.req("CP-13")
+@pytest.mark.parametrize(
+    ("url", "link_type"),
+    [
+        ("https://e.es/Cat%C3%A1logo-de-Tr%C3%A1mites", "informative"),
+        ("https://e.es/Catálogo-de-Trámites", "informative"),
+        ("https://e.es/%C3%B1u-%C3%A1rea", "informative"),
+        ("https://e.es/tra%CC%81mites-le%CC%81rida", "informative"),  # accents as signs of their own
+        ("https://e.es/renovar%20dni", "informative"),
+        ("https://e.es/gu%C3%ADa.pdf", "informative"),
+        ("https://e.es/tr%C3%A1mites", "homepage"),
+        ("https://e.es/a%2Fb", "homepage"),
+        ("https://e.es/%C3%B3-%C3%A1", "homepage"),  # letters, not words
+        ("https://e.es/%FF%FE-%FF%FE", "homepage"),  # no text at all
+        ("https://e.es/secci%C3%B3n/tr%C3%A1mites", "section"),
+    ],
+)
+def test_slugs_are_classed_as_people_read_them(url: str, link_type: str) -> None:
+    assert canonicalize(url, "clara").link_type == link_type
+
+
+@pytest.mark.req("CP-13")
 def test_a_title_that_names_a_procedure_makes_a_section_informative() -> None:
     assert classify("/a/b", (), WORDS) == "section"
     assert classify("/a/b", (), WORDS, title="TRAMITE de renovación") == "informative"

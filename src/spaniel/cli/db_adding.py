@@ -38,9 +38,15 @@ def add_links(
             try:
                 done.append(_add(editor, link, categories))
             except SpanielError as error:
-                failed(error, link.where)
+                failed(error, link.where or _named(link.url, error))
     progress.clear()
     return done
+
+
+def _named(url: str, error: SpanielError) -> str:
+    """Which of several URLs is meant, where the complaint does not say so itself."""
+    told = shown(url, ENOUGH)
+    return "" if told in error.message else f"{told}: "
 
 
 def _add(editor: Editor, link: Link, categories: list[str]) -> Added:

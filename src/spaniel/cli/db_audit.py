@@ -40,12 +40,18 @@ def run_audit(args: argparse.Namespace) -> int:
     WRITERS[args.format](listed())
     sys.stdout.flush()
     sys.stderr.write(f"spaniel: {_summary(classes, gaps, reviews)}\n")
-    return SOME_FAILED if failed.count or (args.strict and gaps) else 0
+    in_vain = bool(args.files) and not classes  # a field misspelt must not pass for data without a flaw
+    if in_vain and not failed.count:
+        asked = " or ".join(f"'{name}'" for name in args.field or FIELDS)
+        sys.stderr.write(f"spaniel: no link stands under {shown(asked)}; --field names others\n")
+    return SOME_FAILED if failed.count or (args.strict and (gaps or in_vain)) else 0
 
 
 def _summary(classes: Counter[str], gaps: int, reviews: int) -> str:
     told = ", ".join(f"{count:,} {name}" for name, count in sorted(classes.items()))
-    return f"{classes.total():,} links{f' ({told})' if told else ''}; gaps: {gaps:,}; to review: {reviews:,}"
+    total = classes.total()
+    links = f"{total:,} link{'' if total == 1 else 's'}"
+    return f"{links}{f' ({told})' if told else ''}; gaps: {gaps:,}; to review: {reviews:,}"
 
 
 def _cited(args: argparse.Namespace, failed: Failures) -> Iterator[Cited]:
@@ -73,7 +79,11 @@ def _matching(patterns: list[str], failed: Failures) -> Iterator[str]:
     from glob import glob
 
     for pattern in patterns:
-        if pattern == "-" or os.path.exists(pattern):
+        if os.path.isdir(pattern):
+            failed(
+                SpanielError(Code.BAD_ARGS, field=pattern, reason=f"is a folder; name its files: '{pattern}/*.json'")
+            )
+        elif pattern == "-" or os.path.exists(pattern):
             yield pattern
         elif found := sorted(glob(pattern, recursive=True)):
             yield from (name for name in found if os.path.isfile(name))

@@ -63,9 +63,22 @@ def run_show(args: argparse.Namespace) -> int:
 def _selection(args: argparse.Namespace, *, deprecated: bool) -> Selection:
     from spaniel.registry.selection import ALL, Selection
 
-    hosts = tuple(host.lower().rstrip("/") for host in args.host)
+    if args.path and not args.path.startswith("/"):
+        raise SpanielError(Code.BAD_ARGS, field="--path", reason="must begin with '/', as paths do")
+    hosts = tuple(map(_host, args.host))
     wanted = Selection(tuple(args.category), hosts, args.path, deprecated)
     return ALL if wanted == ALL else wanted
+
+
+def _host(asked: str) -> str:
+    """A host in the spelling of the files; a URL is taken for its host."""
+    from spaniel.registry.naming import authority
+
+    written = asked.partition("://")[2] if "://" in asked else asked
+    found = authority(written.partition("/")[0])
+    if found is None:
+        raise SpanielError(Code.BAD_ARGS, field="--host", reason=f"'{asked}' is not a host, as www.example.com is")
+    return found
 
 
 def _remarks(record: Record) -> str:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser
 
 URLS = "the URLs; '-' reads them from standard input, one per line ('#' begins a comment)"
-LINK_KINDS = ("text", "csv", "jsonl", "sitemap", "bookmarks")
+LINK_KINDS = ("text", "csv", "json", "jsonl", "sitemap", "bookmarks")
 DATA_KINDS = ("json", "jsonl", "csv", "yaml")
 FIELDS = ("fuente_url", "url")
 JOBS, MOST_JOBS = 8, 64
@@ -52,7 +52,9 @@ def for_import(p: ArgumentParser) -> None:
 
 
 def _add_new_records(p: ArgumentParser) -> None:
-    p.add_argument("--category", action="append", default=[], metavar="NAME", help="put them into this category")
+    p.add_argument(
+        "--category", action="append", default=[], metavar="NAME", help="put them into this category; may be repeated"
+    )
     p.add_argument("--policy", metavar="NAME", help="canonicalize by this policy (default: the database's, else exact)")
 
 
@@ -85,9 +87,23 @@ def for_dump(p: ArgumentParser) -> None:
 
 
 def _add_filters(p: ArgumentParser) -> None:
-    p.add_argument("--category", action="append", default=[], metavar="NAME", help="only records of this category")
-    p.add_argument("--host", action="append", default=[], metavar="HOST", help="only records of this host")
-    p.add_argument("--path", default="", metavar="PREFIX", help="only records whose path begins so")
+    p.add_argument(
+        "--category",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="only records of this category; may be repeated, and any of them will do",
+    )
+    p.add_argument(
+        "--host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="only records of this host, or of the one that has this cname",
+    )
+    p.add_argument(
+        "--path", default="", metavar="PREFIX", help="only records whose path begins with this, as in /docs/"
+    )
 
 
 def for_show(p: ArgumentParser) -> None:
@@ -120,5 +136,9 @@ def for_audit(p: ArgumentParser) -> None:
         help="table (the default), json, csv or markdown",
     )  # fmt: skip
     p.add_argument("--all", action="store_true", help="list the links that are fine too")
-    p.add_argument("--strict", action="store_true", help="exit with 1 if a link is not informative, or no link at all")
+    p.add_argument(
+        "--strict",
+        action="store_true",
+        help="exit with 1 if a link is not informative or refused, or if no link is found",
+    )
     add_config_option(p)

@@ -3,40 +3,43 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 from typing import TYPE_CHECKING
 
 from spaniel.registry.audit import Cited
 from spaniel.registry.complaints import Place
+from spaniel.registry.foreign_text import csv_rows, decoded
 from spaniel.tables import complaint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
 
-LARGEST = 64 << 20
 ENTITIES = ("entidad", "organismo", "entity")  # fields that say whose page it is
-ENDINGS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".yaml": "yaml", ".yml": "yaml"}
+ENDINGS = {
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+}
 
 
 def kind_of(name: str, text: str) -> str:
     """By the file's name; standard input by how it begins."""
+    known = name.lower().removesuffix(".gz")
     for ending, kind in ENDINGS.items():
-        if name.lower().endswith(ending):
+        if known.endswith(ending):
             return kind
     if text.lstrip()[:1] in ("{", "["):
         return "jsonl" if "}\n{" in text else "json"
-    raise complaint(name, f"its name says not how to read it; add --input with one of {', '.join(READERS)}")
+    raise complaint(name, f"its name does not say how to read it; add --input with one of {', '.join(READERS)}")
 
 
 def read_cited(name: str, raw: bytes, fields: Container[str], kind: str | None = None) -> Iterator[Cited]:
     """Every text that stands under one of the fields, however deep."""
-    if len(raw) > LARGEST:
-        raise complaint(name, f"has more than {LARGEST >> 20} MiB")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise complaint(name, f"not UTF-8 text (byte {error.start})") from None
+    text = decoded(name, raw)
     for where, value in READERS[kind or kind_of(name, text)](name, text):
         for path, url, entity in _links(value, where, fields):
             yield Cited(name, path, url, entity)
@@ -69,15 +72,20 @@ def _from_json(name: str, text: str) -> Iterator[tuple[str, object]]:
 def _from_json_lines(name: str, text: str) -> Iterator[tuple[str, object]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            for _, value in _from_json(f"{name}:{number}", line):
-                yield f"line {number}", value
+            try:
+                yield f"line {number}", json.loads(line)
+            except json.JSONDecodeError as error:
+                raise complaint(f"{name}:{number}:{error.colno}", f"not JSON: {error.msg}") from None
+            except (ValueError, RecursionError) as error:
+                raise complaint(f"{name}:{number}", f"not JSON that can be read: {error}") from None
 
 
 def _from_csv(name: str, text: str) -> Iterator[tuple[str, object]]:
-    rows = csv.DictReader(io.StringIO(text))
+    rows = csv_rows(text)
     try:
+        header = next(rows, [])
         for row in rows:
-            yield f"line {rows.line_num}", {str(key): value for key, value in row.items()}
+            yield f"line {rows.line_num}", dict(zip(header, row, strict=False))
     except csv.Error as error:
         raise complaint(f"{name}:{rows.line_num}", f"not CSV: {error}") from None
 

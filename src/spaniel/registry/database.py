@@ -14,7 +14,9 @@ from spaniel.registry.editor import Editor
 from spaniel.registry.finding import find_file, read_aliases
 from spaniel.registry.host_file import HostFile, read_file
 from spaniel.registry.lock import PATIENCE, writing
+from spaniel.registry.metadata import CNAMES
 from spaniel.registry.naming import RULES, host_of
+from spaniel.registry.record import broken_key
 from spaniel.registry.rules import SAMPLE, Rules, read_rules, spot_of
 from spaniel.registry.selection import ALL, Selection
 from spaniel.tables import complaint
@@ -107,8 +109,9 @@ def _claim(file: HostFile, owners: dict[str, str]) -> None:
     """A host belongs to one file: as its own, or as one of its cnames."""
     for name in file.metadata.cnames:
         if (owner := owners.setdefault(name, file.home.file)) != file.home.file:
-            line = file.parts.documents[0].line
-            raise Place(file.home.file, line).broken(f"the cname '{name}' belongs to {owner} already")
+            text, line = file.parts.documents[0]
+            reason = f"the cname '{name}' belongs to {owner} already; a host has one file"
+            raise broken_key(text, Place(file.home.file, line), CNAMES, reason)
 
 
 def open_registry(folder: str | os.PathLike[str] = "urls", *, policy: str | None = None) -> Registry:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.files import TEMPORARY_NAME, write_atomically
 from spaniel.private_folder import open_shared_folder
 from spaniel.registry.naming import Stranger, host_of, stranger
-from spaniel.registry.splitting import LARGEST_FILE, decode
+from spaniel.registry.splitting import LARGEST_FILE, TOO_LARGE, decode
 from spaniel.tables import complaint
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def read_text(folder: OpenFolder, name: str) -> tuple[str, Version]:
             if not stat.S_ISREG(found.st_mode):
                 raise complaint(file, "it is not a regular file")
             if found.st_size > LARGEST_FILE:
-                raise complaint(file, f"the file has more than {LARGEST_FILE >> 20} MiB")
+                raise complaint(file, TOO_LARGE)
             raw = _read(descriptor, found.st_size)
         finally:
             os.close(descriptor)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SORTED_LISTS = (CATEGORIES, CNAMES)
 _ITEM = re.compile(r"[ \t]*-(?:[ \t]|\r?\n|\Z)")
 _ASIDE = re.compile(r"[ \t]*(?:#[^\n]*)?\r?\n?")
+_ONE_LINE = re.compile(
+    r"([^\[#]*\[[ \t]*)([^\[\]{}'\"#\n]*?)([ \t]*\].*)", re.DOTALL
+)  # a list of bare words in brackets
 _BARE_MARK = re.compile(r"---[ \t]+(?=\r?\n|\Z)")
 
 
@@ -67,23 +70,23 @@ def _ordered(text: str, place: Place) -> str:
     if found.column is None:
         return text
     lines = lines_of(text)
-    first = 1 if lines[0].startswith("---") else 0
-    blocks = [(pair.key, _block(lines, start, pair)) for start, pair in _starts(found, first)]
+    blocks = [(pair.key, _block(lines, start, pair)) for start, pair in _starts(found)]
     in_order = (line for _, block in sorted(blocks, key=itemgetter(0)) for line in block)
-    moved = "".join([*lines[:first], *in_order, *lines[found.pairs[-1].end :]])
+    moved = "".join([lines[0], *in_order, *lines[found.pairs[-1].end :]])
     return moved if _means_the_same(outline(moved, place), found) else text
 
 
-def _starts(found: Outline, first: int) -> list[tuple[int, Pair]]:
-    """Each key with the line where what belongs to it begins: after the key before it."""
-    starts = [first, *(pair.end for pair in found.pairs[:-1])]
+def _starts(found: Outline) -> list[tuple[int, Pair]]:
+    """Each key with the line where what belongs to it begins: after the key before it, or after the mark."""
+    starts = [1, *(pair.end for pair in found.pairs[:-1])]
     return list(zip(starts, found.pairs, strict=True))
 
 
 def _block(lines: list[str], start: int, pair: Pair) -> list[str]:
     above, own = lines[start : pair.line], lines[pair.line : pair.end]
     if pair.key in SORTED_LISTS and isinstance(pair.value, list):
-        return [*above, own[0], *_sorted_items(own[1:], pair.value)]
+        first = _sorted_words(own[0], pair.value) if len(own) == 1 else own[0]
+        return [*above, first, *_sorted_items(own[1:], pair.value)]
     if pair.key == SHA256 and pair.span is not None:
         begin, end = pair.span
         own = [own[0][:begin] + own[0][begin:end].lower() + own[0][end:], *own[1:]]
@@ -102,6 +105,16 @@ def _sorted_items(lines: list[str], values: Sequence[object]) -> list[str]:
     if items.pop() or len(items) != len(values):
         return lines
     return [line for _, item in sorted(zip(map(str, values), items, strict=True), key=itemgetter(0)) for line in item]
+
+
+def _sorted_words(line: str, values: Sequence[object]) -> str:
+    """A list on its key's own line, if all its items are bare words."""
+    found = _ONE_LINE.fullmatch(line)
+    words = [word.strip() for word in found[2].split(",")] if found else []
+    if found is None or len(words) != len(values):
+        return line
+    in_order = (word for _, word in sorted(zip(map(str, values), words, strict=True), key=itemgetter(0)))
+    return f"{found[1]}{', '.join(in_order)}{found[3]}"
 
 
 def _means_the_same(moved: Outline, found: Outline) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.registry.complaints import Place
 from spaniel.registry.formatting import format_document, format_preamble
 from spaniel.registry.metadata import HTTPS, Metadata, read_metadata
-from spaniel.registry.record import PATH, Home, Record, read_record
+from spaniel.registry.record import PATH, Home, Record, broken_key, read_record
 from spaniel.registry.scalars import as_read, lines_for
 from spaniel.registry.splitting import Document, Parts, line_end, split
 
@@ -49,7 +49,7 @@ def _refuse_doubles(records: list[Record]) -> None:
     for record in records:
         if record.path in seen:
             reason = f"the _path '{record.path}' has a record already, in line {seen[record.path]}"
-            raise Place(record.file, record.line).broken(reason)
+            raise broken_key(record.text, Place(record.file, record.line), PATH, reason)
         seen[record.path] = record.line
 
 

@@ -15,6 +15,7 @@ from spaniel.tables import complaint
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from spaniel.errors import SpanielError
     from spaniel.private_folder import OpenFolder
 
 PATIENCE = 30.0  # seconds; nobody holds it for long: pages are fetched before it is taken
@@ -59,7 +60,7 @@ def _taken(folder: OpenFolder) -> int | None:
     try:
         descriptor = os.open(folder.at(LOCK), _FLAGS, 0o666, dir_fd=folder.descriptor)
     except OSError as error:
-        raise complaint(f"{folder.path}/{LOCK}", f"cannot be opened for writing: {error.strerror}") from None
+        raise _unwritable(folder, error) from None
     held = False
     try:
         held = _lock(descriptor, folder) and _is_still_there(descriptor, folder)
@@ -67,6 +68,15 @@ def _taken(folder: OpenFolder) -> int | None:
         if not held:
             os.close(descriptor)
     return descriptor if held else None
+
+
+def _unwritable(folder: OpenFolder, error: OSError) -> SpanielError:
+    """Told of the folder, which people know; of the lock file only where that is what stands in the way."""
+    with suppress(OSError):
+        folder.status(LOCK)
+        reason = f"cannot be opened for writing: {error.strerror}; remove it if no other process is writing here"
+        return complaint(f"{folder.path}/{LOCK}", reason)
+    return complaint(folder.path, f"the folder cannot be written to: {error.strerror}")
 
 
 def _lock(descriptor: int, folder: OpenFolder) -> bool:

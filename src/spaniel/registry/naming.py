@@ -23,7 +23,10 @@ _ESCAPES = {":": "%3A", "[": "%5B", "]": "%5D"}
 _ESCAPE = re.compile("%3A|%5B|%5D")
 _PLAIN_HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)+[a-z]{2,}")
 _PUNYCODE = re.compile(r"(?:.*\.)?xn--")
-_LEFTOVER = re.compile(r".*~|#.*#|\..*\.sw[a-p]|\.#.*|.*\.(?:bak|orig|rej|tmp|swp|old|save)", re.DOTALL)
+_LEFTOVER = re.compile(
+    r".*~|#.*#|\.~.*|\..*\.sw[a-p]|\.#.*|.*\.(?:bak|orig|rej|tmp|swp|old|save)", re.DOTALL | re.IGNORECASE
+)
+_NEARLY = re.compile(r"(.+)\.ya?ml(?:\.txt)?", re.DOTALL | re.IGNORECASE)  # Windows may hide an ending, and add another
 
 
 class Stranger(NamedTuple):
@@ -77,10 +80,10 @@ def stranger(name: str) -> Stranger | None:
         return None
     if _LEFTOVER.fullmatch(name):
         return Stranger(name, "it looks like something that an editor has left behind")
-    if name.endswith(".yml"):
-        return Stranger(name, f"its name ends with .yml, not with {SUFFIX}")
-    if not name.endswith(SUFFIX):
-        return None
-    meant = authority(name.removesuffix(SUFFIX).lower())
+    if (nearly := _NEARLY.fullmatch(name)) is None:
+        return Stranger(name, "its name is not that of a host") if name == SUFFIX else None
+    meant = authority(nearly[1].lower())
     hint = f"; should it be {file_name(meant)}?" if meant else ""
+    if not name.endswith(SUFFIX):
+        return Stranger(name, f"its name does not end with {SUFFIX}{hint}")
     return Stranger(name, f"its name is not that of a host{hint}")

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import yaml
 
+from spaniel.registry.yaml_complaints import in_plain_words
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -63,8 +65,8 @@ def _told_by_place(place: Place) -> Iterator[None]:
     try:
         yield
     except yaml.MarkedYAMLError as error:
-        told = error.problem or error.context or "not YAML"
-        raise place.broken(told, *_position(error.problem_mark or error.context_mark)) from None
+        told, mark = in_plain_words(error)
+        raise place.broken(told, *_position(mark)) from None
     except yaml.YAMLError as error:
         raise place.broken(f"not YAML: {error}") from None
 

@@ -41,4 +41,5 @@ def is_plain_scalar(text: str) -> bool:
 
 
 def _items(text: str) -> list[Value]:
-    return [line[2:].strip("'") for line in text.replace("\r", "").split("\n")[1:]]
+    items = [line[2:] for line in text.replace("\r", "").split("\n")[1:]]
+    return [item if item[0] != "'" else item[1:-1] for item in items]

@@ -69,7 +69,7 @@ class Record:
     @property
     def content_type(self) -> str | None:
         found = self.keys.get(TYPE)
-        return None if found is None else str(found)
+        return str(found) if found else None  # a key without a value says nothing
 
     @property
     def categories(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.errors import SpanielError
 from spaniel.registry.naming import RULES
 from spaniel.tables import Table, complaint, read_toml
 
@@ -38,8 +39,15 @@ class Spot(NamedTuple):
 class Rules:
     """How URLs become records."""
 
-    def __init__(self, policy: str = "exact", scheme: str = "http", allowlist: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self,
+        policy: str = "exact",
+        scheme: str = "http",
+        allowlist: tuple[str, ...] | None = None,
+        place: str = "policy",
+    ) -> None:
         self.policy_name = policy
+        self._place = place  # who names the policy
         self.scheme = scheme
         self.allowlist = allowlist
 
@@ -47,7 +55,12 @@ class Rules:
     def policy(self) -> Policy:
         from spaniel.url.policy import load  # listing needs none
 
-        return load(self.policy_name)
+        try:
+            return load(self.policy_name)
+        except SpanielError as error:
+            if error.details.get("field") != "policy":  # a file of its own says what is wrong in it
+                raise
+            raise complaint(self._place, str(error.details["reason"])) from None
 
     @cached_property
     def _domains(self) -> Domains:
@@ -92,7 +105,8 @@ def read_rules(folder: str, policy: str | None = None) -> Rules:
     table.close()
     if scheme not in SCHEMES:
         raise complaint(f"{path}.scheme", "must be http or https")
-    return Rules(policy or _within(folder, named, f"{path}.policy"), scheme, allowlist)
+    place = f"{path}.policy"
+    return Rules(policy or _within(folder, named, place), scheme, allowlist, "policy" if policy else place)
 
 
 def _allowlist(table: Table, place: str) -> tuple[str, ...]:

@@ -1,12 +1,12 @@
-"""Links from elsewhere: lists as text, CSV or JSON lines, sitemaps, bookmarks that a browser has exported."""
+"""Links from elsewhere: lists as text, CSV, JSON or JSON lines, sitemaps, bookmarks that a browser has exported."""
 
 from __future__ import annotations
 
 import csv
-import io
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.registry.foreign_text import csv_rows, decoded
 from spaniel.registry.record import CATEGORIES, LENGTH, SHA256, TYPE
 from spaniel.tables import complaint
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from spaniel.registry.scalars import Written
 
-LARGEST = 64 << 20  # bytes of one file; a sitemap has at most 50 MB
 URL_COLUMNS = ("url", "link", "href", "loc", "address", "uri")
 _ENDINGS = {
-    ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xml": "sitemap", ".html": "bookmarks", ".htm": "bookmarks",
+    ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".xml": "sitemap", ".html": "bookmarks", ".htm": "bookmarks",
 }  # fmt: skip
 
 
@@ -30,27 +30,24 @@ class Link(NamedTuple):
     keys: Mapping[str, Written] = {}
 
 
-def kind_of(name: str, raw: bytes) -> str:
+def kind_of(name: str, text: str) -> str:
     """How a file is to be read: by how it begins, or by its name."""
-    head = raw[:512].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    if head.startswith(b"<!doctype netscape-bookmark"):
+    head = text[:512].lstrip().lower()
+    if head.startswith("<!doctype netscape-bookmark"):
         return "bookmarks"
-    if head.startswith((b"<?xml", b"<urlset", b"<sitemapindex")):
+    if head.startswith(("<?xml", "<urlset", "<sitemapindex")):
         return "sitemap"
-    if head.startswith((b"{", b'"')):
-        return "jsonl"
-    return next((kind for ending, kind in _ENDINGS.items() if name.lower().endswith(ending)), "text")
+    if head.startswith("["):
+        return "json"
+    known = name.lower().removesuffix(".gz")
+    by_name = next((kind for ending, kind in _ENDINGS.items() if known.endswith(ending)), None)
+    return by_name or ("jsonl" if head.startswith(("{", '"')) else "text")
 
 
 def read_links(name: str, raw: bytes, kind: str | None = None, field: str | None = None) -> Iterator[Link]:
     """The links of a file, in their order. `field` is the column or the key that has them."""
-    if len(raw) > LARGEST:
-        raise complaint(name, f"has more than {LARGEST >> 20} MiB; please divide it")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise complaint(name, f"not UTF-8 text (byte {error.start})") from None
-    return READERS[kind or kind_of(name, raw)](name, text, field)
+    text = decoded(name, raw)
+    return READERS[kind or kind_of(name, text)](name, text, field)
 
 
 def _from_text(_name: str, text: str, _field: str | None) -> Iterator[Link]:
@@ -61,7 +58,7 @@ def _from_text(_name: str, text: str, _field: str | None) -> Iterator[Link]:
 
 
 def _from_csv(name: str, text: str, field: str | None) -> Iterator[Link]:
-    rows = csv.reader(io.StringIO(text))
+    rows = csv_rows(text)
     try:
         header = next(rows, [])
         column = _column(name, header, field)
@@ -85,7 +82,7 @@ def _column(name: str, header: list[str], field: str | None) -> int:
     found = next((i for i, cell in enumerate(cells) if "://" in cell), None)
     if found is None or field is not None:
         asked = f"'{field}'" if field else "that has URLs"
-        raise complaint(f"{name}:1", f"there is no column {asked}; name one of: {', '.join(header) or 'none'}")
+        raise complaint(f"{name}:1", f"there is no column {asked}; --field names one of: {', '.join(header) or 'none'}")
     return found
 
 
@@ -97,10 +94,28 @@ def _from_json_lines(name: str, text: str, field: str | None) -> Iterator[Link]:
             data = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise complaint(f"{name}:{number}", f"not a JSON value: {error}") from None
-        url = data.get(field or "url") if isinstance(data, dict) else data
-        if not isinstance(url, str):
-            raise complaint(f"{name}:{number}", f"there is no text under '{field or 'url'}'")
-        yield Link(f"line {number}", url, _known(data) if isinstance(data, dict) else {})
+        yield _from_value(f"{name}:{number}", f"line {number}", data, field)
+
+
+def _from_json(name: str, text: str, field: str | None) -> Iterator[Link]:
+    """A list of URLs, or of objects that have one; or one such object."""
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise complaint(f"{name}:{error.lineno}:{error.colno}", f"not JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise complaint(name, f"not JSON that can be read: {error}") from None
+    for number, value in enumerate(data if isinstance(data, list) else [data], 1):
+        yield _from_value(f"{name}: entry {number}", f"entry {number}", value, field)
+
+
+def _from_value(place: str, where: str, value: object, field: str | None) -> Link:
+    """A URL as JSON has it: as it is, or in an object with what else is said of it."""
+    facts = value if isinstance(value, dict) else {}
+    url = facts.get(field or "url") if facts else value
+    if not isinstance(url, str):
+        raise complaint(place, f"there is no text under '{field or 'url'}'; --field names another key")
+    return Link(where, url, _known(facts))
 
 
 def _known(facts: Mapping[str, object]) -> dict[str, Written]:
@@ -143,6 +158,7 @@ def _from_bookmarks(_name: str, text: str, _field: str | None) -> Iterator[Link]
 READERS: dict[str, Callable[[str, str, str | None], Iterator[Link]]] = {
     "text": _from_text,
     "csv": _from_csv,
+    "json": _from_json,
     "jsonl": _from_json_lines,
     "sitemap": _from_sitemap,
     "bookmarks": _from_bookmarks,

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from spaniel.registry.complaints import Place
 
 LARGEST_FILE = 16 << 20  # bytes: 100,000 records of one host
+TOO_LARGE = f"the file has more than {LARGEST_FILE >> 20} MiB, which is the most that is read: some 100,000 records"
 MOST_DOCUMENTS = 250_000  # of one file; many more fit into its bytes, and each takes memory
 LONGEST_DOCUMENT = 64 << 10  # characters; libyaml needs a time that grows with the square of some of them
 BOM = "\ufeff"
@@ -20,6 +21,7 @@ _CONTROLS = bytes(code for code in (*range(32), 127) if chr(code) not in "\t\n\r
 _UNFIT = "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|\r(?!\n)"
 _MARK = "\n---"
 _AFTER_MARK = ("", " ", "\t", "\r", "\n")
+_CONFLICT = "<<<<<<< "
 _NO_CONTENT = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z))*")
 
 
@@ -41,18 +43,20 @@ def decode(raw: bytes, file: str) -> str:
     """The text of a file, if it is text that YAML can hold."""
     place = Place(file)
     if len(raw) > LARGEST_FILE:
-        raise place.broken(f"the file has more than {LARGEST_FILE >> 20} MiB")
+        raise place.broken(TOO_LARGE)
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
         before = raw[: error.start].decode()
-        raise place.broken("the file is not UTF-8 text", *_position(before, len(before))) from None
+        raise place.broken("the file is not UTF-8 text; save it as UTF-8", *_position(before, len(before))) from None
     plain = raw.isascii() and raw.count(b"\r") == raw.count(b"\r\n")
     if plain and len(raw.translate(None, _CONTROLS)) == len(raw):
         return text
     if (found := re.compile(_UNFIT).search(text, text.startswith(BOM))) is not None:  # compiled when first needed
         if found[0] == "\r":
             reason = "a line ends with CR alone; lines end with LF, or with CR LF"
+        elif found[0] == "\0":
+            reason = "a NUL byte: the file is not text, or is UTF-16; save it as UTF-8"
         else:
             reason = f"the character U+{ord(found[0]):04X} cannot stand here; percent-encode it, or write it escaped"
         raise place.broken(reason, *_position(text, found.start()))
@@ -61,6 +65,8 @@ def decode(raw: bytes, file: str) -> str:
 
 def split(text: str, file: str) -> Parts:
     """The documents of a file; one that has none is refused."""
+    if _CONFLICT in text:
+        _refuse_conflict(text, file)
     head, *rest = f"\n{text}".split(_MARK)
     if len(rest) > MOST_DOCUMENTS:
         raise Place(file).broken(f"the file has more than {MOST_DOCUMENTS:,} records")
@@ -81,6 +87,13 @@ def split(text: str, file: str) -> Parts:
             reason = f"the record has more than {LONGEST_DOCUMENT:,} characters"
             raise Place(file, documents[-1].line).broken(reason)
     return Parts(preamble, documents)
+
+
+def _refuse_conflict(text: str, file: str) -> None:
+    """Half of each side may be read as records: told before anything else is."""
+    if (index := f"\n{text}".find(f"\n{_CONFLICT}")) >= 0:
+        reason = "a merge has left a conflict here; keep what is right of both sides, and remove the lines of the marks"
+        raise Place(file).broken(reason, *_position(text, index))
 
 
 def lines_of(text: str) -> list[str]:

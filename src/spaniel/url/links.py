@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple, Protocol
+from urllib.parse import unquote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"[0-9]+")
 _CODE = re.compile(r"(?=[^/]*[0-9])[0-9A-Za-z]+(?:[-_.][0-9A-Za-z]+)+")  # BOE-A-2023-12345, tramit-12345
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_BETWEEN_WORDS = re.compile("[-_+ ]+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -29,7 +31,7 @@ class LinkWords(NamedTuple):
 
 def classify(path: str, params: Sequence[str], words: LinkWords, title: str | None = None) -> str:
     """`homepage`, `section` or `informative`; the first that fits, in the order of CP-13."""
-    segments = [s for s in path.split("/") if s]
+    segments = [_as_read(s) for s in path.split("/") if s]
     specific = any(_is_specific(s, words) for s in segments) or any(_identifies(p, words) for p in params)
     if len(segments) <= 1 and not specific:
         return "homepage"
@@ -44,8 +46,13 @@ def _is_specific(segment: str, words: LinkWords) -> bool:
         return True
     if _NUMBER.fullmatch(segment) or _UUID.fullmatch(segment) or _CODE.fullmatch(segment):
         return True
-    parts = re.split("[-_]", name or segment)
+    parts = _BETWEEN_WORDS.split(name or segment)
     return len([p for p in parts if _WORD.fullmatch(p)]) >= 2
+
+
+def _as_read(segment: str) -> str:
+    """As people read it: `tr%C3%A1mites` is a word. Letters with their accents as signs of their own are so too."""
+    return unicodedata.normalize("NFC", unquote(segment)) if "%" in segment else segment
 
 
 def _identifies(pair: str, words: LinkWords) -> bool:
