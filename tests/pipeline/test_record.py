@@ -20,7 +20,8 @@ from spaniel.pipeline.outcome import Attempt, Found, Kept, LeftOut, Outcome
 from spaniel.pipeline.record import Record, record_of
 from spaniel.pipeline.stored import StoredPage
 from spaniel.pipeline.verdict import VERDICTS, verdict_of
-from spaniel.testing import Page, Site, html, redirect, spaniel_for
+from spaniel.testing import FakeClock, Page, Site, html, redirect
+from tests.pipeline.revalidating import ingesting
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "record.schema.json"
 URL = "https://a.example/page"
@@ -45,7 +46,7 @@ def refused(code: Code, **details: Any) -> Outcome:
 
 
 def opened(site: Site, cache: Path) -> AbstractAsyncContextManager[Spaniel]:
-    return spaniel_for(site, cache=cache, profile="ingest", browser={"enabled": False})
+    return ingesting(site, cache=cache, clock=FakeClock())
 
 
 def valid(record: Record) -> dict[str, Any]:
