@@ -124,7 +124,8 @@ class TestTogether:
 class TestRespect:
     def test_these_are_the_names_that_a_profile_may_respect(self) -> None:
         assert KNOWN == (
-            "noindex", "noarchive", "nosnippet", "noai", "noimageai", "search", "ai-input", "ai-train", "tdm-reservation",
+            "noindex", "noarchive", "nosnippet", "noai", "noimageai", "search", "ai-input", "ai-train",
+            "tdm-reservation",
         )  # fmt: skip
 
     def test_the_first_that_the_profile_names_is_told(self) -> None:
