@@ -111,6 +111,7 @@ def test_the_rules_of_a_user_come_first_and_the_classes_are_added(tmp_path: Path
         ("[classes]\na = 0\n", "classes.a", "between 1 and 87600"),
         ("[classes]\na = 87601\n", "classes.a", "between 1 and 87600"),
         ('[classes]\n"" = 1\n', "classes", "text in one line"),
+        ('[classes]\n"a\\n" = 1\n', "classes", "text in one line"),
         ("rules = 1\n", "rules", "list of tables"),
         ('[[rules]]\nhosts = ["a"]\n', "rules[0].class", "missing"),
         ('[[rules]]\nclass = "blogs"\nhosts = ["a"]\n', "rules[0].class", "did you mean 'blog'?"),
@@ -132,6 +133,46 @@ def test_what_is_wrong_with_a_file_is_told_with_its_place(tmp_path: Path, text: 
     assert caught.value.code is Code.BAD_ARGS
     assert place in str(caught.value.details["field"])
     assert told in str(caught.value.details["reason"])
+
+
+@pytest.mark.req("FG-38")
+def test_the_shortest_and_the_longest_time(tmp_path: Path) -> None:
+    mine = user(tmp_path, "[classes]\nshort = 1\nlong = 87600\n")
+    assert (mine.named("short").ttl, mine.named("long").ttl) == (timedelta(hours=1), timedelta(days=3650))
+
+
+@pytest.mark.req("FG-38")
+@pytest.mark.parametrize(
+    ("rule", "url", "other"),
+    [
+        ('hosts = [" A.Example "]', "https://a.example/", "https://b.example/"),
+        ('host_labels = ["WIKI"]', "https://wiki.a.example/", "https://a.wiki.example/"),
+        ('paths = ["Notes"]', "https://a.example/notes/1", "https://a.example/x/notes"),
+        ('path_words = ["notes"]', "https://a.example/x/Notes/1", "https://a.example/x/notes1"),
+        ('path_ends = [".TXT"]', "https://a.example/x.txt", "https://a.example/x.txt/y"),
+        ('hosts = ["a.example"]\npaths = ["/x/"]', "https://a.example/x", "https://a.example/y"),
+    ],
+)
+def test_a_rule_is_compared_in_one_spelling(tmp_path: Path, rule: str, url: str, other: str) -> None:
+    mine = user(tmp_path, f'[classes]\nmine = 5\n[[rules]]\nclass = "mine"\n{rule}\n')
+    assert mine.classify(parse(url)).name == "mine"
+    assert mine.classify(parse(other)).name != "mine"
+
+
+@pytest.mark.req("FG-38")
+@pytest.mark.parametrize(
+    ("rule", "fields"),
+    [
+        ('content_types = ["Text/X"]', {"content_type": " TEXT/x ; charset=y"}),
+        ('types = ["https://schema.org/Recipe"]', {"types": ("recipe",)}),
+        ('types = ["Recipe"]', {"types": ("Thing", "http://a.example:80/ns/Recipe ")}),
+        ('generators = ["Otter"]', {"generator": " otter 2"}),
+    ],
+)
+def test_so_is_what_a_page_says_of_itself(tmp_path: Path, rule: str, fields: dict[str, Any]) -> None:
+    mine = user(tmp_path, f'[classes]\nmine = 5\n[[rules]]\nclass = "mine"\n{rule}\n')
+    assert mine.classify(parse("https://a.example/"), **fields).name == "mine"
+    assert mine.classify(parse("https://a.example/")).name == OTHER
 
 
 def test_a_file_that_is_not_there_is_told() -> None:

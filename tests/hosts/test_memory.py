@@ -148,6 +148,50 @@ def test_a_host_without_https_is_believed_for_a_week(tmp_path: Path) -> None:
     memory.close()
 
 
+@pytest.mark.req("FG-22", "FG-13")
+def test_what_is_over_and_what_cannot_have_been_said_is_not_known() -> None:
+    now, day, week = 1e9, 86_400.0, 7 * 86_400.0
+    longest = module.Known(now + day, 429, now + week)
+    assert longest.sane(now) == longest
+    shortest = module.Known(now + 1, 503, now + 1)
+    assert shortest.sane(now) == shortest
+    assert module.Known(now, 429, now).sane(now) == module.Known(now + day + 1, 429, now + week + 1).sane(now)
+    assert module.Known(now, 429, now).sane(now) == module.NOTHING == (0.0, 0, 0.0)
+
+
+@pytest.mark.req("FG-22", "FG-13")
+def test_one_thing_that_is_said_of_a_host_leaves_the_other(tmp_path: Path) -> None:
+    memory = Memory(str(tmp_path / "hosts"))
+    memory.asked_for_time(HOST, 1100.0, 429, 1000.0)
+    memory.lacks_https(HOST, 1000.0)
+    memory.asked_for_time(HOST, 1100.0, 503, 1000.0)  # no longer than before: what was said first stands
+    memory.close()
+    memory = Memory(str(tmp_path / "hosts"))
+    assert memory.look(HOST, 1000.0) == (1100.0, 429, 1000.0 + 7 * 86_400)
+    assert memory.look("other.example", 1000.0) == module.NOTHING
+    memory.close()
+
+
+def test_where_there_is_no_room_what_is_over_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 3)
+    memory = Memory(str(tmp_path / "hosts"))
+    for number in range(3):  # as many as there is room for
+        memory.asked_for_time(f"h{number}.example", 1010.0 + number, 429, 1000.0)
+    memory.close()
+    assert written(tmp_path) == {"h0.example", "h1.example", "h2.example"}
+    memory = Memory(str(tmp_path / "hosts"))
+    memory.asked_for_time("new.example", 1100.0, 429, 1011.0)
+    memory.close()
+    assert written(tmp_path) == {"h2.example", "new.example"}
+
+
+def written(folder: Path) -> set[str]:
+    rows = sqlite3.connect(folder / "hosts" / "hosts.sqlite3")
+    hosts = {host for (host,) in rows.execute("SELECT host FROM hosts")}
+    rows.close()
+    return hosts
+
+
 def test_no_more_are_remembered_than_there_is_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 10)
     clock = FakeClock()
@@ -155,10 +199,7 @@ def test_no_more_are_remembered_than_there_is_room_for(tmp_path: Path, monkeypat
     for number in range(30):
         hosts.answered(f"h{number}.example", 429, {"retry-after": str(1000 + number)})
     memory.close()
-    rows = sqlite3.connect(tmp_path / "hosts" / "hosts.sqlite3")
-    kept = {host for (host,) in rows.execute("SELECT host FROM hosts")}
-    rows.close()
-    assert kept == {f"h{number}.example" for number in range(20, 30)}  # those that last longest
+    assert written(tmp_path) == {f"h{number}.example" for number in range(20, 30)}  # those that last longest
 
 
 def test_a_file_that_cannot_be_used_stops_nobody_and_is_told_once(

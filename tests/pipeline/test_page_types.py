@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from spaniel import extract
 from spaniel.net.http import Page
 from spaniel.pipeline.page_types import Evidence, page_type_of, region_of, signs
+from spaniel.reading.document import Document, Metadata
 from spaniel.url.parsing import parse
 
 ARTICLE = "<p>" + "The river rose again in March, and the town was ready for it this time. " * 60 + "</p>"
@@ -126,6 +129,73 @@ class TestOthers:
 
     def test_just_a_moment_is_also_the_title_of_a_poem(self) -> None:
         assert page_type("<title>Just a moment</title><p>Just a moment, said the sea.</p>") == ""
+
+
+class TestEvidence:
+    """The edges of what is looked at."""
+
+    def test_a_short_page_has_four_hundred_words_and_no_more(self) -> None:
+        assert page_type(f"{NOT_FREE}<p>{'word ' * 400}</p>") == "paywall"
+        assert page_type(f"{NOT_FREE}<p>{'word ' * 401}</p>") == ""
+
+    def test_a_header_counts_by_its_value(self) -> None:
+        assert page_type("<p>Wait.</p>", 403, headers={"cf-mitigated": "Challenge"}) == "challenge"
+        assert page_type("<p>Wait.</p>", 403, headers={"cf-mitigated": "none"}) == "forbidden"
+
+    @pytest.mark.req("FG-27")
+    @pytest.mark.parametrize("name", ["x-amz-cf-pop-restriction", "x-geo-block", "x-country-blocked"])
+    def test_some_headers_count_by_their_presence(self, name: str) -> None:
+        assert page_type("", 403, headers={name: "DE"}) == "geo_block"
+        assert page_type("", 403) == "forbidden"
+
+    def test_a_title_in_the_metadata_alone_is_a_title(self) -> None:
+        page = Page(parse("https://a.example/"), 403, "", {}, b"")
+        document = Document("Wait.", None, metadata=Metadata(title=" Just a moment..."))
+        assert page_type_of(Evidence(page, document, False)) == "challenge"
+        other = replace(document, title="Otters")
+        assert page_type_of(Evidence(page, other, False)) == "forbidden"
+
+    def test_words_are_looked_for_in_the_first_eight_thousand_characters(self) -> None:
+        page = Page(parse("https://a.example/"), 403, "", {}, b"")
+        words = "Not available in your country"
+        seen = {
+            pad: page_type_of(Evidence(page, Document("x" * pad + words), False))
+            for pad in (8000 - len(words), 8001 - len(words))
+        }
+        assert list(seen.values()) == ["geo_block", "forbidden"]
+
+    def test_a_path_is_compared_without_case(self) -> None:
+        form = "<form><input type=password></form>"
+        assert page_type(form, path="/Accounts/LogIn", redirected=True) == "login"
+
+    def test_marks_are_found_in_the_charset_of_the_page(self) -> None:
+        page = Page(
+            parse("https://a.example/"), 403, "", {"content-type": "text/html; charset=utf-16le"},
+            "<form id=challenge-form></form>".encode("utf-16le"),
+        )  # fmt: skip
+        assert page_type_of(Evidence(page, None, False)) == "challenge"
+
+
+@pytest.mark.req("FG-27")
+class TestRegion:
+    @pytest.mark.parametrize(
+        "word",
+        ["country", "region", "location", "European", "Land ", "pays", "país", "paese", "стране", "регионе"],
+    )
+    def test_the_first_line_that_names_a_place_is_told(self, word: str) -> None:
+        assert region_of(Document(f"Hello.\n  Not in your {word} today \nThe country is large.")) == (
+            f"Not in your {word} today"
+        )
+
+    def test_nothing_is_told_without_such_a_line(self) -> None:
+        assert region_of(None) == region_of(Document("You shall not pass.")) == ""
+
+    def test_a_line_without_end_is_cut(self) -> None:
+        assert region_of(Document("country " * 100)) == ("country " * 25)
+
+    def test_only_the_beginning_is_looked_at(self) -> None:
+        assert region_of(Document("\n" * 7993 + "country")) == "country"
+        assert region_of(Document("\n" * 7994 + "country")) == ""
 
 
 def test_every_sign_names_a_known_type_and_some_evidence() -> None:

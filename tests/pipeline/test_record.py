@@ -20,7 +20,8 @@ from spaniel.pipeline.outcome import Attempt, Found, Kept, LeftOut, Outcome
 from spaniel.pipeline.record import Record, record_of
 from spaniel.pipeline.stored import StoredPage
 from spaniel.pipeline.verdict import VERDICTS, verdict_of
-from spaniel.testing import Page, Site, html, redirect, spaniel_for
+from spaniel.testing import FakeClock, Page, Site, html, redirect
+from tests.pipeline.revalidating import ingesting
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "record.schema.json"
 URL = "https://a.example/page"
@@ -45,7 +46,7 @@ def refused(code: Code, **details: Any) -> Outcome:
 
 
 def opened(site: Site, cache: Path) -> AbstractAsyncContextManager[Spaniel]:
-    return spaniel_for(site, cache=cache, profile="ingest", browser={"enabled": False})
+    return ingesting(site, cache=cache, clock=FakeClock())
 
 
 def valid(record: Record) -> dict[str, Any]:
@@ -91,6 +92,72 @@ def test_a_page_is_told_whole() -> None:
     assert told["ladder"][0]["rung"] == "http"
     assert told["error"] is None
     assert valid(record_of(found()))["chunks"] is None  # only where asked for
+
+
+@pytest.mark.req("FG-17", "FG-33", "FG-34")
+def test_what_else_a_page_has_is_told_as_well() -> None:
+    page = stored(
+        language="en",
+        notes=["from_archive"],
+        signals={"robots": ["noai"]},
+        archive_url="https://archive.example/1",
+        archive_date="2020-01-01",
+        content_hash="c" * 64,
+        markdown_hash="d" * 64,
+        served_by="archive",
+        data='{\n  "a": 1.50\n}',
+        chain=["https://a.example/old"],
+        region="Only here",
+    )
+    outcome = found(page)._replace(
+        requested_url="a.example/page?utm_source=x", reason="user", warnings=("https:// was put in front of the URL",)
+    )
+    told = valid(record_of(outcome))
+    names = ("language", "signals", "archive_url", "archive_date", "content_hash", "markdown_hash", "region", "title")
+    assert [told[name] for name in names] == [
+        "en", {"robots": ["noai"]}, "https://archive.example/1", "2020-01-01", "c" * 64, "d" * 64,
+        "Only here", "Otters",
+    ]  # fmt: skip
+    assert (told["schema"], told["data"], told["chain"]) == ("spaniel.record/1", {"a": 1.5}, ["https://a.example/old"])
+    assert (told["requested_url"], told["canonical_url"]) == ("a.example/page?utm_source=x", URL)
+    assert (told["forced"], told["caveats"], len(told["warnings"])) == ("user", ["from_archive"], 1)
+    assert (told["extraction"]["served_by"], told["extraction"]["content_type"]) == ("archive", None)
+    assert told["cache"] is None
+    assert record_of(outcome).as_dict() == told
+
+
+@pytest.mark.req("FG-17", "FG-29")
+def test_what_a_page_does_not_have_is_null() -> None:
+    told = valid(record_of(found()))
+    nulls = ("page_type", "region", "content_hash", "markdown_hash", "archive_url", "archive_date", "data", "forced")
+    assert {told[name] for name in nulls} == {None}
+    assert valid(record_of(found(kept=Kept(AT, 1))))["cache"]["freshness"] is None
+    assert valid(record_of(Outcome("nonsense")))["extraction_method"] == "none"
+
+
+@pytest.mark.req("FG-21", "FG-27", "FG-29")
+def test_an_error_is_told_with_what_its_page_said() -> None:
+    geo = refused(Code.HTTP_4XX, status=403, status_text="", page_type="geo_block", region="Not here.", title="No")
+    told = valid(record_of(geo._replace(known_title="Otters")))
+    assert (told["page_type"], told["region"], told["title"]) == ("geo_block", "Not here.", "No")
+    assert told["error"]["code"] == "http_4xx"
+    assert told["error"]["details"]["status"] == 403
+    assert told["error"]["hint"]
+    gone = valid(record_of(refused(Code.HTTP_4XX, status=404, status_text="")._replace(known_title="Otters")))
+    assert (gone["title"], gone["extraction_method"], gone["page_type"]) == ("Otters", "none", None)
+    assert (gone["final_url"], gone["extraction"]["status"], gone["extraction"]["fetched_at"]) == (URL, 404, None)
+
+
+@pytest.mark.req("FG-36")
+def test_a_rung_tells_where_it_ended_and_how_long_it_took() -> None:
+    tried = Attempt("http", f"{URL}/", None, 200, (URL,), "body", 12.5, waited=5.0)
+    left = LeftOut("queue", "first", 0)
+    first, then = valid(record_of(found()._replace(attempts=(tried,), left_out=(left,))))["ladder"]
+    assert (first["rung"], first["ms"], first["waited"], first["chain"]) == ("queue", 0.0, 0.0, [])
+    assert then == {
+        "rung": "http", "outcome": "ok", "why": None, "url": f"{URL}/", "status": 200, "chain": [URL], "waited": 5.0,
+        "ms": 12.5,
+    }  # fmt: skip
 
 
 @pytest.mark.req("FG-36")

@@ -77,6 +77,44 @@ class TestTogether:
         assert isinstance(robots, list)
         assert "noai" in robots
 
+    @pytest.mark.parametrize("name", ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"])
+    def test_what_follows_a_value_is_still_said_to_everybody(self, name: str) -> None:
+        found = signals_of({}, {"x-robots-tag": f"{name}: 5, noai"}, None, AGENT)
+        assert found == {"robots": [f"{name}: 5", "noai"]}
+
+    @pytest.mark.parametrize("agent", ["Otter/1.0 (a b)", "otter swims/1.0", "OTTER"])
+    def test_our_name_is_the_first_word_of_the_agent(self, agent: str) -> None:
+        tag = {"x-robots-tag": "swims: noindex, Otter : NOAI"}
+        assert signals_of({}, tag, None, agent) == {"robots": ["noai"]}
+
+    def test_each_directive_is_told_once_and_only_so_many(self) -> None:
+        page = [f"no{number}" for number in range(15)]
+        tag = ", ".join(f"no{number}" for number in range(10, 30))
+        assert signals_of({"robots": page}, {"x-robots-tag": tag}, None, AGENT) == {
+            "robots": [f"no{number}" for number in range(20)]
+        }
+
+    def test_a_header_without_end_is_read_as_far_as_forty_parts(self) -> None:
+        told = {last: signals_of({}, {"x-robots-tag": "noai," * last + "noindex"}, None, AGENT) for last in (39, 40)}
+        assert told == {39: {"robots": ["noai", "noindex"]}, 40: {"robots": ["noai"]}}
+
+    def test_uses_are_read_in_any_case_and_spacing(self) -> None:
+        found = signals_of({}, {"content-signal": "AI-Train = NO; Search=Yes, ai-input=nobody"}, None, AGENT)
+        assert found == {"content_signal": {"ai-train": "no", "search": "yes"}}
+
+    def test_a_yes_is_taken_back_by_a_no_and_never_the_other_way(self) -> None:
+        assert signals_of({}, {}, "ai-train=yes, ai-train=no, ai-train=yes", AGENT) == {
+            "content_signal": {"ai-train": "no"}
+        }
+
+    def test_uses_are_looked_for_in_the_first_two_thousand_characters(self) -> None:
+        said = {pad: signals_of({}, {}, " " * pad + "ai-train=no", AGENT) for pad in (1989, 2000)}
+        assert said == {1989: {"content_signal": {"ai-train": "no"}}, 2000: {}}
+
+    def test_the_policy_of_mining_is_told_and_cut(self) -> None:
+        found = signals_of({}, {"tdm-policy": f" https://a.example/{'p' * 300}"}, None, AGENT)
+        assert found == {"tdm_policy": f"https://a.example/{'p' * 182}"}
+
     def test_nothing_is_said_by_empty_headers(self) -> None:
         assert (
             signals_of({}, {"x-robots-tag": "", "content-signal": "nonsense", "tdm-reservation": " "}, "", AGENT) == {}
@@ -84,6 +122,16 @@ class TestTogether:
 
 
 class TestRespect:
+    def test_these_are_the_names_that_a_profile_may_respect(self) -> None:
+        assert KNOWN == (
+            "noindex", "noarchive", "nosnippet", "noai", "noimageai", "search", "ai-input", "ai-train",
+            "tdm-reservation",
+        )  # fmt: skip
+
+    def test_the_first_that_the_profile_names_is_told(self) -> None:
+        signals: dict[str, object] = {"robots": ["noai", "noindex"]}
+        assert respected(signals, ["noarchive", "noindex", "noai"]) == "noindex"
+
     @pytest.mark.parametrize(
         ("signals", "name"),
         [

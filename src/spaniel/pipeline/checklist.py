@@ -30,7 +30,7 @@ def checklist(outcome: Outcome) -> list[Check]:
         Check("Response status handled", outcome.status is not None, _statuses(outcome)),
         _extracted(outcome),
         Check("Metadata extracted", _has_metadata(outcome), ", ".join(_metadata(outcome))),
-        _seen(outcome, "Cache updated with new content, hash and headers", ("write_cache",), ("ok", "renewed")),
+        _seen(outcome, "Cache updated with new content, hash and headers", ("write_cache",), good=("ok",)),
         Check("Extraction metadata recorded", outcome.found is not None, _recorded(outcome)),
     ]
 

@@ -171,7 +171,7 @@ def _of_page(found: Found, outcome: Outcome, chunks: list[dict[str, Any]] | None
 
 def _in_one_line(data: str) -> msgspec.Raw:
     """JSON as it is, but that a record is one line."""
-    return msgspec.Raw(msgspec.json.format(data.encode("utf-8", "surrogatepass"), indent=-1))
+    return msgspec.Raw(msgspec.json.format(data, indent=-1))
 
 
 def _copy(found: Found, outcome: Outcome) -> Copy | None:

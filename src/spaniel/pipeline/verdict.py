@@ -31,10 +31,14 @@ def verdict_of(outcome: Outcome) -> Verdict:
     found = outcome.found
     if found is None:
         return _of_refusal(outcome.refusal)
-    failure = outcome.attempts[0].error if outcome.attempts else None
-    if failure is not None and found.is_substitute:
-        return _of_refusal(failure)
+    if _stands_in(found, outcome):
+        return _of_refusal(next((attempt.error for attempt in outcome.attempts if not attempt.elsewhere), None))
     return _of_type(found.page.page_type) if found.page.page_type else _of_page(found)
+
+
+def _stands_in(found: Found, outcome: Outcome) -> bool:
+    """Whether the page is somebody else's copy (an archive's, a mirror's), or an old one of ours."""
+    return found.is_substitute or any(attempt.elsewhere and attempt.error is None for attempt in outcome.attempts)
 
 
 def _of_page(found: Found) -> Verdict:

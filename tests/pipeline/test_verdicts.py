@@ -1,0 +1,154 @@
+"""Verdicts and checklists, of outcomes as they may end: no server is asked."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from spaniel.chunking import boundaries, chunk
+from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.checklist import Check, checklist
+from spaniel.pipeline.outcome import Attempt, Found, Kept, Outcome
+from spaniel.pipeline.stored import StoredPage
+from spaniel.pipeline.trace import TraceStep
+from spaniel.pipeline.verdict import verdict_of
+
+URL = "https://a.example/page"
+AT = datetime(2026, 11, 16, 12, 34, tzinfo=UTC)
+GONE = SpanielError(Code.HTTP_4XX, status=404, status_text="")
+BROKEN = SpanielError(Code.HTTP_5XX, status=500, status_text="")
+
+
+def stored(markdown: str = "They swim.", **fields: Any) -> StoredPage:
+    return StoredPage(URL, markdown, 600, boundaries(chunk(markdown)), **fields)
+
+
+def attempt(rung: str, error: SpanielError | None = None, elsewhere: bool = False) -> Attempt:
+    status = error.details.get("status") if error else 200
+    return Attempt(rung, URL, error, status, (), "body", 1.0, elsewhere=elsewhere)
+
+
+def found(page: StoredPage, *attempts: Attempt, kept: Kept | None = None, steps: tuple[TraceStep, ...] = ()) -> Outcome:
+    return Outcome(URL, URL, Found(page, AT, "http", kept=kept), attempts=attempts, steps=steps)
+
+
+def refused(code: Code, **details: Any) -> Outcome:
+    return Outcome(URL, URL, refusal=SpanielError(code, **details))
+
+
+class TestVerdicts:
+    @pytest.mark.req("FG-21", "FG-27")
+    @pytest.mark.parametrize("status", [401, 402, 403, 407, 451, 999])
+    def test_a_status_that_closes_the_page(self, status: int) -> None:
+        assert verdict_of(refused(Code.HTTP_4XX, status=status, status_text="")) == "blocked"
+
+    @pytest.mark.req("FG-29", "FR-WF-05")
+    @pytest.mark.parametrize("code", [Code.ROBOTS_DISALLOWED, Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST])
+    def test_what_is_forbidden_without_an_answer(self, code: Code) -> None:
+        assert verdict_of(refused(code)) == "blocked"
+
+    @pytest.mark.req("FG-22")
+    def test_only_503_asks_for_time_by_its_header(self) -> None:
+        assert verdict_of(refused(Code.HTTP_5XX, status=503, retry_after="9")) == "rate-limited"
+        assert verdict_of(refused(Code.HTTP_5XX, status=500, retry_after="9")) == "unknown"
+        assert verdict_of(refused(Code.HTTP_4XX, status=403, page_type="rate_limit")) == "rate-limited"
+        assert verdict_of(refused(Code.HTTP_4XX, status=429, page_type="challenge")) == "blocked"
+
+    def test_of_what_nobody_has_tried_nothing_is_known(self) -> None:
+        assert verdict_of(Outcome(URL)) == "unknown"
+
+    def test_a_page_that_came_at_the_second_try_is_there(self) -> None:
+        assert verdict_of(found(stored(), attempt("http", BROKEN), attempt("retry"))) == "ok"
+
+    def test_a_copy_from_the_cache_is_the_page(self) -> None:
+        assert verdict_of(found(stored(), kept=Kept(AT, 1, how="hit"))) == "ok"
+
+    @pytest.mark.req("FG-32", "FG-34")
+    @pytest.mark.parametrize("rung", ["archive", "search_cache", "mirrors"])
+    def test_whoever_else_has_the_page_does_not_bring_it_to_life(self, rung: str) -> None:
+        assert verdict_of(found(stored(), attempt("http", GONE), attempt(rung, elsewhere=True))) == "dead"
+
+    @pytest.mark.req("FG-32")
+    def test_where_the_site_was_not_asked_a_copy_says_nothing_about_it(self) -> None:
+        """A host that asked for time is left alone; that an archive has nothing is the archive's word."""
+        page = stored(archive_url="https://archive.example/1")
+        assert verdict_of(found(page, attempt("archive", elsewhere=True))) == "unknown"
+        tried = attempt("archive", GONE, elsewhere=True), attempt("mirrors", elsewhere=True)
+        assert verdict_of(found(stored(), *tried)) == "unknown"
+
+    @pytest.mark.req("FG-42")
+    def test_an_old_copy_says_nothing_about_a_server_that_is_silent(self) -> None:
+        assert verdict_of(found(stored(), attempt("http", BROKEN), kept=Kept(AT, 1, how="stale"))) == "unknown"
+
+
+def ticked(outcome: Outcome) -> dict[str, tuple[bool, str]]:
+    """The second step about the cache by the name of what it is about."""
+    return {step.split(";")[0]: (done, detail) for step, done, detail in checklist(outcome)}
+
+
+@pytest.mark.req("FG-44")
+class TestChecklists:
+    def test_every_step_tells_what_came_of_it(self) -> None:
+        steps = [("check_cache", "miss"), ("robots", "ok"), ("fetch", "http_5xx"), ("fetch", "ok"), ("robots", "ok")]
+        trace = tuple(TraceStep(name, end, 1.0) for name, end in [*steps, ("write_cache", "ok")])
+        page = stored(metadata={"title": "Otters", "author": "", "language": "en"}, reader="html")
+        outcome = found(page, attempt("http", BROKEN), attempt("retry"), steps=trace)
+        assert checklist(outcome) == [
+            Check("URL validated and normalized", True, URL),
+            Check("robots.txt checked for the domain", True, "ok"),
+            Check("Cache checked; conditional headers set if cached", True, "miss"),
+            Check("Request sent with proper headers and timeout", True, "http_5xx, ok"),
+            Check("Response status handled", True, "http: 500, retry: 200"),
+            Check("Content extracted and converted to Markdown", True, "html, 10 characters"),
+            Check("Metadata extracted", True, "title, language"),
+            Check("Cache updated with new content, hash and headers", True, "ok"),
+            Check("Extraction metadata recorded", True, "html, 2026-11-16 12:34 UTC, status 200"),
+        ]
+
+    def test_a_hit_says_where_it_was_served_from(self) -> None:
+        steps = (TraceStep("check_cache", "hit", 1.0),)
+        told = ticked(found(stored(), steps=steps)._replace(served_at=AT))
+        served = (False, "served from the cache")
+        assert told["robots.txt checked for the domain"] == served
+        assert told["Request sent with proper headers and timeout"] == served
+        assert told["Cache updated with new content, hash and headers"] == served
+        assert told["Cache checked"] == (True, "hit")
+        assert told["Response status handled"] == (True, "200, when it was fetched")
+
+    def test_a_refusal_says_why_each_step_did_not_happen(self) -> None:
+        told = ticked(Outcome("ftp://a", refusal=SpanielError(Code.INVALID_URL, url="ftp://a", reason="x")))
+        assert told.pop("URL validated and normalized") == (False, "")
+        assert told.pop("Metadata extracted") == (False, "")
+        assert set(told.values()) == {(False, "invalid_url")}
+        assert len(told) == 7
+
+    def test_a_page_that_is_not_the_page_is_not_extracted(self) -> None:
+        told = ticked(found(stored("", page_type="paywall", metadata={"title": "Otters"}), attempt("http")))
+        assert told["Content extracted and converted to Markdown"] == (False, "paywall")
+        assert told["Metadata extracted"][0] is False
+
+    def test_a_page_without_text_is_not_extracted_but_was_asked_about_itself(self) -> None:
+        told = ticked(found(stored("", reader="html"), attempt("http")))
+        assert told["Content extracted and converted to Markdown"] == (False, "html, 0 characters")
+        assert told["Metadata extracted"] == (True, "")
+        assert told["robots.txt checked for the domain"] == (False, "not needed")
+
+    @pytest.mark.parametrize(("end", "done"), [("ok", True), ("no-store", False), ("cache_write_failed", False)])
+    def test_the_cache_is_updated_only_where_it_was_written(self, end: str, done: bool) -> None:
+        told = ticked(found(stored(), steps=(TraceStep("write_cache", end, 1.0),)))
+        assert told["Cache updated with new content, hash and headers"] == (done, end)
+
+    def test_a_cache_that_was_passed_by_was_not_checked(self) -> None:
+        told = ticked(found(stored(), steps=(TraceStep("check_cache", "bypassed", 1.0),)))
+        assert told["Cache checked"] == (False, "bypassed")
+
+    def test_a_page_that_was_rendered_was_asked_for(self) -> None:
+        told = ticked(found(stored(), steps=(TraceStep("render", "ok", 1.0),)))
+        assert told["Request sent with proper headers and timeout"] == (True, "ok")
+
+    def test_a_server_that_never_answered_is_told_by_what_went_wrong(self) -> None:
+        silent = SpanielError(Code.TIMEOUT, timeout_ms=1, phase="connect")
+        told = ticked(Outcome(URL, URL, refusal=silent, attempts=(attempt("http", silent),)))
+        assert told["Response status handled"] == (False, "http: timeout")
