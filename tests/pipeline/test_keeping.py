@@ -178,7 +178,8 @@ async def test_a_page_has_changed_where_its_text_has(tmp_path: Path) -> None:
 async def test_what_scripts_have_made_is_known_by_its_bytes_alone(tmp_path: Path) -> None:
     async with desk(tmp_path) as here:
         found = await here.keep(here.brought(rendering_method="browser"))
-        entry = here.rooms.cache and here.rooms.cache.peek(key_of(here.errand(), "browser", INGEST, here.rooms))
+        assert here.rooms.cache is not None
+        entry = here.rooms.cache.peek(key_of(here.errand(), "browser", INGEST, here.rooms))
     assert found.kept is not None
     assert (found.kept.etag, found.kept.last_modified) == (None, None)
     assert entry is not None
