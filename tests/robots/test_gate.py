@@ -56,6 +56,16 @@ async def test_the_refusal_names_the_line_that_decided() -> None:
         }
 
 
+async def test_a_permission_tells_what_the_file_says_about_delays_and_use() -> None:
+    body = "User-agent: *\nCrawl-delay: 2.5\nContent-Signal: ai-train=no\nDisallow: /secret"
+    async with Site({"/robots.txt": text(body), "/a": HELLO}) as site, rooms_for(site) as rooms:
+        url, deadline = parse(site.url("/a")), Deadline(10)
+        permission = await rooms.door.robots.require(url, await rooms.guard.vet(url, deadline), deadline)
+        found = await retrieve(url, rooms.door, deadline)
+    assert (permission.note, permission.crawl_delay, permission.content_signal) == (None, 2.5, "ai-train=no")
+    assert found.content_signal == "ai-train=no"
+
+
 @pytest.mark.req("FR-WF-08", "FR-WF-08a", "T-WF-ROB-09", "NFR-WF-PERF-04", "FG-28")
 async def test_each_origin_has_its_own_file_and_is_asked_once() -> None:
     async with (
