@@ -79,11 +79,6 @@ class Found(NamedTuple):
             return "blocked"
         return "browser" if self.rendering_method == "browser" else self.page.reader
 
-    @property
-    def is_substitute(self) -> bool:
-        """Whether this stands in for a page that could not be fetched itself."""
-        return bool(self.page.archive_url) or (self.kept is not None and self.kept.how == "stale")
-
 
 class Outcome(NamedTuple):
     """How a fetch ended, whole: a page (`found`) or an error (`refusal`), and what was tried to get there."""
@@ -103,6 +98,15 @@ class Outcome(NamedTuple):
     @property
     def cache_hit(self) -> bool:
         return self.served_at is not None
+
+    @property
+    def is_substitute(self) -> bool:
+        """Whether what was found stands in for a page that could not be fetched itself: a stale copy, or another's."""
+        found = self.found
+        if found is None:
+            return False
+        stale = found.kept is not None and found.kept.how == "stale"
+        return stale or any(a.elsewhere and a.rung == found.page.served_by for a in self.attempts if a.error is None)
 
     @property
     def failure(self) -> str:

@@ -27,13 +27,12 @@ RATE_LIMIT = "rate_limit"  # the type of a page that says "not now"
 
 
 def verdict_of(outcome: Outcome) -> Verdict:
-    """Of the URL that was asked for, not of the copy that stands in for it: an archive's page is no sign of life."""
+    """Of the URL that was asked for: a copy that stands in for it, an archive's or a mirror's, is no sign of life."""
     found = outcome.found
     if found is None:
         return _of_refusal(outcome.refusal)
-    failure = outcome.attempts[0].error if outcome.attempts else None
-    if failure is not None and found.is_substitute:
-        return _of_refusal(failure)
+    if outcome.is_substitute:
+        return _of_refusal(outcome.last.error if outcome.last else None)
     return _of_type(found.page.page_type) if found.page.page_type else _of_page(found)
 
 
