@@ -28,6 +28,7 @@ class Attempt(NamedTuple):
     ms: float
     waited: float = 0.0  # seconds before it began
     elsewhere: bool = False  # not at the page's own site: at an archive, a mirror, in the queue
+    at: datetime | None = None  # when it began
 
     @property
     def outcome(self) -> str:
@@ -119,7 +120,7 @@ class Outcome(NamedTuple):
     def caveats(self) -> tuple[str, ...]:  # D2-05
         """The notes on the page, in the order in which they arose."""
         notes = list(self.found.page.notes) if self.found else []
-        if self.found and not self.found.page.markdown.strip():
+        if self.found and not self.found.page.page_type and not self.found.page.markdown.strip():
             notes.append(NO_TEXT)  # nothing is silently empty (D2-33)
         if self.cache_hit:
             notes.append(CACHE_HIT)
