@@ -176,3 +176,16 @@ def test_no_requirement_id_stands_in_what_a_user_reads() -> None:
 def test_the_page_of_errors_is_what_the_table_says() -> None:
     page = runpy.run_path(str(ROOT / "docs" / "make.py"))["errors_page"]()
     assert (ROOT / "docs" / "errors.md").read_text(encoding="utf-8") == page, "run `make docs`"
+
+
+@pytest.mark.parametrize(
+    ("details", "said"),
+    [
+        ({"status": 429, "retry_after": "120"}, "Retry-After: 120"),
+        ({"status": 402, "page_type": "paywall"}, "for those who pay"),
+        ({"status": 401, "page_type": "login"}, "for those who log in"),
+        ({"status": 404}, "Check the address"),
+    ],
+)
+def test_a_status_is_explained_by_what_came_with_it(details: dict[str, object], said: str) -> None:
+    assert said in SpanielError(Code.HTTP_4XX, status_text="", **details).hint

@@ -254,8 +254,16 @@ def _hint_for_network(error: SpanielError) -> str | None:
 
 def _hint_for_status(error: SpanielError) -> str | None:
     if error.retryable and "retry_after" in error.details:
-        return "The server asks you to wait: retry_after says how long. Then try again."
-    return None
+        return f"The server asks you to wait (Retry-After: {error.details['retry_after']}). Then try again."
+    return CLOSED.get(str(error.details.get("page_type")))
+
+
+CLOSED = {  # by the type of the page that came with the status
+    "paywall": "The page is for those who pay for it. Nothing is done to get round that.",
+    "login": "The page is for those who log in. Nothing is done to get round that.",
+    "geo_block": "The page is not given out in your region. Nothing is done to get round that.",
+    "challenge": "The site asks robots to prove that they are people. Nothing is done to get round that.",
+}
 
 
 def _hint_for_type(error: SpanielError) -> str | None:

@@ -12,6 +12,7 @@ import pytest
 
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
+from spaniel.pipeline.outcome import moment
 from spaniel.pipeline.profile import Profile, load
 from spaniel.pipeline.record import Record
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, settings_for
@@ -73,6 +74,8 @@ async def test_a_blocked_page_is_its_address_and_title_and_is_not_got_round(
         again = await spaniel.record(site.url("/a"))
     assert (record.page_type, record.title, record.verdict) == (page_type, title, "blocked")
     assert (record.extraction_method, record.markdown) == ("blocked", None)
+    assert (record.extraction.fetched_at, record.extraction.status) == (moment(clock.now()), reply[0])
+    assert "no_text" not in record.caveats  # which advises to try a browser
     assert record.final_url == site.url("/a")
     assert site.requests["/a"] == 2  # once for each: asked again by nobody, and not kept
     assert clock.slept == []

@@ -14,6 +14,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.ladder import _Times
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.profile import Limits, from_data, load
+from spaniel.pipeline.record import record_of
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.rungs.failures import not_down, not_transient
 from spaniel.pipeline.trace import Trace
@@ -65,13 +66,23 @@ async def test_a_server_that_hangs_up_is_asked_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("FG-30")
-async def test_there_are_no_more_than_three_retries_and_the_first_failure_is_told(tmp_path: Path) -> None:
+async def test_there_are_no_more_than_three_retries_and_the_last_failure_is_told(tmp_path: Path) -> None:
     clock = FakeClock()
     outcome = await fetched(after(text("", 500), then=text("", 502)), tmp_path, clock)
     assert [attempt.status for attempt in outcome.attempts] == [500, 502, 502, 502]
     assert outcome.refusal is not None
-    assert outcome.refusal.details["status"] == 500
-    assert outcome.status == 502  # the site's last word
+    assert outcome.refusal.details["status"] == outcome.status == 502  # the site's last word
+
+
+@pytest.mark.req("FG-30", "FG-36")
+@pytest.mark.parametrize(("last", "verdict"), [(410, "dead"), (402, "blocked"), (403, "blocked")])
+async def test_what_a_site_says_at_last_is_what_is_told(tmp_path: Path, last: int, verdict: str) -> None:
+    outcome = await fetched(after(text("", 500), then=text("", last)), tmp_path, FakeClock())
+    record = record_of(outcome)
+    assert [attempt.status for attempt in outcome.attempts] == [500, last]
+    assert (record.verdict, record.extraction.status) == (verdict, last)
+    assert record.error is not None
+    assert record.error["details"]["status"] == last
 
 
 @pytest.mark.req("FG-30")

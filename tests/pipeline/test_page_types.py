@@ -106,6 +106,18 @@ class TestOthers:
         assert page_type("<p>You shall not pass.</p>", 403) == "forbidden"
         assert page_type("", 451) == "geo_block"
 
+    @pytest.mark.req("FG-27")
+    @pytest.mark.parametrize("words", ["protected in the European Economic Area", "subject to geographic restrictions"])
+    def test_words_that_any_page_has_count_with_the_status_alone(self, words: str) -> None:
+        html = f"<title>Otters</title><h1>Otters</h1><p>The otter is {words}. It eats fish.</p>"
+        assert page_type(html) == ""
+        assert page_type(html, 403) == "geo_block"
+
+    def test_a_header_that_all_pages_of_a_protected_site_have_counts_with_the_status_alone(self) -> None:
+        headers = {"x-datadome": "protected"}
+        assert page_type("<p>The otter eats fish.</p>", headers=headers) == ""
+        assert page_type("<p>Wait.</p>", 403, headers=headers) == "challenge"
+
     def test_a_long_page_about_regions_is_a_page(self) -> None:
         assert page_type(f"{ARTICLE}<p>The film is not available in your country.</p>") == ""
 

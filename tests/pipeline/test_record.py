@@ -33,7 +33,7 @@ def stored(markdown: str = "# Otters\n\nThey swim.\n", **fields: Any) -> StoredP
 
 
 def attempt(error: SpanielError | None = None, status: int | None = None, rung: str = "http") -> Attempt:
-    return Attempt(rung, URL, error, status, (), "body", 12.5)
+    return Attempt(rung, URL, error, status, (), "body", 12.5, elsewhere=rung in ("archive", "mirrors"))
 
 
 def found(page: StoredPage | None = None, kept: Kept | None = None, method: str = "http") -> Outcome:
@@ -224,14 +224,28 @@ def test_the_verdict_is_on_the_page_that_was_asked_for(outcome: Outcome, verdict
 @pytest.mark.parametrize(
     "substitute",
     [
-        Found(stored(archive_url="https://archive.example/1", archive_date="2020-01-01"), AT, "http"),
+        Found(stored(archive_url="https://archive.example/1", served_by="archive"), AT, "http"),
+        Found(stored(served_by="mirrors"), AT, "http"),
         Found(stored(), AT, "http", kept=Kept(AT, 1, how="stale")),
     ],
 )
 def test_a_copy_that_stands_in_is_no_sign_of_life(substitute: Found) -> None:
+    broken = SpanielError(Code.HTTP_5XX, status=500, status_text="")
     gone = SpanielError(Code.HTTP_4XX, status=404, status_text="")
-    outcome = Outcome(URL, URL, substitute, attempts=(attempt(gone, 404), attempt(status=200, rung="archive")))
-    assert verdict_of(outcome) == "dead"
+    elsewhere = attempt(status=200, rung=substitute.page.served_by) if substitute.kept is None else attempt(gone, 404)
+    outcome = Outcome(URL, URL, substitute, attempts=(attempt(broken, 500), attempt(gone, 404), elsewhere))
+    assert verdict_of(outcome) == "dead"  # the site's last word
+
+
+@pytest.mark.req("FG-39")
+def test_a_stale_copy_of_a_host_that_was_not_even_asked_is_no_sign_of_life() -> None:
+    assert verdict_of(Outcome(URL, URL, Found(stored(), AT, "http", kept=Kept(AT, 1, how="stale")))) == "unknown"
+
+
+def test_a_browser_that_failed_in_vain_does_not_make_a_substitute_of_the_page() -> None:
+    failed = SpanielError(Code.TIMEOUT, timeout_ms=1, phase="browser")
+    outcome = found()._replace(attempts=(attempt(status=200), attempt(failed, rung="browser")))
+    assert verdict_of(outcome) == "ok"
 
 
 @pytest.mark.req("FG-44")

@@ -71,6 +71,10 @@ class TestTogether:
         found = signals_of({}, {"x-robots-tag": "otherbot: noindex, contextingestion: noai"}, None, AGENT)
         assert found == {"robots": ["noai"]}
 
+    def test_the_robot_of_one_line_is_not_meant_by_the_next(self) -> None:
+        found = signals_of({}, {"x-robots-tag": "otherbot: noindex, nofollow\nnoai, otherbot: noarchive"}, None, AGENT)
+        assert found == {"robots": ["noai"]}
+
     def test_a_directive_with_a_value_is_no_name_of_a_robot(self) -> None:
         found = signals_of({}, {"x-robots-tag": "unavailable_after: 25 Jun 2030, noai"}, None, AGENT)
         robots = found["robots"]

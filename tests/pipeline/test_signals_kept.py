@@ -109,3 +109,12 @@ async def test_a_profile_that_learns_to_respect_a_signal_serves_no_copy_that_has
             free = await spaniel.outcome(Request(site.url("/free")))
     assert (refused.require().page.page_type, refused.require().page.markdown) == ("site_signal", "")
     assert free.cache_hit
+
+
+async def test_two_lines_of_one_header_are_two(tmp_path: Path) -> None:
+    lines = {"X-Robots-Tag": "otherbot: nofollow\r\nX-Robots-Tag: noarchive"}
+    site = Versions({"/blog": Version(OTTER, more=lines)})
+    async with site, ingesting(site, cache=tmp_path, clock=FakeClock()) as spaniel:
+        outcome = await ingested(spaniel, site.url("/blog"))
+    assert outcome.require().page.signals == {"robots": ["noarchive"]}
+    assert steps(outcome)["write_cache"] == "noarchive"

@@ -84,6 +84,24 @@ async def test_a_stale_copy_stands_in_for_a_server_that_is_out_of_order(
     assert b"stale_copy" not in bytes(page.content)
 
 
+@pytest.mark.req("FG-39", "FG-30")
+async def test_a_page_that_is_gone_at_the_second_try_is_not_made_up_for(tmp_path: Path, clock: FakeClock) -> None:
+    answers = [text("", 500), text("", 410)]
+
+    async def answer() -> Reply:
+        return answers.pop(0)
+
+    site = Versions({"/blog": Version(OTTER)})
+    async with site, ingesting(site, cache=tmp_path, clock=clock) as spaniel:
+        await ingested(spaniel, site.url("/blog"))
+        site.versions, site.pages = {}, {"/blog": answer}
+        clock.advance(WEEK)
+        outcome = await spaniel.outcome(Request(site.url("/blog")))
+    assert outcome.found is None
+    assert outcome.refusal is not None
+    assert outcome.refusal.details["status"] == 410
+
+
 @pytest.mark.req("FG-39")
 @pytest.mark.parametrize("answer", [text("", 404), text("", 410), text("", 403), text("", 429), text("", 304)])
 async def test_a_server_that_says_no_is_not_made_up_for(tmp_path: Path, clock: FakeClock, answer: Reply) -> None:

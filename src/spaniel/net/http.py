@@ -31,6 +31,7 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})  # FR-WF-07a
 BODILESS = frozenset({204, 205, 206})  # 2xx without a body that could be the page
 ERROR_SECONDS = 3.0  # for what an error says besides its status
 LOOKED_AT = 512  # bytes that tell whether the beginning of a body is enough
+APART = {"x-robots-tag": "\n"}  # the robot that one line names is not meant by the next
 BREATH = 16  # pieces of a body after which others get their turn, and the deadline its chance
 
 
@@ -90,7 +91,7 @@ class Page(NamedTuple):
     url: Url
     status: int
     reason: str
-    headers: Mapping[str, str]  # names in lower case; a repeated one is joined with ", "
+    headers: Mapping[str, str]  # names in lower case; a repeated one is joined with ", ", or as `APART` says
     body: bytes
 
     @property
@@ -208,7 +209,7 @@ def _require_fit(headers: Mapping[str, str], options: Options) -> int | None:
 def _joined(received: CIMultiDictProxy[str]) -> dict[str, str]:
     headers = {name.lower(): value for name, value in received.items()}
     if len(headers) < len(received):
-        headers = {name: ", ".join(received.getall(name)) for name in headers}
+        headers = {name: APART.get(name, ", ").join(received.getall(name)) for name in headers}
     return headers
 
 

@@ -73,10 +73,8 @@ class Ascent:
 
     @property
     def refusal(self) -> SpanielError | None:
-        """Why there is no page: what came of the first rung, since the others were only to make up for it."""
-        if self.best is not None or self.found is not None:
-            return None
-        return self.attempts[0].error if self.attempts and not self.attempts[0].elsewhere else self.unasked
+        """Why there is no page: the site's last word, since a 404 after a 500 is the better news of the two."""
+        return None if self.best is not None or self.found is not None else self.failure
 
     @property
     def failure(self) -> SpanielError | None:

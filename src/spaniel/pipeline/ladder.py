@@ -89,7 +89,7 @@ class _Climber:
     async def _try(self, rung: Rung, options: Mapping[str, object], waited: float) -> bool:
         """One attempt: its page is the best so far, or its failure is written down. Whether it has brought one."""
         ascent, clock = self.ascent, self._rooms.clock
-        began, failure, deadline = clock.monotonic(), None, self._times.next()
+        at, began, failure, deadline = clock.now(), clock.monotonic(), None, self._times.next()
         trail = Trail(ascent.errand.url, self._trace, len(ascent.attempts) + 1)
         try:
             ascent.best = await self._bring(rung, options, deadline, trail) or ascent.best
@@ -100,7 +100,7 @@ class _Climber:
                 ascent.best = ascent.best._replace(notes=(*ascent.best.notes, note))
         ms, chain = round((clock.monotonic() - began) * 1000, 3), tuple(trail.chain)
         told = (rung.name, trail.url.href, failure, trail.status, chain, deadline.phase, ms)
-        ascent.attempts.append(Attempt(*told, waited, rung.kind.elsewhere))
+        ascent.attempts.append(Attempt(*told, waited, rung.kind.elsewhere, at))
         return failure is None
 
     async def _bring(

@@ -28,6 +28,7 @@ class Attempt(NamedTuple):
     ms: float
     waited: float = 0.0  # seconds before it began
     elsewhere: bool = False  # not at the page's own site: at an archive, a mirror, in the queue
+    at: datetime | None = None  # when it began
 
     @property
     def outcome(self) -> str:
@@ -79,11 +80,6 @@ class Found(NamedTuple):
             return "blocked"
         return "browser" if self.rendering_method == "browser" else self.page.reader
 
-    @property
-    def is_substitute(self) -> bool:
-        """Whether this stands in for a page that could not be fetched itself."""
-        return bool(self.page.archive_url) or (self.kept is not None and self.kept.how == "stale")
-
 
 class Outcome(NamedTuple):
     """How a fetch ended, whole: a page (`found`) or an error (`refusal`), and what was tried to get there."""
@@ -105,6 +101,15 @@ class Outcome(NamedTuple):
         return self.served_at is not None
 
     @property
+    def is_substitute(self) -> bool:
+        """Whether what was found stands in for a page that could not be fetched itself: a stale copy, or another's."""
+        found = self.found
+        if found is None:
+            return False
+        stale = found.kept is not None and found.kept.how == "stale"
+        return stale or any(a.elsewhere and a.rung == found.page.served_by for a in self.attempts if a.error is None)
+
+    @property
     def failure(self) -> str:
         """Why there is no page that was asked for, in one word: the error's code, or what came instead of the page."""
         if self.found is None:
@@ -115,7 +120,7 @@ class Outcome(NamedTuple):
     def caveats(self) -> tuple[str, ...]:  # D2-05
         """The notes on the page, in the order in which they arose."""
         notes = list(self.found.page.notes) if self.found else []
-        if self.found and not self.found.page.markdown.strip():
+        if self.found and not self.found.page.page_type and not self.found.page.markdown.strip():
             notes.append(NO_TEXT)  # nothing is silently empty (D2-33)
         if self.cache_hit:
             notes.append(CACHE_HIT)

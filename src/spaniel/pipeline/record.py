@@ -48,7 +48,7 @@ class Step(msgspec.Struct, frozen=True):
 class Extraction(msgspec.Struct, frozen=True, kw_only=True):
     """How the text was got."""
 
-    fetched_at: Annotated[str | None, _about("when, in UTC (ISO 8601)")] = None
+    fetched_at: Annotated[str | None, _about("when it was fetched, or last asked for, in UTC (ISO 8601)")] = None
     status: Annotated[int | None, _about("the HTTP status")] = None
     content_type: Annotated[str | None, _about("as the server gave it")] = None
     content_length: Annotated[int | None, _about("bytes of the decoded body")] = None
@@ -131,7 +131,7 @@ def record_of(outcome: Outcome, chunks: list[dict[str, Any]] | None = None) -> R
         verdict=verdict_of(outcome),
         extraction_method=method,
         extraction=Extraction(
-            fetched_at=moment(found.fetched_at) if found else None,
+            fetched_at=_when(outcome),
             status=outcome.status,
             content_type=(found.page.content_type or None) if found else None,
             content_length=found.page.content_length if found else None,
@@ -146,6 +146,12 @@ def record_of(outcome: Outcome, chunks: list[dict[str, Any]] | None = None) -> R
         error={**refusal.as_dict(), "hint": refusal.about(outcome.requested_url).hint} if refusal else None,
         **(_of_page(found, outcome, chunks) if found else _of_error_page(outcome)),
     )
+
+
+def _when(outcome: Outcome) -> str | None:
+    """When the page was fetched, or last asked for (FG-18); null where nobody was asked."""
+    at = outcome.found.fetched_at if outcome.found else outcome.last.at if outcome.last else None
+    return moment(at) if at else None
 
 
 def _of_page(found: Found, outcome: Outcome, chunks: list[dict[str, Any]] | None) -> dict[str, Any]:

@@ -62,11 +62,15 @@ def respected(signals: Mapping[str, object], respect: Iterable[str]) -> str:
 
 
 def _tag(value: str, agent: str) -> list[str]:
-    """X-Robots-Tag: directives for everybody, and after `name:` for that robot alone."""
+    """X-Robots-Tag, line by line: directives for everybody, and after `name:` for that robot alone."""
     ours = agent.partition("/")[0].partition(" ")[0].lower()
+    return [directive for line in value.lower().split("\n")[:MOST] for directive in _directives_for(ours, line)]
+
+
+def _directives_for(ours: str, line: str) -> list[str]:
     found: list[str] = []
     for_us = True
-    for part in value.lower().split(",")[: MOST * 2]:
+    for part in line.split(",")[: MOST * 2]:
         name, colon, rest = part.strip().partition(":")
         if colon and name.strip() not in VALUED:
             for_us, part = name.strip() == ours, rest  # noqa: PLW2901  what is left of it

@@ -27,18 +27,13 @@ RATE_LIMIT = "rate_limit"  # the type of a page that says "not now"
 
 
 def verdict_of(outcome: Outcome) -> Verdict:
-    """Of the URL that was asked for, not of the copy that stands in for it: an archive's page is no sign of life."""
+    """Of the URL that was asked for: a copy that stands in for it, an archive's or a mirror's, is no sign of life."""
     found = outcome.found
     if found is None:
         return _of_refusal(outcome.refusal)
-    if _stands_in(found, outcome):
-        return _of_refusal(next((attempt.error for attempt in outcome.attempts if not attempt.elsewhere), None))
+    if outcome.is_substitute:
+        return _of_refusal(outcome.last.error if outcome.last else None)
     return _of_type(found.page.page_type) if found.page.page_type else _of_page(found)
-
-
-def _stands_in(found: Found, outcome: Outcome) -> bool:
-    """Whether the page is somebody else's copy (an archive's, a mirror's), or an old one of ours."""
-    return found.is_substitute or any(attempt.elsewhere and attempt.error is None for attempt in outcome.attempts)
 
 
 def _of_page(found: Found) -> Verdict:
