@@ -22,6 +22,7 @@ from spaniel.registry.outline import outline
         ("x:\n# c\nz: 2\n", "x", 1, 2, None),
         ("a:\n- b\nx:\n", "x", 3, 4, None),  # no value, after a value of several lines
         ("x: a\n  b\nz: 2\n", "x", 1, 3, None),
+        ("x: a\n  longer\nz: 2\n", "x", 1, 3, None),
         ("x:\n  b\nz: 2\n", "x", 1, 3, None),  # a value on one line, which is not the key's
         ("x: [a,\n  b\n]\nz: 2\n", "x", 1, 4, None),
         ("x: {\n}\nz: 2\n", "x", 1, 3, None),
