@@ -15,6 +15,7 @@ import pytest
 from spaniel import registry
 from spaniel.errors import SpanielError
 from spaniel.registry import folder as files
+from spaniel.registry import lock
 from spaniel.registry.database import create
 from spaniel.registry.lock import writing
 from spaniel.registry.naming import LOCK, authority, file_name, host_of
@@ -216,6 +217,26 @@ def test_a_planted_lock_is_refused(tmp_path: Path, plant: object) -> None:
     assert f"{LOCK}: " in message(add)
     assert "remove it" in message(add)
     assert not (tmp_path / "urls" / "elsewhere").exists()
+
+
+@pytest.mark.req("DB-04")
+def test_a_lock_that_its_holder_removed_meanwhile_locks_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between our opening the file and our locking it, its holder removes it, and a third process makes another."""
+    take = lock._take
+    opened: list[int] = []
+
+    def removed_first(descriptor: int) -> None:
+        if not opened:
+            (tmp_path / LOCK).rename(tmp_path / "removed")
+            (tmp_path / LOCK).touch()
+        opened.append(os.fstat(descriptor).st_ino)
+        take(descriptor)
+
+    monkeypatch.setattr(lock, "_take", removed_first)
+    with files.opened(str(tmp_path)) as folder, writing(folder, 5):
+        assert opened == [(tmp_path / "removed").stat().st_ino, (tmp_path / LOCK).stat().st_ino]
 
 
 def test_a_folder_that_cannot_be_written_to_is_told_without_a_word_of_the_lock(tmp_path: Path) -> None:

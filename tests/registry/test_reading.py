@@ -167,6 +167,8 @@ def test_the_scheme_is_the_files_else_the_folders(metadata: str, folder: str, sc
         ("_path: /a\n---\n_path: /a\n", "example.com.yaml:5:1: the _path '/a' has a record already, in line 2"),
         ("- _path: /a\n", "example.com.yaml:3:1: a document holds keys and their values"),
         ("just text\n", "example.com.yaml:3:1: a document holds keys and their values"),
+        ("''\n", "example.com.yaml:3:1: a document holds keys and their values"),
+        ('"~"\n', "example.com.yaml:3:1: a document holds keys and their values"),
         ("_path: /a\ncontent-length: 0x10\n", "example.com.yaml:4:1: content-length must be a whole number"),
         ("_path: /a\ncontent-length: 010\n", "example.com.yaml:4:1: content-length must be a whole number"),
         ("_path: /a\ncontent-length: -1\n", "example.com.yaml:4:1: content-length must be a whole number"),

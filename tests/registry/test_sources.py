@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 
 import pytest
 
 from spaniel.errors import SpanielError
+from spaniel.registry import foreign_text
 from spaniel.registry.foreign_text import LARGEST
 from spaniel.registry.sources import Link, kind_of, read_links
 
@@ -67,6 +69,7 @@ def test_the_kind_of_a_file_is_seen_from_its_beginning_or_its_name(name: str, ra
         (b"Name;URL\r\nx;http://a.example/;b\r\n", "t.csv", None, ["http://a.example/"]),
         (b"url\tname\nhttp://a.example/,b\tx\n", "t.tsv", None, ["http://a.example/,b"]),
         (b"http://a.example/;b\n", "t.csv", None, ["http://a.example/;b"]),
+        (b"a;b,url\n1;2,http://a.example/\n", "t.csv", None, ["http://a.example/"]),
         (b'["http://a.example/", {"url": "u"}]', "t.json", None, ["http://a.example/", "u"]),
         (b'{\n"link": "u"\n}', "t.json", "link", ["u"]),
         (gzip.compress(SITEMAP), "sitemap.xml.gz", None, ["http://a.example/?x=1&y=2", "http://a.example/b"]),
@@ -101,6 +104,17 @@ def test_links_come_in_their_order(raw: bytes, name: str, field: str | None, fou
 )
 def test_what_cannot_be_read_is_refused_with_its_place(raw: bytes, name: str, field: str | None, told: str) -> None:
     assert told in refused(raw, name, None, field)
+
+
+def test_what_is_packed_takes_no_more_memory_than_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(foreign_text, "LARGEST", 1 << 20)
+    bomb = gzip.compress(bytes(32 << 20))
+    tracemalloc.start()
+    try:
+        assert "has more than 1 MiB" in refused(bomb)
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_what_a_dump_says_of_a_link_is_said_again() -> None:
