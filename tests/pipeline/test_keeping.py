@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -104,6 +105,17 @@ async def test_a_page_is_kept_with_all_that_is_known_of_it(tmp_path: Path) -> No
     assert again.kept == found.kept._replace(how="hit")
 
 
+@pytest.mark.req("FG-24", "FG-25", "FG-32")
+async def test_data_pages_and_the_address_of_a_snapshot_go_with_it(tmp_path: Path) -> None:
+    async with desk(tmp_path) as here:
+        best = here.brought({})
+        way = best.retrieved._replace(archive_url="https://archive.example/1", archive_date="2020-01-01")
+        document = replace(best.document, data='{"a":1}', pages=(0, 5))
+        page = (await here.keep(best._replace(retrieved=way, document=document))).page
+    assert (page.data, page.pages, page.content_type) == ('{"a":1}', [0, 5], "")
+    assert (page.archive_url, page.archive_date) == ("https://archive.example/1", "2020-01-01")
+
+
 @pytest.mark.req("FG-21")
 async def test_of_what_came_instead_the_title_is_told_and_nothing_kept(tmp_path: Path) -> None:
     async with desk(tmp_path) as here:
@@ -178,7 +190,8 @@ async def test_a_page_has_changed_where_its_text_has(tmp_path: Path) -> None:
 async def test_what_scripts_have_made_is_known_by_its_bytes_alone(tmp_path: Path) -> None:
     async with desk(tmp_path) as here:
         found = await here.keep(here.brought(rendering_method="browser"))
-        entry = here.rooms.cache and here.rooms.cache.peek(key_of(here.errand(), "browser", INGEST, here.rooms))
+        assert here.rooms.cache is not None
+        entry = here.rooms.cache.peek(key_of(here.errand(), "browser", INGEST, here.rooms))
     assert found.kept is not None
     assert (found.kept.etag, found.kept.last_modified) == (None, None)
     assert entry is not None

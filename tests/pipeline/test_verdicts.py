@@ -27,7 +27,7 @@ def stored(markdown: str = "They swim.", **fields: Any) -> StoredPage:
 
 def attempt(rung: str, error: SpanielError | None = None, elsewhere: bool = False) -> Attempt:
     status = error.details.get("status") if error else 200
-    return Attempt(rung, URL, error, status, (), "body", 1.0, elsewhere=elsewhere)
+    return Attempt(rung, URL, error, status if isinstance(status, int) else None, (), "body", 1.0, elsewhere=elsewhere)
 
 
 def found(page: StoredPage, *attempts: Attempt, kept: Kept | None = None, steps: tuple[TraceStep, ...] = ()) -> Outcome:
