@@ -77,9 +77,10 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(cache: Path, **fields: Any) -> AsyncIterator[Desk]:
+async def desk(cache: Path, security: dict[str, bool] | None = None, **fields: Any) -> AsyncIterator[Desk]:
     clock = FakeClock()
-    settings = from_data({"tools": {"webfetch": {"cache_dir": str(cache), "browser": {"enabled": False}}}}, "test")
+    webfetch = {"cache_dir": str(cache), "browser": {"enabled": False}, "security": security or {}}
+    settings = from_data({"tools": {"webfetch": webfetch}}, "test")
     async with Engine(settings, FakeResolver(), clock) as engine:
         profile = engine.profile(INGEST._replace(**fields))
         yield Desk(engine.rooms, clock, profile)
@@ -263,3 +264,16 @@ async def test_a_copy_is_not_for_those_who_may_not_go_its_way(tmp_path: Path) ->
         led = here.brought()
         await here.keep(led._replace(retrieved=led.retrieved._replace(chain=("https://b.example/",))))
         assert here.look(allowed_domains=["a.example"]) == Known()  # nor the way that led there
+
+
+@pytest.mark.req("D2-04")
+async def test_a_copy_is_for_its_profile_in_its_version_and_under_its_guard_alone(tmp_path: Path) -> None:
+    open_guard = {"block_loopback": False, "allow_insecure_overrides": True}
+    async with desk(tmp_path, open_guard) as here:
+        await here.keep(here.brought())
+        assert here.look().found is not None
+    async with desk(tmp_path) as strict:
+        assert strict.look() == Known()
+    for other in ({"version": "another"}, {"name": "another"}):
+        async with desk(tmp_path, open_guard, **other) as there:
+            assert there.look() == Known()
