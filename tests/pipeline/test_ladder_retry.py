@@ -308,13 +308,19 @@ async def test_a_shared_deadline_moves_on_with_each_wait_and_others_do_not(tmp_p
         ({"rung": "retry"}, "after_seconds: is missing"),
         ({"rung": "retry", "after_seconds": 5, "times": 3}, "times: unknown key"),
         ({"rung": "retry", "after_seconds": "5"}, "must be a whole number"),
-        ({"rung": "retry", "after_seconds": 4000}, "4000 is more than 3600"),
+        ({"rung": "retry", "after_seconds": 3601}, "3601 is more than 3600"),
         ({"rung": "http", "after_seconds": 5}, "after_seconds: unknown key"),
     ],
 )
 def test_what_a_profile_says_wrongly_about_a_rung_is_told(rung: dict[str, object], told: str) -> None:
     with pytest.raises(SpanielError, match=told):
         from_data({"name": "x", "version": "1", "ladder": [rung]}, "test")
+
+
+@pytest.mark.req("FG-30")
+def test_the_longest_backoff_is_an_hour() -> None:
+    rung = climber(["http", {"rung": "retry", "after_seconds": 3600}]).ladder[1]
+    assert rung.options == {"after_seconds": 3600}
 
 
 @pytest.mark.req("FG-36", "FR-WF-12c")
