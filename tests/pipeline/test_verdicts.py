@@ -54,6 +54,10 @@ class TestVerdicts:
     def test_a_status_that_closes_the_page(self, status: int) -> None:
         assert verdict_of(refused(Code.HTTP_4XX, status=status, status_text="")) == "blocked"
 
+    @pytest.mark.parametrize("status", [404, 410])
+    def test_a_status_that_says_the_page_is_gone(self, status: int) -> None:
+        assert verdict_of(refused(Code.HTTP_4XX, status=status, status_text="")) == "dead"
+
     @pytest.mark.req("FG-29", "FR-WF-05")
     @pytest.mark.parametrize("code", [Code.ROBOTS_DISALLOWED, Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST])
     def test_what_is_forbidden_without_an_answer(self, code: Code) -> None:
