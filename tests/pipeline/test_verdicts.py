@@ -64,8 +64,10 @@ class TestVerdicts:
         assert verdict_of(refused(code)) == "blocked"
 
     @pytest.mark.req("FG-22")
-    def test_only_503_asks_for_time_by_its_header(self) -> None:
+    def test_of_statuses_only_503_asks_for_time_by_its_header(self) -> None:
         assert verdict_of(refused(Code.HTTP_5XX, status=503, retry_after="9")) == "rate-limited"
+        assert verdict_of(refused(Code.HTTP_5XX, status=503)) == "unknown"
+        assert verdict_of(refused(Code.HTTP_4XX, status=429)) == "rate-limited"  # with or without one
         assert verdict_of(refused(Code.HTTP_5XX, status=500, retry_after="9")) == "unknown"
         assert verdict_of(refused(Code.HTTP_4XX, status=403, page_type="rate_limit")) == "rate-limited"
         assert verdict_of(refused(Code.HTTP_4XX, status=429, page_type="challenge")) == "blocked"
