@@ -213,7 +213,8 @@ def test_a_file_that_cannot_be_used_stops_nobody_and_is_told_once(
         hosts.told_http_only(HOST)
         memory.close()
     assert (hosts.asked(HOST), hosts.is_http_only(HOST)) == (Asked(429, 100), True)  # this process knows it still
-    assert [record.getMessage() for record in caplog.records] == ["hosts_memory_failed: it is not a folder"]
+    told = [("spaniel.hosts", "hosts_memory_failed: it is not a folder")]
+    assert [(record.name, record.getMessage()) for record in caplog.records] == told
 
 
 @pytest.mark.parametrize("row", [("soon", 429, 0), (1e300, 429, 1e300), (-1, 429, -1), (b"", b"", b"")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 from pathlib import Path
@@ -76,9 +77,10 @@ class Desk:
 
 
 @asynccontextmanager
-async def desk(cache: Path, **fields: Any) -> AsyncIterator[Desk]:
+async def desk(cache: Path, security: dict[str, bool] | None = None, **fields: Any) -> AsyncIterator[Desk]:
     clock = FakeClock()
-    settings = from_data({"tools": {"webfetch": {"cache_dir": str(cache), "browser": {"enabled": False}}}}, "test")
+    webfetch = {"cache_dir": str(cache), "browser": {"enabled": False}, "security": security or {}}
+    settings = from_data({"tools": {"webfetch": webfetch}}, "test")
     async with Engine(settings, FakeResolver(), clock) as engine:
         profile = engine.profile(INGEST._replace(**fields))
         yield Desk(engine.rooms, clock, profile)
@@ -102,6 +104,17 @@ async def test_a_page_is_kept_with_all_that_is_known_of_it(tmp_path: Path) -> No
     assert again is not None
     assert again.page == page
     assert again.kept == found.kept._replace(how="hit")
+
+
+@pytest.mark.req("FG-24", "FG-25", "FG-32")
+async def test_data_pages_and_the_address_of_a_snapshot_go_with_it(tmp_path: Path) -> None:
+    async with desk(tmp_path) as here:
+        best = here.brought({})
+        way = best.retrieved._replace(archive_url="https://archive.example/1", archive_date="2020-01-01")
+        document = replace(best.document, data='{"a":1}', pages=(0, 5))
+        page = (await here.keep(best._replace(retrieved=way, document=document))).page
+    assert (page.data, page.pages, page.content_type) == ('{"a":1}', [0, 5], "")
+    assert (page.archive_url, page.archive_date) == ("https://archive.example/1", "2020-01-01")
 
 
 @pytest.mark.req("FG-21")
@@ -251,3 +264,16 @@ async def test_a_copy_is_not_for_those_who_may_not_go_its_way(tmp_path: Path) ->
         led = here.brought()
         await here.keep(led._replace(retrieved=led.retrieved._replace(chain=("https://b.example/",))))
         assert here.look(allowed_domains=["a.example"]) == Known()  # nor the way that led there
+
+
+@pytest.mark.req("D2-04")
+async def test_a_copy_is_for_its_profile_in_its_version_and_under_its_guard_alone(tmp_path: Path) -> None:
+    open_guard = {"block_loopback": False, "allow_insecure_overrides": True}
+    async with desk(tmp_path, open_guard) as here:
+        await here.keep(here.brought())
+        assert here.look().found is not None
+    async with desk(tmp_path) as strict:
+        assert strict.look() == Known()
+    for other in ({"version": "another"}, {"name": "another"}):
+        async with desk(tmp_path, open_guard, **other) as there:
+            assert there.look() == Known()

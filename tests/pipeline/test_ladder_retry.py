@@ -16,7 +16,6 @@ from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.profile import Limits, from_data, load
 from spaniel.pipeline.record import record_of
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.rungs.failures import not_down, not_transient
 from spaniel.pipeline.trace import Trace
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, text
 from tests.pipeline.climbing import RETRIES, WHOLE, climber, climbing, left_out, tried
@@ -141,56 +140,6 @@ async def test_a_page_that_takes_too_long_is_tried_again_with_time_of_its_own(tm
         outcome = await spaniel.outcome(site.url("/a"))
     assert tried(outcome) == [("http", "timeout"), ("retry", "ok")]
     assert clock.slept == [5]
-
-
-CODES = {
-    SpanielError(Code.HTTP_5XX, status=503): ("", ""),
-    SpanielError(Code.HTTP_4XX, status=429): ("", "not after 429"),
-    SpanielError(Code.HTTP_4XX, status=404): ("not after 404", ""),
-    SpanielError(Code.HTTP_4XX, status=410): ("not after 410", ""),
-    SpanielError(Code.HTTP_4XX, status=401): ("not after 401", "not after 401"),
-    SpanielError(Code.HTTP_4XX, status=402): ("not after 402", "not after 402"),
-    SpanielError(Code.HTTP_4XX, status=403): ("not after 403", "not after 403"),
-    SpanielError(Code.TIMEOUT, timeout_ms=1, phase="body"): ("", ""),
-    SpanielError(Code.TIMEOUT, timeout_ms=1, phase="extract"): ("not after timeout", "not after timeout"),
-    SpanielError(Code.NETWORK, error="x"): ("", ""),
-    SpanielError(Code.NETWORK, error="x", cause="connect"): ("", ""),
-    SpanielError(Code.NETWORK, error="x", cause="certificate"): ("not after network", ""),
-    SpanielError(Code.NETWORK, error="x", status=304): ("not after 304", "not after 304"),
-    SpanielError(Code.DNS_FAILED, host="h", error="x"): ("not after dns_failed", ""),
-    SpanielError(Code.SSRF_BLOCKED): ("not after ssrf_blocked", "not after ssrf_blocked"),
-    SpanielError(Code.ROBOTS_DISALLOWED): ("not after robots_disallowed", "not after robots_disallowed"),
-    SpanielError(Code.ROBOTS_UNAVAILABLE): ("not after robots_unavailable", "not after robots_unavailable"),
-    SpanielError(Code.REDIRECT_LIMIT): ("not after redirect_limit", "not after redirect_limit"),
-}
-
-
-@pytest.mark.req("FG-30", "FG-32")
-@pytest.mark.parametrize(("error", "whys"), CODES.items(), ids=str)
-def test_what_each_failure_says_about_retries_and_copies(error: SpanielError, whys: tuple[str, str]) -> None:
-    assert (not_transient(error), not_down(error)) == whys
-
-
-@pytest.mark.req("FG-30", "FG-32")
-@pytest.mark.parametrize(
-    ("cause", "whys"),
-    [
-        (SpanielError(Code.HTTP_5XX, status=503), ("", "not after robots_unavailable")),
-        (SpanielError(Code.TIMEOUT, timeout_ms=1, phase="connect"), ("", "")),
-        (SpanielError(Code.NETWORK, error="x"), ("", "")),
-    ],
-)
-def test_a_robots_txt_that_cannot_be_read_is_judged_by_why(cause: SpanielError, whys: tuple[str, str]) -> None:
-    """It is tried again like the host; but a robots.txt that answers 5xx says no, also to copies."""
-    error = SpanielError(Code.ROBOTS_UNAVAILABLE, origin="o", error="x")
-    error.__cause__ = cause
-    assert (not_transient(error), not_down(error)) == whys
-
-
-def test_only_of_robots_txt_the_cause_is_looked_at() -> None:
-    error = SpanielError(Code.HTTP_4XX, status=403)
-    error.__cause__ = SpanielError(Code.TIMEOUT, timeout_ms=1, phase="connect")
-    assert not_transient(error) == not_down(error) == "not after 403"
 
 
 @pytest.mark.req("FG-30")
@@ -370,13 +319,19 @@ async def test_a_shared_deadline_moves_on_with_each_wait_and_others_do_not(tmp_p
         ({"rung": "retry"}, "after_seconds: is missing"),
         ({"rung": "retry", "after_seconds": 5, "times": 3}, "times: unknown key"),
         ({"rung": "retry", "after_seconds": "5"}, "must be a whole number"),
-        ({"rung": "retry", "after_seconds": 4000}, "4000 is more than 3600"),
+        ({"rung": "retry", "after_seconds": 3601}, "3601 is more than 3600"),
         ({"rung": "http", "after_seconds": 5}, "after_seconds: unknown key"),
     ],
 )
 def test_what_a_profile_says_wrongly_about_a_rung_is_told(rung: dict[str, object], told: str) -> None:
     with pytest.raises(SpanielError, match=told):
         from_data({"name": "x", "version": "1", "ladder": [rung]}, "test")
+
+
+@pytest.mark.req("FG-30")
+def test_the_longest_backoff_is_an_hour() -> None:
+    rung = climber(["http", {"rung": "retry", "after_seconds": 3600}]).ladder[1]
+    assert rung.options == {"after_seconds": 3600}
 
 
 @pytest.mark.req("FG-36", "FR-WF-12c")

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from spaniel import extract
+from spaniel.errors import SpanielError
 from spaniel.net.http import Page
 from spaniel.pipeline.page_types import Evidence, page_type_of, region_of, signs
 from spaniel.reading.document import Document, Metadata
@@ -213,3 +214,21 @@ class TestRegion:
 def test_every_sign_names_a_known_type_and_some_evidence() -> None:
     assert {sign.type for sign in signs()} == TYPES
     assert all(any((s.status, s.header, s.title, s.text, s.mark, s.path, s.free is not None)) for s in signs())
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        ({"marks": {}, "sign": [{"type": "login", "statuses": [401]}]}, "page_types.toml.sign[0].statuses"),
+        ({"marks": {}, "sign": [], "signs": []}, "page_types.toml.signs"),
+        ({"marks": {"a": 1}, "sign": []}, "page_types.toml.marks"),
+        ({"marks": {}, "sign": [{"type": "login", "redirected": "yes"}]}, "page_types.toml.sign[0].redirected"),
+    ],
+)
+def test_a_word_that_nobody_knows_is_refused_with_its_place(
+    data: dict[str, object], place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spaniel.pipeline.page_types.lexicon", lambda _: data)
+    with pytest.raises(SpanielError) as caught:
+        signs.__wrapped__()
+    assert str(caught.value.details["field"]).startswith(place)

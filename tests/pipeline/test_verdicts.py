@@ -13,7 +13,7 @@ from spaniel.pipeline.checklist import Check, checklist
 from spaniel.pipeline.outcome import Attempt, Found, Kept, Outcome
 from spaniel.pipeline.stored import StoredPage
 from spaniel.pipeline.trace import TraceStep
-from spaniel.pipeline.verdict import verdict_of
+from spaniel.pipeline.verdict import VERDICTS, verdict_of
 
 URL = "https://a.example/page"
 AT = datetime(2026, 11, 16, 12, 34, tzinfo=UTC)
@@ -39,10 +39,24 @@ def refused(code: Code, **details: Any) -> Outcome:
 
 
 class TestVerdicts:
+    def test_these_are_all_words_for_it(self) -> None:
+        assert VERDICTS == ("ok", "moved", "changed", "blocked", "rate-limited", "dead", "unknown")
+
+    def test_a_page_that_moved_or_changed_is_told_so(self) -> None:
+        assert verdict_of(found(stored(chain=["https://a.example/old"]), kept=Kept(AT, 1, how="changed"))) == "moved"
+        assert verdict_of(found(stored(), kept=Kept(AT, 1, how="changed"))) == "changed"
+        assert verdict_of(found(stored(), kept=Kept(AT, 1, how="not_modified"))) == "ok"
+        assert verdict_of(found(stored("", page_type="rate_limit"))) == "rate-limited"
+        assert verdict_of(found(stored("", page_type="login"))) == "blocked"
+
     @pytest.mark.req("FG-21", "FG-27")
     @pytest.mark.parametrize("status", [401, 402, 403, 407, 451, 999])
     def test_a_status_that_closes_the_page(self, status: int) -> None:
         assert verdict_of(refused(Code.HTTP_4XX, status=status, status_text="")) == "blocked"
+
+    @pytest.mark.parametrize("status", [404, 410])
+    def test_a_status_that_says_the_page_is_gone(self, status: int) -> None:
+        assert verdict_of(refused(Code.HTTP_4XX, status=status, status_text="")) == "dead"
 
     @pytest.mark.req("FG-29", "FR-WF-05")
     @pytest.mark.parametrize("code", [Code.ROBOTS_DISALLOWED, Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST])
@@ -50,8 +64,10 @@ class TestVerdicts:
         assert verdict_of(refused(code)) == "blocked"
 
     @pytest.mark.req("FG-22")
-    def test_only_503_asks_for_time_by_its_header(self) -> None:
+    def test_of_statuses_only_503_asks_for_time_by_its_header(self) -> None:
         assert verdict_of(refused(Code.HTTP_5XX, status=503, retry_after="9")) == "rate-limited"
+        assert verdict_of(refused(Code.HTTP_5XX, status=503)) == "unknown"
+        assert verdict_of(refused(Code.HTTP_4XX, status=429)) == "rate-limited"  # with or without one
         assert verdict_of(refused(Code.HTTP_5XX, status=500, retry_after="9")) == "unknown"
         assert verdict_of(refused(Code.HTTP_4XX, status=403, page_type="rate_limit")) == "rate-limited"
         assert verdict_of(refused(Code.HTTP_4XX, status=429, page_type="challenge")) == "blocked"
