@@ -26,7 +26,8 @@ def stored(markdown: str = "They swim.", **fields: Any) -> StoredPage:
 
 
 def attempt(rung: str, error: SpanielError | None = None, elsewhere: bool = False) -> Attempt:
-    status = int(str(error.details["status"])) if error else 200
+    told = error.details.get("status") if error else 200
+    status = told if isinstance(told, int) else None
     return Attempt(rung, URL, error, status, (), "body", 1.0, elsewhere=elsewhere)
 
 

@@ -107,7 +107,7 @@ class Outcome(NamedTuple):
         if found is None:
             return False
         stale = found.kept is not None and found.kept.how == "stale"
-        return stale or any(a.elsewhere and a.rung == found.page.served_by for a in self.attempts if a.error is None)
+        return stale or any(attempt.elsewhere and attempt.error is None for attempt in self.attempts)
 
     @property
     def failure(self) -> str:
