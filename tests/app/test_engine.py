@@ -165,7 +165,7 @@ async def test_a_profile_made_of_toml_climbs_a_ladder_of_its_own_with_a_rung_of_
     assert gone.final_url == site.url("/copies/gone")
     assert told(lost) == [("http", "http_5xx", 503), ("mirror", "http_4xx", 404)]
     assert lost.refusal is not None
-    assert (lost.refusal.code, lost.found, lost.status) == (Code.HTTP_5XX, None, 404)  # the first rung's word counts
+    assert (lost.refusal.code, lost.found, lost.status) == (Code.HTTP_4XX, None, 404)  # the site's last word counts
     fetches = [(step.url, step.attempt) for step in trace.steps if step.name == "fetch"]
     assert fetches[1:3] == [(site.url("/gone"), 1), (site.url("/copies/gone"), 2)]
 

@@ -18,6 +18,8 @@ from spaniel.app.engine import Engine
 from spaniel.app.keys import Value, toml
 from spaniel.app.settings import Settings, load
 from spaniel.browser.rendered import DocumentHead, Rendered, Wanted
+from spaniel.cli.db import main as run_db
+from spaniel.cli.db import parser as db_parser
 from spaniel.errors import SpanielError
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.profile import from_data
@@ -241,6 +243,14 @@ async def class_of_a_page(place: Place) -> object:
     async with place.spaniel() as spaniel:
         view = spaniel.with_profile(load_profile("ingest")._replace(freshness=True))
         return (await view.outcome(place.site.url("/a"))).require().page.freshness
+
+
+async def where_links_are_kept(place: Place) -> object:
+    """The folder that `spaniel db init` makes, seen from the working folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place.folder)
+        run_db(db_parser().parse_args(["init", "--config", str(place.file)]))
+    return [found.parent.name for found in place.folder.glob("*/registry.toml")]
 
 
 async def what_is_learnt(place: Place) -> object:

@@ -91,6 +91,7 @@ CASES = {
     f"{OWN}.mcp.resource_links": Case(
         True, scene.call_over_mcp, (True, True), (True, False), {f"{OWN}.mcp.max_output_bytes": 2000}
     ),
+    f"{OWN}.registry.folder": Case(lambda folder: f"{folder}/links", scene.where_links_are_kept, ["links"], ["urls"]),
     f"{OWN}.canon.learnt_file": Case(lambda folder: f"{folder}/learnt.toml", scene.what_is_learnt, True, False),
     f"{OWN}.net.ca_file": Case(scene.certificates, scene.over_tls, True, False),
     f"{OWN}.archive.available": Case(
