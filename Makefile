@@ -26,7 +26,7 @@ run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, a short to
 
 test: $(VENV)/.dev $(VENV)/.inspector  ## Run all tests (ARGS="-k name" to choose)
 	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" \
-	  $(BIN)/python -m $(if $(COVERAGE),coverage run -m )pytest $(ARGS)
+	  $(BIN)/python $(if $(ARGS),-m $(if $(COVERAGE),coverage run -m )pytest $(ARGS),tools/run_tests.py $(if $(COVERAGE),--coverage))
 	@$(if $(COVERAGE),$(BIN)/python tools/coverage_by_room.py $(filter --gaps,$(COVERAGE)),true)
 
 # Rooms whose tests run what is gated, without a browser; CI measures the one run of all tests instead (COVERAGE=1).
