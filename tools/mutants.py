@@ -37,7 +37,7 @@ class Box:
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
         command = ["git", "ls-files", "-zco", "--exclude-standard"]
-        listed = subprocess.check_output(command, cwd=ROOT, text=True).split("\0")  # noqa: S603
+        listed = subprocess.check_output(command, cwd=ROOT, text=True).split("\0")
         for path in (*(ROOT / name for name in listed), *ROOT.glob("src/**/*.so")):
             if path.is_file():
                 copy = self.folder / path.relative_to(ROOT)
