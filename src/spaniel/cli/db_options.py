@@ -102,7 +102,7 @@ def _add_filters(p: ArgumentParser) -> None:
         help="only records of this host, or of the one that has this cname",
     )
     p.add_argument(
-        "--path", default="", metavar="PREFIX", help="only records whose path begins with this, as in /docs/"
+        "--path", default="", metavar="PREFIX", help="only records whose path begins with this, as in /guide/"
     )
 
 

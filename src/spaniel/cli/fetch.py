@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--browser", action="store_true", help="render pages in headless Chromium, with their scripts")
     p.add_argument("--screenshot", metavar="FILE", help="write a picture of the page (PNG); for one URL")
     p.add_argument(
-        "--profile", default="web_fetch", metavar="PROFILE",
+        "--profile", default="web_fetch", metavar="FILE",
         help="how to fetch: web_fetch (the default), reader (also Markdown, PDF, JSON, feeds), ingest, or a TOML file",
     )  # fmt: skip
     p.add_argument(

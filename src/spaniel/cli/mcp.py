@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument(
         "--profile",
-        metavar="PROFILE",
+        metavar="FILE",
         help="how to fetch: web_fetch (the default), reader (also Markdown, PDF, JSON, feeds), or a TOML file",
     )
     add_settings_options(p)
