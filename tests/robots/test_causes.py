@@ -107,4 +107,4 @@ async def test_a_server_that_says_when_to_come_back_may_be_asked_again(
     async with Site({"/a": text("later", status, headers)}) as busy, rooms_for(busy) as rooms:
         error = await refusal(busy.url("/a"), rooms)
         assert (error.retryable, error.as_dict()["retryable"]) == (again, again)
-        assert ("retry_after" in error.hint) is (again and bool(headers))
+        assert ("Retry-After" in error.hint) is (again and bool(headers))
