@@ -251,7 +251,7 @@ def test_standard_input_is_a_source_and_need_not_be_there_again(tmp_path: Path) 
         (("--limit", "0"), "--limit"),
         (("--profile", "nosuch"), "no profile"),
         (("--hosts", "nosuch.toml"), "nosuch.toml"),
-        (("-o", "pages.xyz"), "-o"),
+        (("-o", "pages.xyz"), "pages.xyz"),
         (("--engine", "ray"), "pip install"),  # it is not among what tests need
     ],
 )
@@ -267,7 +267,7 @@ def test_wrong_options_are_refused_in_a_sentence(tmp_path: Path, more: tuple[str
 def test_a_source_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     done = spaniel(Served(1, tmp_path / "log"), tmp_path)
     assert done.returncode == 2
-    assert "urls.txt: cannot be read" in done.stderr
+    assert "urls.txt: there is no such file" in done.stderr
 
 
 def test_on_a_terminal_there_is_a_live_display(tmp_path: Path) -> None:
