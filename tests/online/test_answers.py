@@ -166,6 +166,15 @@ async def test_a_bare_domain_that_leads_elsewhere_is_no_form_of_it(world: World,
     assert (await world.canonicalizer(ALLOWLIST).canonicalize(url)).url == url
 
 
+@pytest.mark.req("CP-23")
+async def test_a_slash_is_kept_only_where_the_page_needs_it(world: World) -> None:
+    canonicalizer = world.canonicalizer(ALLOWLIST)
+    needed = await canonicalizer.canonicalize("https://www.junta.es/padron/")
+    idle = await canonicalizer.canonicalize("https://www.junta.es/becas/")
+    assert (needed.url, "trailing-slash-kept" in needed.flags) == ("https://www.junta.es/padron/", True)
+    assert (idle.url, "trailing-slash-kept" in idle.flags) == ("https://www.junta.es/becas", False)
+
+
 @pytest.mark.req("CP-27")
 async def test_a_host_that_sends_one_page_elsewhere_is_no_shortener(world: World) -> None:
     world.web.pages["https://corto.example/"] = page()

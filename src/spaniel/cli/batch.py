@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from spaniel.batch.sources.rows import Options, Problems
+from spaniel.cli.batch_options import MOST_JOBS, add_input, add_pace, add_run
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.errors import Code, SpanielError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from spaniel.batch.local import Order, Run
 
 MERGE = "merge"
-JOBS, MOST_JOBS, MOST_WORKERS = 64, 512, 64
+MOST_WORKERS = 64
 SOME_FAILED = 1
 
 
@@ -34,60 +35,9 @@ def parser() -> argparse.ArgumentParser:
         "'spaniel batch merge A.jsonl B.jsonl -o ALL.jsonl' puts the outputs of several shards together.\n"
         "Exit code: 0 all pages fetched; 1 some were not; 2 wrong input; 130 stopped by Ctrl-C.",
     )
-    p.add_argument(
-        "sources", nargs="+", metavar="SOURCE",
-        help="a list of URLs: text, CSV, TSV, JSONL or Parquet, also .gz and .zst; a sitemap or a feed; "
-        "a pattern (*.csv); an address of one of these; a site (https://example.com/); '-' is standard input",
-    )  # fmt: skip
-    p.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT",
-        help="where to write: FILE.jsonl, FILE.jsonl.zst, FILE.parquet, or DIR/ for pages",
-    )
-    p.add_argument(
-        "--column", metavar="NAME", help="the column of a table that holds the URLs: its name, or its number"
-    )
-    p.add_argument("--field", metavar="PATH", help="the field of JSON lines that holds the URL, for example page.url")
-    p.add_argument("--from", dest="kind", metavar="KIND", help="what the sources are, if their names do not say it")
-    p.add_argument("--sort", action="store_true", help="for merge: put the records in the order of the input")
-    p.add_argument("--profile", default="web_fetch", metavar="FILE", help="how to fetch: a name or a TOML file")
-    p.add_argument(
-        "-j", "--jobs", type=int, default=JOBS, metavar="N",
-        help=f"how many pages at once in each worker, 1 to {MOST_JOBS} (default: {JOBS})",
-    )  # fmt: skip
-    p.add_argument(
-        "--workers", type=int, metavar="N", help="how many processes fetch (default: one for each processor core)"
-    )
-    p.add_argument(
-        "--per-host", type=int, default=1, metavar="N", help="how many requests at once at one host (default: 1)"
-    )
-    p.add_argument(
-        "--delay", type=float, default=1.0, metavar="S",
-        help="seconds between an answer of a host and the next request to it (default: 1)",
-    )  # fmt: skip
-    p.add_argument(
-        "--hosts", metavar="FILE", help='a TOML file with rules for some hosts: ["example.com"], per_host and delay'
-    )
-    again = p.add_mutually_exclusive_group()
-    again.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
-    again.add_argument("--overwrite", action="store_true", help="begin again, and remove what is at OUT")
-    p.add_argument(
-        "--shard", default="1/1", metavar="I/N", help="fetch one of N parts of the input; hosts stay together"
-    )
-    p.add_argument("--limit", type=int, metavar="N", help="take only the first N URLs")
-    p.add_argument("--cache", action="store_true", help="use and fill the page cache (it is off in a batch)")
-    p.add_argument("--dry-run", action="store_true", help="plan only, and say what would be fetched")
-    p.add_argument(
-        "--engine", choices=("local", "ray"), default="local",
-        help="where workers run: processes here, or actors of a Ray cluster (default: local)",
-    )  # fmt: skip
-    p.add_argument(
-        "--address",
-        default="",
-        metavar="HOST",
-        help="for --engine ray: the cluster, or 'auto' (default: one of its own)",
-    )
+    add_input(p)
+    add_pace(p)
+    add_run(p)
     add_settings_options(p)
     add_log_options(p)
     return p

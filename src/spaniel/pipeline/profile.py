@@ -143,13 +143,7 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
             numbers["max_redirects"],
             _manners(hosts),
         ),
-        limits=Limits(
-            numbers["timeout_seconds"],
-            numbers["total_seconds"],
-            numbers["default_max_chunk_tokens"],
-            numbers["max_wait_seconds"],
-            numbers["max_text_bytes"],
-        ),
+        limits=_limits(numbers),
         cached=cache.truth("enabled", default=True),
         ttl=_ttl(cache, given, rule),
         freshness=cache.truth("freshness", default=False),
@@ -160,6 +154,16 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
     for part in (table, *parts):
         part.close()
     return profile
+
+
+def _limits(numbers: Mapping[str, int]) -> Limits:
+    return Limits(
+        numbers["timeout_seconds"],
+        numbers["total_seconds"],
+        numbers["default_max_chunk_tokens"],
+        numbers["max_wait_seconds"],
+        numbers["max_text_bytes"],
+    )
 
 
 def _name(table: Table) -> str:
