@@ -34,7 +34,7 @@ def draw_record(outcome: Outcome) -> None:
     lines = ["  ladder"]
     for rung in record.ladder:
         about = f"left out: {rung.why}" if rung.why else f"{rung.outcome}, {rung.ms:.0f} ms{_waited(rung.waited)}"
-        lines.append(f"    {_mark(rung.outcome == 'ok')} {rung.rung}  {about}")
+        lines.append(f"    {'-' if rung.why else _mark(rung.outcome == 'ok')} {rung.rung}  {about}")
     lines.append("  checklist")
     lines += [f"    {_mark(check.done)} {check.step}  {check.detail}".rstrip() for check in record.checklist]
     lines.append(f"  verdict: {record.verdict} ({record.extraction_method})")
