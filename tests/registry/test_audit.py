@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from spaniel.errors import SpanielError
-from spaniel.registry.audit import Cited, Finding, audit, generic_slug, generic_slugs, unaccented
+from spaniel.registry.audit import Cited, Finding, audit, generic_slug, generic_slugs
 from spaniel.registry.audit_inputs import read_cited
+from spaniel.url.links import unaccented
 from spaniel.url.policy import load
 
 

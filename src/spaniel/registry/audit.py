@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from spaniel.errors import SpanielError
 from spaniel.tables import Table, complaint, read_toml
-from spaniel.url.links import cite
+from spaniel.url.links import cite, unaccented
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -97,10 +96,6 @@ def _is_generic(segment: str, generic: GenericSlugs) -> bool:
         name = name.removesuffix(ending)
     words = [word for word in re.split(r"[^a-z0-9]+", name) if word]
     return bool(words) and all(word in generic.words for word in words)
-
-
-def unaccented(text: str) -> str:
-    return "".join(sign for sign in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(sign))
 
 
 @lru_cache(maxsize=1)

@@ -64,11 +64,12 @@ def _identifies(pair: str, words: LinkWords) -> bool:
 
 def names_procedure(title: str, words: LinkWords) -> bool:
     """Whether a title names one of the procedures, whatever its accents."""
-    plain = _unaccented(title)
-    return any(re.search(rf"\b{re.escape(_unaccented(word))}\b", plain) for word in words.procedures)
+    plain = unaccented(title)
+    return any(re.search(rf"\b{re.escape(unaccented(word))}\b", plain) for word in words.procedures)
 
 
-def _unaccented(text: str) -> str:
+def unaccented(text: str) -> str:
+    """In lower case, without accents: how words of different spellers are compared."""
     return "".join(c for c in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(c))
 
 
