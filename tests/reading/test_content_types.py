@@ -253,7 +253,7 @@ META = b'<meta charset="%s"><p>%s</p>'
         (META % (b"utf-7", b"x +ADw-b+AD4-"), "text/html", "x +ADw-b+AD4-"),
         (b"<p>caf\xc3\xa9</p>", "text/html; charset=utf-7", "café"),
         (b"<p>caf\xc3\xa9</p>", "text/html; charset=" + "x" * 10_000, "café"),
-        (b"<p>bad \xe9 byte</p>", "text/html", "bad \ufffd byte"),
+        (b"<p>bad \xe9 byte</p>", "text/html; charset=utf-8", "bad \ufffd byte"),
         ("<p>utf-16</p>".encode("utf-16"), "text/html", "utf-16"),
         (b"<meta charset=iso-2022-jp><p>\x1b$B4A\x1b(B</p>", "text/html", "漢"),
     ],

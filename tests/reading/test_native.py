@@ -34,7 +34,7 @@ LISTS = ("parent", "tag", "mask", "weight", "kin", "first", "last", "twins", "el
 
 def agree(html: bytes | str, url: str = URL) -> int:
     """Both judges on one page; answers how many blocks were judged."""
-    tree = parse_page(html, None)
+    tree, _ = parse_page(html, None)
     body = tree.select_one("body")
     assert body is not None
     head = read_head(tree, url)

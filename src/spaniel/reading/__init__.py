@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from spaniel.errors import Code, SpanielError
-from spaniel.reading.document import READING_CUT, Document, Hygiene, Metadata
+from spaniel.reading.document import CHARSET_GUESSED, READING_CUT, Document, Hygiene, Metadata
 from spaniel.reading.kinds import BY_NAME, Kind, fitted, kind_of
 
 TYPE_CHECKING = False
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from spaniel.reading.extraction import extract
 
 __all__ = ["Document", "Hygiene", "Metadata", "extract", "read"]
+
+TOLD_BY_THEMSELVES = ("html", "pdf")  # readers that know best whether a charset was guessed, or have none
 
 
 def read(body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None = None) -> Document:
@@ -31,6 +33,10 @@ def read_as(kind: Kind, body: bytes | str, url: str | None) -> Document:
         document: Document = getattr(import_module(module), name)(part, url, kind.charset)
     except (RecursionError, MemoryError) as error:
         raise SpanielError(Code.EXTRACTION_FAILED, error=type(error).__name__) from error
+    if row.name not in TOLD_BY_THEMSELVES and isinstance(part, bytes) and not part.isascii():
+        from spaniel.reading.charset import guess_charset
+
+        document = document.noted(CHARSET_GUESSED) if guess_charset(part, kind.charset) else document
     return document.noted(READING_CUT) if cut else document
 
 

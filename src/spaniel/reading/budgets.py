@@ -53,20 +53,27 @@ class Source(NamedTuple):
     renamed: bool = False  # formatting elements have stand-ins, which no parser opens again
 
 
-def parse_within(body: bytes | str, label: str | None) -> tuple[Document, bool]:
-    """The tree of a page, or of as much of it as its budgets allow, and whether something was left out."""
+class Parsed(NamedTuple):
+    """The tree of a page, or of as much of it as its budgets allow."""
+
+    tree: Document
+    cut: bool  # whether something was left out
+    guessed: bool  # whether nothing said how its characters are encoded
+
+
+def parse_within(body: bytes | str, label: str | None, url: str | None = None) -> Parsed:
     page = narrow(body, label) if isinstance(body, bytes) else body
     given = page.encode("utf-8", "replace") if isinstance(page, str) else page
     source = weigh(given)
     if source.body is given:
-        tree = parse_page(page, label)
+        tree, guessed = parse_page(page, label, url)
     else:
-        tree = parse_page(source.body, "utf-8" if isinstance(page, str) else label)
+        tree, guessed = parse_page(source.body, "utf-8" if isinstance(page, str) else label, url)
     if source.renamed:
         for name in _FORMAT.decode().split("|"):
             for element in tree.select(STAND_IN + name):
                 element.tag = name
-    return tree, source.cut
+    return Parsed(tree, source.cut, guessed)
 
 
 def weigh(body: bytes) -> Source:

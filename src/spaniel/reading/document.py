@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import asdict, dataclass, field, replace
 
+CHARSET_GUESSED = "charset_guessed"  # the note on a page that does not say how its characters are encoded
 READING_CUT = "reading_cut"  # the note on a page of which a budget left something out
 TEXT_CUT = "text_cut"  # the note on a page of which only the beginning was taken: a limit of the profile (FG-26)
 
@@ -43,7 +44,7 @@ class Document:
     kind: str = "text"
     metadata: Metadata = field(default_factory=Metadata)
     hygiene: Hygiene = field(default_factory=Hygiene)
-    notes: tuple[str, ...] = ()  # what whoever reads it should know: READING_CUT
+    notes: tuple[str, ...] = ()  # what whoever reads it should know: READING_CUT, CHARSET_GUESSED
     signals: dict[str, object] = field(default_factory=dict, hash=False)  # what the page says about its own use
     types: tuple[str, ...] = ()  # of the page's linked data: NewsArticle
     generator: str = ""  # the program that made the page, as the page names it

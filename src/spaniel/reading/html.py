@@ -11,7 +11,7 @@ from spaniel.reading.budgets import parse_within
 from spaniel.reading.clean import clean
 from spaniel.reading.content import keep_content
 from spaniel.reading.dates import day_in_text
-from spaniel.reading.document import READING_CUT, Document, Hygiene
+from spaniel.reading.document import CHARSET_GUESSED, READING_CUT, Document, Hygiene
 from spaniel.reading.hygiene import one_line
 from spaniel.reading.markdown import Written, to_markdown
 from spaniel.reading.math import set_math
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def read_html(body: bytes | str, url: str | None, charset: str | None) -> Document:
-    tree, cut = parse_within(body, charset)
+    tree, cut, guessed = parse_within(body, charset, url)
     head = read_head(tree, url)
     root = _body(tree)
     set_math(tree)
@@ -38,9 +38,18 @@ def read_html(body: bytes | str, url: str | None, charset: str | None) -> Docume
     if head.told is not None and not written.markdown:
         written = _from_linked_data(head.told, url)
     hygiene = Hygiene(hidden, written.invisible, written.controls, written.harmful)
-    notes = (READING_CUT,) if cut or too_many or written.cut else ()
+    notes = {READING_CUT: cut or too_many or written.cut, CHARSET_GUESSED: guessed}
     return Document(
-        *(written.markdown, head.title, head.language, kind, metadata, hygiene, notes, head.signals),
+        *(
+            written.markdown,
+            head.title,
+            head.language,
+            kind,
+            metadata,
+            hygiene,
+            tuple(filter(notes.get, notes)),
+            head.signals,
+        ),
         types=tuple(name for raw in dict.fromkeys(head.types) if (name := one_line(raw))),
         generator=one_line(head.generator) or "",
     )
@@ -54,7 +63,7 @@ def _from_linked_data(told: Told, url: str | None) -> Written:
 
 def markdown_of(html: str, url: str | None) -> Written:
     """A piece of HTML, all of it."""
-    tree, _ = parse_within(html, None)
+    tree = parse_within(html, None).tree
     root = _body(tree)
     clean(tree, root)
     return to_markdown(tree, root, url, len(html))

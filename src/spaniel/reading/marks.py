@@ -10,6 +10,6 @@ LOOKED_AT = 256 << 10  # bytes of the beginning
 
 def marks_in(body: bytes, charset: str | None = None) -> frozenset[str]:
     """The names of the groups of which the page has an element."""
-    tree, _ = parse_within(body[:LOOKED_AT], charset)
+    tree = parse_within(body[:LOOKED_AT], charset).tree
     groups: dict[str, str] = lexicon("page_types")["marks"]
     return frozenset(name for name, selectors in groups.items() if tree.select_one(selectors) is not None)

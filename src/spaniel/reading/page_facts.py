@@ -60,7 +60,7 @@ def page_facts(
     body: bytes, url: Url, charset: str | None = None, link_header: str = "", declared: str = ""
 ) -> PageFacts:
     """The facts of an HTML page. `declared` is the `Content-Language` of its answer, `link_header` its `Link`."""
-    tree, _ = parse_within(body, charset)
+    tree = parse_within(body, charset).tree
     base = _base(tree, url)
     header = list(_header_links(link_header, base))
     text = _text(tree)
