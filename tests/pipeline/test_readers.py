@@ -17,7 +17,7 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline import readers as pipeline_readers
-from spaniel.pipeline.readers import AT_ONCE, IN_A_THREAD, PHASE, Readers
+from spaniel.pipeline.readers import ALONE, AMONG_OTHERS, PHASE, Readers
 from spaniel.pipeline.reading_process import answer, understood
 from spaniel.reading import Document, read
 from spaniel.reading.kinds import BY_NAME
@@ -73,10 +73,10 @@ def is_gone(pid: int) -> bool:
 
 def test_the_pages_are_of_the_three_sorts() -> None:
     html = BY_NAME["html"]
-    assert AT_ONCE.allows(SHORT, html)
-    assert not AT_ONCE.allows(MIDDLING, html)
-    assert IN_A_THREAD.allows(MIDDLING, html)
-    assert not IN_A_THREAD.allows(LONG, html)
+    assert AMONG_OTHERS.at_once.allows(SHORT, html)
+    assert not AMONG_OTHERS.at_once.allows(MIDDLING, html)
+    assert AMONG_OTHERS.in_a_thread.allows(MIDDLING, html)
+    assert not AMONG_OTHERS.in_a_thread.allows(LONG, html)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_the_pages_are_of_the_three_sorts() -> None:
     [("markdown", b"[x] "), ("markdown", b"`"), ("markdown", b"a\n"), ("csv", b"1,2\n"), ("feed", b"<item/>")],
 )
 def test_a_kind_has_signs_of_its_own_that_take_time(kind: str, many: bytes) -> None:
-    assert AT_ONCE.allows(many * 100, BY_NAME[kind])
-    assert not AT_ONCE.allows(many * 4001, BY_NAME[kind])
-    assert AT_ONCE.allows(b"x" * (256 << 10), BY_NAME[kind])
+    assert AMONG_OTHERS.at_once.allows(many * 100, BY_NAME[kind])
+    assert not AMONG_OTHERS.at_once.allows(many * 4001, BY_NAME[kind])
+    assert AMONG_OTHERS.at_once.allows(b"x" * (256 << 10), BY_NAME[kind])
 
 
 @pytest.mark.req("FG-25")
@@ -102,6 +102,14 @@ async def test_wherever_data_is_read_it_comes_back_whole(readers: Readers, count
 async def test_wherever_a_page_is_read_the_document_is_the_same(readers: Readers, body: bytes) -> None:
     assert await ask(readers, body) == read(body, HTML, URL)
     assert len(readers._idle) == (body is LONG)
+
+
+async def test_a_process_of_a_batch_reads_all_but_the_largest_pages_itself() -> None:
+    async with Readers(1, ALONE) as readers:
+        assert await ask(readers) == read(LONG, HTML, URL, ("html", "text"))
+        assert not readers._idle
+        await ask(readers, (SENTENCE * 12_000).encode())  # what could hold it up for long still goes to another one
+        assert readers._idle
 
 
 async def test_a_page_that_is_refused_does_not_travel(readers: Readers) -> None:

@@ -23,6 +23,7 @@ from spaniel.net.guard import Guard
 from spaniel.net.resolver import RememberingResolver, SystemResolver
 from spaniel.pipeline.profile import DEFAULT
 from spaniel.pipeline.profile import load as load_profile
+from spaniel.pipeline.readers import ALONE, AMONG_OTHERS
 from spaniel.pipeline.request import Request
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ async def open_fetcher(
             logging.getLogger(name).setLevel(logging.ERROR)
     settings = Settings({path: Setting(_frozen(value), source) for path, value, source in told["settings"]})
     names = RememberingResolver(resolver or SystemResolver())
-    async with Engine(settings, names, hosts=hosts) as engine:
+    reading = ALONE if told["logs"] else AMONG_OTHERS
+    async with Engine(settings, names, hosts=hosts, reading=reading) as engine:
         profile = engine.profile(for_batches(engine.read_profile(told["profile"]), cached=told["cached"]))
 
         async def fetch(url: str) -> Record:

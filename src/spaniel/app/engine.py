@@ -23,7 +23,7 @@ from spaniel.pipeline.flights import Flights
 from spaniel.pipeline.ports import Door
 from spaniel.pipeline.profile import DEFAULT, Given, Profile
 from spaniel.pipeline.profile import load as load_profile
-from spaniel.pipeline.readers import Readers
+from spaniel.pipeline.readers import AMONG_OTHERS, Limits, Readers
 from spaniel.pipeline.rooms import Rendering, Rooms
 from spaniel.pipeline.trace import Trace
 from spaniel.pipeline.writer import Writer
@@ -46,7 +46,7 @@ class Engine:
     """Guard, sockets, hosts, robots files, cache and renderer, shared by all fetches. Use it as `async with Engine()`.
 
     A profile says how one call behaves; many may be in use at once. `hosts` is what a worker of a batch shares with the
-    others: every request that this engine makes then begins with a turn.
+    others: every request that this engine makes then begins with a turn. `reading` says which pages are read here.
     """
 
     def __init__(
@@ -56,10 +56,11 @@ class Engine:
         clock: Clock | None = None,
         renderer: Renders | None = None,
         hosts: RemoteHosts | None = None,
+        reading: Limits = AMONG_OTHERS,
     ) -> None:
         self.settings = load() if settings is None else settings
         self._clock = clock or SystemClock()
-        self._given_renderer, self._shared_hosts = renderer, hosts
+        self._given_renderer, self._shared_hosts, self._reading = renderer, hosts, reading
         self._open = AsyncExitStack()
         self._rooms: Rooms | None = None
         self.guard = Guard(resolver or SystemResolver(), self.settings.security)
@@ -77,7 +78,7 @@ class Engine:
         self._open.callback(memory.close)
         self._open.callback(queue.close)
         writer = self._open.enter_context(Writer())
-        readers = await self._open.enter_async_context(Readers())
+        readers = await self._open.enter_async_context(Readers(limits=self._reading))
         hosts, renderer = self._shared_hosts, self._renderer()
         if hosts is not None and renderer is not None:
             renderer = PoliteRenderer(renderer, hosts)

@@ -47,8 +47,17 @@ class Limit(NamedTuple):
         return len(body) <= self.size and sum(map(body.count, row.signs)) * row.heft <= self.tags
 
 
-AT_ONCE = Limit(256 << 10, 4_000)  # 40 ms for the worst of them
-IN_A_THREAD = Limit(1 << 20, 10_000)  # 80 ms; one page in twelve has more
+class Limits(NamedTuple):
+    """Up to where a page is read at once, and in a thread; beyond that it is read in a process."""
+
+    at_once: Limit = Limit(256 << 10, 4_000)  # 40 ms for the worst of them
+    in_a_thread: Limit = Limit(1 << 20, 10_000)  # 80 ms; one page in twelve has more
+
+
+AMONG_OTHERS = Limits()
+# A worker of a batch is a process already, and nobody waits for its loop: a third of a second for the worst page costs
+# less than a second process beside each worker, and leaves the other processors to the other workers.
+ALONE = Limits(Limit(4 << 20, 40_000), Limit(4 << 20, 40_000))
 PHASE = "extract"
 PAGES = 500  # that one process reads: whatever a library leaks is gone then
 IDLE_SECONDS = 60.0
@@ -62,7 +71,8 @@ FOREIGN = ("turbohtml", "ada_url", "msgspec", "pypdfium2", "pypdfium2_raw", "pyp
 class Readers:
     """Reads pages. Close it, or use it as `async with Readers() as readers:`."""
 
-    def __init__(self, processes: int | None = None) -> None:
+    def __init__(self, processes: int | None = None, limits: Limits = AMONG_OTHERS) -> None:
+        self._limits = limits
         count = processes or os.cpu_count() or 1
         self._places = asyncio.Semaphore(count)
         self._places_apart = asyncio.Semaphore(count)  # of their own: two that hang keep no long page waiting
@@ -78,10 +88,10 @@ class Readers:
         named = None if kinds is None else tuple(kinds)
         row = BY_NAME[kind_of(content_type, body, named).reader]  # what is refused need not travel
         apart = row.apart
-        if not apart and AT_ONCE.allows(body, row):
+        if not apart and self._limits.at_once.allows(body, row):
             return read(body, content_type, url, named)
         async with deadline.guarding(PHASE):
-            if apart or (self._can_start and not IN_A_THREAD.allows(body, row)):
+            if apart or (self._can_start and not self._limits.in_a_thread.allows(body, row)):
                 async with self._places_apart if apart else self._places:
                     if (child := await self._take()) is not None:
                         job = {"content_type": content_type, "url": url, "kinds": named, "apart": apart}
