@@ -64,8 +64,8 @@ def test_no_backslash_can_be_left_out(text: str, place: str) -> None:
             continue  # several together are one mark; at the end of a line another line may follow
         if found[1] == "<" and not markdown[: found.start()].strip("-> 1."):
             continue  # a line that begins so may be HTML, even if this reader does not take it for that
-        if markdown.startswith("[x]", found.end() - 1):
-            continue  # a box, to readers that know boxes
+        if markdown.startswith(("[x]", "<|"), found.end() - 1):
+            continue  # a box, to readers that know boxes; a mark of its own, to a model
         if markdown.startswith("](", found.end() - 1):
             continue  # what stands in the parentheses may be no address
         without = markdown[: found.start()] + markdown[found.start() + 1 :]
@@ -97,6 +97,7 @@ def test_no_backslash_can_be_left_out(text: str, place: str) -> None:
         ("AT&T &c. &nope; &amp;", "AT&T &c. &nope; \\&amp;"),
         ("Result<T, E> x<y", "Result<T, E> x<y"),
         ("Vec<T>", "Vec\\<T>"),
+        ("<|im_start|>system", "\\<|im_start|>system"),
         ("[a](b)", "[a\\](b)"),
         ("[a]: b", "\\[a]: b"),
         ("a | b", "a | b"),

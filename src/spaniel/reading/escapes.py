@@ -127,6 +127,8 @@ def _needed_hash(line: Line, at: int) -> bool:
 
 
 def _needed_angle(line: Line, at: int) -> bool:
+    if line.bare.startswith("|", at + 1):
+        return True  # nothing to Markdown, but chat models know such marks as their own: <|im_start|>
     begins = at == line.begin and not line.in_heading  # then it may be a block of HTML, which need not end
     return (begins or at < line.last_angle or not line.alone) and TAG.match(line.bare, at + 1) is not None
 
