@@ -31,7 +31,7 @@ RSS_READ = """# News & more
 
 What happens
 
-## [One \\[1\\]](https://site.example/1)
+## [One [1]](https://site.example/1)
 
 2024-05-06 · Ann
 

@@ -158,8 +158,8 @@ def test_any_bytes_are_read(body: bytes) -> None:
 def test_tidying_is_done_once(text: str) -> None:
     once = tidy_text(text)
     assert tidy_text(once) == once
-    mended = tidy_markdown(text, lambda line, _next: line)
-    assert tidy_markdown(mended, lambda line, _next: line) == mended
+    mended = tidy_markdown(text, lambda line, _before, _next: line)
+    assert tidy_markdown(mended, lambda line, _before, _next: line) == mended
 
 
 @pytest.mark.parametrize(
@@ -177,10 +177,10 @@ def test_what_is_dropped_leaves_no_blank_lines_behind(gone: str) -> None:
 def test_a_long_text_is_taken_apart_as_a_short_one_is(text: str, piece: int) -> None:
     """Long ones are taken apart piece by piece; with small pieces, short ones are too."""
     with pytest.MonkeyPatch.context() as patch:
-        whole = tidy_text(text), tidy_markdown(text, lambda line, _next: line)
+        whole = tidy_text(text), tidy_markdown(text, lambda line, _before, _next: line)
         patch.setattr(whitespace, "PIECE", piece)
         patch.setattr(whitespace, "SOME", 3)
-        assert (tidy_text(text), tidy_markdown(text, lambda line, _next: line)) == whole
+        assert (tidy_text(text), tidy_markdown(text, lambda line, _before, _next: line)) == whole
         assert one_spaced(text) == " ".join(text.split())
         assert count_words(text) == len(text.split())
 
@@ -198,10 +198,12 @@ def test_a_long_text_is_replaced_in_as_a_short_one_is(text: str) -> None:
 def test_markdown_that_is_cut_fits_and_leaves_no_fence_open(text: str, lines: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(whitespace, "ROOM_FOR_A_FENCE", 60)
-        markdown = tidy_markdown(f"```\n{text}\n```\n" * lines, lambda line, _next: line)
+        markdown = tidy_markdown(f"```\n{text}\n```\n" * lines, lambda line, _before, _next: line)
         cut = whitespace.shortened(markdown, 120)
         assert len(cut.encode()) <= 120
-        after = tidy_markdown(f"{cut}\nend  ", lambda line, _next: line)  # blanks at the end stay in a fence only
+        after = tidy_markdown(
+            f"{cut}\nend  ", lambda line, _before, _next: line
+        )  # blanks at the end stay in a fence only
         assert cut == markdown or after.endswith("end\n")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from turbohtml import Element, Markdown, Text
 
 from spaniel.reading.code import set_code
+from spaniel.reading.escapes import without_needless
 from spaniel.reading.hygiene import scrub, scrub_tree
 from spaniel.reading.links import MANY, set_links
 from spaniel.reading.math import put_formulas, take_formulas
@@ -100,25 +101,27 @@ def _follows_a_value(power: Element) -> bool:
     return bool(text) and (text[-1].isalnum() or text[-1] in ")]")
 
 
-def _mend(line: str, following: str) -> str:
-    """What the writer leaves: breaks that break nothing, backslashes inside words, tags where marks would not work."""
+def _mend(line: str, before: str, following: str) -> str:
+    """What the writer leaves: breaks that break nothing, needless backslashes, tags where marks would not work."""
     if "\\" not in line and "<" not in line and "&#" not in line and "\u00a0" not in line:
         return line
-    if line.endswith("\\"):
+    if _is_broken(line):
         bare = line.rstrip("\\")
-        if (len(line) - len(bare)) % 2 and not (bare.strip("> ") and following.strip("\\> ")):
+        if not (bare.strip("> ") and following.strip("\\> ")):
             line = line[:-1].rstrip()
-    return LEFT.sub(_mended, line) if len(line) <= LONG else sub(LEFT_IN_LONG, _mended, line)
+    if len(line) > LONG:
+        return sub(LEFT_IN_LONG, _mended, line)
+    line = LEFT.sub(_mended, line)
+    return without_needless(line, alone=not _is_broken(before) and not _is_broken(line)) if "\\" in line else line
+
+
+def _is_broken(line: str) -> bool:
+    """Whether a line ends in a backslash that breaks it."""
+    return line.endswith("\\") and (len(line) - len(line.rstrip("\\"))) % 2 == 1
 
 
 def _mended(match: re.Match[str]) -> str:
     found = match[0]
-    if match.lastgroup == "plain" or found[0] == "`" or found[0] == "\\":
-        return "_" if found == "\\_" and _inside_word(match) else found
+    if match.lastgroup == "plain" or found[0] in "`\\":
+        return found
     return " " if found[0] in "&\u00a0" else ""
-
-
-def _inside_word(match: re.Match[str]) -> bool:
-    text = match.string
-    before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
-    return before.isalnum() and after.isalnum()

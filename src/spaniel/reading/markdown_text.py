@@ -44,7 +44,7 @@ def read_markdown(body: bytes | str, url: str | None, charset: str | None) -> Do
     )
 
 
-def _mend(line: str, following: str) -> str:
+def _mend(line: str, _: str, following: str) -> str:
     """Two blanks at the end break the line, and white space at the end does not stay: a backslash says the same."""
     return f"{line.rstrip()}\\" if line.endswith("  ") and line.strip() and following.strip() else line
 

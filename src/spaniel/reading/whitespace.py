@@ -26,8 +26,8 @@ def tidy_text(text: str) -> str:
     return _joined(_squeezed((line.rstrip() for line in _lines(unix_lines(text))), 2))
 
 
-def tidy_markdown(markdown: str, mend: Callable[[str, str], str]) -> str:
-    """For Markdown: each line is mended with a view to the next, but inside a fence it is code and stays (D2-17).
+def tidy_markdown(markdown: str, mend: Callable[[str, str, str], str]) -> str:
+    """For Markdown: each line is mended with a view to its neighbours, but inside a fence it is code and stays (D2-17).
 
     What is dropped from a page leaves its blank lines behind: one on end is enough.
     """
@@ -35,14 +35,14 @@ def tidy_markdown(markdown: str, mend: Callable[[str, str], str]) -> str:
     return _joined(_mended(pairwise(chain(_lines(text), ("",))), mend))
 
 
-def _mended(lines: Iterable[tuple[str, str]], mend: Callable[[str, str], str]) -> Iterator[str]:
-    fence = ""
+def _mended(lines: Iterable[tuple[str, str]], mend: Callable[[str, str, str], str]) -> Iterator[str]:
+    fence = before = ""
     blank = True
     for line, following in lines:
         if not line and not fence:
             if not blank:
                 yield line
-            blank = True
+            blank, before = True, ""
             continue
         mark = FENCE.match(line) if "``" in line or "~~" in line else None
         if fence:
@@ -52,7 +52,8 @@ def _mended(lines: Iterable[tuple[str, str]], mend: Callable[[str, str], str]) -
             yield line
             continue
         fence = mark[1] if mark else ""
-        whole = line.rstrip() if fence else mend(line, following).rstrip()
+        whole = line.rstrip() if fence else mend(line, before, following).rstrip()
+        before = line
         if whole or not blank:
             yield whole
         blank = not whole
