@@ -75,9 +75,8 @@ class Registry:
         with files.opened(self.folder) as folder:
             for spot in dict.fromkeys((spot_of(url), self.rules.spot(url))):
                 name = find_file(folder, spot.host, lambda: read_aliases(folder))
-                for record in () if name is None else self._read(folder, name).records:
-                    if record.path == spot.path:
-                        return record
+                if name is not None and (found := _record_at(spot.path, self._read(folder, name))):
+                    return found
         return None
 
     def strangers(self) -> list[Stranger]:
@@ -103,6 +102,13 @@ class Registry:
     def read(self, folder: OpenFolder, name: str, text: str) -> HostFile:
         """A file by its name, with this text."""
         return read_file(text, f"{folder.path}/{name}", host_of(name) or name, self.rules.scheme)
+
+
+def _record_at(path: str, file: HostFile) -> Record | None:
+    """As it is written; else, where case makes no page, whatever its case."""
+    wanted = file.home.key(path)
+    alike = [record for record in file.records if file.home.key(record.path) == wanted]
+    return next((record for record in alike if record.path == path), alike[0] if alike else None)
 
 
 def _claim(file: HostFile, owners: dict[str, str]) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from spaniel.registry.scalars import Written
+    from spaniel.url.canonical import Canonical
 
 URL_COLUMNS = ("url", "link", "href", "loc", "address", "uri")
 _ENDINGS = {
@@ -28,6 +29,7 @@ class Link(NamedTuple):
     where: str
     url: str
     keys: Mapping[str, Written] = {}
+    found: Canonical | None = None  # its canonical form, where that was found out before
 
 
 def kind_of(name: str, text: str) -> str:
