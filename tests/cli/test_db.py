@@ -174,6 +174,16 @@ def test_a_dump_can_be_imported_again(urls: Path, tmp_path: Path) -> None:
     assert rows[2]["categories"] == "content-type-change-ok redirect-ok"
 
 
+def test_categories_of_several_words_come_back_from_a_table(urls: Path, tmp_path: Path) -> None:
+    before = b"---\n---\n_path: /a\ncategories:\n- '[x'\n- v5 client\n---\n_path: /b\ncategories:\n- one\n- two\n"
+    (urls / "example.com.yaml").write_bytes(before)
+    dumped = spaniel("db", "dump", "-f", "csv", cwd=tmp_path).stdout
+    assert dumped.splitlines()[2] == "http://example.com/b,one two,,,"
+    spaniel("db", "init", "--db", str(tmp_path / "other"))
+    spaniel("db", "import", "--db", str(tmp_path / "other"), "--from", "csv", "-", stdin=dumped.encode())
+    assert files(tmp_path / "other")["example.com.yaml"] == before
+
+
 def test_import_tells_what_was_refused_and_where(urls: Path) -> None:
     (urls.parent / "list.txt").write_text("http://a.example/\nnonsense\nhttp://a.example/\n", encoding="utf-8")
     done = spaniel("db", "import", "list.txt", cwd=urls.parent)

@@ -20,6 +20,7 @@ from spaniel.registry import lock
 from spaniel.registry.database import create
 from spaniel.registry.lock import writing
 from spaniel.registry.naming import LOCK, authority, file_name, host_of
+from spaniel.registry.selection import Selection
 from tests.registry.files import MINIMAL, contents, database
 
 
@@ -531,3 +532,26 @@ def test_where_case_makes_no_page_new_paths_are_in_lower_case(tmp_path: Path) ->
         )
         assert editor.remove("http://example.com/Data/x.aspx?Name=A")
         assert editor.add("http://example.com/DATA/x.aspx?Name=A").record.path == "/data/x.aspx?Name=A"
+
+
+@pytest.mark.req("DB-08")
+@pytest.mark.parametrize("path", ["/q?s='x'", "/%7euser", "/a/%2e%2e/b", "/ñ", '/q?a=b"c'])
+def test_a_url_whose_path_stands_in_a_file_is_known_however_it_is_spelt(tmp_path: Path, path: str) -> None:
+    """Other programs spell paths in other ways: adding what is there must not make a second record."""
+    raw = f"---\n---\n_path: {json.dumps(path, ensure_ascii=False)}\n".encode()
+    found = database(tmp_path, example_com=raw)
+    with found.editing() as editor:
+        assert not editor.add(f"http://example.com{path}").is_new
+        assert editor.add(f"http://example.com{path}x").is_new  # the control
+    assert found.find(f"http://example.com{path}")
+
+
+def test_asked_for_one_host_only_its_file_is_read(tmp_path: Path) -> None:
+    base = {"a_example": b"---\ncnames:\n- www.a.example\n---\n_path: /1\n", "b_example": MINIMAL}
+    found = database(tmp_path, **base, c_example=b"---\n---\nbroken\n")
+    for host, count in (("a.example", 1), ("www.a.example", 1), ("b.example", 1), ("d.example", 0)):
+        assert len(list(found.records(Selection(hosts=(host,))))) == count
+    with pytest.raises(SpanielError):
+        list(found.records(Selection(hosts=("c.example",))))
+    with pytest.raises(SpanielError):
+        list(found.records())

@@ -149,17 +149,14 @@ def _as_table(findings: Iterable[Finding]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table("link", "class", "gap", "note", "deeper", "where")
-    for finding in findings:
+    rows = list(findings)
+    proposed = any(finding.deeper for finding in rows)  # a column that would stay empty makes the others narrow
+    grid = Table("link", "class", "gap", "note", *(("deeper",) if proposed else ()), "where")
+    for finding in rows:
         where = f"{finding.file}: {finding.where}"
-        cells = (
-            finding.canonical or finding.url,
-            finding.link_class,
-            "gap" if finding.gap else "",
-            finding.note,
-            finding.deeper,
-            where,
-        )
+        link, gap = finding.canonical or finding.url, "gap" if finding.gap else ""
+        deeper = (finding.deeper,) if proposed else ()
+        cells = (link, finding.link_class, gap, finding.note, *deeper, where)
         grid.add_row(*(Text(shown(cell, 8192), overflow="fold") for cell in cells))
     if grid.row_count:
         Console().print(grid)

@@ -59,9 +59,12 @@ class Editor:
         categories   are added to those that the record has; under `keys` they take their place
         canonical    the URL has its final form, as one has that was found out online; the policy is not asked again
         """
-        spot = self._rules.admitted(spot_of(url)) if canonical else self._rules.admit(url)
+        written = spot_of(url)
+        spot = self._rules.admitted(written) if canonical else self._rules.admit(url)
         draft = self._draft(spot)
         path = draft.path_of(spot.path)
+        if written.host == spot.host and (as_written := draft.path_of(written.path)) in draft:
+            path = as_written  # others spell paths in other ways: one that stands here is no new one
         is_new = path not in draft
         keys = dict(keys or {})
         if categories:
