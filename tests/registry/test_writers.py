@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 
 import pytest
@@ -103,9 +104,12 @@ def kill_commands(folder: Path, times: int) -> Counter[str]:
     dice, came_to = random.Random(7), Counter[str]()
     for number in range(times):
         new = {f"http://{host}/new/{number}/{n}" for host in (*hosts, f"d{number}.example") for n in range(2)}
+        files = set(os.listdir(folder))
         writer = _adding(folder, sorted(new))
         _wait_for_lock(folder, writer)
-        time.sleep(dice.random() * usual * 1.5)
+        while number % 4 and writer.poll() is None and set(os.listdir(folder)) <= {*files, LOCK}:
+            time.sleep(0.0005)  # three of four are killed while files are written, which is the least of the time
+        time.sleep(dice.random() * usual * (0.3 if number % 4 else 1.5))
         writer.kill()
         ended = writer.wait(60) == 0
         after = {record.url for record in found}  # reads every file: none is torn
@@ -128,9 +132,20 @@ def _adding(folder: Path, urls: list[str]) -> subprocess.Popen[bytes]:
 
 
 def _wait_for_lock(folder: Path, writer: subprocess.Popen[bytes]) -> None:
-    lock = folder / LOCK
-    while not lock.exists() and writer.poll() is None:
-        time.sleep(0.0005)
+    while not _is_held(folder) and writer.poll() is None:
+        time.sleep(0.002)
+
+
+def _is_held(folder: Path) -> bool:
+    """Whether somebody writes. A lock file alone says nothing: the last one was killed, and has left it."""
+    try:
+        with (folder / LOCK).open("rb") as lock:
+            flock(lock, LOCK_EX | LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
 
 
 def _time_of_writing(folder: Path, urls: list[str]) -> float:
@@ -138,8 +153,8 @@ def _time_of_writing(folder: Path, urls: list[str]) -> float:
     writer = _adding(folder, urls)
     _wait_for_lock(folder, writer)
     start = time.monotonic()
-    while (folder / LOCK).exists() and writer.poll() is None:
-        time.sleep(0.0005)
+    while _is_held(folder) and writer.poll() is None:
+        time.sleep(0.002)
     taken = time.monotonic() - start
     assert writer.wait(60) == 0
     return taken

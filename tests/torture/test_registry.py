@@ -20,4 +20,4 @@ def test_two_hundred_killed_writers_leave_whole_files(tmp_path: Path) -> None:
 def test_two_hundred_killed_commands_leave_whole_files(tmp_path: Path) -> None:
     came_to = kill_commands(tmp_path / "urls", 200)
     print(f"killed commands had written: {dict(came_to)}")
-    assert came_to["no file"] + came_to["some files"] > 50, "too few were killed in time to say anything"
+    assert came_to["some files"] > 10, "too few were killed while they wrote to say anything"
