@@ -531,6 +531,7 @@ def test_where_case_makes_no_page_new_paths_are_in_lower_case(tmp_path: Path) ->
             lambda: editor.move("http://example.com/About", "http://example.com/DATA/x.aspx?Name=A")
         )
         assert editor.remove("http://example.com/Data/x.aspx?Name=A")
+        assert not editor.remove("http://example.com/Data/x.aspx?Name=A")
         assert editor.add("http://example.com/DATA/x.aspx?Name=A").record.path == "/data/x.aspx?Name=A"
 
 
@@ -555,3 +556,17 @@ def test_asked_for_one_host_only_its_file_is_read(tmp_path: Path) -> None:
         list(found.records(Selection(hosts=("c.example",))))
     with pytest.raises(SpanielError):
         list(found.records())
+
+
+def test_two_spellings_that_stand_in_a_file_are_both_found_and_removed_one_by_one(tmp_path: Path) -> None:
+    """As real files have them, though their host does not mind case."""
+    raw = b"---\ncase-sensitive-paths: false\n---\n_path: /A\n---\n_path: /AB\n---\n_path: /aB\n"
+    with database(tmp_path, example_com=raw).editing() as editor:
+        found = [editor.find(f"http://example.com{path}") for path in ("/a", "/aB", "/AB", "/ab")]
+        assert [record.path for record in found if record] == ["/A", "/aB", "/AB", "/AB"]
+        assert editor.remove("http://example.com/ab")
+        left = editor.find("http://example.com/ab")
+        assert left is not None
+        assert left.path == "/aB"
+        assert editor.remove("http://example.com/ab")
+        assert not editor.remove("http://example.com/ab")

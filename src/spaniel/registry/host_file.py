@@ -125,14 +125,13 @@ class FileDraft:
             at = next((i for i, other in enumerate(self._order) if other > path), len(self._order))
         self._order.insert(at, path)
         self._texts[path] = text
-        if not self.home.minds_case:
-            self._names.setdefault(self.home.key(path), path)
 
     def remove(self, path: str) -> None:
         self._order.remove(path)
         del self._texts[path]
         if self._names.get(key := self.home.key(path)) == path:
-            del self._names[key]
+            alike = (other for other in self._order if self.home.key(other) == key)
+            self._names[key] = next(alike, key)
 
     def move_in(self, path: str, source: FileDraft, old: str) -> None:
         """A record of this file or another, under another path; all else that it says stays."""
