@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import stat
@@ -411,140 +410,11 @@ def test_a_record_is_found_as_it_is_written_and_as_the_policy_writes_it(tmp_path
             found.find(nonsense)
 
 
-@pytest.mark.parametrize("form", ["official.txt", "a list"])
-def test_an_allowlist_is_a_list_or_a_file_in_the_folder(tmp_path: Path, form: str) -> None:
-    entries = ["gob.example", "*.below.example", "=one.example", "!ads.gob.example"]
-    (tmp_path / "official.txt").write_text("# ours\n" + "\n".join(entries), encoding="utf-8")
-    named = '"official.txt"' if form == "official.txt" else str(entries)
-    (tmp_path / "registry.toml").write_text(f"allowlist = {named}", encoding="utf-8")
-    with registry.open(tmp_path).editing() as editor:
-        for host in ("gob.example", "www.gob.example", "a.gob.example:8080", "a.below.example", "one.example"):
-            assert editor.add(f"http://{host}/").is_new
-        told = [message(lambda host=host: editor.add(f"http://{host}/")) for host in ("ads.gob.example", "b.example")]
-    place = "official.txt" if form == "official.txt" else "registry.toml"
-    line = "line 5" if form == "official.txt" else "entry 4"
-    assert f"{line} of " in told[0]
-    assert told[0].endswith(f"{place} blocks it")
-    assert told[1].endswith(f"{place} names it")
-
-
-@pytest.mark.parametrize(
-    "named",
-    [
-        "/etc/passwd",
-        "../secret.txt",
-        "sub/../../secret.txt",
-        "sub/list.txt",
-        "link.txt",
-        "..",
-        ".",
-        "",
-        "a\\b",
-        "C:x",
-        "a\u0000",
-    ],
-)
-def test_rules_from_a_stranger_lead_to_no_file_outside_of_the_folder(tmp_path: Path, named: str) -> None:
-    """What cannot be read as an allowlist is quoted in a complaint: it must not be somebody's secret."""
-    (tmp_path / "secret.txt").write_text("s3cret word\n", encoding="utf-8")
-    folder = tmp_path / "urls"
-    (folder / "sub").mkdir(parents=True)
-    (folder / "sub" / "list.txt").write_text("a.example\n", encoding="utf-8")
-    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
-    (folder / "own.txt").write_text("a.example\n", encoding="utf-8")
-    (folder / "registry.toml").write_text('allowlist = "own.txt"', encoding="utf-8")
-    assert registry.open(folder).rules.allowlist  # the control: a file of its own is read
-    (folder / "registry.toml").write_text(f"allowlist = {json.dumps(named)}", encoding="utf-8")
-    told = message(lambda: registry.open(folder))
-    assert told.endswith("registry.toml.allowlist: must be a list of hosts, or the name of a file in the same folder")
-
-
-def test_an_allowlist_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "registry.toml").write_text('allowlist = "pipe"', encoding="utf-8")
-    assert "is no ordinary file" in message(lambda: registry.open(tmp_path))
-
-
-def test_what_was_learnt_is_read_from_the_folder_and_by_no_link(tmp_path: Path) -> None:
-    folder = tmp_path / "urls"
-    folder.mkdir()
-    (folder / "registry.toml").write_text('policy = "clara"', encoding="utf-8")
-    elsewhere = tmp_path / "elsewhere.toml"
-    elsewhere.write_text('[preferred_hosts]\n"junta.es" = "www.junta.es"\n', encoding="utf-8")
-    assert registry.open(folder).rules.spot("https://junta.es/a").host == "junta.es"
-    (folder / "learnt.toml").write_bytes(elsewhere.read_bytes())
-    assert registry.open(folder).rules.spot("https://junta.es/a").host == "www.junta.es"
-    assert registry.open(folder, policy="exact").rules.spot("https://junta.es/a").host == "junta.es"
-    (folder / "learnt.toml").unlink()
-    (folder / "learnt.toml").symlink_to(elsewhere)
-    assert "symbolic link" in message(lambda: registry.open(folder).rules.spot("https://junta.es/a"))
-
-
-def test_what_was_learnt_leads_to_no_host_that_the_allowlist_does_not_have(tmp_path: Path) -> None:
-    (tmp_path / "registry.toml").write_text('policy = "clara"\nallowlist = ["junta.es"]', encoding="utf-8")
-    with registry.open(tmp_path).editing() as editor:
-        assert editor.add("https://junta.es/a").is_new
-    (tmp_path / "learnt.toml").write_text('[preferred_hosts]\n"junta.es" = "tienda.example"\n', encoding="utf-8")
-    with registry.open(tmp_path).editing() as editor:
-        assert "tienda.example" in message(lambda: editor.add("https://junta.es/b"))
-
-
 def test_files_come_in_the_order_of_their_hosts(tmp_path: Path) -> None:
     """'a.com' before 'a.com.au', though the names of their files sort the other way round."""
     found = database(tmp_path, a_com_au=MINIMAL, a_com=MINIMAL, **{"a-b.com": MINIMAL})
     assert [record.host for record in found] == sorted(record.host for record in found)
     assert [record.host for record in found] == ["a-b.com", "a.com", "a.com.au"]
-
-
-INSENSITIVE = b"---\ncase-sensitive-paths: false\n---\n_path: /About\n---\n_path: /data/x.aspx?Name=A\n"
-
-
-@pytest.mark.parametrize(
-    ("url", "path"),
-    [
-        ("http://example.com/about", "/About"),
-        ("http://example.com/ABOUT", "/About"),
-        ("http://example.com/Data/X.ASPX?Name=A", "/data/x.aspx?Name=A"),
-        ("http://example.com/data/x.aspx?name=A", None),  # a query may be about anything
-        ("http://example.com/New%2fPage/%C3%91", None),
-    ],
-)
-def test_where_case_makes_no_page_a_record_is_found_whatever_its_case(tmp_path: Path, url: str, path: str) -> None:
-    found = database(tmp_path, example_com=INSENSITIVE)
-    record = found.find(url)
-    assert (record and record.path) == path
-    with found.editing() as editor:
-        known = editor.find(url)
-        assert (known and known.path) == path
-        assert editor.add(url).is_new == (path is None)
-    minding = database(tmp_path / "minding", example_com=INSENSITIVE.replace(b"false", b"true"))
-    assert minding.find("http://example.com/about") is None  # the control
-
-
-def test_where_case_makes_no_page_new_paths_are_in_lower_case(tmp_path: Path) -> None:
-    with database(tmp_path, example_com=INSENSITIVE).editing() as editor:
-        assert editor.add("http://example.com/New%2FPage/%C3%91?Q=A").record.path == "/new%2Fpage/%C3%91?Q=A"
-        assert not editor.add("http://example.com/NEW%2FPAGE/%C3%91?Q=A").is_new
-        assert editor.move("http://example.com/ABOUT", "http://example.com/about").record.path == "/about"
-        assert editor.move("http://example.com/ABOUT", "http://example.com/About").is_new is False
-        assert "already" in message(
-            lambda: editor.move("http://example.com/About", "http://example.com/DATA/x.aspx?Name=A")
-        )
-        assert editor.remove("http://example.com/Data/x.aspx?Name=A")
-        assert not editor.remove("http://example.com/Data/x.aspx?Name=A")
-        assert editor.add("http://example.com/DATA/x.aspx?Name=A").record.path == "/data/x.aspx?Name=A"
-
-
-@pytest.mark.req("DB-08")
-@pytest.mark.parametrize("path", ["/q?s='x'", "/%7euser", "/a/%2e%2e/b", "/ñ", '/q?a=b"c'])
-def test_a_url_whose_path_stands_in_a_file_is_known_however_it_is_spelt(tmp_path: Path, path: str) -> None:
-    """Other programs spell paths in other ways: adding what is there must not make a second record."""
-    raw = f"---\n---\n_path: {json.dumps(path, ensure_ascii=False)}\n".encode()
-    found = database(tmp_path, example_com=raw)
-    with found.editing() as editor:
-        assert not editor.add(f"http://example.com{path}").is_new
-        assert editor.add(f"http://example.com{path}x").is_new  # the control
-    assert found.find(f"http://example.com{path}")
 
 
 def test_asked_for_one_host_only_its_file_is_read(tmp_path: Path) -> None:
@@ -556,17 +426,3 @@ def test_asked_for_one_host_only_its_file_is_read(tmp_path: Path) -> None:
         list(found.records(Selection(hosts=("c.example",))))
     with pytest.raises(SpanielError):
         list(found.records())
-
-
-def test_two_spellings_that_stand_in_a_file_are_both_found_and_removed_one_by_one(tmp_path: Path) -> None:
-    """As real files have them, though their host does not mind case."""
-    raw = b"---\ncase-sensitive-paths: false\n---\n_path: /A\n---\n_path: /AB\n---\n_path: /aB\n"
-    with database(tmp_path, example_com=raw).editing() as editor:
-        found = [editor.find(f"http://example.com{path}") for path in ("/a", "/aB", "/AB", "/ab")]
-        assert [record.path for record in found if record] == ["/A", "/aB", "/AB", "/AB"]
-        assert editor.remove("http://example.com/ab")
-        left = editor.find("http://example.com/ab")
-        assert left is not None
-        assert left.path == "/aB"
-        assert editor.remove("http://example.com/ab")
-        assert not editor.remove("http://example.com/ab")

@@ -61,6 +61,8 @@ async def run(
     """Look up and write; apart from `add_with_web`, so that it can be tried with an engine of one's own."""
     from spaniel.app.client import Spaniel
 
+    with registry.editing():  # nobody should wait for the web to learn that nothing can be written here
+        pass
     async with Spaniel(engine=engine) as client:
         canonicalizer = None
         if args.online:
@@ -126,12 +128,15 @@ class _Lookup:
         from spaniel.net.http import Options
         from spaniel.pipeline.measure import ANY_SIZE, measure
         from spaniel.pipeline.retrieve import Way
+        from spaniel.registry.rules import spot_of
         from spaniel.url.parsing import parse
 
         settings = self._engine.settings
         headers = settings.headers._replace(accept="*/*", accept_encoding="identity")
         way = Way(Options(headers, ANY_SIZE), settings.limits.max_redirects)
-        url = parse(self._registry.rules.admit(link.url).url if link.found is None else link.found.url)
+        rules = self._registry.rules
+        spot = rules.admit(link.url) if link.found is None else rules.admitted(spot_of(link.found.url))
+        url = parse(spot.url)
         measured = await measure(url, self._engine.rooms.door, Deadline(settings.limits.timeout_seconds), way)
         keys: dict[str, Written] = {LENGTH: measured.length, SHA256: measured.sha256}
         keys |= {TYPE: measured.content_type} if self._args.type and measured.content_type else {}
