@@ -349,7 +349,7 @@ def test_rules_that_are_wrong_are_refused_by_key(tmp_path: Path, text: str, told
     (tmp_path / "registry.toml").write_text(text, encoding="utf-8")
 
     def use() -> None:
-        registry.open(tmp_path).rules.spot("http://example.com/")
+        registry.open(tmp_path).rules.admit("http://example.com/")
 
     assert told in message(use)
 

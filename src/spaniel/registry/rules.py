@@ -11,6 +11,8 @@ from spaniel.registry.naming import LEARNT, RULES
 from spaniel.tables import Table, complaint, read_toml
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from spaniel.url.allowlist import Allowlist
     from spaniel.url.canonical import Canonical
     from spaniel.url.policy import Policy
@@ -47,14 +49,14 @@ class Rules:
         self,
         policy: str = "exact",
         scheme: str = "http",
-        allowlist: Allowlist | None = None,
+        allowlist: Callable[[], Allowlist] | None = None,
         place: str = "policy",
         learnt: str = "",
     ) -> None:
         self.policy_name = policy
         self._place = place  # who names the policy
         self.scheme = scheme
-        self.allowlist = allowlist
+        self._read_allowlist = allowlist
         self.learnt = learnt  # the file of what the web has told about hosts; it may not be there yet
 
     @cached_property
@@ -67,6 +69,11 @@ class Rules:
             if error.details.get("field") != "policy":  # a file of its own says what is wrong in it
                 raise
             raise complaint(self._place, str(error.details["reason"])) from None
+
+    @cached_property
+    def allowlist(self) -> Allowlist | None:
+        """The hosts that links may lead to; None where any will do. Listing needs none, and a file may be long."""
+        return None if self._read_allowlist is None else self._read_allowlist()
 
     @cached_property
     def _web(self) -> Web | None:
@@ -127,16 +134,17 @@ def read_rules(folder: str, policy: str | None = None) -> Rules:
     return Rules(policy or _policy(folder, named, place), scheme, allowlist, "policy" if policy else place, learnt)
 
 
-def _allowlist(table: Table, folder: str, rules: str) -> Allowlist:
-    """A list of entries, or a file of them in the folder itself."""
+def _allowlist(table: Table, folder: str, rules: str) -> Callable[[], Allowlist]:
+    """A list of entries, or a file of them in the folder itself, to be read when it is needed."""
     from spaniel.url.allowlist import load, read_entries
 
     if not table.is_text("allowlist"):
-        return read_entries(table.texts("allowlist"), rules, "entry")
+        entries = table.texts("allowlist")
+        return lambda: read_entries(entries, rules, "entry")
     path = _within(folder, table.text("allowlist"))
     if path is None:
         raise complaint(f"{rules}.allowlist", "must be a list of hosts, or the name of a file in the same folder")
-    return load(path)
+    return lambda: load(path)
 
 
 def _policy(folder: str, policy: str, place: str) -> str:
