@@ -68,12 +68,15 @@ ROWS: list[tuple[str, str, str, str]] = [  # url, title, class, note
     ("https://www.junta.es/privado/a", TITLE, "refused", "Connection to 10.0.0.1 is blocked"),
     ("https://www.sepe.es/HomeSepe/Empresas", "", "informative", ""),
     ("https://www.junta.es/tramites/alta-de-nadie", "", "informative", "review: status-404"),
+    ("https://www.junta.es/circulo/a", TITLE, "section", "could not be read: the redirects go in a circle"),
+    ("https://www.junta.es/impresos", TITLE, "homepage", "could not be read: it is no HTML but application/pdf"),
     ("nothing", TITLE, "refused", "URL"),
 ]
 
 
 @pytest.mark.req("CP-15", "CP-28")
-async def test_what_the_web_says_of_each_link_is_told_in_its_row(engine: Engine, tmp_path: Path) -> None:
+async def test_what_the_web_says_of_each_link_is_told_in_its_row(engine: Engine, world: World, tmp_path: Path) -> None:
+    world.web.pages["https://www.junta.es/impresos"] = (200, {"Content-Type": "application/pdf"}, b"%PDF-1.4")
     data = tmp_path / "t.json"
     data.write_text(json.dumps([{"url": url, "title": title} for url, title, *_ in ROWS]), encoding="utf-8")
     findings = await audited(engine, str(data))
