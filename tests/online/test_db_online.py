@@ -103,7 +103,7 @@ async def test_what_is_known_is_not_asked_again_unless_it_is_wanted(engine: Engi
 
 @pytest.mark.req("CP-21", "CP-27")
 @pytest.mark.parametrize("form", ["a file", "a list"])
-async def test_the_allowlist_of_the_baseholds_for_every_hop(
+async def test_the_allowlist_of_the_database_holds_for_every_hop(
     engine: Engine, urls: Path, capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     rules = 'policy = "clara"\nallowlist = '
@@ -118,6 +118,13 @@ async def test_the_allowlist_of_the_baseholds_for_every_hop(
     assert [record.url for record in registry.open(urls)] == ["https://www.boe.es/buscar"]
     (urls / "registry.toml").write_text('policy = "clara"\n', encoding="utf-8")  # and without one it is stored
     assert await add(engine, urls, "-q", *away) == 0
+
+
+async def test_which_of_several_was_refused_is_told(
+    engine: Engine, urls: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert await add(engine, urls, "https://www.junta.es/privado/a", "https://boe.es/buscar") == 1
+    assert "spaniel: https://www.junta.es/privado/a: ssrf_blocked: " in capsys.readouterr().err
 
 
 async def test_explain_shows_what_was_asked_before_the_record_is_told(

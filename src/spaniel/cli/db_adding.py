@@ -52,7 +52,7 @@ def add_links(
             try:
                 done.append((link, _add(editor, link, categories)))
             except SpanielError as error:
-                failed(error, link.where or _named(link.url, error))
+                failed(error, place_of(link, error))
     progress.clear()
     return done
 
@@ -63,13 +63,13 @@ def explained(registry: Registry, links: Iterable[Link], failed: Failures) -> It
         try:
             yield link._replace(found=registry.rules.explain(link.url))
         except SpanielError as error:
-            failed(error, link.where or _named(link.url, error))
+            failed(error, place_of(link, error))
 
 
-def _named(url: str, error: SpanielError) -> str:
-    """Which of several URLs is meant, where the complaint does not say so itself."""
-    told = shown(url, ENOUGH)
-    return "" if told in error.message else f"{told}: "
+def place_of(link: Link, error: SpanielError) -> str:
+    """Where a link stands; else which one is meant, where the complaint does not say so itself."""
+    told = shown(link.url, ENOUGH)
+    return link.where or ("" if told in error.message else f"{told}: ")
 
 
 def _add(editor: Editor, link: Link, categories: list[str]) -> Added:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.cli.db_adding import add_links, tell
+from spaniel.cli.db_adding import add_links, place_of, tell
 from spaniel.cli.ending import run_until_asked, stopped_code
 from spaniel.cli.in_order import in_order
 from spaniel.cli.options import settings_from
@@ -152,7 +152,7 @@ class _Lookup:
         self._progress.clear()
         for result in lot:
             if result.error is not None:
-                self._failed(result.error, result.link.where)
+                self._failed(result.error, place_of(result.link, result.error))
         links = [result.link for result in lot if result.error is None]
         if links:
             for link, added in add_links(self._registry, links, self._args.category, self._failed):
