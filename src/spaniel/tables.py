@@ -109,6 +109,10 @@ class Table:
         self._taken.append(key)
         return key in self._left
 
+    def is_text(self, key: str) -> bool:
+        """Whether a key that may be text or something else is text."""
+        return isinstance(self._left.get(key), str)
+
     def part(self, key: str) -> Table:
         """A table that may be left out: an empty one then."""
         return Table(self._take(key, {}), f"{self.place}.{key}")

@@ -77,6 +77,11 @@ def test_add_reads_a_list_and_one_bad_line_does_not_stop_the_rest(urls: Path) ->
         (("dump", "--host", "a b"), 2, "--host: 'a b' is not a host"),
         (("audit", "."), 1, "is a folder; name its files: './*.json'"),
         (("add", "--type", "http://a.example/"), 2, "--type: is for --static"),
+        (("add", "--refresh", "http://a.example/"), 2, "--refresh: is for --online"),
+        (("import", "--learnt", "x.toml", "x.csv"), 2, "--learnt: is for --online"),
+        (("add", "--online", "http://a.example/"), 2, "'exact' has no rule with 'asks = true'"),
+        (("audit", "--jobs", "0"), 2, "--jobs: must be 1 to 64"),
+        (("audit", "--allowlist", "nowhere.txt"), 2, "allowlist nowhere.txt: cannot be read"),
         (("add", "--policy", "nonsense", "http://a.example/"), 2, "no policy 'nonsense'"),
         (("add", "--db", "nowhere", "http://a.example/"), 2, "spaniel db init"),
         (("rm", "http://a.example/"), 2, "there is no record of this URL"),
@@ -146,6 +151,8 @@ def test_ls_show_and_what_is_not_read(urls: Path) -> None:
         (("--host", "https://WWW.example.com/x"), 4),
         (("--host", "elsewhere.example"), 0),
         (("--path", "/m"), 1),
+        (("--domain", "example.com", "--path-prefix", "/m"), 1),  # as another tool for these files has it
+        (("-c", "redirect-ok"), 1),
     ],
 )
 def test_dump_filters_as_users_of_the_format_expect(urls: Path, options: tuple[str, ...], count: int) -> None:
@@ -167,6 +174,16 @@ def test_a_dump_can_be_imported_again(urls: Path, tmp_path: Path) -> None:
     assert rows[2]["categories"] == "content-type-change-ok redirect-ok"
 
 
+def test_categories_of_several_words_come_back_from_a_table(urls: Path, tmp_path: Path) -> None:
+    before = b"---\n---\n_path: /a\ncategories:\n- '[x'\n- v5 client\n---\n_path: /b\ncategories:\n- one\n- two\n"
+    (urls / "example.com.yaml").write_bytes(before)
+    dumped = spaniel("db", "dump", "-f", "csv", cwd=tmp_path).stdout
+    assert dumped.splitlines()[2] == "http://example.com/b,one two,,,"
+    spaniel("db", "init", "--db", str(tmp_path / "other"))
+    spaniel("db", "import", "--db", str(tmp_path / "other"), "--from", "csv", "-", stdin=dumped.encode())
+    assert files(tmp_path / "other")["example.com.yaml"] == before
+
+
 def test_import_tells_what_was_refused_and_where(urls: Path) -> None:
     (urls.parent / "list.txt").write_text("http://a.example/\nnonsense\nhttp://a.example/\n", encoding="utf-8")
     done = spaniel("db", "import", "list.txt", cwd=urls.parent)
@@ -174,6 +191,21 @@ def test_import_tells_what_was_refused_and_where(urls: Path) -> None:
     assert "list.txt: line 2: invalid_url" in done.stderr
     assert "1 added, 1 known already, 1 refused" in done.stderr
     assert files(urls) == {"a.example.yaml": MINIMAL}
+
+
+def test_import_adds_categories_to_those_that_are_there_and_renews_facts(urls: Path) -> None:
+    before = b"---\n---\n_path: /\n# mine\ncategories: # why\n- docs\n- old\ncontent-type: text/plain\nnote: x\n"
+    (urls / "a.example.yaml").write_bytes(before)
+    rows = "url,categories,content-type\nhttp://a.example/,new docs,text/html\nhttp://a.example/b,only,\n"
+    (urls.parent / "list.csv").write_text(rows, encoding="utf-8")
+    assert spaniel("db", "import", "list.csv", cwd=urls.parent).returncode == 0
+    assert files(urls)["a.example.yaml"] == (
+        b"---\n---\n_path: /\n# mine\ncategories: # why\n- docs\n- new\n- old\ncontent-type: text/html\nnote: x\n"
+        b"---\n_path: /b\ncategories:\n- only\n"
+    )
+    before = files(urls)["a.example.yaml"]
+    spaniel("db", "import", "list.csv", "-c", "docs", cwd=urls.parent)
+    assert files(urls)["a.example.yaml"] == before.replace(b"- only\n", b"- docs\n- only\n")
 
 
 @pytest.mark.req("DB-11")
@@ -233,7 +265,7 @@ def test_audit_reads_globs_and_prints_for_people_and_programs(tmp_path: Path) ->
     assert [row["gap"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["yes", "", ""]
     assert "3 links (1 homepage, 2 informative); gaps: 1; to review: 1" in done.stderr
     markdown = spaniel(*command, "-f", "markdown", cwd=tmp_path).stdout.splitlines()
-    assert markdown[0] == "| file | where | url | canonical | class | gap | note |"
+    assert markdown[0] == "| file | where | url | canonical | class | gap | note | deeper |"
     assert len(markdown) == 4
     assert "homepage" in spaniel(*command, cwd=tmp_path).stdout
     assert spaniel(*command, cwd=tmp_path).returncode == 0

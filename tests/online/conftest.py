@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from spaniel.app.engine import Engine
+from spaniel.testing import settings_for
 from tests.net.servers import authority
 from tests.online.sites import public_web
 from tests.online.world import World, open_world
@@ -23,3 +25,10 @@ def ca_file(tmp_path_factory: pytest.TempPathFactory) -> str:
 async def world(ca_file: str) -> AsyncIterator[World]:
     async with open_world(public_web(), ca_file, {"nadie.es": ""}) as world:
         yield world
+
+
+@pytest.fixture
+async def engine(world: World, tmp_path: Path) -> AsyncIterator[Engine]:
+    engine = world.put_into(Engine(settings_for(cache=tmp_path / "cache", timeout_seconds=60), world.resolver))
+    async with engine:
+        yield engine

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from spaniel.errors import SpanielError
+from spaniel.learnt import Learnt
 from spaniel.net.deadline import Deadline
 from spaniel.online import canonicalizer as canonicalizer_module
 from spaniel.online import visits
 from spaniel.online.deeper import deeper_link
-from spaniel.online.learnt import Learnt
 from spaniel.reading.page_facts import Link
 from spaniel.testing import redirect
 from spaniel.url import load

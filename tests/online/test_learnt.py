@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.errors import SpanielError
-from spaniel.online.learnt import Learnt
+from spaniel.learnt import Learnt
 from spaniel.url import load
 from spaniel.url.allowlist import read
 from spaniel.url.questions import Answer, Question
@@ -104,7 +104,7 @@ def test_two_who_learn_at_once_lose_nothing(tmp_path: Path) -> None:
     file = tmp_path / "learnt.toml"
     code = """
 import sys
-from spaniel.online.learnt import Learnt
+from spaniel.learnt import Learnt
 from spaniel.url.questions import Answer, Question
 for i in range(20):
     learnt = Learnt.load(sys.argv[1])

@@ -13,10 +13,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
 from spaniel.app.engine import Engine
+from spaniel.learnt import Learnt
 from spaniel.net.guard import Guard, Security
 from spaniel.net.http import USUAL, Http
 from spaniel.online.canonicalizer import Canonicalizer, Reach
-from spaniel.online.learnt import Learnt
 from spaniel.pipeline.ports import Door
 from spaniel.pipeline.retrieve import Way
 from spaniel.robots.gate import RobotsGate

@@ -6,7 +6,7 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.registry.audit import Cited, Finding, audit, generic_slug, generic_slugs
-from spaniel.registry.audit_inputs import read_cited
+from spaniel.registry.audit_inputs import LONGEST_TITLE, field_names, read_cited
 from spaniel.url.links import unaccented
 from spaniel.url.policy import load
 
@@ -127,3 +127,40 @@ def test_data_that_cannot_be_read_are_refused_with_their_place(name: str, raw: b
     with pytest.raises(SpanielError) as caught:
         list(read_cited(name, raw, {"url"}))
     assert told in caught.value.message
+
+
+@pytest.mark.req("CP-15")
+@pytest.mark.parametrize(
+    ("name", "raw", "found"),
+    [
+        ("t.json", '{"titulo": " Alta\\n en el  padrón ", "url": "u"}', [("Alta en el padrón", "")]),
+        ("t.json", '{"name": "a", "title": "b", "url": "u"}', [("b", "")]),  # by the order of the names
+        ("t.json", '{"title": "a", "steps": [{"url": "u"}, {"title": "b", "url": "v"}]}', [("a", ""), ("b", "")]),
+        ("t.json", '{"Título": "a", "Organismo": "SEPE", "url": "u"}', [("a", "SEPE")]),
+        ("t.json", '{"nombre": {"ca": "a", "es": "b"}, "url": "u"}', [("b", "")]),
+        ("t.json", '{"nombre": {"ca": "a", "eu": 3}, "url": "u"}', [("a", "")]),
+        ("t.json", '{"title": "", "nombre": "a", "url": "u"}', [("a", "")]),
+        ("t.json", '{"title": 3, "nombre": ["a"], "url": "u"}', [("", "")]),
+        ("t.json", '{"url": "u"}', [("", "")]),
+        ("t.jsonl", '{"title": "a", "url": "u"}\n{"url": "v"}', [("a", ""), ("", "")]),
+        ("t.csv", "Denominación;url\na;u\n;v\n", [("a", ""), ("", "")]),
+        ("t.yaml", "title: a\nurl: u\n---\nurl: v\n", [("a", ""), ("", "")]),
+    ],
+)
+def test_the_title_beside_a_link_or_above_it_comes_with_it(name: str, raw: str, found: list[tuple[str, str]]) -> None:
+    assert [(link.title, link.entity) for link in read_cited(name, raw.encode(), {"url"})] == found
+
+
+@pytest.mark.req("CP-15")
+def test_the_field_of_the_title_can_be_named_and_a_text_is_cut() -> None:
+    raw = '{"title": "a", "Rúbrica": "%s", "url": "u"}' % ("b" * 9_000)
+    [link] = read_cited("t.json", raw.encode(), {"url"}, names=field_names(("rúbrica",)))
+    assert link.title == "b" * LONGEST_TITLE
+    [link] = read_cited("t.json", raw.encode(), {"url"}, names=field_names(("none",)))
+    assert link.title == ""
+
+
+def test_names_of_fields_are_data_in_one_spelling() -> None:
+    names = field_names()
+    assert {"titulo", "title", "nombre"} <= set(names.titles)
+    assert all(name == unaccented(name) for group in names for name in group)

@@ -19,6 +19,7 @@ from spaniel.registry import lock
 from spaniel.registry.database import create
 from spaniel.registry.lock import writing
 from spaniel.registry.naming import LOCK, authority, file_name, host_of
+from spaniel.registry.selection import Selection
 from tests.registry.files import MINIMAL, contents, database
 
 
@@ -334,7 +335,11 @@ def test_a_database_is_made_once_and_for_everybody(tmp_path: Path) -> None:
         ('policy = "../mine.toml"', "must be the name of a policy"),
         ('policy = "/etc/mine.toml"', "must be the name of a policy"),
         ('scheme = "ftp"', "must be http or https"),
-        ('allowlist = ["http://x/"]', "is not a domain"),
+        ('allowlist = ["http://x/"]', "registry.toml, entry 1: 'http://x/' is not a host"),
+        ("allowlist = []", "registry.toml: allows nothing; write a domain into it"),
+        ("allowlist = 3", "registry.toml.allowlist: must be a list of texts"),
+        ('allowlist = ["a.example", "!"]', "registry.toml, entry 2: '' is not a host"),
+        ('allowlist = "nowhere.txt"', "nowhere.txt: cannot be read: No such file"),
         ('polcy = "exact"', "did you mean 'policy'?"),
         ("policy = 3", "must be text"),
         ("nonsense", "not TOML"),
@@ -344,7 +349,7 @@ def test_rules_that_are_wrong_are_refused_by_key(tmp_path: Path, text: str, told
     (tmp_path / "registry.toml").write_text(text, encoding="utf-8")
 
     def use() -> None:
-        registry.open(tmp_path).rules.spot("http://example.com/")
+        registry.open(tmp_path).rules.admit("http://example.com/")
 
     assert told in message(use)
 
@@ -403,3 +408,21 @@ def test_a_record_is_found_as_it_is_written_and_as_the_policy_writes_it(tmp_path
     for nonsense in ("", "nonsense", "ftp://example.com/", "http://../x", "http://a b/", "\x00"):
         with pytest.raises(SpanielError):
             found.find(nonsense)
+
+
+def test_files_come_in_the_order_of_their_hosts(tmp_path: Path) -> None:
+    """'a.com' before 'a.com.au', though the names of their files sort the other way round."""
+    found = database(tmp_path, a_com_au=MINIMAL, a_com=MINIMAL, **{"a-b.com": MINIMAL})
+    assert [record.host for record in found] == sorted(record.host for record in found)
+    assert [record.host for record in found] == ["a-b.com", "a.com", "a.com.au"]
+
+
+def test_asked_for_one_host_only_its_file_is_read(tmp_path: Path) -> None:
+    base = {"a_example": b"---\ncnames:\n- www.a.example\n---\n_path: /1\n", "b_example": MINIMAL}
+    found = database(tmp_path, **base, c_example=b"---\n---\nbroken\n")
+    for host, count in (("a.example", 1), ("www.a.example", 1), ("b.example", 1), ("d.example", 0)):
+        assert len(list(found.records(Selection(hosts=(host,))))) == count
+    with pytest.raises(SpanielError):
+        list(found.records(Selection(hosts=("c.example",))))
+    with pytest.raises(SpanielError):
+        list(found.records())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
 from spaniel.errors import SpanielError
+from spaniel.registry import formatting
 from spaniel.registry.host_file import formatted, read_file
 from spaniel.registry.reformat import misfits, reformat
 from tests.registry.files import HASH, MINIMAL, ODDITIES, WILD, contents, database
@@ -146,13 +148,35 @@ def test_a_folder_is_formatted_file_by_file_and_the_second_time_nothing_is_left_
     ("before", "after"),
     [
         ("[b, a]", "[a, b]"),
-        ("[ b,a,  c ] # [y, x]", "[ a, b, c ] # [y, x]"),
+        ("[ b,a,  c ] # [y, x]", "[ a,b,  c ] # [y, x]"),
         ("[]", "[]"),
-        ("['b', a] # [y, x]", "['b', a] # [y, x]"),
-        ("[b, a,]", "[b, a,]"),
-        ("[b,\n  a]", "[b,\n  a]"),
+        ("['b', a] # [y, x]", "[a, 'b'] # [y, x]"),
+        ("[b, a,]", "[a, b,]"),
+        ("[b,\n  a]", "[a,\n  b]"),
+        ("['it''s', \"b, \\\" [\", a b]", "[a b, \"b, \\\" [\", 'it''s']"),
+        ("[\n    'b',\n    a,\n  ]", "[\n    a,\n    'b',\n  ]"),
+        ("[b, # why\n  a]", "[b, # why\n  a]"),  # whose comment would it be?
+        ("[b\n   c, a]", "[b\n   c, a]"),  # a word over two lines
     ],
 )
-def test_words_in_brackets_are_sorted_where_they_are_bare_and_on_one_line(before: str, after: str) -> None:
+def test_words_in_brackets_change_places_and_all_else_stays(before: str, after: str) -> None:
     raw = "---\n---\n_path: /a\ncategories: {}\n"
     assert form(raw.format(before).encode()).decode() == raw.format(after)
+
+
+@pytest.mark.req("DB-11")
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "a" + " " * 50_000 + "#",
+        "a," + "\n" * 20_000 + "{}",
+        "'" * 50_000,
+        "a, " * 15_000 + "{",
+        "b" + " a" * 20_000 + "{",
+    ],
+    ids=["spaces", "lines", "quotes", "words", "a phrase"],
+)
+def test_brackets_that_are_no_list_of_words_are_told_apart_in_linear_time(inside: str) -> None:
+    """With a quantifier that goes back, fifty thousand spaces take minutes: the test would not end."""
+    assert re.fullmatch(formatting._FLOW, f"categories: [{inside}") is None
+    assert re.fullmatch(formatting._FLOW, "categories: [b, a]\n") is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from spaniel.registry.host_file import formatted, read_file
 from spaniel.registry.reformat import misfits, reformat
 from tests.registry.files import ODDITIES
 
-HOSTS = ("a.example", "b.example", "www.a.example", "a.example:8080")
+HOSTS = ("a.example", "b.example", "www.a.example", "a.example:8080", "c.example")
+MINDS_NO_CASE = "c.example"
 MAIN = {"www.a.example": "a.example"}
 START = (
     b"# kept by hand\n---\ncnames:\n- www.a.example\n---\n# first\n_path: /b # here\nX-Own: 'yes'\n---\n"
@@ -37,6 +39,7 @@ class Databases(RuleBasedStateMachine):
         self.temporary = tempfile.TemporaryDirectory()
         self.folder = Path(self.temporary.name)
         (self.folder / "a.example.yaml").write_bytes(START)
+        (self.folder / f"{MINDS_NO_CASE}.yaml").write_bytes(b"---\ncase-sensitive-paths: false\n")
         self.registry = registry.open(self.folder)
         self.model = {("a.example", "/a"), ("a.example", "/b")}
 
@@ -45,7 +48,10 @@ class Databases(RuleBasedStateMachine):
 
     def spot(self, url: str) -> tuple[str, str]:
         found = self.registry.rules.spot(url)
-        return MAIN.get(found.host, found.host), found.path
+        path, mark, query = found.path.partition("?")
+        if found.host == MINDS_NO_CASE:
+            path = re.sub("%..|[^%]+", lambda part: part[0] if part[0][0] == "%" else part[0].lower(), path)
+        return MAIN.get(found.host, found.host), path + mark + query
 
     @initialize(target=urls)
     def known(self) -> str:
@@ -155,6 +161,28 @@ def test_formatting_keeps_every_value_and_every_line_and_is_a_fixed_point(found:
     assert {record.path: dict(record.keys) for record in again.records} == {
         record.path: dict(record.keys) for record in file.records
     }
+
+
+words = st.sampled_from(["a", "b c", "'it''s'", '"x, \\" ["', "Z", "'1'", '"no"', "ñ", "a-b", "~", "x:y", "'[b]'"])
+between = st.sampled_from([",", ", ", " ,", ",\n  ", " ,\t"])
+
+
+@pytest.mark.req("DB-03", "DB-10", "DB-11")
+@settings(max_examples=150)
+@given(st.lists(st.tuples(words, between), max_size=6), st.sampled_from(["", " ", "\n  "]), st.booleans())
+def test_a_list_in_brackets_is_sorted_and_no_sign_of_it_is_lost(
+    items: list[tuple[str, str]], space: str, comma: bool
+) -> None:
+    inside = "".join(word + sign for word, sign in items)
+    inside = inside if comma else inside[: -len(items[-1][1])] if items else ""
+    text = f"---\n---\n_path: /\ncategories: [{space}{inside}{space}] # why\nz: 1\n"
+    file = read_file(text, "f", "example.com")
+    once = formatted(file)
+    again = read_file(once, "f", "example.com")
+    assert formatted(again) == once
+    assert sorted(once) == sorted(text)
+    assert list(again.records[0].categories) == sorted(file.records[0].categories)
+    assert once.endswith("] # why\nz: 1\n")
 
 
 @pytest.mark.req("DB-10")

@@ -94,7 +94,15 @@ def test_a_new_key_is_one_line_and_an_unset_one_takes_it_away(name: str) -> None
         ("_path: /a\nnote: x\n", "note", [], "_path: /a\nnote: []\n"),
         ("_path: /a\nnote: 'x' # so\n", "note", "x", "_path: /a\nnote: 'x' # so\n"),
         ("_path: /a\ntags: [x, y]\n", "tags", ["x", "y"], "_path: /a\ntags: [x, y]\n"),
-        ("  _path: /a\n  tags:\n    - x\n  z: 1\n", "tags", ["w"], "  _path: /a\n  tags:\n  - w\n  z: 1\n"),
+        ("  _path: /a\n  tags:\n    - x\n  z: 1\n", "tags", ["w"], "  _path: /a\n  tags:\n    - w\n  z: 1\n"),
+        (
+            "tags: # t\n# c\n- 'x' # x\n- z\n_path: /a\n",
+            "tags",
+            ["w", "x", "z"],
+            "tags: # t\n- w\n# c\n- 'x' # x\n- z\n_path: /a\n",
+        ),
+        ("_path: /a\ntags:\n- x\n- y", "tags", ["x", "y", "z"], "_path: /a\ntags:\n- x\n- y\n- z\n"),
+        ("_path: /a\ntags:\n- x\n- # odd\n  y\n", "tags", ["x"], "_path: /a\ntags:\n- x\n"),
     ],
 )
 def test_an_edit_changes_the_lines_of_its_key_and_no_others(

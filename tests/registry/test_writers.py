@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ import pytest
 from spaniel import registry
 from spaniel.registry.database import Registry
 from spaniel.registry.host_file import formatted
+from spaniel.registry.naming import LOCK
 from spaniel.registry.reformat import misfits
 from tests.registry.files import database
 
@@ -83,6 +86,78 @@ def kill_writers(folder: Path, times: int) -> None:
     with found.editing():
         pass
     assert not [name for name in os.listdir(folder) if not name.endswith(".yaml")]
+
+
+@pytest.mark.req("DB-04", "DB-08")
+def test_db_add_killed_while_it_writes_leaves_whole_files(tmp_path: Path) -> None:
+    assert kill_commands(tmp_path / "urls", 8).total() == 8
+
+
+def kill_commands(folder: Path, times: int) -> Counter[str]:
+    """So many `spaniel db add`, each killed between taking its lock and its end; how far they had come by then."""
+    hosts = ("a.example", "b.example", "c.example")
+    old = "".join(f"---\n_path: /old/{number:04}\nnote: {'y' * 300}\n" for number in range(500))
+    found = database(folder, **{host.replace(".", "_"): f"---\n{old}".encode() for host in hosts})
+    before = {record.url for record in found}
+    usual = _time_of_writing(folder, [f"http://{host}/first" for host in hosts])
+    before |= {f"http://{host}/first" for host in hosts}
+    dice, came_to = random.Random(7), Counter[str]()
+    for number in range(times):
+        new = {f"http://{host}/new/{number}/{n}" for host in (*hosts, f"d{number}.example") for n in range(2)}
+        files = set(os.listdir(folder))
+        writer = _adding(folder, sorted(new))
+        _wait_for_lock(folder, writer)
+        while number % 4 and writer.poll() is None and set(os.listdir(folder)) <= {*files, LOCK}:
+            time.sleep(0.0005)  # three of four are killed while files are written, which is the least of the time
+        time.sleep(dice.random() * usual * (0.3 if number % 4 else 1.5))
+        writer.kill()
+        ended = writer.wait(60) == 0
+        after = {record.url for record in found}  # reads every file: none is torn
+        assert before <= after
+        assert after - before <= new
+        for host in (*hosts, f"d{number}.example"):  # a file has both of its new records, or none
+            assert len({url for url in after - before if f"//{host}/" in url}) in (0, 2)
+        assert not ended or after - before == new
+        came_to["the end" if ended else "some files" if after > before else "no file"] += 1
+        before = after
+    last = _adding(folder, ["http://a.example/last"])
+    assert last.wait(60) == 0
+    assert not [name for name in os.listdir(folder) if not name.endswith(".yaml")]
+    assert not list(misfits(found))
+    return came_to
+
+
+def _adding(folder: Path, urls: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-m", "spaniel", "db", "add", "-q", "--db", str(folder), *urls], cwd=ROOT)
+
+
+def _wait_for_lock(folder: Path, writer: subprocess.Popen[bytes]) -> None:
+    while not _is_held(folder) and writer.poll() is None:
+        time.sleep(0.002)
+
+
+def _is_held(folder: Path) -> bool:
+    """Whether somebody writes. A lock file alone says nothing: the last one was killed, and has left it."""
+    try:
+        with (folder / LOCK).open("rb") as lock:
+            flock(lock, LOCK_EX | LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
+
+
+def _time_of_writing(folder: Path, urls: list[str]) -> float:
+    """From taking the lock to the end."""
+    writer = _adding(folder, urls)
+    _wait_for_lock(folder, writer)
+    start = time.monotonic()
+    while _is_held(folder) and writer.poll() is None:
+        time.sleep(0.002)
+    taken = time.monotonic() - start
+    assert writer.wait(60) == 0
+    return taken
 
 
 def test_what_was_written_is_in_form(tmp_path: Path) -> None:

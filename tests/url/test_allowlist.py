@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.errors import Code, SpanielError
-from spaniel.online.learnt import Learnt
+from spaniel.learnt import Learnt
 from spaniel.url import load
 from spaniel.url.allowlist import Allowlist, read
 from spaniel.url.allowlist import load as load_allowlist

@@ -125,7 +125,7 @@ def _with_files(policy: Policy, args: argparse.Namespace) -> Callable[[str], Can
     """The policy with an allowlist and what was learnt, offline; None where neither is given."""
     if not args.allowlist and not args.learnt:
         return None
-    from spaniel.online.learnt import Learnt
+    from spaniel.learnt import Learnt
 
     if args.allowlist:
         from spaniel.url.allowlist import load as load_allowlist

@@ -11,7 +11,7 @@ from spaniel.cli.in_order import in_order
 from spaniel.cli.incoming import incoming
 from spaniel.cli.main import report
 from spaniel.cli.options import configure_logs, settings_from
-from spaniel.cli.places import PER_HOST, Places
+from spaniel.cli.places import PER_HOST, Places, host_in
 
 if TYPE_CHECKING:
     import argparse
@@ -48,7 +48,7 @@ async def run(policy: Policy, args: argparse.Namespace, client: Spaniel) -> int:
     async def work(asked: Asked) -> tuple[Asked, Found]:
         if printed.stopped:
             return asked, Found(asked.url, None, None)
-        async with places.at(_host(asked.url)):
+        async with places.at(host_in(asked.url)):
             return asked, await canonicalizer.find(asked.url)
 
     try:
@@ -94,8 +94,3 @@ class _Printed:
             return 0
         single = len(self._args.urls) == 1 and self._args.urls != ["-"]
         return self._codes[0] if single else SOME_REFUSED
-
-
-def _host(url: str) -> str:
-    """The host by which URLs wait for their turn; what is no URL waits for nobody."""
-    return url.partition("://")[2].partition("/")[0].lower()

@@ -1,40 +1,62 @@
-"""`spaniel db add`: URLs become records; with --static, what they bring is measured first."""
+"""`spaniel db add`: URLs become records; with --online and --static the web is asked first."""
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.db_adding import add_links, tell
+from spaniel.cli.db_adding import add_links, check, explained, tell
 from spaniel.cli.db_folder import Failures, is_several, opened
 from spaniel.cli.lines import inputs
 from spaniel.cli.options import configure_logs
-from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import AsyncIterator, Iterable
+
+    from spaniel.registry.database import Registry
+    from spaniel.registry.editor import Added
+    from spaniel.registry.sources import Link
 
 
 def run_add(args: argparse.Namespace) -> int:
     configure_logs(args)
-    _check(args)
+    check(args)
     registry = opened(args, args.policy)
     failed = Failures(several=is_several(args.urls))
-    if args.static:
-        from spaniel.cli.db_static import add_measured
-
-        return add_measured(args, registry, failed)
+    if args.static or args.online:
+        return _add_with_web(args, registry, failed)
     from spaniel.registry.sources import Link
 
-    links = (Link(place, url) for place, url in inputs(args.urls))
-    for added in add_links(registry, links, args.category, failed, drawn=is_several(args.urls)):
-        tell(added, quiet=args.quiet)
+    links: Iterable[Link] = (Link(place, url) for place, url in inputs(args.urls))
+    if args.explain:
+        links = explained(registry, links, failed)
+    for link, added in add_links(registry, links, args.category, failed, drawn=is_several(args.urls)):
+        tell(link, added, quiet=args.quiet, explain=args.explain)
     return failed.exit_code
 
 
-def _check(args: argparse.Namespace) -> None:
-    from spaniel.cli.db_options import MOST_JOBS
+def _add_with_web(args: argparse.Namespace, registry: Registry, failed: Failures) -> int:
+    from spaniel.cli.db_web import add_with_web, tell_all
 
-    if args.type and not args.static:
-        raise SpanielError(Code.BAD_ARGS, field="--type", reason="is for --static")
-    if not 1 <= args.jobs <= MOST_JOBS:
-        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be 1 to {MOST_JOBS}")
+    count = 0
+    show = tell_all(args)
+
+    def told(link: Link, added: Added) -> None:
+        nonlocal count
+        count += 1
+        show(link, added)
+
+    code = add_with_web(args, registry, failed, incoming_links(args.urls), told)
+    if is_several(args.urls) and not args.quiet:
+        done = f"{count} {'measured' if args.static else 'looked up'}"
+        sys.stderr.write(f"spaniel: {done}{f', {failed.count} failed' if failed.count else ''}\n")
+    return code
+
+
+async def incoming_links(urls: list[str]) -> AsyncIterator[Link]:
+    from spaniel.cli.incoming import incoming
+    from spaniel.registry.sources import Link
+
+    async for asked in incoming(urls):
+        yield Link(f"line {asked.line}: " if asked.line else "", asked.url)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from spaniel.cli.db_folder import ENOUGH
 from spaniel.cli.progress import Progress
-from spaniel.errors import SpanielError, shown
+from spaniel.errors import Code, SpanielError, shown
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterable
 
     from spaniel.cli.db_folder import Failures
@@ -18,9 +19,22 @@ if TYPE_CHECKING:
     from spaniel.registry.sources import Link
 
 
+def check(args: argparse.Namespace) -> None:
+    """Options that do not go together are refused before anything is done."""
+    from spaniel.cli.db_options import MOST_JOBS
+
+    if args.type and not args.static:
+        raise SpanielError(Code.BAD_ARGS, field="--type", reason="is for --static")
+    for name in ("refresh", "learnt"):
+        if getattr(args, name) and not args.online:
+            raise SpanielError(Code.BAD_ARGS, field=f"--{name}", reason="is for --online")
+    if not 1 <= args.jobs <= MOST_JOBS:
+        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be 1 to {MOST_JOBS}")
+
+
 def add_links(
     registry: Registry, links: Iterable[Link], categories: list[str], failed: Failures, *, drawn: bool = False
-) -> list[Added]:
+) -> list[tuple[Link, Added]]:
     """What became of each, once all is written. One that is refused does not stop the others.
 
     `drawn`: on a terminal, a line says how many files are written.
@@ -36,38 +50,61 @@ def add_links(
     with registry.editing(written=written) as editor:
         for link in links:
             try:
-                done.append(_add(editor, link, categories))
+                done.append((link, _add(editor, link, categories)))
             except SpanielError as error:
-                failed(error, link.where or _named(link.url, error))
+                failed(error, place_of(link, error))
     progress.clear()
     return done
 
 
-def _named(url: str, error: SpanielError) -> str:
-    """Which of several URLs is meant, where the complaint does not say so itself."""
-    told = shown(url, ENOUGH)
-    return "" if told in error.message else f"{told}: "
+def explained(registry: Registry, links: Iterable[Link], failed: Failures) -> Iterable[Link]:
+    """The same links with every step of the way to their canonical form; nobody is asked."""
+    for link in links:
+        try:
+            yield link._replace(found=registry.rules.explain(link.url))
+        except SpanielError as error:
+            failed(error, place_of(link, error))
+
+
+def place_of(link: Link, error: SpanielError) -> str:
+    """Where a link stands; else which one is meant, where the complaint does not say so itself."""
+    told = shown(link.url, ENOUGH)
+    return link.where or ("" if told in error.message else f"{told}: ")
 
 
 def _add(editor: Editor, link: Link, categories: list[str]) -> Added:
-    keys = dict(link.keys)
-    if categories:
-        known = editor.find(link.url)
-        kept = known.categories if known is not None else ()
-        keys["categories"] = sorted({*kept, *categories, *map(str, _listed(keys.get("categories")))})
-    return editor.add(link.url, keys)
+    """What is said of a link rules over what the record says, but for categories, which are added to those it has."""
+    keys = {**link.keys}
+    said = keys.pop("categories", [])
+    wanted = {*categories, *(map(str, said) if isinstance(said, list) else ())}
+    url = link.url if link.found is None else link.found.url
+    return editor.add(url, keys, categories=wanted, canonical=link.found is not None)
 
 
-def _listed(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
+def tell(link: Link, added: Added, *, quiet: bool, explain: bool = False) -> None:
+    if link.found is not None and explain:
+        from spaniel.cli.canon_show import explained as show_steps
 
-
-def tell(added: Added, *, quiet: bool) -> None:
+        show_steps(iter([link.found]), True)
     if quiet:
         return
     record = added.record
-    print(f"{'added' if added.is_new else 'known'} {shown(record.url, ENOUGH)}  {shown(record.file)}")
+    url = shown(record.url, ENOUGH)
+    was = f"  (was {shown(link.url, ENOUGH)})" if link.found is not None and link.url.rstrip("/") not in url else ""
+    print(f"{'added' if added.is_new else 'known'} {url}  {shown(record.file)}{was}")
+    tell_notes(link, added)
+
+
+def tell_notes(link: Link, added: Added) -> None:
+    """What somebody should know, or look at."""
+    record = added.record
+    notes = []
     if added.other_scheme:
-        note = f"its file keeps all records as {record.home.scheme}; 'https: true' or 'https: false' in it changes that"
-        sys.stdout.flush()
+        notes.append(
+            f"its file keeps all records as {record.home.scheme}; 'https: true' or 'https: false' in it changes that"
+        )
+    if link.found is not None and link.found.flags:
+        notes.append(f"flagged {', '.join(link.found.flags)}")
+    sys.stdout.flush()
+    for note in notes:
         sys.stderr.write(f"spaniel: {shown(record.url, ENOUGH)}: note: {note}\n")

@@ -7,7 +7,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from spaniel.cli.db_folder import SOME_FAILED, Failures, opened
-from spaniel.cli.db_options import FIELDS
+from spaniel.cli.db_options import FIELDS, MOST_JOBS
+from spaniel.cli.options import configure_logs
 from spaniel.errors import Code, SpanielError, shown
 
 if TYPE_CHECKING:
@@ -15,60 +16,108 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from spaniel.registry.audit import Cited, Finding
+    from spaniel.registry.database import Registry
+    from spaniel.url.policy import Policy
 
-HEADER = ("file", "where", "url", "canonical", "class", "gap", "note")
+HEADER = ("file", "where", "url", "canonical", "class", "gap", "note", "deeper")
 
 
 def run_audit(args: argparse.Namespace) -> int:
-    from spaniel.registry.audit import audit
-    from spaniel.url.policy import load
-
+    configure_logs(args)
+    check(args)
     failed = Failures(several=True)
-    policy = load(args.policy)
-    classes: Counter[str] = Counter()
-    gaps = reviews = 0
+    registry = None if args.files else opened(args)
+    links, policy = _cited(args, registry, failed), _policy(args, registry)
+    counts = Counts()
+    if args.online:
+        from spaniel.cli.db_audit_online import audit_online
 
-    def listed() -> Iterator[Finding]:
-        nonlocal gaps, reviews
-        for finding in audit(_cited(args, failed), policy):
-            classes[finding.link_class] += 1
-            gaps += finding.gap
-            reviews += not finding.gap and bool(finding.note)
-            if args.all or not finding.is_fine:
-                yield finding
-
-    WRITERS[args.format](listed())
+        learnt = args.learnt or (registry.rules.learnt_file() if registry else None)
+        findings, stopped = audit_online(args, links, policy, learnt)
+        WRITERS[args.format](counts.listed(findings, everything=args.all))
+    else:
+        stopped = 0
+        WRITERS[args.format](counts.listed(_offline(links, policy, args, registry), everything=args.all))
     sys.stdout.flush()
-    sys.stderr.write(f"spaniel: {_summary(classes, gaps, reviews)}\n")
-    in_vain = bool(args.files) and not classes  # a field misspelt must not pass for data without a flaw
-    if in_vain and not failed.count:
+    sys.stderr.write(f"spaniel: {counts.summary()}{'; stopped' if stopped else ''}\n")
+    in_vain = bool(args.files) and not counts.classes  # a field misspelt must not pass for data without a flaw
+    if in_vain and not failed.count and not stopped:
         asked = " or ".join(f"'{name}'" for name in args.field or FIELDS)
         sys.stderr.write(f"spaniel: no link stands under {shown(asked)}; --field names others\n")
-    return SOME_FAILED if failed.count or (args.strict and (gaps or in_vain)) else 0
+    return stopped or (SOME_FAILED if failed.count or (args.strict and (counts.gaps or in_vain)) else 0)
 
 
-def _summary(classes: Counter[str], gaps: int, reviews: int) -> str:
-    told = ", ".join(f"{count:,} {name}" for name, count in sorted(classes.items()))
-    total = classes.total()
-    links = f"{total:,} link{'' if total == 1 else 's'}"
-    return f"{links}{f' ({told})' if told else ''}; gaps: {gaps:,}; to review: {reviews:,}"
+def check(args: argparse.Namespace) -> None:
+    if args.refresh and not args.online:
+        raise SpanielError(Code.BAD_ARGS, field="--refresh", reason="is for --online")
+    if not 1 <= args.jobs <= MOST_JOBS:
+        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be 1 to {MOST_JOBS}")
 
 
-def _cited(args: argparse.Namespace, failed: Failures) -> Iterator[Cited]:
+def _policy(args: argparse.Namespace, registry: Registry | None) -> Policy:
+    """The policy with the allowlist that is named, or that the database has."""
+    from spaniel.url.allowlist import load as load_allowlist
+    from spaniel.url.policy import load
+
+    policy = load(args.policy)
+    if args.allowlist:
+        return policy.with_allowlist(load_allowlist(args.allowlist))
+    own = registry.rules.allowlist if registry else None
+    return policy if own is None else policy.with_allowlist(own)
+
+
+def _offline(
+    links: Iterator[Cited], policy: Policy, args: argparse.Namespace, registry: Registry | None
+) -> Iterator[Finding]:
+    from spaniel.learnt import Learnt
+    from spaniel.registry.audit import audit
+
+    file = args.learnt or (registry.rules.learnt_file() if registry else "")
+    if not file and not args.allowlist:
+        return audit(links, policy)
+    return audit(links, policy, (Learnt.load(file) if file else Learnt()).web())
+
+
+class Counts:
+    """What was found, counted while it is listed."""
+
+    def __init__(self) -> None:
+        self.classes: Counter[str] = Counter()
+        self.gaps = self.reviews = self.proposed = 0
+
+    def listed(self, findings: Iterable[Finding], *, everything: bool) -> Iterator[Finding]:
+        for finding in findings:
+            self.classes[finding.link_class] += 1
+            self.gaps += finding.gap
+            self.reviews += not finding.gap and bool(finding.note)
+            self.proposed += bool(finding.deeper)
+            if everything or not finding.is_fine:
+                yield finding
+
+    def summary(self) -> str:
+        told = ", ".join(f"{count:,} {name}" for name, count in sorted(self.classes.items()))
+        total = self.classes.total()
+        links = f"{total:,} link{'' if total == 1 else 's'}{f' ({told})' if told else ''}"
+        proposed = f", with a deeper link proposed: {self.proposed:,}" if self.proposed else ""
+        return f"{links}; gaps: {self.gaps:,}{proposed}; to review: {self.reviews:,}"
+
+
+def _cited(args: argparse.Namespace, registry: Registry | None, failed: Failures) -> Iterator[Cited]:
     from spaniel.registry.audit import Cited
+    from spaniel.registry.audit_inputs import NOTHING, field_names, read_cited
 
-    if not args.files:
-        for record in opened(args).records(refused=failed):
+    names = field_names(tuple(args.title_field))
+    if registry is not None:
+        for record in registry.records(refused=failed):
             if not record.is_deprecated:
-                yield Cited(record.file, f"line {record.line}", record.url)
+                yield Cited(record.file, f"line {record.line}", record.url, *names.about(record.keys, NOTHING))
         return
     from spaniel.cli.files import read_bytes
-    from spaniel.registry.audit_inputs import read_cited
 
     fields = frozenset(args.field or FIELDS)
     for name in _matching(args.files, failed):
         try:
-            yield from read_cited(name, read_bytes(name), fields, args.kind)
+            yield from read_cited(name, read_bytes(name), fields, args.kind, names)
         except SpanielError as error:
             failed(error)
 
@@ -92,7 +141,7 @@ def _matching(patterns: list[str], failed: Failures) -> Iterator[str]:
 
 
 def _row(finding: Finding) -> tuple[str, ...]:
-    return (*finding[:5], "yes" if finding.gap else "", finding.note)
+    return (*finding[:5], "yes" if finding.gap else "", *finding[6:])
 
 
 def _as_table(findings: Iterable[Finding]) -> None:
@@ -100,16 +149,14 @@ def _as_table(findings: Iterable[Finding]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    grid = Table("link", "class", "gap", "note", "where")
-    for finding in findings:
+    rows = list(findings)
+    proposed = any(finding.deeper for finding in rows)  # a column that would stay empty makes the others narrow
+    grid = Table("link", "class", "gap", "note", *(("deeper",) if proposed else ()), "where")
+    for finding in rows:
         where = f"{finding.file}: {finding.where}"
-        cells = (
-            finding.canonical or finding.url,
-            finding.link_class,
-            "gap" if finding.gap else "",
-            finding.note,
-            where,
-        )
+        link, gap = finding.canonical or finding.url, "gap" if finding.gap else ""
+        deeper = (finding.deeper,) if proposed else ()
+        cells = (link, finding.link_class, gap, finding.note, *deeper, where)
         grid.add_row(*(Text(shown(cell, 8192), overflow="fold") for cell in cells))
     if grid.row_count:
         Console().print(grid)

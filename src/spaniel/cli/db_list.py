@@ -111,10 +111,12 @@ def _as_json_lines(records: Iterator[Record], *, with_place: bool = False) -> No
 def _as_csv(records: Iterator[Record]) -> None:
     import csv
 
+    from spaniel.registry.sources import in_a_cell
+
     rows = csv.writer(sys.stdout, lineterminator="\n")
     rows.writerow(COLUMNS)
     for record in records:
-        facts = record.as_dict() | {"categories": " ".join(record.categories)}
+        facts = record.as_dict() | {"categories": in_a_cell(record.categories)}
         rows.writerow([facts.get(column, "") for column in COLUMNS])
 
 

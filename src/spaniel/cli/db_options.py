@@ -32,12 +32,6 @@ def for_add(p: ArgumentParser) -> None:
     )
     p.add_argument("--type", action="store_true", help="with --static: record the type of the content too")
     _add_new_records(p)
-    p.add_argument(
-        "-j", "--jobs", type=int, default=JOBS, metavar="N",
-        help=f"with --static: how many at once, 1 to {MOST_JOBS} (default: {JOBS}); never more than two from one host",
-    )  # fmt: skip
-    add_settings_options(p)
-    add_log_options(p)
 
 
 def for_import(p: ArgumentParser) -> None:
@@ -48,14 +42,30 @@ def for_import(p: ArgumentParser) -> None:
     )  # fmt: skip
     p.add_argument("--field", metavar="NAME", help="the column or key that has the URLs (default: url)")
     _add_new_records(p)
-    add_config_option(p)
+    p.set_defaults(static=False, type=False)
 
 
 def _add_new_records(p: ArgumentParser) -> None:
-    p.add_argument(
-        "--category", action="append", default=[], metavar="NAME", help="put them into this category; may be repeated"
-    )
+    told = "put them into this category besides those that they have; may be repeated"
+    p.add_argument("-c", "--category", action="append", default=[], metavar="NAME", help=told)
     p.add_argument("--policy", metavar="NAME", help="canonicalize by this policy (default: the database's, else exact)")
+    p.add_argument("--explain", action="store_true", help="show each step from a URL to its canonical form")
+    told = "ask the web what the policy wants to know: where a URL leads, which host and scheme it prefers (clara asks)"
+    p.add_argument("--online", action="store_true", help=told)
+    _add_asking(p, "learnt.toml in the database")
+
+
+def _add_asking(p: ArgumentParser, learnt: str) -> None:
+    """What comes with --online."""
+    p.add_argument("--refresh", action="store_true", help="with --online: ask again about what was learnt")
+    told = f"with --online: use what was learnt about hosts, and add to it (default: {learnt})"
+    p.add_argument("--learnt", metavar="FILE", help=told)
+    p.add_argument(
+        "-j", "--jobs", type=int, default=JOBS, metavar="N",
+        help=f"where the web is asked: how many at once, 1 to {MOST_JOBS} (default: {JOBS}); at most two from one host",
+    )  # fmt: skip
+    add_settings_options(p)
+    add_log_options(p)
 
 
 def for_rm(p: ArgumentParser) -> None:
@@ -87,23 +97,12 @@ def for_dump(p: ArgumentParser) -> None:
 
 
 def _add_filters(p: ArgumentParser) -> None:
-    p.add_argument(
-        "--category",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="only records of this category; may be repeated, and any of them will do",
-    )
-    p.add_argument(
-        "--host",
-        action="append",
-        default=[],
-        metavar="HOST",
-        help="only records of this host, or of the one that has this cname",
-    )
-    p.add_argument(
-        "--path", default="", metavar="PREFIX", help="only records whose path begins with this, as in /guide/"
-    )
+    told = "only records of this category; may be repeated, and any of them will do"
+    p.add_argument("-c", "--category", action="append", default=[], metavar="NAME", help=told)
+    told = "only records of this host, or of the one that has this cname; may be repeated"
+    p.add_argument("--host", "--domain", action="append", default=[], metavar="HOST", help=told)
+    told = "only records whose path begins with this, as in /guide/"
+    p.add_argument("--path", "--path-prefix", default="", metavar="PREFIX", help=told)
 
 
 def for_show(p: ArgumentParser) -> None:
@@ -130,7 +129,17 @@ def for_audit(p: ArgumentParser) -> None:
         "--input", dest="kind", choices=DATA_KINDS, metavar="KIND",
         help=f"how to read the files: {', '.join(DATA_KINDS)} (default: by their names)",
     )  # fmt: skip
+    p.add_argument(
+        "--title-field", action="append", default=[], metavar="NAME",
+        help="the field that has the title of a record; may be repeated (default: titulo, title, nombre and the like)",
+    )  # fmt: skip
     p.add_argument("--policy", default="clara", metavar="NAME", help="the policy that classes links (default: clara)")
+    p.add_argument("--allowlist", metavar="FILE", help="refuse links that are not on this list of hosts, or leave it")
+    p.add_argument(
+        "--online", action="store_true",
+        help="follow links, and propose deeper ones: from the page itself, where one fits the title of the record",
+    )  # fmt: skip
+    _add_asking(p, "the file of the settings; for records of the database, learnt.toml in it")
     p.add_argument(
         "-f", "--format", choices=("table", "json", "csv", "markdown"), default="table", metavar="FORMAT",
         help="table (the default), json, csv or markdown",
@@ -141,4 +150,3 @@ def for_audit(p: ArgumentParser) -> None:
         action="store_true",
         help="exit with 1 if a link is not informative or refused, or if no link is found",
     )
-    add_config_option(p)

@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 PER_HOST = 2  # a list is often of one site, which should not feel it
 
 
+def host_in(url: str) -> str:
+    """The host by which URLs wait for their turn; what is no URL waits for nobody."""
+    return url.partition("://")[2].partition("/")[0].lower()
+
+
 class Places:
     """So many in all, so many at one host, first come, first served; hosts that nobody is at are forgotten."""
 

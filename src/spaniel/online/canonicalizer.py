@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
 from spaniel.errors import SpanielError
+from spaniel.learnt import Learnt
 from spaniel.net.deadline import Deadline
 from spaniel.online.answers import Answers
 from spaniel.online.deeper import deeper_link
-from spaniel.online.learnt import Learnt
-from spaniel.online.visits import Visits
+from spaniel.online.visits import Unread, Visits
 from spaniel.tables import complaint
 from spaniel.url.allowlist import Allowlist
 from spaniel.url.allowlist import load as load_allowlist
@@ -51,6 +51,13 @@ class Found(NamedTuple):
     raw: str | bytes
     canonical: Canonical | None
     error: SpanielError | None
+
+
+class Sought(NamedTuple):
+    """What became of looking for a deeper link: the link if there is one, and why the page could not be read."""
+
+    link: Deeper | None
+    trouble: str = ""
 
 
 class Canonicalizer:
@@ -153,11 +160,17 @@ class Canonicalizer:
 
     async def deeper_link(self, url: str, title: str) -> Deeper | None:
         """A link on the page at `url` that is informative and fits a record's title better (CP-15)."""
+        return (await self.seek_deeper(url, title)).link
+
+    async def seek_deeper(self, url: str, title: str) -> Sought:
+        """The same, and it tells a page without such a link from one that could not be read."""
         try:
-            visit = await self._visits.read(url, Deadline(self._reach.seconds))
-        except SpanielError:
-            return None
-        return None if visit is None else deeper_link(visit.facts.links, title, url, self._policy)
+            visit = await self._visits.look(url, Deadline(self._reach.seconds))
+        except SpanielError as error:
+            return Sought(None, error.message)
+        if isinstance(visit, Unread):
+            return Sought(None, visit.reason)
+        return Sought(deeper_link(visit.facts.links, title, url, self._policy, self.learnt.web()))
 
 
 def canonicalizer_for(

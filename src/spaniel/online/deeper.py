@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from spaniel.reading.page_facts import Link
     from spaniel.url import Canonical, Policy
+    from spaniel.url.questions import Web
 
 LEAST = 0.5  # of the title's words that a link must have
 _WORD = re.compile(r"[^\W_]{2,}")
@@ -32,11 +33,12 @@ class Deeper(NamedTuple):
     fit: float  # how well it fits the title, from LEAST to 1
 
 
-def deeper_link(links: Iterable[Link], title: str, page: str, policy: Policy) -> Deeper | None:
+def deeper_link(links: Iterable[Link], title: str, page: str, policy: Policy, web: Web | None = None) -> Deeper | None:
     """The informative link of the same site that fits the title best; None where none fits well enough.
 
     It fits as far as the title's words are on the link or in its last path segment. Words that the title does not
-    have count against it a little, so that of two links the plainer one wins.
+    have count against it a little, so that of two links the plainer one wins. With a `web`, which is what is known of
+    hosts, the policy's allowlist holds for what is proposed.
     """
     wanted = _words(title)
     if not wanted:
@@ -44,7 +46,7 @@ def deeper_link(links: Iterable[Link], title: str, page: str, policy: Policy) ->
     best: Deeper | None = None
     for link in links:
         fit = _fit(wanted, link)
-        if fit >= LEAST and (best is None or fit > best.fit) and (found := _informative(link.url, page, policy)):
+        if fit >= LEAST and (best is None or fit > best.fit) and (found := _informative(link.url, page, policy, web)):
             best = Deeper(found.url, link.text, round(fit, 3))
     return best
 
@@ -61,10 +63,10 @@ def _likeness(wanted: frozenset[str], there: frozenset[str]) -> float:
     return shared - 0.2 * surplus if shared else 0.0
 
 
-def _informative(url: str, page: str, policy: Policy) -> Canonical | None:
+def _informative(url: str, page: str, policy: Policy, web: Web | None) -> Canonical | None:
     try:
-        found = policy.explain(url)
-        here = policy.explain(page)
+        found = policy.explain(url, web)
+        here = policy.explain(page, web)
         same = same_owner(parse(url).host, parse(page).host)
     except SpanielError:
         return None

@@ -42,6 +42,7 @@ LONG_PAGE = 1 << 16  # bytes from which on a page is read beside the event loop
 MOST_KEPT = 64  # pages whose facts are kept for the next question about them
 GUARDED = frozenset({Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST})
 ANSWERS_HEAD = frozenset({*range(200, 400), 401, 407, 429, 451})  # what a HEAD is believed; else a GET decides
+IN_A_CIRCLE, OFF_LIST = "the redirects go in a circle", "it leaves the allowlist"
 RESET = ("reset by peer", "closed the connection without an answer")
 
 
@@ -50,6 +51,12 @@ class Visit(NamedTuple):
 
     facts: PageFacts
     url: Url
+
+
+class Unread(NamedTuple):
+    """A page that was not read, and why."""
+
+    reason: str
 
 
 class _Circle(Exception):  # noqa: N818  no error: how a walk ended
@@ -68,7 +75,7 @@ class Visits:
         self._http = http
         self._passes = passes
         self._way = way._replace(options=way.options._replace(max_bytes=MOST_BYTES, cut=True))
-        self._kept: OrderedDict[str, Visit | None] = OrderedDict()
+        self._kept: OrderedDict[str, Visit | Unread] = OrderedDict()
 
     async def walk(self, url: str, deadline: Deadline) -> Walk:
         """Every hop with its status, and the end."""
@@ -78,9 +85,9 @@ class Visits:
         except SpanielError as error:
             return _ended(hops, error)
         except _Circle:
-            return Walk(tuple(hops), trouble="the redirects go in a circle", endless=True)
+            return Walk(tuple(hops), trouble=IN_A_CIRCLE, endless=True)
         except _OffList:
-            return Walk(tuple(hops), trouble="it leaves the allowlist")
+            return Walk(tuple(hops), trouble=OFF_LIST)
         return Walk(tuple(hops), page.status, parse_type(page.headers.get("content-type", ""))[0])
 
     async def _go(self, url: str, ask: Ask, deadline: Deadline, hops: list[Hop]) -> Page:
@@ -120,6 +127,11 @@ class Visits:
 
     async def read(self, url: str, deadline: Deadline) -> Visit | None:
         """What the page at a URL tells; None where there is no page, or it is no HTML."""
+        found = await self.look(url, deadline)
+        return found if isinstance(found, Visit) else None
+
+    async def look(self, url: str, deadline: Deadline) -> Visit | Unread:
+        """The same, with the reason where there is none."""
         if url in self._kept:
             self._kept.move_to_end(url)
             return self._kept[url]
@@ -129,18 +141,22 @@ class Visits:
             self._kept.popitem(last=False)
         return visit
 
-    async def _read(self, url: str, deadline: Deadline) -> Visit | None:
+    async def _read(self, url: str, deadline: Deadline) -> Visit | Unread:
         try:
             page = await self._go(url, self._http.get, deadline, [])
-        except (_Circle, _OffList):
-            return None
+        except _Circle:
+            return Unread(IN_A_CIRCLE)
+        except _OffList:
+            return Unread(OFF_LIST)
         except SpanielError as error:
             if error.code is Code.TIMEOUT:
                 raise
-            return None
+            return Unread(error.message)
         kind, charset = parse_type(page.headers.get("content-type", ""))
-        if not page.ok or kind not in PAGES:
-            return None
+        if not page.ok:
+            return Unread(f"it answers {page.status}")
+        if kind not in PAGES:
+            return Unread(f"it is no HTML but {kind}" if kind else "it does not say that it is HTML")
         given = (page.body, page.url, charset, page.headers.get("link", ""), page.headers.get("content-language", ""))
         if len(page.body) > LONG_PAGE:
             return Visit(await asyncio.to_thread(page_facts, *given), page.url)

@@ -15,7 +15,9 @@ from spaniel.url.links import cite, unaccented
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from spaniel.url.canonical import Canonical
     from spaniel.url.policy import Policy
+    from spaniel.url.questions import Web
 
 INFORMATIVE = "informative"
 REFUSED = "refused"  # the class of what is no link
@@ -29,6 +31,7 @@ class Cited(NamedTuple):
     where: str
     url: str
     entity: str = ""  # whose page it is, where the data say so
+    title: str = ""  # what the record is about, likewise
 
 
 class Finding(NamedTuple):
@@ -41,6 +44,7 @@ class Finding(NamedTuple):
     link_class: str
     gap: bool
     note: str  # why it is refused, how it may be cited, or what is to be reviewed
+    deeper: str = ""  # a link that is proposed instead, from the page itself
 
     @property
     def is_fine(self) -> bool:
@@ -54,18 +58,27 @@ class GenericSlugs(NamedTuple):
     endings: tuple[str, ...]
 
 
-def audit(links: Iterable[Cited], policy: Policy) -> Iterator[Finding]:
-    """Each link in its canonical form, with its class. The policy must be one that has classes, as `clara` does."""
+def audit(links: Iterable[Cited], policy: Policy, web: Web | None = None) -> Iterator[Finding]:
+    """Each link in its canonical form, with its class; nobody is asked. `web` is what was learnt before."""
     for link in links:
         try:
-            found = policy.explain(link.url)
+            found = policy.explain(link.url, web)
         except SpanielError as error:
-            yield Finding(link.file, link.where, link.url, "", REFUSED, True, error.message)
-            continue
-        if found.link_type is None:
-            raise complaint("policy", f"'{policy.name}' has no link classes; 'clara' has")
-        gap, note = _judged(found.url, found.link_type, link.entity, policy)
-        yield Finding(link.file, link.where, link.url, found.url, found.link_type, gap, note)
+            yield refused(link, error)
+        else:
+            yield judged(link, found, policy)
+
+
+def refused(link: Cited, error: SpanielError) -> Finding:
+    return Finding(link.file, link.where, link.url, "", REFUSED, True, error.message)
+
+
+def judged(link: Cited, found: Canonical, policy: Policy) -> Finding:
+    """What is to be said of a link whose canonical form is known. The policy must have classes, as `clara` does."""
+    if found.link_type is None:
+        raise complaint("policy", f"'{policy.name}' has no link classes; 'clara' has")
+    gap, note = _judged(found.url, found.link_type, link.entity, policy)
+    return Finding(link.file, link.where, link.url, found.url, found.link_type, gap, note)
 
 
 def _judged(url: str, link_class: str, entity: str, policy: Policy) -> tuple[bool, str]:
@@ -83,7 +96,7 @@ def generic_slug(url: str, policy: Policy) -> str | None:
     scheme, _, rest = head.partition("://")
     host, *segments = rest.split("/")
     found = [segment for segment in segments if segment and _is_generic(segment, generic)]
-    if not found:
+    if not found or policy.explain(url).link_type != INFORMATIVE:  # its title may have made it so, online
         return None
     left = "/".join([host, *(segment for segment in segments if segment not in found)])
     without = policy.explain(f"{scheme}://{left}{mark}{query}" if "/" in left else f"{scheme}://{left}/{mark}{query}")

@@ -22,7 +22,7 @@ from spaniel.registry.selection import ALL, Selection
 from spaniel.tables import complaint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from spaniel.private_folder import OpenFolder
     from spaniel.registry.naming import Stranger
@@ -50,16 +50,17 @@ class Registry:
 
     def records(self, only: Selection = ALL, refused: Refused | None = None) -> Iterator[Record]:
         """The records that are wanted, by file, in the order in which they stand."""
-        for file in self.files(refused):
-            if only.takes_file(file.home):
-                yield from file.records if only is ALL else filter(only.takes, file.records)
+        for file in self.files(refused, only.hosts):
+            yield from file.records if only is ALL else filter(only.takes, file.records)
 
-    def files(self, refused: Refused | None = None) -> Iterator[HostFile]:
-        """Every file, read whole. One that breaks the format ends it, unless somebody takes the complaint."""
+    def files(self, refused: Refused | None = None, hosts: Collection[str] = ()) -> Iterator[HostFile]:
+        """Every file, or those of some hosts (which may be cnames), read whole. One that breaks the format ends it,
+        unless somebody takes the complaint."""
         with files.opened(self.folder) as folder:
             found = files.listing(folder).files
             owners = {host: f"{self.folder}/{name}" for host, name in found.items()}
-            for name in found.values():
+            named = {find_file(folder, host, lambda: read_aliases(folder)) for host in hosts}
+            for name in found.values() if not hosts else filter(named.__contains__, found.values()):
                 try:
                     file = self._read(folder, name)
                     _claim(file, owners)
@@ -75,9 +76,8 @@ class Registry:
         with files.opened(self.folder) as folder:
             for spot in dict.fromkeys((spot_of(url), self.rules.spot(url))):
                 name = find_file(folder, spot.host, lambda: read_aliases(folder))
-                for record in () if name is None else self._read(folder, name).records:
-                    if record.path == spot.path:
-                        return record
+                if name is not None and (found := _record_at(spot.path, self._read(folder, name))):
+                    return found
         return None
 
     def strangers(self) -> list[Stranger]:
@@ -103,6 +103,13 @@ class Registry:
     def read(self, folder: OpenFolder, name: str, text: str) -> HostFile:
         """A file by its name, with this text."""
         return read_file(text, f"{folder.path}/{name}", host_of(name) or name, self.rules.scheme)
+
+
+def _record_at(path: str, file: HostFile) -> Record | None:
+    """As it is written; else, where case makes no page, whatever its case."""
+    wanted = file.home.key(path)
+    alike = [record for record in file.records if file.home.key(record.path) == wanted]
+    return next((record for record in alike if record.path == path), alike[0] if alike else None)
 
 
 def _claim(file: HostFile, owners: dict[str, str]) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spaniel.registry.formatting import items_of
 from spaniel.registry.outline import Outline, Pair, outline
 from spaniel.registry.scalars import as_read, lines_for, scalar
 from spaniel.registry.splitting import line_end, lines_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from spaniel.registry.complaints import Place
     from spaniel.registry.plain import Value
     from spaniel.registry.scalars import Written
@@ -34,8 +37,22 @@ def set_key(text: str, key: str, value: Written, place: Place) -> str:
         line = lines[pair.line]
         lines[pair.line] = line[:start] + scalar(value) + line[stop:]
     else:
-        lines[pair.line : pair.end] = lines_for(key, value, found.column or 0, end)
+        own = None if isinstance(value, str | int) else _edited_list(lines[pair.line : pair.end], pair, value, end)
+        lines[pair.line : pair.end] = own or lines_for(key, value, found.column or 0, end)
     return _proved("".join(lines), {**found.keys, key: meant}, place)
+
+
+def _edited_list(lines: list[str], pair: Pair, value: Sequence[str], end: str) -> list[str] | None:
+    """The lines of a list with other items: those that stay keep theirs, with comments and quotes. None where an item
+    has more lines than one, or shares its line."""
+    items = items_of(lines[1:])
+    if not items or not value or not isinstance(pair.value, list) or len(items) != len(pair.value):
+        return None
+    known = dict(zip(map(str, pair.value), items, strict=True))
+    lead = items[0][-1].partition("-")[0]
+    if not lines[-1].endswith("\n"):
+        items[-1][-1] += end
+    return [lines[0], *(line for item in value for line in known.get(item, [f"{lead}- {scalar(item)}{end}"]))]
 
 
 def unset_key(text: str, key: str, place: Place) -> str:

@@ -10,12 +10,12 @@ from spaniel.registry import folder as files
 from spaniel.registry.finding import find_file, read_aliases
 from spaniel.registry.host_file import FileDraft, new_file, read_file
 from spaniel.registry.naming import file_name, host_of
-from spaniel.registry.record import PATH
+from spaniel.registry.record import CATEGORIES, PATH
 from spaniel.registry.rules import Rules, Spot, spot_of
 from spaniel.tables import complaint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from spaniel.private_folder import OpenFolder
     from spaniel.registry.record import Record
@@ -46,16 +46,35 @@ class Editor:
         self._open: dict[str, _Open] = {}
         self._moves: dict[str, frozenset[str]] = {}  # names of files that records leave -> of those that they come to
 
-    def add(self, url: str, keys: Mapping[str, Written] | None = None) -> Added:
-        """A record for a URL, under its host's main name. One that is there already gets the keys besides its own."""
-        spot = self._rules.admit(url)
+    def add(
+        self,
+        url: str,
+        keys: Mapping[str, Written] | None = None,
+        *,
+        categories: Collection[str] = (),
+        canonical: bool = False,
+    ) -> Added:
+        """A record for a URL, under its host's main name. One that is there already gets the keys besides its own.
+
+        categories   are added to those that the record has; under `keys` they take their place
+        canonical    the URL has its final form, as one has that was found out online; the policy is not asked again
+        """
+        written = spot_of(url)
+        spot = self._rules.admitted(written) if canonical else self._rules.admit(url)
         draft = self._draft(spot)
-        is_new = spot.path not in draft
+        path = draft.path_of(spot.path)
+        if written.host == spot.host and (as_written := draft.path_of(written.path)) in draft:
+            path = as_written  # others spell paths in other ways: one that stands here is no new one
+        is_new = path not in draft
+        keys = dict(keys or {})
+        if categories:
+            has = () if is_new else draft.record(path).categories
+            keys[CATEGORIES] = sorted({*has, *categories})
         if is_new:
-            draft.add(spot.path, keys or {})
+            draft.add(path, keys)
         elif keys:
-            draft.set(spot.path, keys)
-        return Added(draft.record(spot.path), is_new, spot.scheme != draft.home.scheme)
+            draft.set(path, keys)
+        return Added(draft.record(path), is_new, spot.scheme != draft.home.scheme)
 
     def find(self, url: str) -> Record | None:
         """A record as this edit has it."""
@@ -77,13 +96,14 @@ class Editor:
         spot = self._rules.admit(new)
         target = self._draft(spot)
         source, path = found
-        is_same = target is source and spot.path == path
-        if spot.path in target and not is_same:
+        there, wanted = target.path_of(spot.path), target.home.key(spot.path)
+        if there in target and not (target is source and there == path):
             raise complaint(new, "there is a record of this URL already; remove one of the two first")
+        is_same = target is source and wanted == path
         if not is_same:
             self._note_move(source, target)
-            target.move_in(spot.path, source, path)
-        return Added(target.record(spot.path), not is_same)
+            target.move_in(wanted, source, path)
+        return Added(target.record(wanted), not is_same)
 
     def _note_move(self, source: FileDraft, target: FileDraft) -> None:
         """Of two files, the one that a record comes to has to be written first; both ways at once cannot be had."""
@@ -123,8 +143,10 @@ class Editor:
 
     def _find(self, url: str) -> tuple[FileDraft, str] | None:
         for spot in dict.fromkeys((spot_of(url), self._rules.spot(url))):
-            if self._name(spot.host) is not None and spot.path in (draft := self._draft(spot)):
-                return draft, spot.path
+            if self._name(spot.host) is not None:
+                draft = self._draft(spot)
+                if (path := draft.path_of(spot.path)) in draft:
+                    return draft, path
         return None
 
     def _draft(self, spot: Spot) -> FileDraft:

@@ -27,7 +27,7 @@ HEAD = 4096  # bytes that hold the first document of nearly every file
 class Listing(NamedTuple):
     """What lies in a folder: files by the hosts that they are about, and what is not read."""
 
-    files: dict[str, str]  # host -> name, in the order of the names
+    files: dict[str, str]  # host -> name, in the order of the hosts: 'a.com' before 'a.com.au'
     strangers: list[Stranger]
 
 
@@ -59,7 +59,7 @@ def listing(folder: OpenFolder) -> Listing:
             files[host], found = entry.name, None
         if found is not None:
             strangers.append(found)
-    return Listing(files, strangers)
+    return Listing(dict(sorted(files.items())), strangers)
 
 
 def read_text(folder: OpenFolder, name: str) -> tuple[str, Version]:

@@ -23,9 +23,14 @@ if TYPE_CHECKING:
 SORTED_LISTS = (CATEGORIES, CNAMES)
 _ITEM = re.compile(r"[ \t]*-(?:[ \t]|\r?\n|\Z)")
 _ASIDE = re.compile(r"[ \t]*(?:#[^\n]*)?\r?\n?")
-_ONE_LINE = re.compile(
-    r"([^\[#]*\[[ \t]*)([^\[\]{}'\"#\n]*?)([ \t]*\].*)", re.DOTALL
-)  # a list of bare words in brackets
+# A list in brackets, of words that are bare or quoted; no comment, and nothing else within. No step is taken twice: the
+# quantifiers are possessive, or many spaces would take a time that grows with their square
+_SPACE = r"[ \t\r\n]*+"
+_BARE = r"[^\[\]{}'\"#,\s][^\[\]{}#,\s]*+(?:[ \t]++[^\[\]{}#,\s]++)*+"
+_WORD = rf"""(?:'(?:[^'\n]|'')*+'|"(?:[^"\\\n]|\\.)*+"|{_BARE})"""
+_WORDS = rf"{_WORD}(?:{_SPACE},{_SPACE}{_WORD})*+"
+_FLOW = rf"(?s)([^\[#]*+\[{_SPACE})({_WORDS})({_SPACE},?+{_SPACE}\].*)"  # compiled where it is needed, which is rare
+_FLOW_WORD = rf"{_WORD}(?={_SPACE}(?:,|\Z))"
 _BARE_MARK = re.compile(r"---[ \t]+(?=\r?\n|\Z)")
 
 
@@ -85,8 +90,8 @@ def _starts(found: Outline) -> list[tuple[int, Pair]]:
 def _block(lines: list[str], start: int, pair: Pair) -> list[str]:
     above, own = lines[start : pair.line], lines[pair.line : pair.end]
     if pair.key in SORTED_LISTS and isinstance(pair.value, list):
-        first = _sorted_words(own[0], pair.value) if len(own) == 1 else own[0]
-        return [*above, first, *_sorted_items(own[1:], pair.value)]
+        flow = re.fullmatch(_FLOW, "".join(own))
+        return above + (_sorted_words(flow, pair.value) if flow else [own[0], *_sorted_items(own[1:], pair.value)])
     if pair.key == SHA256 and pair.span is not None:
         begin, end = pair.span
         own = [own[0][:begin] + own[0][begin:end].lower() + own[0][end:], *own[1:]]
@@ -95,26 +100,35 @@ def _block(lines: list[str], start: int, pair: Pair) -> list[str]:
 
 def _sorted_items(lines: list[str], values: Sequence[object]) -> list[str]:
     """Items of a line each, with the comments above them; anything else stays as it is."""
+    items = items_of(lines)
+    if items is None or len(items) != len(values):
+        return lines
+    return [line for _, item in sorted(zip(map(str, values), items, strict=True), key=itemgetter(0)) for line in item]
+
+
+def items_of(lines: list[str]) -> list[list[str]] | None:
+    """The lines of a list, item by item: each has its own line, and the comments above it. None where one has more."""
     items: list[list[str]] = [[]]
     for line in lines:
         items[-1].append(line)
         if _ITEM.match(line):
             items.append([])
         elif not _ASIDE.fullmatch(line):
-            return lines
-    if items.pop() or len(items) != len(values):
-        return lines
-    return [line for _, item in sorted(zip(map(str, values), items, strict=True), key=itemgetter(0)) for line in item]
+            return None
+    return None if items.pop() else items
 
 
-def _sorted_words(line: str, values: Sequence[object]) -> str:
-    """A list on its key's own line, if all its items are bare words."""
-    found = _ONE_LINE.fullmatch(line)
-    words = [word.strip() for word in found[2].split(",")] if found else []
-    if found is None or len(words) != len(values):
-        return line
-    in_order = (word for _, word in sorted(zip(map(str, values), words, strict=True), key=itemgetter(0)))
-    return f"{found[1]}{', '.join(in_order)}{found[3]}"
+def _sorted_words(flow: re.Match[str], values: Sequence[object]) -> list[str]:
+    """A list in brackets: its words change places, and what stands between them stays."""
+    words = list(re.finditer(_FLOW_WORD, flow[2]))
+    if len(words) != len(values):
+        return lines_of(flow[0])
+    in_order = sorted(zip(map(str, values), (word[0] for word in words), strict=True), key=itemgetter(0))
+    text, at = [], 0
+    for word, (_, instead) in zip(words, in_order, strict=True):
+        text += [flow[2][at : word.start()], instead]
+        at = word.end()
+    return lines_of(f"{flow[1]}{''.join(text)}{flow[2][at:]}{flow[3]}")
 
 
 def _means_the_same(moved: Outline, found: Outline) -> bool:

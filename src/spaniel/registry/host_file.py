@@ -31,7 +31,7 @@ def read_file(text: str, file: str, host: str, scheme: str = "http") -> HostFile
     """A file's records in the order in which they stand; what breaks the format is refused by line and reason."""
     parts = split(text, file)
     metadata = read_metadata(parts.documents[0], file, host)
-    home = Home(file, host, scheme_of(metadata, scheme), metadata.cnames)
+    home = Home(file, host, scheme_of(metadata, scheme), metadata.cnames, metadata.case_sensitive_paths)
     records = [read_record(document, home) for document in parts.documents[1:]]
     _refuse_doubles(records)
     return HostFile(home, metadata, records, parts)
@@ -81,9 +81,14 @@ class FileDraft:
         self._texts = {record.path: record.text for record in file.records}
         self._lines = {record.path: record.line for record in file.records}  # as they were read, for complaints
         self._is_sorted = all(self._order[i] < self._order[i + 1] for i in range(len(self._order) - 1))
+        self._names = {} if self.home.minds_case else {self.home.key(path): path for path in reversed(self._order)}
 
     def __contains__(self, path: object) -> bool:
         return path in self._texts
+
+    def path_of(self, path: str) -> str:
+        """A path as the file has it, or would have it: where case makes no page, new paths are in lower case."""
+        return path if path in self._texts else self._names.get(key := self.home.key(path), key)
 
     def text(self) -> str:
         texts = [self._metadata, *(self._texts[path] for path in self._order)]
@@ -124,6 +129,9 @@ class FileDraft:
     def remove(self, path: str) -> None:
         self._order.remove(path)
         del self._texts[path]
+        if self._names.get(key := self.home.key(path)) == path:
+            alike = (other for other in self._order if self.home.key(other) == key)
+            self._names[key] = next(alike, key)
 
     def move_in(self, path: str, source: FileDraft, old: str) -> None:
         """A record of this file or another, under another path; all else that it says stays."""

@@ -18,6 +18,7 @@ SUFFIX = ".yaml"
 LONGEST_NAME = 255  # characters, on every file system in use
 LOCK = ".spaniel.lock"
 RULES = "registry.toml"
+LEARNT = "learnt.toml"  # what the web has told about hosts
 
 _ESCAPES = {":": "%3A", "[": "%5B", "]": "%5D"}
 _ESCAPE = re.compile("%3A|%5B|%5D")

@@ -28,6 +28,11 @@ class Home(NamedTuple):
     host: str  # with the port, if that is not the scheme's own
     scheme: str
     cnames: tuple[str, ...] = ()
+    minds_case: bool = True  # whether paths that differ only in case are different pages
+
+    def key(self, path: str) -> str:
+        """What two paths of one page have in common."""
+        return path if self.minds_case else lowered(path)
 
 
 class Record:
@@ -104,6 +109,12 @@ def read_record(document: Document, home: Home) -> Record:
     if (wrong := flaw(keys)) is not None:
         raise broken_key(text, Place(home.file, line), *wrong)
     return Record(home, keys, line, text)
+
+
+def lowered(path: str) -> str:
+    """A path in lower case, but for what is percent-encoded; its query may be about something else."""
+    head, mark, query = path.partition("?")
+    return re.sub("%[0-9a-f]{2}", lambda found: found[0].upper(), head.lower()) + mark + query
 
 
 def read_keys(text: str, place: Place) -> Keys:

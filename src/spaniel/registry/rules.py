@@ -7,20 +7,26 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import SpanielError
-from spaniel.registry.naming import RULES
+from spaniel.registry.naming import LEARNT, RULES
 from spaniel.tables import Table, complaint, read_toml
 
 if TYPE_CHECKING:
-    from spaniel.url.domains import Domains
+    from collections.abc import Callable
+
+    from spaniel.url.allowlist import Allowlist
+    from spaniel.url.canonical import Canonical
     from spaniel.url.policy import Policy
+    from spaniel.url.questions import Web
 
 SCHEMES = ("http", "https")
 SAMPLE = """\
-# Rules of this link database. Every key is shown at its default; uncomment a line to set it.
+# Rules of this link database. Uncomment a line to set it.
 
 # policy = "exact"  # how URLs are brought into one spelling: exact, ingest, clara, curious, or a file in this folder
 # scheme = "http"   # of records whose file does not say 'https: true' or 'https: false'
-# allowlist = []    # domains that links may lead to, with all below them; without it, any
+
+# Hosts that links may lead to; without it, any. A list, or the name of a file in this folder with an entry on a line:
+# allowlist = ["example.com", "*.example.org", "=www.example.net", "!ads.example.com"]
 """
 
 
@@ -43,13 +49,15 @@ class Rules:
         self,
         policy: str = "exact",
         scheme: str = "http",
-        allowlist: tuple[str, ...] | None = None,
+        allowlist: Callable[[], Allowlist] | None = None,
         place: str = "policy",
+        learnt: str = "",
     ) -> None:
         self.policy_name = policy
         self._place = place  # who names the policy
         self.scheme = scheme
-        self.allowlist = allowlist
+        self._read_allowlist = allowlist
+        self.learnt = learnt  # the file of what the web has told about hosts; it may not be there yet
 
     @cached_property
     def policy(self) -> Policy:
@@ -63,22 +71,41 @@ class Rules:
             raise complaint(self._place, str(error.details["reason"])) from None
 
     @cached_property
-    def _domains(self) -> Domains:
-        from spaniel.url.domains import domain_rules
+    def allowlist(self) -> Allowlist | None:
+        """The hosts that links may lead to; None where any will do. Listing needs none, and a file may be long."""
+        return None if self._read_allowlist is None else self._read_allowlist()
 
-        return domain_rules(self.allowlist)
+    @cached_property
+    def _web(self) -> Web | None:
+        """What was learnt, for a policy that would ask; None where that is nothing."""
+        if not self.policy.asks or not os.path.lexists(self.learnt):
+            return None
+        from spaniel.learnt import Learnt
+
+        return Learnt.load(self.learnt_file()).web()
+
+    def learnt_file(self) -> str:
+        """The file of what was learnt, to be read and added to; no link to another."""
+        return _unlinked(self.learnt)
+
+    def explain(self, raw: str) -> Canonical:
+        """The canonical form of a URL, with every step; nobody is asked, but what was learnt is used."""
+        return self.policy.explain(raw, self._web)
 
     def spot(self, raw: str) -> Spot:
         """Where a URL belongs, in its canonical form. A URL without a path is the record '/'."""
-        return spot_of(self.policy.apply(raw).url)
+        return spot_of(self.policy.apply(raw, self._web).url)
 
     def admit(self, raw: str) -> Spot:
         """The same, for a URL that is to be added: its host must be one that the rules allow."""
-        found = self.spot(raw)
+        return self.admitted(self.spot(raw))
+
+    def admitted(self, found: Spot) -> Spot:
+        """A spot, if the rules allow its host."""
         if self.allowlist is not None:
             from spaniel.url.parsing import parse
 
-            self._domains.require(parse(found.url))
+            self.allowlist.require(parse(found.url).host)
         return found
 
 
@@ -93,33 +120,51 @@ def spot_of(url: str) -> Spot:
 
 def read_rules(folder: str, policy: str | None = None) -> Rules:
     """The rules of a folder; `policy` rules over the one that it names."""
-    path = f"{folder}/{RULES}"
-    if os.path.islink(path):
-        raise complaint(path, "it is a symbolic link, and links are not followed")
+    path, learnt = _unlinked(f"{folder}/{RULES}"), f"{folder}/{LEARNT}"
     if not os.path.exists(path):
-        return Rules(policy or "exact")
+        return Rules(policy or "exact", learnt=learnt)
     table = Table(read_toml(path, "rules"), path)
     named = table.text("policy", "exact")
     scheme = table.text("scheme", "http")
-    allowlist = _allowlist(table, f"{path}.allowlist") if table.has("allowlist") else None
+    allowlist = _allowlist(table, folder, path) if table.has("allowlist") else None
     table.close()
     if scheme not in SCHEMES:
         raise complaint(f"{path}.scheme", "must be http or https")
     place = f"{path}.policy"
-    return Rules(policy or _within(folder, named, place), scheme, allowlist, "policy" if policy else place)
+    return Rules(policy or _policy(folder, named, place), scheme, allowlist, "policy" if policy else place, learnt)
 
 
-def _allowlist(table: Table, place: str) -> tuple[str, ...]:
-    from spaniel.url.domains import domain_list
+def _allowlist(table: Table, folder: str, rules: str) -> Callable[[], Allowlist]:
+    """A list of entries, or a file of them in the folder itself, to be read when it is needed."""
+    from spaniel.url.allowlist import load, read_entries
 
-    return domain_list(table.texts("allowlist"), place)
+    if not table.is_text("allowlist"):
+        entries = table.texts("allowlist")
+        return lambda: read_entries(entries, rules, "entry")
+    path = _within(folder, table.text("allowlist"))
+    if path is None:
+        raise complaint(f"{rules}.allowlist", "must be a list of hosts, or the name of a file in the same folder")
+    return lambda: load(path)
 
 
-def _within(folder: str, policy: str, place: str) -> str:
+def _policy(folder: str, policy: str, place: str) -> str:
     """A shipped policy's name, or a file in the folder itself."""
     if not policy.endswith(".toml") and "/" not in policy and "\\" not in policy:
         return policy
-    path = f"{folder}/{policy}"
-    if os.path.basename(policy) != policy or "\\" in policy or os.path.islink(path):
+    path = _within(folder, policy)
+    if path is None:
         raise complaint(place, "must be the name of a policy, or of a TOML file in the same folder")
+    return path
+
+
+def _within(folder: str, name: str) -> str | None:
+    """A file in the folder itself. The rules may come from a stranger's repository: they lead to no other place."""
+    path = f"{folder}/{name}"
+    outside = os.path.basename(name) != name or "\\" in name or ":" in name or name in ("", ".", "..")
+    return None if outside or not name.isprintable() or os.path.islink(path) else path
+
+
+def _unlinked(path: str) -> str:
+    if os.path.islink(path):
+        raise complaint(path, "it is a symbolic link, and links are not followed")
     return path

@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.registry.record import CATEGORIES
 
 if TYPE_CHECKING:
-    from spaniel.registry.record import Home, Record
+    from spaniel.registry.record import Record
 
 
 class Selection(NamedTuple):
-    """Records with one of the categories, of one of the hosts, whose path begins so. An empty filter takes all."""
+    """Records with one of the categories, of one of the hosts, whose path begins so. An empty filter takes all.
+
+    A host may be asked for by any of its names; `Registry.records` reads the files of those, and no others.
+    """
 
     categories: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     prefix: str = ""
     deprecated: bool = True  # whether records of the category 'deprecated' are among them
-
-    def takes_file(self, home: Home) -> bool:
-        """A host may be asked for by any of its names."""
-        return not self.hosts or any(host == home.host or host in home.cnames for host in self.hosts)
 
     def takes(self, record: Record) -> bool:
         if not record.path.startswith(self.prefix):

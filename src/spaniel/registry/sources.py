@@ -11,9 +11,10 @@ from spaniel.registry.record import CATEGORIES, LENGTH, SHA256, TYPE
 from spaniel.tables import complaint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from spaniel.registry.scalars import Written
+    from spaniel.url.canonical import Canonical
 
 URL_COLUMNS = ("url", "link", "href", "loc", "address", "uri")
 _ENDINGS = {
@@ -28,6 +29,7 @@ class Link(NamedTuple):
     where: str
     url: str
     keys: Mapping[str, Written] = {}
+    found: Canonical | None = None  # its canonical form, where that was found out before
 
 
 def kind_of(name: str, text: str) -> str:
@@ -125,10 +127,24 @@ def _known(facts: Mapping[str, object]) -> dict[str, Written]:
         known[LENGTH] = int(str(facts[LENGTH]))
     categories = facts.get(CATEGORIES)
     if isinstance(categories, str):
-        categories = categories.split()
+        categories = _from_a_cell(categories)
     if isinstance(categories, list) and categories:
         known[CATEGORIES] = sorted({str(each) for each in categories})
     return known
+
+
+def in_a_cell(categories: Sequence[str]) -> str:
+    """Categories in one cell of a table: words with spaces between them, or JSON where one has a space itself."""
+    is_plain = all(each.split() == [each] and not each.startswith("[") for each in categories)
+    return " ".join(categories) if is_plain else json.dumps(list(categories), ensure_ascii=False)
+
+
+def _from_a_cell(cell: str) -> list[object]:
+    try:
+        listed = json.loads(cell) if cell.startswith("[") else None
+    except (ValueError, RecursionError):
+        listed = None
+    return listed if isinstance(listed, list) else [*cell.split()]
 
 
 def _from_sitemap(name: str, text: str, _field: str | None) -> Iterator[Link]:

@@ -32,6 +32,7 @@ class Allowlist(NamedTuple):
     below: Mapping[str, int] = {}
     aliases: Mapping[str, tuple[str, int]] = {}
     blocked: Mapping[str, int] = {}
+    unit: str = "line"  # what is numbered: lines of a file, entries of a list
 
     def __bool__(self) -> bool:
         return bool(self.exact or self.below or self.aliases or self.blocked)
@@ -45,11 +46,11 @@ class Allowlist(NamedTuple):
             return None
         name = _bare(host)
         if line := _found(name, self.blocked, self.blocked):
-            return f"it is not on the allowlist: line {line} of {self.place} blocks it"
+            return f"it is not on the allowlist: {self.unit} {line} of {self.place} blocks it"
         if name in self.aliases:
             return self.refusal(self.aliases[name][0])
         if not _found(name, self.exact, self.below):
-            return f"it is not on the allowlist{self.place and f': no line of {self.place} names it'}"
+            return f"it is not on the allowlist{self.place and f': no {self.unit} of {self.place} names it'}"
         return None
 
     def require(self, host: str, how: str = "") -> None:
@@ -103,13 +104,17 @@ def load(path: str | os.PathLike[str]) -> Allowlist:
 
 def read(text: str, place: str = "allowlist") -> Allowlist:
     """An allowlist from its text."""
+    return read_entries((line.partition("#")[0] for line in text.split("\n")), place)
+
+
+def read_entries(entries: Iterable[str], place: str, unit: str = "line") -> Allowlist:
+    """An allowlist from its entries, one by one."""
     exact: dict[str, int] = {}
     below: dict[str, int] = {}
     blocked: dict[str, int] = {}
     aliases: dict[str, tuple[str, int]] = {}
-    for number, line in enumerate(text.split("\n"), 1):
-        entry = line.partition("#")[0].strip()
-        where = f"allowlist {place}, line {number}"
+    for number, entry in enumerate(map(str.strip, entries), 1):
+        where = f"allowlist {place}, {unit} {number}"
         name, equals, target = (part.strip() for part in entry.partition("="))
         if not entry:
             continue
@@ -125,16 +130,17 @@ def read(text: str, place: str = "allowlist") -> Allowlist:
             host = _name(entry, where)
             exact.setdefault(host, number)
             below.setdefault(host, number)
-    found = Allowlist(place, exact, below, aliases, blocked)
+    found = Allowlist(place, exact, below, aliases, blocked, unit)
     if not (exact or below):
-        raise complaint(f"allowlist {place}", "allows nothing; write a domain on a line, such as example.com")
+        where = "on a line" if unit == "line" else "into it"
+        raise complaint(f"allowlist {place}", f"allows nothing; write a domain {where}, such as example.com")
     _check_aliases(found)
     return found
 
 
 def _check_aliases(found: Allowlist) -> None:
     for alias, (target, number) in found.aliases.items():
-        where = f"allowlist {found.place}, line {number}"
+        where = f"allowlist {found.place}, {found.unit} {number}"
         if target in found.aliases:
             raise complaint(where, f"'{alias}' is another name of '{target}', which is itself only another name")
         if not _found(target, found.exact, found.below):

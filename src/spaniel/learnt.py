@@ -32,7 +32,7 @@ HTTP_ONLY_DAYS = 7  # then it is asked again (CP-22)
 MOST = {"preferred_hosts": 8_000, "http_only": 4_000, "slashes": 2_000, "languages": 1_500, "shorteners": 2_000}
 CHANGING = frozenset({"preferred_hosts", "languages", "http_only"})  # whose values, not only whose keys, may change
 ABOUT = """\
-# What Spaniel has learnt about hosts (spaniel canon --online --learnt FILE). Edit it, commit it; --refresh asks again.
+# What Spaniel has learnt about hosts by asking the web (--online). Edit it, commit it; --refresh asks again.
 """
 
 
@@ -129,7 +129,7 @@ class Learnt:
             with _alone(os.path.dirname(place) or "."):
                 old = _read(place) if os.path.lexists(place) else _empty()
                 text = _written(_merged(old, self._since)).encode()
-                if not os.path.lexists(place) or text != _written(old).encode():
+                if text != _written(old).encode():  # where nothing was learnt, no file is begun
                     write_atomically(place, text, None, durable=True)
         except OSError as error:
             raise complaint(f"learnt file {place}", f"cannot be written: {error.strerror or error}") from None
