@@ -65,9 +65,8 @@ class Trip:
         """Go where a redirect leads."""
         self.visited.add(self.url)
         self._keep_cookies(page)
-        following = parse(page.location or "", base=self.url)._replace(fragment=None)
         self.chain.append(Hop(self.url.href, page.status))
-        self.url = following
+        self.url = parse(page.location or "", base=self.url)._replace(fragment=None)
 
     def _keep_cookies(self, page: Page) -> None:
         jar = self.cookies.setdefault(self.url.origin, {})

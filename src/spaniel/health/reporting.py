@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
@@ -39,10 +40,12 @@ class Errand:
 
 def asked_to_wait(page: Page, now: datetime) -> float | None:
     """For how long a host asks to be left alone with an answer; None where it does not."""
+    if page.status not in (429, 503):
+        return None
     seconds = seconds_until(page.headers.get("retry-after"), now)
-    if page.status == 429:
-        return UNSAID if seconds is None else seconds
-    return seconds if page.status == 503 else None
+    if seconds is None:
+        return UNSAID if page.status == 429 else None
+    return float(math.ceil(seconds))  # not a moment too early
 
 
 def answered(errand: Errand, trip: Trip, method: str, page: Page, seen: Seen) -> Observation:
