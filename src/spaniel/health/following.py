@@ -32,9 +32,9 @@ class Ways(NamedTuple):
     manners: Manners = Manners(at_once=4, spacing_seconds=0.0, heeds_delays=True)
     domains: Domains = ANYWHERE
     max_redirects: int = 10
-    seconds: float = 20.0  # for an answer, with all its redirects
+    seconds: float = 20.0  # for an answer, with all its redirects; and for each pause in a body that is measured
     head_seconds: float = 10.0  # for HEAD: some servers never answer it
-    content_seconds: float = 600.0  # where a record asserts the content, of any size
+    content_seconds: float = 3600.0  # for a whole body that is measured, of any size
     heed_robots: bool = False
     soft_404: bool = False  # ask for a page that cannot exist, too, and compare: takes GET, and one more request
     use_head: bool = True
