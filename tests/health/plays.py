@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from collections.abc import Mapping
 from datetime import timedelta
 from email.utils import format_datetime
 
@@ -62,8 +63,8 @@ def to(location: str, status: int = 301, *fields: str) -> Play:
     """A redirect. `{elsewhere}` is another host, `{name}` this one."""
 
     async def play(visit: Visit) -> None:
-        elsewhere, name = visit.world.url(ELSEWHERE, ""), visit.host.name
-        where = location.format(elsewhere=elsewhere, name=name, port=visit.world.http_port)
+        port = visit.world.http_port
+        where = location.format(elsewhere=f"http://{ELSEWHERE}:{port}", name=visit.host.name, port=port)
         await visit.say(status, b"", f"Location: {where}", *fields)
 
     return play
@@ -224,5 +225,17 @@ def from_day(*turns: tuple[float, Play]) -> Play:
     async def play(visit: Visit) -> None:
         day = visit.world.day
         await [each for since, each in turns if since <= day][-1](visit)
+
+    return play
+
+
+def site(pages: Mapping[str, Play], head: Play | None = None) -> Play:
+    """Pages by their paths; the rest is a 404. HEAD may say the same to all."""
+
+    async def play(visit: Visit) -> None:
+        if head is not None and visit.request.method == "HEAD":
+            await head(visit)
+        else:
+            await pages.get(visit.path, missing)(visit)
 
     return play

@@ -146,9 +146,11 @@ class World:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.LimitOverrunError, ssl.SSLError, HungUpError):
-            await converse(reader, writer)
-        writer.transport.abort() if writer.get_extra_info("ssl_object") else writer.close()
+        try:
+            with contextlib.suppress(ConnectionError, asyncio.LimitOverrunError, ssl.SSLError, HungUpError):
+                await converse(reader, writer)
+        finally:
+            writer.transport.abort() if writer.get_extra_info("ssl_object") else writer.close()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         heard: list[Request] = []
