@@ -31,6 +31,12 @@ def test_each_status_by_get_has_its_verdict(status: int | None, verdict: str) ->
     assert checked.evidence == Evidence("GET", status, (), URL)
 
 
+def test_gone_for_good_is_dead_at_the_first_check() -> None:
+    checked = told(answer(410))
+    assert (checked.verdict, checked.failures) == (Verdict.DEAD, 1)
+    assert checked.reason == "410 Gone: the server says that it is gone for good"
+
+
 @pytest.mark.parametrize("status", [404, 410, 400, 405, 500])
 def test_head_alone_condemns_nothing(status: int) -> None:
     checked = told(answer(status, "HEAD"), Past(failures=(NOW - 30 * DAY, NOW - 20 * DAY)))
