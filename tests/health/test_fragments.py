@@ -67,6 +67,24 @@ def test_what_a_script_may_have_made_is_unknown() -> None:
     assert found("L10x", BARE) is False
 
 
+@pytest.mark.parametrize("tag", ["h1", "h2", "h3", "h4", "h5", "h6", "section"])
+def test_a_page_that_brings_anchors_along_makes_none(tag: str) -> None:
+    page = f"<body><{tag} id=one>One</{tag}><p>x</p><script src=/a.js></script></body>"
+    assert found("two", page) is False
+    assert found("two", page.replace(" id=one", "")) is None
+    inside = page.replace(" id=one>", "><a name=one></a>")
+    assert found("two", inside) is (None if tag == "section" else False)
+
+
+@pytest.mark.parametrize(
+    "kind", ["application/json", "application/ld+json", "importmap", "speculationrules", "IMPORTMAP"]
+)
+def test_data_is_no_script(kind: str) -> None:
+    page = f"<body><h2>Two</h2><script type={kind}>{{}}</script></body>"
+    assert found("two", page) is False
+    assert found("two", page.replace(kind, "module")) is None
+
+
 def test_of_what_was_not_read_nothing_is_said() -> None:
     assert found("nothing", is_whole=False) is None
     assert found("intro", is_whole=False) is True

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.health.certificates import DAY, ending
+from spaniel.health.certificates import ending
 from spaniel.health.head_trust import HeadTrust, Trust
 from spaniel.health.signs import signs
+from spaniel.health.verdict import Remark
 from spaniel.url.parsing import parse
 from tests.health.plays import WORDS
 
-NOW = 1_800_000_000.0
+NOW, DAY = 1_800_000_000.0, 86_400
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,8 @@ def test_a_challenge_is_told_by_its_header() -> None:
 @pytest.mark.parametrize(
     ("days", "text"),
     [
-        (14.0, "ends in 14 days."), (13.99, "ends in 13 days."), (1.5, "ends in 1 day."), (0.5, "in less than a day."),
+        (14.0, "Its certificate ends in 14 days."), (13.99, "in 13 days."), (2.0, "in 2 days."), (1.9, "in 1 day."),
+        (1.0, "Its certificate ends in 1 day."), (0.5, "Its certificate ends in less than a day."),
         (-1.0, "in less than a day."), (14.01, None), (400, None),
     ],
 )  # fmt: skip
@@ -55,6 +57,7 @@ def test_a_certificate_is_told_of_in_its_last_fourteen_days(days: float, text: s
     assert (finding is None) == (text is None)
     if finding is not None and text is not None:
         assert finding.text.endswith(text)
+        assert finding.remark is Remark.CERTIFICATE_ENDING
 
 
 def test_without_tls_no_certificate_ends() -> None:

@@ -15,7 +15,7 @@ from spaniel.health.bodies import GLANCED, Body, asserts_content, asserts_redire
 from spaniel.health.following import Trip, Ways, follow
 from spaniel.health.head_trust import HeadTrust, Trust
 from spaniel.health.observation import NO_HINTS, Hints, Observation
-from spaniel.health.pages import Seen, look_at
+from spaniel.health.pages import Seen, look_at, look_at_head
 from spaniel.health.reporting import Errand, answered, asked_to_wait, failed
 from spaniel.health.soft404 import looks_missing, sibling_of
 from spaniel.health.verdict import ANYTHING
@@ -77,12 +77,12 @@ class Asker:
             errand.head = False
             given_up = error.code in GIVEN_UP and not trip.chain
             return failed(errand, trip, "HEAD", error) if given_up else None
-        if asked_to_wait(page, self._clock.now()) is not None:
+        if asked_to_wait(page, self._clock) is not None:
             return answered(errand, trip, "HEAD", page, Seen())
         errand.head = 200 <= page.status <= 299 or page.status in asserts_redirect(errand.link.expected)
         if not errand.head or not await self._believes(trip):
             return None
-        return answered(errand, trip, "HEAD", page, await look_at(page, None, trip, self._reads))
+        return answered(errand, trip, "HEAD", page, look_at_head(page))
 
     async def _believes(self, trip: Trip) -> bool:
         """Whether a good answer to HEAD is taken for one. A host that gives it to anything is asked by GET."""
@@ -122,7 +122,7 @@ class Asker:
 
     def _compare(self, errand: Errand, trip: Trip, page: Page) -> bool:
         """Whether GET said otherwise than HEAD did; what that means for the host."""
-        if errand.head is None or asked_to_wait(page, self._clock.now()) is not None:
+        if errand.head is None or asked_to_wait(page, self._clock) is not None:
             return False
         if errand.head and page.status >= 500:
             return False  # that may happen between any two requests

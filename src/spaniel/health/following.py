@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
@@ -54,11 +55,11 @@ class Trip:
         self.status: int | None = None
         self.is_asked = False  # whether any request went out
         self.address = ""
-        self.certificate_ends: float | None = None  # of the first host: what the link names
+        self.certificate_ends: float | None = None  # the first to end of all on the way
 
     def arrived(self, page: Page) -> None:
-        if not self.chain:
-            self.certificate_ends = page.certificate_ends
+        if page.certificate_ends is not None:
+            self.certificate_ends = min(page.certificate_ends, self.certificate_ends or page.certificate_ends)
         self.status, self.address = page.status, page.address or self.address
 
     def move(self, page: Page) -> None:
@@ -103,21 +104,24 @@ async def _hop(trip: Trip, door: Door, ask: Ask, ways: Ways) -> Page:
     trip.address = str(target.addresses[0])
     if ways.heed_robots:
         permission = await door.robots.require(url, target, deadline, ways.options.headers)
-        manners = manners._replace(spacing_seconds=max(manners.spacing_seconds, permission.crawl_delay or 0.0))
-    # What a host asked for is told to the run, which waits; a turn that waited for it would hold this place so long.
-    turn = door.hosts.turn(url.host, deadline, manners._replace(heeds_delays=False))
-    with deadline.held():
-        await turn.__aenter__()
-    try:
+        if permission.crawl_delay:
+            manners = manners._replace(spacing_seconds=max(manners.spacing_seconds, permission.crawl_delay))
+    async with door.hosts.turn(url.host, deadline, _at_a_host(manners)):
         _leave_alone(door, url.host, manners)
-        cookie = trip.cookie()
-        options = ways.options._replace(more={**ways.options.more, "Cookie": cookie}) if cookie else ways.options
+        options, cookie = ways.options, trip.cookie()
+        if cookie:
+            options = options._replace(more={**options.more, "Cookie": cookie})
         trip.is_asked = True
         page = await ask(url, target, deadline, options)
-    finally:
-        await turn.__aexit__(None, None, None)
     door.hosts.answered(url.host, page.status, page.headers)
     return page
+
+
+@lru_cache(maxsize=64)
+def _at_a_host(manners: Manners) -> Manners:
+    """What a host asked for is told to the run, which waits: a turn that waited for it would hold its place so long.
+    Waiting in line is nobody's fault, and not on the clock."""
+    return manners._replace(heeds_delays=False, waits_count=False)
 
 
 def _leave_alone(door: Door, host: str, manners: Manners) -> None:
