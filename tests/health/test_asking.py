@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import pytest
 
 from spaniel.health.asking import Asker, Hints, Observation, Ways
-from spaniel.health.bodies import KEPT, SPARE
-from spaniel.health.verdict import Expected, Link
+from spaniel.health.bodies import KEPT, SPARE, Needs, needs_of
+from spaniel.health.verdict import ANYTHING, Expected, Link
 from spaniel.net.deadline import Deadline
 from spaniel.reading import Document, read
 from tests.health.plays import PAGE, WORDS, by_method, fine, html, in_turn, missing, reset, says, site, to
@@ -166,6 +166,15 @@ async def test_a_host_whose_head_is_not_plain_is_asked_by_get_once_for_each_link
     async with open_world([Host("a.test", wall)]) as world:
         assert await ask(world.asker(PATIENT), world, "/d/1", "/d/2", "/d/3", "/d/4") == [200, 200, 200, 200]
         assert heard(world)[2:] == ["HEAD /d/2", "HEAD /d/?", "GET /d/2", "GET /d/3", "GET /d/4"]
+
+
+def test_so_much_of_a_body_is_taken_at_the_most() -> None:
+    assert needs_of(ANYTHING, reads=False) == Needs(False, False, 256 << 10)
+    assert needs_of(ANYTHING, reads=True) == Needs(False, True, 2 << 20)
+    assert needs_of(Expected(sha256="x"), reads=False) == Needs(True, True, 1 << 40)
+    assert needs_of(Expected(length=5), reads=False) == Needs(True, True, 8 << 20)
+    assert needs_of(Expected(length=5 << 20), reads=True) == Needs(True, True, 10 << 20)
+    assert KEPT == 2 << 20
 
 
 async def test_a_page_is_measured_as_it_is_meant_and_its_text_besides() -> None:

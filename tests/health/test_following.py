@@ -60,6 +60,39 @@ async def test_robots_are_heeded_at_each_hop_where_that_was_asked_for() -> None:
         assert (await world.asker(GET).ask(Link(world.url("a.test", "/open")))).evidence.status == 200
 
 
+async def test_robots_are_asked_by_the_name_that_is_sent() -> None:
+    rules = says(200, "User-agent: checker\nDisallow: /\n\nUser-agent: *\nAllow: /\n", "Content-Type: text/plain")
+    async with open_world([Host("a.test", site({"/robots.txt": rules, "/1": fine}))]) as world:
+        link = Link(world.url("a.test", "/1"))
+        for agent, code in (("checker/1.0", Code.ROBOTS_DISALLOWED), ("other/1.0", "")):
+            ways = GET._replace(heed_robots=True, options=Options(RequestHeaders(agent)))
+            assert (await world.asker(ways).ask(link)).code == code
+
+
+async def test_redirects_end_at_their_limit() -> None:
+    async with open_world([Host("a.test", to("/", 302))]) as world:
+        for most in (1, 3):
+            seen = await world.asker(GET._replace(max_redirects=most)).ask(Link(world.url("a.test", "/")))
+            assert (seen.code, len(seen.evidence.chain)) == (Code.REDIRECT_LIMIT, most)
+            assert seen.error == f"The page redirects more than {most} times"
+            assert len(world.hosts["a.test"].heard) == most + 1
+            world.hosts["a.test"].heard.clear()
+
+
+async def test_of_a_name_that_nobody_knows_there_is_no_address() -> None:
+    async with open_world([]) as world:
+        seen = await world.asker().ask(Link(f"http://nobody.test:{world.http_port}/"))
+    assert (seen.code, seen.cause) == (Code.DNS_FAILED, "nxdomain")
+    assert (seen.evidence.address, seen.evidence.phase, seen.evidence.method) == ("", "dns", "")
+
+
+def test_links_are_asked_in_these_ways_where_nobody_says_otherwise() -> None:
+    usual = Ways()
+    assert usual.manners == Manners(at_once=4, spacing_seconds=0.0, heeds_delays=True)
+    assert (usual.max_redirects, usual.seconds, usual.head_seconds, usual.content_seconds) == (10, 20, 10, 3600)
+    assert (usual.heed_robots, usual.soft_404, usual.use_head, usual.confirm_head) == (False, False, True, True)
+
+
 async def test_each_hop_waits_for_its_turn() -> None:
     pages = {"/1": to("/2"), "/2": to("/3"), "/3": fine}
     async with open_world([Host("a.test", site(pages))]) as world:

@@ -12,13 +12,12 @@ from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
 
 HOST = "site.test"
-LONG = 0.3  # seconds; the deadline is a tenth of it
+LONG, SHORT = 1.5, 0.5  # seconds: of a wait, and of a deadline
 
 
 async def visit_after_another(manners: Manners) -> str:
     """Wait for a place for longer than the deadline is."""
-    hosts, deadline = Hosts(FakeClock()), Deadline(LONG / 10)
-    taken = asyncio.Event()
+    hosts, taken = Hosts(FakeClock()), asyncio.Event()
 
     async def stay() -> None:
         async with hosts.turn(HOST, Deadline(60), manners):
@@ -27,6 +26,7 @@ async def visit_after_another(manners: Manners) -> str:
 
     staying = asyncio.create_task(stay())
     await taken.wait()
+    deadline = Deadline(SHORT)
     try:
         async with deadline.guarding("start"), hosts.turn(HOST, deadline, manners):
             return "came in"
@@ -54,7 +54,7 @@ async def test_a_wait_for_its_time_counts_or_does_not(counts: bool, end: str) ->
     hosts, manners = Hosts(SlowClock()), Manners(spacing_seconds=5, waits_count=counts)
     async with hosts.turn(HOST, Deadline(60), manners):
         pass
-    deadline, ended = Deadline(LONG / 10), "came in"
+    deadline, ended = Deadline(SHORT), "came in"
     try:
         async with deadline.guarding("start"), hosts.turn(HOST, deadline, manners):
             pass
