@@ -48,7 +48,8 @@ class Asker:
         self._trust = HeadTrust(self._ways.confirm_head)
 
     async def ask(self, link: Link, hints: Hints = NO_HINTS) -> Observation:
-        """What is there. It does not raise, whatever the link or its host does, and ends within the ways' seconds."""
+        """What is there. It does not raise, whatever the link or its host does, and ends in the time that its ways
+        allow: for HEAD, for GET, for what is compared with it; waiting in line at a host aside."""
         errand = Errand(link, self._clock, hints.attempts)
         try:
             errand.url = parse(link.url)._replace(fragment=None)

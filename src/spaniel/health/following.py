@@ -107,7 +107,8 @@ async def _hop(trip: Trip, door: Door, ask: Ask, ways: Ways) -> Page:
         if permission.crawl_delay:
             manners = manners._replace(spacing_seconds=max(manners.spacing_seconds, permission.crawl_delay))
     async with door.hosts.turn(url.host, deadline, _at_a_host(manners)):
-        _leave_alone(door, url.host, manners)
+        if deadline.phase == "queue":  # it may have asked for time meanwhile; to look again takes as long as to parse
+            _leave_alone(door, url.host, manners)
         options, cookie = ways.options, trip.cookie()
         if cookie:
             options = options._replace(more={**options.more, "Cookie": cookie})
