@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spaniel.errors import Code
-from spaniel.health.judging import judge, skipped
+from spaniel.health.judging import PHRASES, judge, skipped
 from spaniel.health.observation import Content, Fragment, Observation
 from spaniel.health.past import NOTHING, Past, failures_apart
 from spaniel.health.verdict import Checked, Evidence, Expected, Finding, Hop, Link, Remark, Verdict
@@ -35,6 +37,26 @@ def test_each_status_by_get_has_its_verdict(status: int | None, verdict: str) ->
 
 def test_of_a_link_that_is_new_nothing_is_known() -> None:
     assert Past((), None, (), "", "", False) == NOTHING
+
+
+@pytest.mark.parametrize("status", sorted(PHRASES))
+def test_a_status_is_told_with_its_usual_words(status: int) -> None:
+    assert told(answer(status)).reason.startswith(f"{status} {HTTPStatus(status).phrase}")
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        (401, "it is for those who log in"), (402, "it is for those who pay"), (403, "the server does not show it to us"),
+        (407, "a proxy asks who we are"), (451, "the server may not show it, for legal reasons"),
+        (999, "the server does not show it to programs"),
+    ],
+)  # fmt: skip
+def test_what_is_blocked_says_why(status: int, why: str) -> None:
+    assert told(answer(status)).reason.endswith(f": {why}")
+    challenged = told(answer(status, page_type="challenge")).reason
+    assert challenged.endswith(": the site asks programs to prove that they are people")
+    assert told(answer(200, page_type="geo_block")).reason == "200: the site does not show it in our region"
 
 
 def test_gone_for_good_is_dead_at_the_first_check() -> None:
