@@ -24,4 +24,7 @@ def refusal(code: Code, cause: str = "", *chain: Hop, method: str = "GET", **fac
 
 
 def told(observation: Observation, past: Past = NOTHING, **expected: object) -> Checked:
-    return judge(observation, Link(URL, expected=Expected(**expected)), past)  # type: ignore[arg-type]
+    link = Link(URL, expected=Expected(**expected))  # type: ignore[arg-type]
+    checked = judge(observation, link, past)
+    assert checked.link is link
+    return checked

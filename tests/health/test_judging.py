@@ -47,7 +47,8 @@ def test_a_status_is_told_with_its_usual_words(status: int) -> None:
 @pytest.mark.parametrize(
     ("status", "why"),
     [
-        (401, "it is for those who log in"), (402, "it is for those who pay"), (403, "the server does not show it to us"),
+        (401, "it is for those who log in"), (402, "it is for those who pay"),
+        (403, "the server does not show it to us"),
         (407, "a proxy asks who we are"), (451, "the server may not show it, for legal reasons"),
         (999, "the server does not show it to programs"),
     ],
