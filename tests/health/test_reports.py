@@ -13,7 +13,7 @@ from sarif_pydantic import Sarif
 
 from spaniel.errors import SpanielError
 from spaniel.health.baseline import Baseline, write_baseline
-from spaniel.health.reports import FORMATS, ReportContext, open_report
+from spaniel.health.reports import FORMATS, ReportContext
 from spaniel.health.summary import Summary, read_fail_on
 from spaniel.health.verdict import Change, Checked, Evidence, Finding, Hop, Link, Move, Place, Remark, Verdict
 
@@ -66,7 +66,7 @@ RESULTS = [
 
 def told(name: str, results: list[Checked] | None = None, context: ReportContext = CONTEXT) -> str:
     out = io.StringIO()
-    report, summary = open_report(name, out, context), Summary()
+    report, summary = FORMATS[name](out, context), Summary()
     for checked in RESULTS if results is None else results:
         report.add(checked)
         summary.add(checked)
@@ -246,7 +246,7 @@ def test_an_interrupted_run_is_not_a_good_one() -> None:
     summary.interrupted = True
     assert summary.exit_code() == 3
     out = io.StringIO()
-    open_report("table", out, CONTEXT).close(summary)
+    FORMATS["table"](out, CONTEXT).close(summary)
     assert "interrupted" in out.getvalue()
 
 

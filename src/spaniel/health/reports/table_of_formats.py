@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from spaniel.health.reports.github import GithubReport
+from spaniel.health.reports.html import HtmlReport
+from spaniel.health.reports.json import DocumentReport, LinesReport
+from spaniel.health.reports.junit import JunitReport
+from spaniel.health.reports.markdown import MarkdownReport
+from spaniel.health.reports.sarif import SarifReport
+from spaniel.health.reports.table import TableReport
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TextIO
 
     from spaniel.health.reports.kind import Report, ReportContext
 
-FORMATS = {
-    "table": "table.TableReport",
-    "json": "json.DocumentReport",
-    "jsonl": "json.LinesReport",
-    "junit": "junit.JunitReport",
-    "markdown": "markdown.MarkdownReport",
-    "html": "html.HtmlReport",
-    "sarif": "sarif.SarifReport",
-    "github": "github.GithubReport",
+FORMATS: dict[str, Callable[[TextIO, ReportContext], Report]] = {
+    "table": TableReport,
+    "json": DocumentReport,
+    "jsonl": LinesReport,
+    "junit": JunitReport,
+    "markdown": MarkdownReport,
+    "html": HtmlReport,
+    "sarif": SarifReport,
+    "github": GithubReport,
 }
-
-
-def open_report(format: str, out: TextIO, context: ReportContext) -> Report:  # noqa: A002  as the option is called
-    """A report that writes to `out`. Only the one that is asked for is imported."""
-    module, _, name = FORMATS[format].partition(".")
-    made: Report = getattr(import_module(f"spaniel.health.reports.{module}"), name)(out, context)
-    return made
