@@ -60,7 +60,7 @@ class World:
         self.most_here: dict[str, int] = defaultdict(int)
         self.most = 0
 
-    async def look(self, link: Link, past: Past) -> Looked:
+    async def look(self, link: Link, past: Past, attempts: int) -> Looked:
         host = host_of(link.url)
         self.order.append(link.url)
         self.pasts[link.url] = past
@@ -208,10 +208,10 @@ async def test_good_news_comes_at_once_and_bad_news_at_the_end() -> None:
     held_up = asyncio.Event()
 
     class Slow(World):
-        async def look(self, link: Link, past: Past) -> Looked:
+        async def look(self, link: Link, past: Past, attempts: int) -> Looked:
             if "slow" in link.url:
                 await held_up.wait()
-            return await super().look(link, past)
+            return await super().look(link, past, attempts)
 
     world = Slow(lambda link, _: failing(link) if "bad" in link.url else ok(link))
     links = [Link("http://bad.example/"), Link("http://good.example/"), Link("http://slow.example/")]
@@ -257,8 +257,8 @@ async def test_our_own_refusal_is_no_sign_of_a_missing_network() -> None:
 @pytest.mark.req("DB-09")
 async def test_a_host_that_never_answers_in_time_is_asked_three_times() -> None:
     class Hanging(World):
-        async def look(self, link: Link, past: Past) -> Looked:
-            looked = await super().look(link, past)
+        async def look(self, link: Link, past: Past, attempts: int) -> Looked:
+            looked = await super().look(link, past, attempts)
             if "silent" in link.url:
                 await asyncio.Event().wait()
             return looked
@@ -274,7 +274,7 @@ async def test_a_host_that_never_answers_in_time_is_asked_three_times() -> None:
 @pytest.mark.req("DB-09")
 async def test_a_refusal_that_comes_as_an_error_is_told_as_unknown() -> None:
     class Refusing(World):
-        async def look(self, link: Link, past: Past) -> Looked:
+        async def look(self, link: Link, past: Past, attempts: int) -> Looked:
             raise SpanielError(Code.INVALID_URL, url=link.url, reason="odd")
 
     (checked,) = await all_of(run_over([Link("http://a.example/")], Refusing(lambda link, _: ok(link))))
@@ -303,9 +303,9 @@ async def test_when_the_time_is_up_the_rest_is_told_as_not_asked() -> None:
     world, clock = World(lambda link, _: ok(link)), FakeClock()
 
     class Passing(World):
-        async def look(self, link: Link, past: Past) -> Looked:
+        async def look(self, link: Link, past: Past, attempts: int) -> Looked:
             clock.advance(1.0)
-            return await world.look(link, past)
+            return await world.look(link, past, attempts)
 
     class Timed(FakeClock):
         """Whose total is waited for until the time is really over."""

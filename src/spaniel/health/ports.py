@@ -21,7 +21,7 @@ class Looked(NamedTuple):
 class Looks(Protocol):
     """Asks for a link, once, and says what may be said of it."""
 
-    async def look(self, link: Link, past: Past) -> Looked: ...
+    async def look(self, link: Link, past: Past, attempts: int) -> Looked: ...  # that were made before
 
 
 class Patience(Protocol):
@@ -34,6 +34,7 @@ class Patience(Protocol):
 
 class RunOptions(NamedTuple):
     at_once: int = 128  # links that are under way, most of which may wait
-    link_seconds: float = 60.0  # for one link; and beyond that what the length of its content may take
+    link_seconds: float = 60.0  # for one link, however its host behaves
+    content_seconds: float = 600.0  # for one whose content is asserted, of any size
     host_patience: float = 120.0  # seconds that a host may ask for in a run
     total_seconds: float = 0.0  # for the run; 0: as long as it takes

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from spaniel.registry.record import Record
 
 REDIRECT_OK, TYPE_OK = "redirect-ok", "content-type-change-ok"  # categories that others' tools know
-_REDIRECT = re.compile(r"x-30[12378]-redirect", re.IGNORECASE)  # a type that says: this is a redirect, and may be
 _PATH_LINE = re.compile(r"""^_path:[ \t]*["']?""", re.MULTILINE)
 _WEB = ("http", "https")
 
@@ -72,16 +71,18 @@ def _link(record: Record, priorities: Priorities, scheme: str) -> Link:
 
 
 def expected_of(record: Record) -> Expected:
-    """What a record asserts: alone, that it is answered by content or a redirect (DB-06); else its content (DB-07)."""
-    kind = (record.content_type or "").partition(";")[0].strip().lower()
-    is_redirect = bool(_REDIRECT.fullmatch(kind))
+    """What a record asserts: alone, that it is answered by content or a redirect (DB-06); else its content (DB-07).
+
+    `content-type: X-301-Redirect` is kept as it is: it asserts that the URL redirects, and how.
+    """
+    kind = (record.content_type or "").partition(";")[0].strip().lower() or None
     length, sha256 = record.content_length, record.content_sha256
-    asserts = length is not None or sha256 is not None or bool(kind and not is_redirect)
+    asserts = length is not None or sha256 is not None or kind is not None
     return Expected(
         length=length,
         sha256=sha256,
-        content_type=kind if kind and not is_redirect else None,
-        may_redirect=not asserts or is_redirect or REDIRECT_OK in record.categories,
+        content_type=kind,
+        may_redirect=not asserts or REDIRECT_OK in record.categories,
         type_may_change=TYPE_OK in record.categories,
     )
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 UNTAKEN = 1000  # results that nobody has taken yet, beyond which nothing more is asked
 SILENT_TIMES = 3  # in a row that a host does not answer in time; then its other links are not asked
-SLOWEST = 1 << 17  # bytes a second that a content of known length may take
 MOST_PUT_OFF = 5  # times in a row that a host may ask for time
 BACK_OFF = 2.0  # seconds for a host that asks for time and does not say how much
 TIME_UP = "not asked: the time for the whole run was up"
@@ -198,7 +197,7 @@ class Run:
         if queue.given_up:
             self._finish(queue, queued, _untold(queued.link, queue.given_up_as, queue.given_up), None)
             return self._clock.monotonic()
-        looked = await self._look(queued)
+        looked = await self._look(queued, queue.put_off)
         queue.asked = queue.asked or looked.reached is not None
         queue.reached = queue.reached or bool(looked.reached)
         if (seconds := self._put_off(queue, queued, looked)) > 0:
@@ -218,12 +217,14 @@ class Run:
         queue.waited += asked
         return max(asked, self._patience.wait_seconds(queue.host))
 
-    async def _look(self, queued: Queued) -> Looked:
-        seconds = self._options.link_seconds + (queued.link.expected.length or 0) / SLOWEST
+    async def _look(self, queued: Queued, attempts: int) -> Looked:
+        expected, options = queued.link.expected, self._options
+        measured = expected.length is not None or expected.sha256 is not None
+        seconds = options.content_seconds if measured else options.link_seconds
         asked = queued.link._replace(url=queued.asked)
         try:
             async with asyncio.timeout(seconds):
-                looked = await self._looks.look(asked, self._pasts[queued.id])
+                looked = await self._looks.look(asked, self._pasts[queued.id], attempts)
         except TimeoutError:
             told = Checked(asked, Verdict.UNKNOWN, f"no answer within {seconds:.0f} s", Code.TIMEOUT)
             looked = Looked(told, reached=False)
