@@ -165,7 +165,7 @@ def test_a_run_that_nobody_went_on_with_is_settled_by_what_it_had_heard(history:
 
 
 def spool_of(*links: Link) -> Spool:
-    spool = Spool(lambda url: url, lambda url: url.split("/")[2])
+    spool = Spool(lambda url: (url, url.split("/")[2]))
     spool.take(links)
     return spool
 

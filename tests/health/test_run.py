@@ -95,7 +95,7 @@ class Manners:
 
 
 def spool_of(links: Iterable[Link | Checked]) -> Spool:
-    spool = Spool(lambda url: url, host_of)
+    spool = Spool(lambda url: (url, host_of(url)))
     spool.take(links)
     return spool
 
@@ -406,7 +406,7 @@ async def test_what_is_told_before_the_run_is_handed_on() -> None:
 
 @pytest.mark.req("DB-09")
 async def test_an_alias_is_asked_and_the_original_is_told() -> None:
-    spool = Spool(lambda url: url.replace("www.", "staging."), host_of)
+    spool = Spool(lambda url: (url.replace("www.", "staging."), "staging.example"))
     spool.take([Link("http://www.example/")])
     world = World(lambda link, _: ok(link))
     assert told(await all_of(run_over(spool, world))) == {"http://www.example/": "ok"}

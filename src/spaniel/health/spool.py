@@ -37,10 +37,10 @@ class Queued(NamedTuple):
 
 
 class Spool:
-    """To be closed. `asked_as` says which URL is asked for a link's; `host_of` whose queue that stands in."""
+    """To be closed. `address` says which URL is asked for a link's, in one spelling, and at which host that is."""
 
-    def __init__(self, asked_as: Callable[[str], str], host_of: Callable[[str], str]) -> None:
-        self._asked_as, self._host_of = asked_as, host_of
+    def __init__(self, address: Callable[[str], tuple[str, str]]) -> None:
+        self._address = address
         self._db = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._db.execute("PRAGMA journal_mode = OFF")
         self._db.execute("PRAGMA synchronous = OFF")
@@ -65,20 +65,20 @@ class Spool:
 
     def _put(self, link: Link) -> None:
         try:
-            asked = self._asked_as(link.url)
-            self._insert(asked, 0, link)
+            asked, host = self._address(link.url)
+            self._insert(asked, host, link)
         except sqlite3.IntegrityError:
-            self._join(asked, link)
+            self._join(asked, host, link)
         except UnicodeEncodeError:
             self._put(plain(link))
 
-    def _insert(self, asked: str, nth: int, link: Link) -> None:
-        row = (asked, nth, self._host_of(asked), pack(link._replace(places=link.places[:MOST_PLACES])))
+    def _insert(self, asked: str, host: str, link: Link, nth: int = 0) -> None:
+        row = (asked, nth, host, pack(link._replace(places=link.places[:MOST_PLACES])))
         self._db.execute("INSERT INTO links (asked, nth, host, data) VALUES (?, ?, ?, ?)", row)
         self.total += 1
         self._digest ^= int.from_bytes(sha256(pack((asked, nth, link.expected))).digest())  # in whatever order
 
-    def _join(self, asked: str, link: Link) -> None:
+    def _join(self, asked: str, host: str, link: Link) -> None:
         """The same URL again, in another place. Only where the two assert different things is it asked twice."""
         rows = self._db.execute("SELECT id, nth, data FROM links WHERE asked = ? ORDER BY nth", (asked,)).fetchall()
         for id_, _, data in rows:
@@ -92,7 +92,7 @@ class Spool:
                 )
                 self._db.execute("UPDATE links SET data = ? WHERE id = ?", (pack(merged), id_))
                 return
-        self._insert(asked, len(rows), link)
+        self._insert(asked, host, link, len(rows))
 
     @property
     def fingerprint(self) -> str:
