@@ -7,7 +7,7 @@ What is bad news waits for the end of the run, for only then is it known whether
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import deque
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
@@ -52,8 +52,7 @@ class Run:
         self._timer: asyncio.Task[None] | None = None
         self._timer_due = float("inf")
         self._stopping = self._time_up = False
-        self.under_way = 0
-        self.counts: Counter[Verdict] = Counter()
+        self.under_way = self.done = self.bad = 0
         self.is_whole = False  # whether every link was asked, or told why not
         self.network = True  # whether there was one; known at the end
 
@@ -70,11 +69,12 @@ class Run:
         ended = False
         try:
             for checked in self._spool.told():
-                yield self._counted(checked)
+                self.done += 1
+                yield checked
             async for checked in self._as_they_come(workers):
-                yield self._counted(checked)
+                yield checked
             for checked in self._last():
-                yield self._counted(checked)
+                yield checked
             ended = True
         finally:
             for task in (workers, limit, self._timer):
@@ -111,9 +111,9 @@ class Run:
         for checked in self._spool.held():
             yield checked if self.network else without_network(checked)
 
-    def _counted(self, checked: Checked) -> Checked:
-        self.counts[checked.verdict] += 1
-        return checked
+    def waiting(self) -> Iterator[tuple[str, float, int]]:
+        """Hosts that are waited for, for how many seconds, and how many links are left at each."""
+        return self._queues.waiting(self._clock.monotonic())
 
     # What follows runs beside whoever takes the results.
 
@@ -203,10 +203,15 @@ class Run:
         if (seconds := self._put_off(queue, queued, looked)) > 0:
             return self._clock.monotonic() + seconds
         self._note_silence(queue, looked)
-        at = self._clock.now().timestamp()
-        answer = Answer(queued.asked, queue.host, bool(looked.reached), at, looked.checked, looked.head_differs)
-        self._finish(queue, queued, looked.checked, answer)
+        self._finish(queue, queued, looked.checked, self._answer(queue, queued, looked))
         return self._clock.monotonic() + self._patience.wait_seconds(queue.host)
+
+    def _answer(self, queue: HostQueue, queued: Queued, looked: Looked) -> Answer | None:
+        """What is written down: nothing of a link that nobody looks at, such as one of another scheme."""
+        if looked.checked.verdict is Verdict.SKIPPED:
+            return None
+        at = self._clock.now().timestamp()
+        return Answer(queued.asked, queue.host, bool(looked.reached), at, looked.checked, looked.head_differs)
 
     def _wait(self, queue: HostQueue) -> float:
         """Seconds until a host may be asked. One that asks for more than it may is given up."""
@@ -259,7 +264,9 @@ class Run:
         self._journal.add(checked, answer)
 
     def _tell(self, checked: Checked) -> None:
+        self.done += 1
         if checked.verdict in BAD:
+            self.bad += 1
             self._spool.hold(checked)
         else:
             self._out.append(checked)
