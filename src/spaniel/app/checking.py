@@ -181,7 +181,7 @@ async def check(
 ) -> AsyncGenerator[Checked, None]:
     """As `Spaniel.check`, which tells what these mean."""
     own = given.over(health_settings(engine.settings))
-    kept = None if history is None else History(os.fspath(history))
+    kept = None if history is None else History(os.fspath(history), now=lambda: engine.rooms.clock.now().timestamp())
     spool = spool_for()
     try:
         spool.take(Link(link) if isinstance(link, str) else link for link in links)
