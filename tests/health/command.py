@@ -39,7 +39,8 @@ class Served(NamedTuple):
 
     def requests(self) -> list[Request]:
         rows = [line.split() for line in self.log.read_text().splitlines()]
-        return [Request(*row[:3], float(row[3]), float(row[4])) for row in rows if len(row) == 5]
+        whole = (row for row in rows if len(row) == 5)
+        return [Request(host, method, path, float(came), float(gone)) for host, method, path, came, gone in whole]
 
     def asked(self) -> set[str]:
         """The URLs that were asked, but those that cannot exist and only try a host's HEAD."""

@@ -158,13 +158,16 @@ async def test_a_slow_host_and_a_waiting_one_stall_nobody(tmp_path: Path) -> Non
         links = [place.site.url("/slow", "slow.example"), place.site.url("/busy", "busy.example")]
         links += [place.site.url("/", f"{n}.example") for n in range(30)]
         told: list[str] = []
-        async with Engine(settings, place.resolver) as engine, Spaniel(engine=engine) as client:
-            async with aclosing(client.check(links, jobs=2, delay=0, timeout=60)) as results:
-                async for checked in results:
-                    told.append(checked.link.url)
-                    if len(told) == 30:
-                        release.set()  # everybody else was told while these two waited
-                        break
+        async with (
+            Engine(settings, place.resolver) as engine,
+            Spaniel(engine=engine) as client,
+            aclosing(client.check(links, jobs=2, delay=0, timeout=60)) as results,
+        ):
+            async for checked in results:
+                told.append(checked.link.url)
+                if len(told) == 30:
+                    release.set()  # everybody else was told while these two waited
+                    break
         assert not {links[0], links[1]} & set(told)
 
 
