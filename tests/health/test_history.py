@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -310,12 +310,11 @@ def test_a_kill_while_answers_become_observations_loses_none_and_counts_none_twi
     history.note(run, [answer(Verdict.OK, wall.now, f"http://{n}.example/") for n in range(1200)])
     calls = iter(range(10_000))
 
-    def killed(tx: sqlite3.Connection, asked: str, at: float, checked: Checked) -> None:
+    def killed(*given: Any) -> None:
         if next(calls) == 700:
             raise KeyboardInterrupt
-        real(tx, asked, at, checked)
+        fold(*given)
 
-    real = fold
     monkeypatch.setattr("spaniel.health.history.fold", killed)
     with pytest.raises(KeyboardInterrupt):
         history.settle(run, network=True)

@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.health import observations
-from spaniel.health.observations import Observed, fold, past_of, rows_of, without_network
+from spaniel.health.observations import Observed, facts_without_network, fold, past_of, rows_of
 from spaniel.health.packing import unpack_checked
 from spaniel.health.past import DAY, NOTHING, Past
 from spaniel.private_database import Database, Layout
@@ -114,7 +114,7 @@ class History:
     def note(self, run: int, answers: Sequence[Answer]) -> None:
         """Written before they are told: what was told is never asked again by a run that goes on."""
         now = self._now()
-        new = "INSERT INTO answers (run, asked, host, reached, at, data) VALUES (?, ?, ?, ?, ?, ?)"
+        new = "INSERT INTO answers VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
         def work(tx: sqlite3.Connection) -> None:
             tx.executemany(new, [answer.row(run) for answer in answers])
@@ -164,13 +164,13 @@ class History:
         return observations.uptime(self.of(url), self._now() - days * DAY)
 
     def _fold(self, run: int, *, network: bool) -> None:
-        wanted = "SELECT id, asked, at, data FROM answers WHERE run = ? ORDER BY id LIMIT ?"
+        columns = "id, asked, at, verdict, status, code, reason, final_url, chain, text_sha256"
+        wanted = f"SELECT {columns} FROM answers WHERE run = ? ORDER BY id LIMIT ?"  # noqa: S608  names of ours
 
         def work(tx: sqlite3.Connection) -> bool:
             rows = tx.execute(wanted, (run, LOT)).fetchall()
-            for _, asked, at, data in rows:
-                checked = unpack_checked(data)
-                fold(tx, asked, at, checked if network else without_network(checked))
+            for _, asked, at, *facts in rows:
+                fold(tx, asked, at, tuple(facts) if network else facts_without_network(tuple(facts)))
             if rows:
                 tx.execute("DELETE FROM answers WHERE run = ? AND id <= ?", (run, rows[-1][0]))
             return bool(rows)

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
     from spaniel.health.verdict import Checked, Hop
 
+    Facts = tuple[str, int | None, str, str, str, str, str]  # verdict, status, code, reason, final URL, chain, text
+
 MOST_ROWS = 100  # of a link: of one that comes and goes, the oldest are forgotten
 KEPT_DAYS = 400
 GOOD = frozenset({Verdict.OK, Verdict.MOVED, Verdict.CHANGED})  # the link leads somewhere
 BAD = frozenset({Verdict.FAILING, Verdict.DEAD})
 NO_NETWORK = "no network"
+OFFLINE = f"{NO_NETWORK}: most hosts of this run did not answer"
 
 TABLES = """
 CREATE TABLE health (url TEXT NOT NULL, first_at REAL NOT NULL, last_at REAL NOT NULL, checks INTEGER NOT NULL,
@@ -26,10 +29,15 @@ CREATE TABLE health (url TEXT NOT NULL, first_at REAL NOT NULL, last_at REAL NOT
 CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, scope TEXT NOT NULL, input TEXT NOT NULL, began REAL NOT NULL,
     touched REAL NOT NULL, state TEXT NOT NULL, process TEXT NOT NULL);
 CREATE TABLE answers (id INTEGER PRIMARY KEY, run INTEGER NOT NULL, asked TEXT NOT NULL, host TEXT NOT NULL,
-    reached INTEGER NOT NULL, at REAL NOT NULL, data BLOB NOT NULL);
+    reached INTEGER NOT NULL, at REAL NOT NULL, verdict TEXT NOT NULL, status INTEGER, code TEXT NOT NULL,
+    reason TEXT NOT NULL, final_url TEXT NOT NULL, chain TEXT NOT NULL, text_sha256 TEXT NOT NULL, data BLOB NOT NULL);
 CREATE INDEX answers_of_run ON answers (run, id);
 CREATE TABLE hosts (host TEXT PRIMARY KEY, head_differs REAL NOT NULL) WITHOUT ROWID;
 """
+LAST = """SELECT first_at, last_at, verdict, status, code, reason, final_url FROM health WHERE url = ?
+    ORDER BY first_at DESC LIMIT 1"""
+LONGER = """UPDATE health SET last_at = ?, checks = checks + 1, chain = ?, text_sha256 = ?
+    WHERE url = ? AND first_at = ?"""
 TOO_MANY = """DELETE FROM health WHERE url = ? AND first_at <
     (SELECT first_at FROM health WHERE url = ? ORDER BY first_at DESC LIMIT 1 OFFSET ?)"""
 COLUMNS = "first_at, last_at, checks, verdict, status, code, reason, final_url, chain, text_sha256"
@@ -45,10 +53,14 @@ class Answer(NamedTuple):
     checked: Checked
     head_differs: bool = False
 
-    def row(self, run: int) -> tuple[int, str, str, int, float, bytes]:
+    def row(self, run: int) -> tuple[int | str | float | bytes | None, ...]:
         """Where it stands in documents is known to whoever asks again."""
-        link = Link(self.checked.link.url, expected=self.checked.link.expected)
-        return run, plain(self.asked), plain(self.host), self.reached, self.at, pack(self.checked._replace(link=link))
+        link = self.checked.link
+        checked = self.checked._replace(link=Link(link.url, expected=link.expected))
+        facts = _facts(checked)
+        if not all(text is None or isinstance(text, int) or text.isascii() for text in facts):
+            facts = plain(facts)
+        return run, self.asked, self.host, self.reached, self.at, *facts, pack(checked)
 
 
 class Observed(NamedTuple):
@@ -89,14 +101,11 @@ def past_of(db: sqlite3.Connection, url: str, *, head_differs: bool) -> Past:
     return past._replace(failures=tuple(reversed(failures)), text_sha256=text)
 
 
-def fold(tx: sqlite3.Connection, asked: str, at: float, checked: Checked) -> None:
+def fold(tx: sqlite3.Connection, asked: str, at: float, facts: Facts) -> None:
     """One more check of a link: it lengthens the last row, or begins another."""
-    facts = _facts(checked)
-    found = "SELECT first_at, last_at, verdict, status, code, reason, final_url FROM health WHERE url = ?"
-    last = tx.execute(f"{found} ORDER BY first_at DESC LIMIT 1", (asked,)).fetchone()
+    last = tx.execute(LAST, (asked,)).fetchone()
     if last is not None and last[1] <= at and last[2:] == facts[:5] and not _is_new_failure(last, at):
-        longer = "UPDATE health SET last_at = ?, checks = checks + 1, chain = ?, text_sha256 = ?"
-        tx.execute(f"{longer} WHERE url = ? AND first_at = ?", (at, *facts[5:], asked, last[0]))
+        tx.execute(LONGER, (at, *facts[5:], asked, last[0]))
         return
     row = (asked, at, at, 1, *facts)
     tx.execute("INSERT OR IGNORE INTO health VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -108,10 +117,10 @@ def _is_new_failure(last: tuple[float, float, str], at: float) -> bool:
     return last[2] in BAD and at - last[0] >= APART
 
 
-def _facts(checked: Checked) -> tuple[str, int | None, str, str, str, str, str]:
+def _facts(checked: Checked) -> Facts:
     evidence = checked.evidence
     chain = pack(evidence.chain).decode() if evidence.chain else ""
-    reason = checked.reason if checked.verdict not in GOOD else ""
+    reason = "" if checked.verdict in GOOD else checked.reason
     told = checked.verdict.value, evidence.status, checked.code, reason, evidence.final_url
     return *told, chain, checked.text_sha256
 
@@ -120,8 +129,11 @@ def without_network(checked: Checked) -> Checked:
     """What may be said of a failure in a run that most hosts did not answer."""
     if checked.verdict not in BAD:
         return checked
-    told = f"{NO_NETWORK}: most hosts of this run did not answer"
-    return checked._replace(verdict=Verdict.UNKNOWN, reason=told, failures=0)
+    return checked._replace(verdict=Verdict.UNKNOWN, reason=OFFLINE, failures=0)
+
+
+def facts_without_network(facts: Facts) -> Facts:
+    return (Verdict.UNKNOWN.value, facts[1], facts[2], OFFLINE, *facts[4:]) if facts[0] in BAD else facts
 
 
 def uptime(rows: list[Observed], since: float) -> float | None:

@@ -17,6 +17,7 @@ from spaniel.health.observations import BAD, Answer, without_network
 from spaniel.health.past import NOTHING
 from spaniel.health.ports import Looked
 from spaniel.health.verdict import Checked, Verdict
+from spaniel.health.watchdog import Watchdog
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -51,6 +52,7 @@ class Run:
         self._idle: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.Task[None] | None = None
         self._timer_due = float("inf")
+        self._watchdog = Watchdog(min(options.link_seconds, options.content_seconds))
         self._stopping = self._time_up = False
         self.under_way = self.done = self.bad = 0
         self.is_whole = False  # whether every link was asked, or told why not
@@ -65,7 +67,9 @@ class Run:
         """Good news and what could not be told, as they come; at the end what failed."""
         self._journal.open(self._tell)
         workers = asyncio.create_task(self._ask_all())
-        limit = asyncio.create_task(self._limit()) if self._options.total_seconds else None
+        beside = [asyncio.create_task(self._watchdog.watch())]
+        if self._options.total_seconds:
+            beside.append(asyncio.create_task(self._limit()))
         ended = False
         try:
             for checked in self._spool.told():
@@ -77,9 +81,8 @@ class Run:
                 yield checked
             ended = True
         finally:
-            for task in (workers, limit, self._timer):
-                if task is not None:
-                    task.cancel()
+            for task in (workers, *beside, *([self._timer] if self._timer else [])):
+                task.cancel()
             await asyncio.gather(workers, return_exceptions=True)
             await self._end(settled=ended and self.is_whole and not self._time_up)
 
@@ -208,7 +211,7 @@ class Run:
 
     def _answer(self, queue: HostQueue, queued: Queued, looked: Looked) -> Answer | None:
         """What is written down: nothing of a link that nobody looks at, such as one of another scheme."""
-        if looked.checked.verdict is Verdict.SKIPPED:
+        if looked.checked.verdict is Verdict.SKIPPED or not self._journal.is_kept:
             return None
         at = self._clock.now().timestamp()
         return Answer(queued.asked, queue.host, bool(looked.reached), at, looked.checked, looked.head_differs)
@@ -223,19 +226,27 @@ class Run:
         return max(asked, self._patience.wait_seconds(queue.host))
 
     async def _look(self, queued: Queued, attempts: int) -> Looked:
-        expected, options = queued.link.expected, self._options
+        link, expected, options = queued.link, queued.link.expected, self._options
         measured = expected.length is not None or expected.sha256 is not None
         seconds = options.content_seconds if measured else options.link_seconds
-        asked = queued.link._replace(url=queued.asked)
+        asked = link if link.url == queued.asked else link._replace(url=queued.asked)
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  a coroutine that runs has one
+        self._watchdog.begin(task, seconds)
+        looked = None
         try:
-            async with asyncio.timeout(seconds):
-                looked = await self._looks.look(asked, self._pasts[queued.id], attempts)
-        except TimeoutError:
-            told = Checked(asked, Verdict.UNKNOWN, f"no answer within {seconds:.0f} s", Code.TIMEOUT)
-            looked = Looked(told, reached=False)
+            looked = await self._looks.look(asked, self._pasts[queued.id], attempts)
         except SpanielError as error:
-            looked = Looked(Checked(asked, Verdict.UNKNOWN, error.message, error.code), reached=False)
-        return looked._replace(checked=looked.checked._replace(link=queued.link))
+            looked = Looked(Checked(link, Verdict.UNKNOWN, error.message, error.code), reached=False)
+        except asyncio.CancelledError:
+            if not self._watchdog.end(task):
+                raise
+        finally:
+            self._watchdog.end(task)
+        if looked is None:
+            told = Checked(link, Verdict.UNKNOWN, f"no answer within {seconds:.0f} s", Code.TIMEOUT)
+            return Looked(told, reached=False)
+        return looked if asked is link else looked._replace(checked=looked.checked._replace(link=link))
 
     def _put_off(self, queue: HostQueue, queued: Queued, looked: Looked) -> float:
         """Seconds after which a link is asked again, since its host asked for time; 0 where that is told instead."""

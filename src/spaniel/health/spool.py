@@ -6,7 +6,7 @@ It is a temporary SQLite file without a name, which is gone when it is closed, w
 from __future__ import annotations
 
 import sqlite3
-from hashlib import sha256
+from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 SILENT, REACHED = 1, 2  # of a link that was asked in an earlier part of the run: whether any answer came
 MOST_PLACES = 1000  # of one link that are kept; a link in a site's footer may stand in every page of a tree
 TABLES = """
-CREATE TABLE links (id INTEGER PRIMARY KEY, asked TEXT NOT NULL, nth INTEGER NOT NULL, host TEXT NOT NULL,
-    data BLOB NOT NULL, done INTEGER NOT NULL DEFAULT 0, UNIQUE (asked, nth));
+CREATE TABLE links (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, asked TEXT NOT NULL, host TEXT NOT NULL,
+    data BLOB NOT NULL, done INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE told (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE held (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 """
@@ -66,38 +66,40 @@ class Spool:
     def _put(self, link: Link) -> None:
         try:
             asked, host = self._address(link.url)
-            self._insert(asked, host, link)
-        except sqlite3.IntegrityError:
-            self._join(asked, host, link)
+            if not self._insert(asked, host, link):
+                self._join(asked, host, link)
         except UnicodeEncodeError:
             self._put(plain(link))
 
-    def _insert(self, asked: str, host: str, link: Link, nth: int = 0) -> None:
-        row = (asked, nth, host, pack(link._replace(places=link.places[:MOST_PLACES])))
-        self._db.execute("INSERT INTO links (asked, nth, host, data) VALUES (?, ?, ?, ?)", row)
+    def _insert(self, asked: str, host: str, link: Link, nth: int = 0) -> bool:
+        """False where the URL is there already."""
+        if len(link.places) > MOST_PLACES:
+            link = link._replace(places=link.places[:MOST_PLACES])
+        key = _key(asked, nth)
+        new = "INSERT OR IGNORE INTO links (key, asked, host, data) VALUES (?, ?, ?, ?)"
+        if not self._db.execute(new, (key, asked, host, pack(link))).rowcount:
+            return False
         self.total += 1
-        self._digest ^= int.from_bytes(sha256(pack((asked, nth, link.expected))).digest())  # in whatever order
+        self._digest ^= int.from_bytes(key)  # in whatever order they come
+        if link.expected != ANYTHING:
+            self._digest ^= int.from_bytes(_key(f"{asked} {link.expected}", nth))
+        return True
 
     def _join(self, asked: str, host: str, link: Link) -> None:
         """The same URL again, in another place. Only where the two assert different things is it asked twice."""
-        rows = self._db.execute("SELECT id, nth, data FROM links WHERE asked = ? ORDER BY nth", (asked,)).fetchall()
-        for id_, _, data in rows:
-            known = unpack_link(data)
+        nth = 0
+        while row := self._db.execute("SELECT id, data FROM links WHERE key = ?", (_key(asked, nth),)).fetchone():
+            known = unpack_link(row[1])
             if known.expected == link.expected or ANYTHING in (known.expected, link.expected):
-                merged = known._replace(
-                    fragments=tuple(dict.fromkeys((*known.fragments, *link.fragments))),
-                    places=tuple(dict.fromkeys((*known.places, *link.places)))[:MOST_PLACES],
-                    expected=link.expected if known.expected == ANYTHING else known.expected,
-                    priority=known.priority or link.priority,
-                )
-                self._db.execute("UPDATE links SET data = ? WHERE id = ?", (pack(merged), id_))
+                self._db.execute("UPDATE links SET data = ? WHERE id = ?", (pack(_joined(known, link)), row[0]))
                 return
-        self._insert(asked, host, link, len(rows))
+            nth += 1
+        self._insert(asked, host, link, nth)
 
     @property
     def fingerprint(self) -> str:
         """Of what is asked and what is asserted, in whatever order it came."""
-        return f"{self.total}-{self._digest:064x}"
+        return f"{self.total}-{self._digest:032x}"
 
     def hosts(self) -> Iterator[tuple[str, int, int]]:
         """Hosts, how many links are left at each, and what was heard of it in an earlier part of the run.
@@ -121,12 +123,13 @@ class Spool:
 
     def answered(self, asked: str, checked: Checked, *, reached: bool) -> Checked | None:
         """What was told in an earlier part of this run, of the link as it is now; None where it is no longer wanted."""
-        rows = self._db.execute("SELECT id, data FROM links WHERE asked = ? AND done = 0", (asked,)).fetchall()
-        for id_, data in rows:
-            link = unpack_link(data)
+        nth, wanted = 0, "SELECT id, data FROM links WHERE key = ? AND done = 0"
+        while row := self._db.execute(wanted, (_key(asked, nth),)).fetchone():
+            link = unpack_link(row[1])
             if link.expected == checked.link.expected:
-                self._db.execute("UPDATE links SET done = ? WHERE id = ?", (REACHED if reached else SILENT, id_))
+                self._db.execute("UPDATE links SET done = ? WHERE id = ?", (REACHED if reached else SILENT, row[0]))
                 return checked._replace(link=link)
+            nth += 1
         return None
 
     def tell(self, checked: Checked) -> None:
@@ -146,6 +149,20 @@ class Spool:
     def held(self) -> Iterator[Checked]:
         for (data,) in self._db.execute("SELECT data FROM held ORDER BY id"):
             yield unpack_checked(data)
+
+
+def _key(asked: str, nth: int) -> bytes:
+    """Sixteen bytes, in place of a URL of any length; of one that is asked more than once, for each time others."""
+    return blake2b(asked.encode(), digest_size=16, salt=nth.to_bytes(4)).digest()
+
+
+def _joined(known: Link, link: Link) -> Link:
+    return known._replace(
+        fragments=tuple(dict.fromkeys((*known.fragments, *link.fragments))),
+        places=tuple(dict.fromkeys((*known.places, *link.places)))[:MOST_PLACES],
+        expected=link.expected if known.expected == ANYTHING else known.expected,
+        priority=known.priority or link.priority,
+    )
 
 
 class _room_for_it:  # noqa: N801  read as words
