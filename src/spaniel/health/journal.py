@@ -52,7 +52,7 @@ class Journal:
     async def flush(self) -> None:
         """Until all that was added is told."""
         while self._writing is not None:
-            await self._writing
+            await asyncio.shield(self._writing)  # whoever waits may be stopped; what was heard is written all the same
 
     @property
     def is_kept(self) -> bool:
