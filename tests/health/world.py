@@ -33,6 +33,10 @@ Play = Callable[["Visit"], Awaitable[None]]
 NOBODY = "127.16.255.254"  # where nothing listens
 
 
+class HungUpError(Exception):
+    """The host ends the connection."""
+
+
 class Visit(NamedTuple):
     """One request at a host."""
 
@@ -69,13 +73,22 @@ class World:
 
     def __init__(self, hosts: list[Host], clock: FakeClock) -> None:
         self.hosts = {host.name: host for host in hosts}
-        self.clock = clock
+        self.clock, self._began = clock, clock.time()
         self.resolver = FakeResolver({}, None)
         self.http_port = self.https_port = self.broken_port = 0
         self._contexts: dict[str, ssl.SSLContext] = {}
         self._at_work: set[asyncio.Task[None]] = set()
         self._listening: list[asyncio.Server] = []
         self.http = Http()
+
+    @property
+    def day(self) -> float:
+        """How many have gone by."""
+        return (self.clock.time() - self._began) / 86_400
+
+    def begin_again(self) -> None:
+        """This is day 0."""
+        self._began = self.clock.time()
 
     def url(self, name: str, path: str = "/") -> str:
         tls = self.hosts[name].tls
@@ -133,9 +146,11 @@ class World:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        with contextlib.suppress(ConnectionError, asyncio.LimitOverrunError, ssl.SSLError, _HungUpError):
-            await converse(reader, writer)
-        writer.transport.abort() if writer.get_extra_info("ssl_object") else writer.close()
+        try:
+            with contextlib.suppress(ConnectionError, asyncio.LimitOverrunError, ssl.SSLError, HungUpError):
+                await converse(reader, writer)
+        finally:
+            writer.transport.abort() if writer.get_extra_info("ssl_object") else writer.close()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         heard: list[Request] = []
@@ -174,10 +189,6 @@ async def open_world(hosts: list[Host], clock: FakeClock | None = None) -> Async
 
 def _ascii(name: str) -> str:
     return name if name.isascii() else name.encode("idna").decode()
-
-
-class _HungUpError(Exception):
-    """The host ends the connection."""
 
 
 async def _babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

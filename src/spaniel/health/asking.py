@@ -6,6 +6,7 @@ observation says how long, and whoever asks for many links goes on with others m
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -14,7 +15,7 @@ from spaniel.health.bodies import GLANCED, Body, asserts_content, asserts_redire
 from spaniel.health.following import Trip, Ways, follow
 from spaniel.health.head_trust import HeadTrust, Trust
 from spaniel.health.observation import NO_HINTS, Hints, Observation
-from spaniel.health.pages import Seen, look_at
+from spaniel.health.pages import Seen, look_at, look_at_head
 from spaniel.health.reporting import Errand, answered, asked_to_wait, failed
 from spaniel.health.soft404 import looks_missing, sibling_of
 from spaniel.health.verdict import ANYTHING
@@ -76,12 +77,12 @@ class Asker:
             errand.head = False
             given_up = error.code in GIVEN_UP and not trip.chain
             return failed(errand, trip, "HEAD", error) if given_up else None
-        if asked_to_wait(page, self._clock.now()) is not None:
+        if asked_to_wait(page, self._clock) is not None:
             return answered(errand, trip, "HEAD", page, Seen())
         errand.head = 200 <= page.status <= 299 or page.status in asserts_redirect(errand.link.expected)
         if not errand.head or not await self._believes(trip):
             return None
-        return answered(errand, trip, "HEAD", page, await look_at(page, None, trip, self._reads))
+        return answered(errand, trip, "HEAD", page, look_at_head(page))
 
     async def _believes(self, trip: Trip) -> bool:
         """Whether a good answer to HEAD is taken for one. A host that gives it to anything is asked by GET."""
@@ -108,7 +109,7 @@ class Asker:
         expected, ways = errand.link.expected, self._ways
         needs = needs_of(expected, reads=bool(errand.link.fragments) or ways.soft_404)
         body = Body(needs) if needs.read else None
-        trip = Trip(errand.url, Deadline(ways.content_seconds if needs.measured else ways.seconds))
+        trip = Trip(errand.url, Deadline(ways.seconds))
         try:
             page = await follow(trip, self._door, self._get(body), ways, self._redirects(errand))
         except SpanielError as error:
@@ -121,8 +122,10 @@ class Asker:
 
     def _compare(self, errand: Errand, trip: Trip, page: Page) -> bool:
         """Whether GET said otherwise than HEAD did; what that means for the host."""
-        if errand.head is None or asked_to_wait(page, self._clock.now()) is not None:
+        if errand.head is None or asked_to_wait(page, self._clock) is not None:
             return False
+        if errand.head and page.status >= 500:
+            return False  # that may happen between any two requests
         differs = errand.head != (page.status < 400)
         for origin in {errand.url.origin, trip.url.origin}:
             if differs or errand.head:
@@ -158,7 +161,14 @@ class Asker:
             options = options._replace(error_bytes=GLANCED)
             if body is None:
                 return await self._door.http.get(url, target, deadline, options._replace(glance=True))
+            latest = asyncio.get_running_loop().time() + self._ways.content_seconds
+
+            def take(piece: bytes) -> None:
+                body.take(piece)
+                if body.is_measured:  # gigabytes may take an hour, as long as they come
+                    deadline.renew(self._ways.seconds, latest)
+
             options = options._replace(max_bytes=body.most, cut=True)
-            return await self._door.http.stream(url, target, deadline, body.take, options)
+            return await self._door.http.stream(url, target, deadline, take, options)
 
         return ask

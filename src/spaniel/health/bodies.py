@@ -64,6 +64,10 @@ class Body:
             self.kept += piece[: KEPT - len(self.kept)]
 
     @property
+    def is_measured(self) -> bool:
+        return self._digest is not None
+
+    @property
     def is_whole(self) -> bool:
         """Whether it was transferred to its end. One that ends just where nobody went on may have, too: not so here."""
         return self.length < self.most

@@ -16,4 +16,4 @@ def ending(ends: float | None, now: float) -> Finding | None:
         return None
     days = max(0, math.floor((ends - now) / DAY))
     left = "in less than a day" if days < 1 else "in 1 day" if days == 1 else f"in {days} days"
-    return Finding(Remark.CERTIFICATE_ENDING, f"The certificate of the site ends {left}.")
+    return Finding(Remark.CERTIFICATE_ENDING, f"Its certificate ends {left}.")

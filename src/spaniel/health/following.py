@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
@@ -32,9 +33,9 @@ class Ways(NamedTuple):
     manners: Manners = Manners(at_once=4, spacing_seconds=0.0, heeds_delays=True)
     domains: Domains = ANYWHERE
     max_redirects: int = 10
-    seconds: float = 20.0  # for an answer, with all its redirects
+    seconds: float = 20.0  # for an answer, with all its redirects; and for each pause in a body that is measured
     head_seconds: float = 10.0  # for HEAD: some servers never answer it
-    content_seconds: float = 600.0  # where a record asserts the content, of any size
+    content_seconds: float = 3600.0  # for a whole body that is measured, of any size
     heed_robots: bool = False
     soft_404: bool = False  # ask for a page that cannot exist, too, and compare: takes GET, and one more request
     use_head: bool = True
@@ -54,20 +55,19 @@ class Trip:
         self.status: int | None = None
         self.is_asked = False  # whether any request went out
         self.address = ""
-        self.certificate_ends: float | None = None  # of the first host: what the link names
+        self.certificate_ends: float | None = None  # the first to end of all on the way
 
     def arrived(self, page: Page) -> None:
-        if not self.chain:
-            self.certificate_ends = page.certificate_ends
+        if page.certificate_ends is not None:
+            self.certificate_ends = min(page.certificate_ends, self.certificate_ends or page.certificate_ends)
         self.status, self.address = page.status, page.address or self.address
 
     def move(self, page: Page) -> None:
         """Go where a redirect leads."""
         self.visited.add(self.url)
         self._keep_cookies(page)
-        following = parse(page.location or "", base=self.url)._replace(fragment=None)
         self.chain.append(Hop(self.url.href, page.status))
-        self.url = following
+        self.url = parse(page.location or "", base=self.url)._replace(fragment=None)
 
     def _keep_cookies(self, page: Page) -> None:
         jar = self.cookies.setdefault(self.url.origin, {})
@@ -104,21 +104,24 @@ async def _hop(trip: Trip, door: Door, ask: Ask, ways: Ways) -> Page:
     trip.address = str(target.addresses[0])
     if ways.heed_robots:
         permission = await door.robots.require(url, target, deadline, ways.options.headers)
-        manners = manners._replace(spacing_seconds=max(manners.spacing_seconds, permission.crawl_delay or 0.0))
-    # What a host asked for is told to the run, which waits; a turn that waited for it would hold this place so long.
-    turn = door.hosts.turn(url.host, deadline, manners._replace(heeds_delays=False))
-    with deadline.held():
-        await turn.__aenter__()
-    try:
+        if permission.crawl_delay:
+            manners = manners._replace(spacing_seconds=max(manners.spacing_seconds, permission.crawl_delay))
+    async with door.hosts.turn(url.host, deadline, _at_a_host(manners)):
         _leave_alone(door, url.host, manners)
-        cookie = trip.cookie()
-        options = ways.options._replace(more={**ways.options.more, "Cookie": cookie}) if cookie else ways.options
+        options, cookie = ways.options, trip.cookie()
+        if cookie:
+            options = options._replace(more={**options.more, "Cookie": cookie})
         trip.is_asked = True
         page = await ask(url, target, deadline, options)
-    finally:
-        await turn.__aexit__(None, None, None)
     door.hosts.answered(url.host, page.status, page.headers)
     return page
+
+
+@lru_cache(maxsize=64)
+def _at_a_host(manners: Manners) -> Manners:
+    """What a host asked for is told to the run, which waits: a turn that waited for it would hold its place so long.
+    Waiting in line is nobody's fault, and not on the clock."""
+    return manners._replace(heeds_delays=False, waits_count=False)
 
 
 def _leave_alone(door: Door, host: str, manners: Manners) -> None:

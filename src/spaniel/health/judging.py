@@ -63,7 +63,7 @@ def skipped(link: Link, reason: str) -> Checked:
 def _failure(observation: Observation, link: Link, past: Past) -> Checked:
     """There was no answer."""
     code, error = observation.code, observation.error
-    where = f" (at {observation.evidence.final_url}, where it redirects to)" if observation.is_redirected else ""
+    where = f" (after a redirect, at {observation.evidence.final_url})" if observation.is_redirected else ""
     if observation.retry_after is not None:
         return Checked(link, Verdict.RATE_LIMITED, _wait(observation.retry_after))
     if code == Code.INVALID_SCHEME and not observation.is_redirected:

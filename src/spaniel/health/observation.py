@@ -48,7 +48,7 @@ class Observation(NamedTuple):
     is_parked: bool = False  # the page says that its domain is for sale
     soft_404: bool | None = None  # whether a page that cannot exist looks the same; None where nobody tried
     fragments: tuple[Fragment, ...] = ()
-    certificate_ends: float | None = None  # of the link's own host; seconds since 1970
+    certificate_ends: float | None = None  # the first to end of all on the way; seconds since 1970
     head_differs: bool = False  # HEAD said otherwise than GET: to be remembered of the host
     retry_after: float | None = None  # seconds: the host asks to be left alone so long, and may be asked again then
 

@@ -45,6 +45,16 @@ class Seen(NamedTuple):
     soft_404: bool | None = None
 
 
+NOTHING_SEEN = Seen()
+
+
+def look_at_head(page: Page) -> Seen:
+    """Look at an answer that has no body."""
+    if signs().is_challenge(page.headers):
+        return Seen(page_type=CHALLENGE)
+    return Seen(is_parked=True) if page.ok and signs().is_parking_host(page.url.host) else NOTHING_SEEN
+
+
 async def look_at(
     page: Page, body: Body | None, trip: Trip, reads: Reads | None, fragments: Sequence[str] = ()
 ) -> Seen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
@@ -37,12 +38,14 @@ class Errand:
         self.head: bool | None = None  # whether HEAD had a good answer; None where it was not asked
 
 
-def asked_to_wait(page: Page, now: datetime) -> float | None:
+def asked_to_wait(page: Page, clock: Clock) -> float | None:
     """For how long a host asks to be left alone with an answer; None where it does not."""
-    seconds = seconds_until(page.headers.get("retry-after"), now)
-    if page.status == 429:
-        return UNSAID if seconds is None else seconds
-    return seconds if page.status == 503 else None
+    if page.status not in (429, 503):
+        return None
+    seconds = seconds_until(page.headers.get("retry-after"), clock.now())
+    if seconds is None:
+        return UNSAID if page.status == 429 else None
+    return float(math.ceil(seconds))  # not a moment too early
 
 
 def answered(errand: Errand, trip: Trip, method: str, page: Page, seen: Seen) -> Observation:
@@ -57,7 +60,7 @@ def answered(errand: Errand, trip: Trip, method: str, page: Page, seen: Seen) ->
         soft_404=seen.soft_404,
         fragments=seen.fragments,
         certificate_ends=trip.certificate_ends,
-        retry_after=asked_to_wait(page, errand.clock.now()),
+        retry_after=asked_to_wait(page, errand.clock),
     )
 
 
@@ -108,4 +111,4 @@ def _evidence(errand: Errand, trip: Trip | None, method: str, phase: str) -> Evi
 
 
 def _written(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{moment.isoformat(timespec='seconds')[:19]}Z"
