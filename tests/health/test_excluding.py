@@ -113,10 +113,8 @@ def test_relative_links_need_a_base_and_the_documents_own_counts_first() -> None
 
 
 def test_mentions_are_sorted_into_web_disk_and_skipped() -> None:
-    found = sort(
-        [mention("https://one.org/"), mention("a.md#x"), mention("#y"), mention("mailto:a@b", 3), mention("mailto:a@b", 4), mention("//cdn.org/x")],
-        rules(),
-    )  # fmt: skip
+    urls = ["https://one.org/", "a.md#x", "#y", "mailto:a@b", "mailto:a@b", "//cdn.org/x"]
+    found = sort([mention(url, line) for line, url in enumerate(urls)], rules())
     assert [one.url for one in found.web] == ["https://one.org/"]
     assert [one.url for one in found.local] == ["a.md#x", "#y"]
     assert [(one.link.url, one.verdict, len(one.link.places)) for one in found.skipped] == [

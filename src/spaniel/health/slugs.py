@@ -41,11 +41,9 @@ def _of_markdown(text: str) -> Iterator[str]:
         if "<" in leaf.text:
             yield from html.ids(leaf.text)
         if leaf.kind in HEADINGS:
-            written = leaf.text
-            if named := ATTRIBUTES.search(written[-1000:]):
+            if named := ATTRIBUTES.search(leaf.text[-1000:]):
                 yield named["id"]
-                written = written[: len(written) - len(named[0])]
-            headings.append(written)
+            headings.append(leaf.text)  # of which GitHub, that has no such ids, takes all
     yield from numbered(slug(heading) for heading in headings)
 
 
