@@ -17,7 +17,7 @@ from spaniel.health.baseline import Baseline, write_baseline
 from spaniel.health.registry_links import read_aliases
 from spaniel.health.reports import FORMATS, ReportContext
 from spaniel.health.summary import Summary, read_fail_on
-from spaniel.health.verdict import CONTRADICTED
+from spaniel.health.verdict import CONTRADICTED, Verdict
 
 if TYPE_CHECKING:
     import argparse
@@ -43,6 +43,7 @@ class Job(NamedTuple):
     links: Iterable[Link | Checked]
     history: History | None
     scope: str  # what is checked, for whoever goes on with it
+    then: Callable[[list[Checked]], int] | None = None  # what is done with links that moved or are dead; its exit code
 
 
 def own_settings(args: argparse.Namespace, settings: Settings) -> HealthSettings:
@@ -67,8 +68,10 @@ def run_job(args: argparse.Namespace, settings: Settings, job: Job) -> int:
             from spaniel.cli.check_dry_run import dry_run
 
             return dry_run(spool, own)
-        telling = Telling(args, baseline, job.history)
+        telling = Telling(args, baseline, job)
         code = _run(args, settings, own, spool, job, telling)
+        if job.then is not None and not code:
+            return job.then(telling.repairable)
     finally:
         spool.close()
         if job.history is not None:
@@ -114,8 +117,10 @@ def _run(
 class Telling:
     """Results as a report, and counted; broken ones are kept where they become a baseline."""
 
-    def __init__(self, args: argparse.Namespace, baseline: Baseline, history: History | None) -> None:
-        self._args, self._baseline, self._history = args, baseline, history
+    def __init__(self, args: argparse.Namespace, baseline: Baseline, job: Job) -> None:
+        self._args, self._baseline, self._history = args, baseline, job.history
+        self._repairs = job.then is not None
+        self.repairable: list[Checked] = []
         self.summary = Summary()
         self._broken: list[Checked] = []
 
@@ -150,6 +155,8 @@ class Telling:
         self.summary.add(checked, known=self._baseline.covers_all(checked))
         self._baseline.saw(checked)
         report.add(checked)
+        if self._repairs and (checked.move is not None or checked.verdict is Verdict.DEAD):
+            self.repairable.append(checked)
         if self._args.write_baseline and checked.verdict in CONTRADICTED:
             self._broken.append(checked)
 

@@ -24,7 +24,7 @@ class Places:
     def turn(self, host: str, deadline: Deadline, manners: Manners) -> _Turn:
         if manners.spacing_seconds > self._manners.spacing_seconds:
             self._spacing[host] = manners.spacing_seconds
-        return _Turn(self._hosts.turn(host, deadline, manners), self._places)
+        return _Turn(self._hosts.turn(host, deadline, manners), self._places, deadline)
 
     def wait_seconds(self, host: str) -> float:
         """Until a request may begin, by spacing and Crawl-delay."""
@@ -56,17 +56,21 @@ class Places:
 
 
 class _Turn:
-    """A turn at a host, and then a place."""
+    """A turn at a host, and then a place. That others have all places is not the fault of a link: its clock stands."""
 
-    __slots__ = ("_places", "_turn")
+    __slots__ = ("_deadline", "_places", "_turn")
 
-    def __init__(self, turn: Turn, places: asyncio.Semaphore) -> None:
-        self._turn, self._places = turn, places
+    def __init__(self, turn: Turn, places: asyncio.Semaphore, deadline: Deadline) -> None:
+        self._turn, self._places, self._deadline = turn, places, deadline
 
     async def __aenter__(self) -> None:
         await self._turn.__aenter__()
         try:
-            await self._places.acquire()
+            if self._places.locked():
+                with self._deadline.held():
+                    await self._places.acquire()
+            else:
+                await self._places.acquire()
         except BaseException:
             await self._turn.__aexit__(None, None, None)
             raise
