@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-GATHERED = 0.002  # seconds in which answers come together to be written at once: a transaction costs as much as a link
 ALIVE_SECONDS = 10.0  # between signs of life
 
 
@@ -33,6 +32,7 @@ class Journal:
         self._history, self._run = history, run
         self._pending: list[_Entry] = []
         self._writing: asyncio.Task[None] | None = None
+        self._written: asyncio.Future[None] | None = None  # of all that is pending
         self._life: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, "spaniel-health")
         self.tell: Callable[[Checked], None] = lambda _: None
@@ -63,23 +63,31 @@ class Journal:
     def waiting(self) -> int:
         return len(self._pending)
 
-    def add(self, checked: Checked, answer: Answer | None) -> None:
-        if self._history is None:
+    def add(self, checked: Checked, answer: Answer | None) -> asyncio.Future[None] | None:
+        """To be told, and where there is an answer, written down before; the future waits for that."""
+        if self._history is None and not self._pending:
             self.tell(checked)
-            return
+            return None
         self._pending.append(_Entry(checked, answer))
         if self._writing is None:
             self._writing = asyncio.create_task(self._write())
+        if answer is None:
+            return None
+        if self._written is None:
+            self._written = asyncio.get_running_loop().create_future()
+        return self._written
 
     async def _write(self) -> None:
         while self._pending:
-            await asyncio.sleep(GATHERED)
             lot, self._pending = self._pending, []
+            written, self._written = self._written, None
             answers = [entry.answer for entry in lot if entry.answer is not None]
             if answers and self._history is not None:
                 await self._do(self._history.note, self._run, answers)
             for entry in lot:
                 self.tell(entry.checked)
+            if written is not None and not written.done():
+                written.set_result(None)
         self._writing = None
 
     async def stop(self) -> None:

@@ -206,7 +206,9 @@ class Run:
         if (seconds := self._put_off(queue, queued, looked)) > 0:
             return self._clock.monotonic() + seconds
         self._note_silence(queue, looked)
-        self._finish(queue, queued, looked.checked, self._answer(queue, queued, looked))
+        written = self._finish(queue, queued, looked.checked, self._answer(queue, queued, looked))
+        if written is not None:
+            await asyncio.shield(written)  # so that whatever kills us, one link of a host at most is asked again
         return self._clock.monotonic() + self._patience.wait_seconds(queue.host)
 
     def _answer(self, queue: HostQueue, queued: Queued, looked: Looked) -> Answer | None:
@@ -269,10 +271,12 @@ class Run:
             why = f"not asked: the host did not answer in time, {SILENT_TIMES} times in a row"
             queue.give_up(Verdict.UNKNOWN, why)
 
-    def _finish(self, queue: HostQueue, queued: Queued, checked: Checked, answer: Answer | None) -> None:
+    def _finish(
+        self, queue: HostQueue, queued: Queued, checked: Checked, answer: Answer | None
+    ) -> asyncio.Future[None] | None:
         del self._pasts[queued.id]
         queue.left -= 1
-        self._journal.add(checked, answer)
+        return self._journal.add(checked, answer)
 
     def _tell(self, checked: Checked) -> None:
         self.done += 1
