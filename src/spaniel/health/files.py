@@ -145,6 +145,10 @@ def _wanted(options: Options) -> Callable[[str], bool]:
 
 def read(path: str, largest: int = LARGEST) -> Decoded:
     """A document as text. Raises `bad_args`, with the reason."""
+    return encoding.decode(read_bytes(path, largest))
+
+
+def read_bytes(path: str, largest: int) -> bytes:
     try:
         descriptor = os.open(path, _READ)
         with os.fdopen(descriptor, "rb") as file:
@@ -156,7 +160,7 @@ def read(path: str, largest: int = LARGEST) -> Decoded:
         raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be read: {reason}") from None
     if len(raw) > largest:
         raise _too_large(path, largest)
-    return encoding.decode(raw)
+    return raw
 
 
 def _too_large(what: str, largest: int) -> SpanielError:

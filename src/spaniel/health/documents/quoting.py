@@ -130,7 +130,8 @@ def _to_attribute(url: str) -> str:
 
 
 def _to_srcset(url: str) -> str:
-    return _to_attribute(url.replace(",", "%2C"))
+    """A comma at an end of it would end the candidate."""
+    return _to_attribute(re.sub(r"^,+|,+$", _percent, url))
 
 
 def _from_json(written: str) -> str:
