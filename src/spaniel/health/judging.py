@@ -6,7 +6,6 @@ one run makes nothing dead that might answer tomorrow (but for 410, by which a s
 
 from __future__ import annotations
 
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code
@@ -34,6 +33,13 @@ INSTEAD = {  # what came instead of a page, whatever its status was
     "challenge": "the site asks programs to prove that they are people",
     "geo_block": "the site does not show it in our region",
 }
+PHRASES = {
+    300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 304: "Not Modified", 400: "Bad Request",
+    401: "Unauthorized", 402: "Payment Required", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+    406: "Not Acceptable", 407: "Proxy Authentication Required", 408: "Request Timeout", 410: "Gone",
+    429: "Too Many Requests", 451: "Unavailable For Legal Reasons", 500: "Internal Server Error",
+    501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+}  # fmt: skip
 OURS = frozenset({Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST})  # refused by our own guard
 GONE = {"nxdomain": "its host has no address: the name is not known", "refused": "its host refuses connections"}
 PERMANENT = frozenset({301, 308})
@@ -185,10 +191,7 @@ def _why_suspect(observation: Observation, start: str) -> str:
 
 
 def _named(status: int) -> str:
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)
+    return f"{status} {PHRASES[status]}" if status in PHRASES else str(status)
 
 
 def _wait(seconds: float | None) -> str:
