@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.check_options import EXIT_CODES, add_manners, add_report, add_run, add_sources
+from spaniel.cli.check_documents import SOURCES, add_choice, add_documents
+from spaniel.cli.check_fix import add_fix, fix_documents
+from spaniel.cli.check_options import EXIT_CODES, add_manners, add_report, add_run
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
     import argparse
+
+    from spaniel.health.verdict import Checked
 
 
 def parser() -> argparse.ArgumentParser:
@@ -18,8 +23,16 @@ def parser() -> argparse.ArgumentParser:
         "Check links: what is well, what moved, what is blocked, failing or dead, and on what evidence.",
         EXIT_CODES,
     )
-    add_sources(p)
+    p.add_argument("sources", nargs="*", metavar="SOURCE", help=SOURCES)
+    p.add_argument(
+        "--sitemap", action="append", default=[], metavar="SOURCE",
+        help="check the pages of this sitemap: a file, or an address; may be repeated",
+    )  # fmt: skip
+    add_documents(p)
+    add_choice(p)
+    p.add_argument("--fragments", action="store_true", help="look for the anchors (#…) of links in their pages")
     add_report(p)
+    add_fix(p)
     add_manners(p)
     add_run(p)
     add_settings_options(p)
@@ -37,4 +50,9 @@ def main(args: argparse.Namespace) -> int:
 
     settings = settings_from(args)
     history = None if args.no_history else documents_history(own_settings(args, settings))
-    return run_job(args, settings, Job(links_of(args, settings), history, scope_of(args)))
+
+    def fix(found: list[Checked]) -> int:
+        return fix_documents(found, args, sys.stdout)
+
+    job = Job(links_of(args, settings), history, scope_of(args), fix if args.fix else None)
+    return run_job(args, settings, job)

@@ -15,37 +15,6 @@ Exit code: 0 all is well; 1 some links are failing, dead or changed; 3 none is, 
 --fail-on chooses what counts."""
 
 
-def add_sources(p: ArgumentParser) -> None:
-    """What is read, and which of its links are left out."""
-    p.add_argument(
-        "sources", nargs="*", metavar="SOURCE",
-        help="a document (Markdown, HTML, text, reStructuredText, a notebook, JSON, YAML, CSV); a folder of them; a "
-        "pattern; a URL; '-' is standard input",
-    )  # fmt: skip
-    p.add_argument(
-        "--sitemap", action="append", default=[], metavar="SOURCE",
-        help="check the pages of this sitemap: a file, or an address; may be repeated",
-    )  # fmt: skip
-    p.add_argument("--from", dest="kind", metavar="KIND", help="what the documents are, if their names do not say it")
-    p.add_argument(
-        "--field", action="append", default=[], metavar="NAME",
-        help="of JSON, YAML and CSV: the field that holds links; may be repeated (default: all values)",
-    )  # fmt: skip
-    p.add_argument("--base", metavar="URL", help="what relative links are relative to, if not to their files")
-    p.add_argument("--root-dir", metavar="DIR", help="the folder that links with a leading '/' are relative to")
-    told = "leave out links that match this expression (also those in .lycheeignore); may be repeated"
-    p.add_argument("--exclude", action="append", default=[], metavar="REGEX", help=told)
-    p.add_argument(
-        "--include", action="append", default=[], metavar="REGEX", help="check these, whatever leaves them out"
-    )
-    p.add_argument(
-        "--exclude-path", action="append", default=[], metavar="REGEX", help="leave out files whose path matches"
-    )
-    p.add_argument("--hidden", action="store_true", help="look into hidden files and folders too")
-    p.add_argument("--no-ignore", action="store_true", help="look into files that .gitignore names too")
-    p.add_argument("--fragments", action="store_true", help="look for the anchors (#…) of links in their pages")
-
-
 def add_report(p: ArgumentParser) -> None:
     """How results are told."""
     p.add_argument(

@@ -1,20 +1,15 @@
-"""What `spaniel check` looks at: documents, folders, addresses and sitemaps, as links of the web and of the disk."""
+"""What `spaniel check` looks at: links that are named, pages of sitemaps, and links of documents."""
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 from typing import TYPE_CHECKING
 
-from spaniel.errors import shown
-from spaniel.health.excluding import IGNORE_FILE, Rules, read_ignore_file, rules
-from spaniel.health.files import Options, gather
-from spaniel.health.local import Disk, check_local
-from spaniel.health.sorting import sort
+from spaniel.cli.check_documents import found
 from spaniel.health.verdict import Link, Place
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterable, Iterator
 
     from spaniel.app.settings import Settings
@@ -23,15 +18,17 @@ if TYPE_CHECKING:
 
 def links_of(args: argparse.Namespace, settings: Settings) -> Iterator[Link | Checked]:
     """Links to be asked, and what is known of others: skipped, or found on the disk."""
-    urls = [source for source in args.sources if _is_url(source)]
+    for link in _all_of(args, settings):
+        yield link._replace(fragments=()) if isinstance(link, Link) and not args.fragments else link
+
+
+def _all_of(args: argparse.Namespace, settings: Settings) -> Iterator[Link | Checked]:
+    if not args.offline:
+        yield from _named(source for source in args.sources if _is_url(source))
+        yield from _of_sitemaps(args.sitemap, settings)
     documents = [source for source in args.sources if not _is_url(source)]
-    for link in (*_named(urls), *_of_sitemaps(args.sitemap, settings)):
-        yield link if args.fragments else link._replace(fragments=())
-    found = sort(gather(documents, _options(args)), _rules(args, settings), args.base)
-    yield from found.skipped
-    yield from check_local(found.local, Disk(args.root_dir))
-    for link in found.web:
-        yield link if args.fragments else link._replace(fragments=())
+    private = args.include_private or bool(settings.protection_off)  # whoever opens the guard means those hosts too
+    yield from found(argparse.Namespace(**vars(args) | {"sources": documents, "include_private": private}))
 
 
 def scope_of(args: argparse.Namespace) -> str:
@@ -53,36 +50,14 @@ def _named(urls: Iterable[str]) -> Iterator[Link]:
 
 
 def _of_sitemaps(sources: Iterable[str], settings: Settings) -> Iterator[Link]:
-    from spaniel.cli.batch_watch import tell_problems
-
+    """Pages of sitemaps, which are read as `spaniel batch` reads them: through the guarded door, or from the disk."""
     for source in sources:
         from spaniel.app.batch_sources import ReadSource
-        from spaniel.batch.sources.rows import Options as Reading
-        from spaniel.batch.sources.rows import Problems
+        from spaniel.batch.sources.rows import Options, Problems
+        from spaniel.cli.batch_watch import tell_problems
         from spaniel.pipeline.profile import DEFAULT
 
         problems = Problems()
-        for item in ReadSource(source, Reading(), problems, settings, DEFAULT).items():
+        for item in ReadSource(source, Options(), problems, settings, DEFAULT).items():
             yield Link(item.raw.partition("#")[0], places=(Place(source),))
         tell_problems(problems)
-
-
-def _options(args: argparse.Namespace) -> Options:
-    return Options(
-        kind=args.kind or "",
-        fields=tuple(args.field),
-        exclude_paths=tuple(args.exclude_path),
-        use_gitignore=not args.no_ignore,
-        use_hidden=args.hidden,
-        tell=_tell_unread,
-    )
-
-
-def _rules(args: argparse.Namespace, settings: Settings) -> Rules:
-    """Hosts of one's own network are checked where the guard lets anybody go there."""
-    found = rules(args.exclude, args.include, keep_private=bool(settings.protection_off))
-    return found._replace(exclude=(*found.exclude, *read_ignore_file(IGNORE_FILE)))
-
-
-def _tell_unread(file: str, reason: str) -> None:
-    sys.stderr.write(f"spaniel: {shown(file)} is not read: {shown(reason)}\n")

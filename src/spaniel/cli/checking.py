@@ -163,7 +163,7 @@ class Telling:
     @contextmanager
     def _out(self) -> Iterator[TextIO]:
         if not self._args.output:
-            yield sys.stdout
+            yield sys.stderr if self._repairs else sys.stdout  # where a diff goes to standard output
             return
         from spaniel.cli.files import replacing
 

@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str, Adds]] = {
     "ls": ("list the records", "db_list", options.for_ls),
     "show": ("show what the database has for a URL, and where", "db_list", options.for_show),
     "check": ("check every link, and say what is well and what is not", "db_check", options.for_check),
+    "fix": ("check links, and move the records of those that have moved", "db_check", options.for_fix),
     "history": ("show what was seen of a link by checks", "db_history", options.for_history),
     "fmt": ("bring the files into their one form", "db_fmt", options.for_fmt),
     "audit": ("class the links of data files, list those without a specific page", "db_audit", options.for_audit),

@@ -1,8 +1,9 @@
-"""`spaniel db check`: every record of a database verified (DB-09)."""
+"""`spaniel db check`: every record of a database verified (DB-09); `spaniel db fix`: and moved to where it is now."""
 
 from __future__ import annotations
 
 import os
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -32,16 +33,32 @@ SOME_UNREAD = 1
 
 
 def run_check(args: argparse.Namespace) -> int:
+    return _check(args, opened(args), None)
+
+
+def run_fix(args: argparse.Namespace) -> int:
+    from spaniel.cli.check_fix import wishes_of
+    from spaniel.cli.db_fix import fix_records
+
+    registry, wishes = opened(args), wishes_of(args)
+
+    def fix(found: list[Checked]) -> int:
+        fix_records(registry, found, wishes, sys.stdout, write=args.write)
+        return 0
+
+    return _check(args, registry, fix)
+
+
+def _check(args: argparse.Namespace, registry: Registry, then: Callable[[list[Checked]], int] | None) -> int:
     from spaniel.app.checking import registry_history
 
     configure_logs(args)
     settings = settings_from(args)
-    registry = opened(args)
     name_strangers(registry)
     history = None if args.no_history else registry_history(folder_of(args))
     unread = Failures(several=True)
     found = _links(args, registry, own_settings(args, settings), history, unread)
-    code = run_job(args, settings, Job(found, history, f"db {os.path.abspath(registry.folder)}"))
+    code = run_job(args, settings, Job(found, history, f"db {os.path.abspath(registry.folder)}", then))
     return code or (SOME_UNREAD if unread.count else 0)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaniel.cli import check_options
+from spaniel.cli import check_fix, check_options
 from spaniel.cli.durations import duration
 from spaniel.cli.options import add_config_option, add_log_options, add_settings_options
 
@@ -134,6 +134,11 @@ def for_check(p: ArgumentParser) -> None:
     check_options.add_run(p)
     add_settings_options(p)
     add_log_options(p)
+
+
+def for_fix(p: ArgumentParser) -> None:
+    check_fix.add_wishes(p)
+    for_check(p)
 
 
 def for_history(p: ArgumentParser) -> None:
