@@ -29,6 +29,7 @@ from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+    from typing import TextIO
 
     from spaniel.app.engine import Engine
     from spaniel.app.settings import Settings
@@ -88,6 +89,11 @@ def address_of(asked: Callable[[str], str] = str) -> Callable[[str], tuple[str, 
         return parsed.href, parsed.host
 
     return address
+
+
+def may_color(out: TextIO) -> bool:
+    """Whether whoever reads a report sees colors, and wants them (https://no-color.org)."""
+    return out.isatty() and not os.environ.get("NO_COLOR")
 
 
 class Prepared(NamedTuple):

@@ -171,15 +171,15 @@ class Telling:
             yield file
 
     def _context(self, out: TextIO) -> ReportContext:
-        import os
         from datetime import UTC, datetime
 
         from spaniel import __version__
+        from spaniel.app.checking import may_color
 
         return ReportContext(
             started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             version=__version__,
-            color=out.isatty() and "NO_COLOR" not in os.environ,
+            color=may_color(out),
             verbose=bool(self._args.verbose),
             history=None if self._history is None else self._past,
             is_known=self._baseline.covers if self._args.baseline else None,
