@@ -79,7 +79,10 @@ HOSTILE = [
 
 def test_what_is_given_to_the_action_is_given_to_spaniel_and_to_nobody_else(tmp_path: Path) -> None:
     done = run(
-        CHECK, tmp_path, SPANIEL_SOURCES="docs\n  a b.md \r\n\n" + "\n".join(HOSTILE), SPANIEL_OPTIONS="\n".join(HOSTILE),
+        CHECK,
+        tmp_path,
+        SPANIEL_SOURCES="docs\n  a b.md \r\n\n" + "\n".join(HOSTILE),
+        SPANIEL_OPTIONS="\n".join(HOSTILE),
         SPANIEL_FORMAT="github; touch pwned",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
