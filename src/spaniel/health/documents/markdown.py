@@ -89,7 +89,7 @@ def front_matter(text: str) -> tuple[Iterator[Found] | None, int]:
         return None, 0
     fence = opened["fence"]
     ends = rf"^(?:{re.escape(fence)}{'|[.]{3}' if fence == '---' else ''})[ \t]*+$"
-    closed = re.compile(ends, re.MULTILINE).search(text.replace("\r", "\n")[:LONGEST_FRONT], opened.end())
+    closed = re.compile(ends, re.MULTILINE).search(text[:LONGEST_FRONT].replace("\r", "\n"), opened.end())
     if closed is None:
         return None, 0
     span = opened.end(), closed.start()
