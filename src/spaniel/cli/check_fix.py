@@ -31,19 +31,21 @@ def add_fix(p: argparse.ArgumentParser) -> None:
 
 
 def add_wishes(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--write", action="store_true", help="with --fix: change the files")
+    p.add_argument("--write", action="store_true", help="of a repair: change the files, in place of showing a diff")
     p.add_argument(
-        "--temporary-too", action="store_true", help="with --fix: also links that moved for a time only (302, 303, 307)"
+        "--temporary-too",
+        action="store_true",
+        help="of a repair: also links that moved for a time only (302, 303, 307)",
     )
     p.add_argument(
         "--archive",
         action="store_true",
-        help="with --fix: an archive's copy in place of a dead link, where one is known",
+        help="of a repair: an archive's copy in place of a dead link, where one is known",
     )
     p.add_argument(
         "--allowlist",
         metavar="FILE",
-        help="with --fix: a file of the hosts that new addresses may lead to, one per line",
+        help="of a repair: a file of the hosts that new addresses may lead to, one per line",
     )
 
 

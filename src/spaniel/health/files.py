@@ -54,12 +54,18 @@ def gather(inputs: Sequence[str], options: Options = DEFAULTS) -> Iterator[Menti
         if _is_url(given):
             yield Mention(given, Place(""), 0, len(given), "argument")
         elif given == "-":
-            raw = sys.stdin.buffer.read(options.largest + 1)
-            if len(raw) > options.largest:
-                raise _too_large("standard input", options.largest)
-            yield from kinds.mentions(encoding.decode(raw).text, "-", options.kind, options.fields)
+            yield from kinds.mentions(_standard_input(options.largest), "-", options.kind, options.fields)
         else:
             yield from _of_files(given, options)
+
+
+def _standard_input(largest: int) -> str:
+    if sys.stdin is None:  # closed by whoever started us
+        raise SpanielError(Code.BAD_ARGS, field="-", reason="there is no standard input to read")
+    raw = sys.stdin.buffer.read(largest + 1)
+    if len(raw) > largest:
+        raise _too_large("standard input", largest)
+    return encoding.decode(raw).text
 
 
 def _is_url(given: str) -> bool:

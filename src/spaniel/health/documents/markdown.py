@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from spaniel.health.documents.mention import Found
 
 FRONT = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*+(?:\r\n|\n|\r)")
+DEFINING = ("paragraph", "underlined")
+SIGNS = re.compile(r"\]\(|<|://|www\.", re.IGNORECASE)  # without any of these there is no link in a text
 LONGEST_FRONT = 1 << 20
 
 
@@ -31,8 +33,6 @@ class Leaf:
 
     def define(self, labels: set[str]) -> Iterator[Found]:
         """The definitions at its beginning."""
-        if self.kind not in ("paragraph", "underlined") or not self.text.startswith("["):
-            return
         destinations = Destinations(self.text)
         while defined := destinations.definition(self.begins):
             name, target = defined
@@ -44,6 +44,8 @@ class Leaf:
     def links(self, labels: set[str]) -> Iterator[Found]:
         if self.kind == "html":
             found: Iterator[Found] | list[Found] = html.links(self.text)
+        elif SIGNS.search(self.text) is None:
+            return
         else:
             found = Inline(self.text, labels).read(self.begins)
         for one in found:
@@ -63,15 +65,21 @@ def _links(text: str) -> Iterator[Found]:
     if front is not None:
         yield from front
     labels: set[str] = set()
-    leaves = leaves_of(text, begin)
-    for leaf in leaves:
-        yield from leaf.define(labels)
-    for leaf in leaves:
+    begins: dict[int, int] = {}  # of paragraphs that begin with definitions
+    blocks = list(Blocks(text, begin))  # spans alone: the text of a long document is not held twice
+    for number, block in enumerate(blocks):
+        if block.kind in DEFINING and text.startswith("[", block.spans[0][0]):
+            leaf = Leaf(text, block)
+            yield from leaf.define(labels)
+            begins[number] = leaf.begins
+    for number, block in enumerate(blocks):
+        leaf = Leaf(text, block)
+        leaf.begins = begins.get(number, 0)
         yield from leaf.links(labels)
 
 
-def leaves_of(text: str, begin: int = 0) -> list[Leaf]:
-    return [Leaf(text, block) for block in Blocks(text, begin)]
+def leaves_of(text: str, begin: int = 0) -> Iterator[Leaf]:
+    return (Leaf(text, block) for block in Blocks(text, begin))
 
 
 def front_matter(text: str) -> tuple[Iterator[Found] | None, int]:
@@ -81,7 +89,7 @@ def front_matter(text: str) -> tuple[Iterator[Found] | None, int]:
         return None, 0
     fence = opened["fence"]
     ends = rf"^(?:{re.escape(fence)}{'|[.]{3}' if fence == '---' else ''})[ \t]*+$"
-    closed = re.compile(ends, re.MULTILINE).search(text.replace("\r", "\n")[:LONGEST_FRONT], opened.end())
+    closed = re.compile(ends, re.MULTILINE).search(text[:LONGEST_FRONT].replace("\r", "\n"), opened.end())
     if closed is None:
         return None, 0
     span = opened.end(), closed.start()
