@@ -113,10 +113,12 @@ class Pouring:
     """A body of any size, or without end, and how much of it went out."""
 
     def __init__(self, pieces: int | None) -> None:
-        self.pieces, self.sent = pieces, 0
+        self.pieces, self.sent, self.kind = pieces, 0, "text/plain"
 
     async def __call__(self, visit: Visit) -> None:
-        await visit.wire.send(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n")
+        await visit.wire.send(f"HTTP/1.1 200 OK\r\nContent-Type: {self.kind}\r\nConnection: close\r\n\r\n".encode())
+        if visit.request.method == "HEAD":
+            raise HungUpError
         while self.pieces is None or self.sent < self.pieces * len(PIECE):
             await visit.wire.send(PIECE)
             self.sent += len(PIECE)
@@ -150,6 +152,22 @@ async def test_a_body_without_end_is_taken_no_further_than_needed(link: Link, mo
         assert (seen.content.length, seen.content.is_whole, seen.content.sha256) == (SPARE, False, "")
 
 
+@pytest.mark.parametrize("kind", ["image/png", "application/zip", "video/mp4"])
+async def test_nothing_is_taken_of_what_says_nothing(kind: str) -> None:
+    pouring = Pouring(None)
+    pouring.kind = kind
+    seen, _ = await observe(pouring, Link(""))
+    assert (seen.evidence.status, seen.content_type) == (200, kind)
+    assert pouring.sent < 16 << 20  # the system's buffers at both ends
+
+
+async def test_a_host_whose_head_is_not_plain_is_asked_by_get_once_for_each_link() -> None:
+    wall = by_method(in_turn(fine, fine, fine, says(403)), fine)
+    async with open_world([Host("a.test", wall)]) as world:
+        assert await ask(world.asker(PATIENT), world, "/d/1", "/d/2", "/d/3", "/d/4") == [200, 200, 200, 200]
+        assert heard(world)[2:] == ["HEAD /d/2", "HEAD /d/?", "GET /d/2", "GET /d/3", "GET /d/4"]
+
+
 async def test_a_page_is_measured_as_it_is_meant_and_its_text_besides() -> None:
     seen, _ = await observe(fine, Link("", expected=Expected(length=1)))
     assert seen.content is not None
@@ -179,9 +197,9 @@ async def test_long_pages_are_read_where_they_hold_up_nobody() -> None:
     async with open_world([Host("a.test", site({"/short": fine, "/long": html(long)}))]) as world:
         asker = Asker(world.door, world.clock, PATIENT, reader)
         assert await ask(asker, world, "/short", "/long") == [200, 200]
-        assert reader.sizes == []  # the second was asked by HEAD alone
+        assert reader.sizes == [len(PAGE)]  # the second was asked by HEAD alone
         seen = await asker.ask(Link(world.url("a.test", "/long"), expected=Expected(length=3)))
-        assert reader.sizes == [len(long)]
+        assert reader.sizes == [len(PAGE), len(long)]
         by_thread = await world.asker(PATIENT).ask(Link(world.url("a.test", "/long"), expected=Expected(length=3)))
     assert seen.content == by_thread.content
     assert seen.content is not None

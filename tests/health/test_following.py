@@ -14,7 +14,7 @@ from spaniel.testing import FakeClock
 from spaniel.url.domains import domain_rules
 from tests.health.plays import ELSEWHERE, elsewhere, fine, in_turn, needs_cookie, says, site, to
 from tests.health.truth import PATIENT
-from tests.health.world import Host, Visit, open_world
+from tests.health.world import Host, Play, Visit, open_world
 from tests.net.harness import guard_with_a_hole
 
 GET = PATIENT._replace(use_head=False)
@@ -140,13 +140,20 @@ async def test_a_cookie_that_cannot_be_sent_is_left_out() -> None:
         "Set-Cookie: ä=1",
         "Set-Cookie: =x",
         "Set-Cookie: bare",
-        f"Set-Cookie: long={'x' * 4000}",
+        f"Set-Cookie: long={'x' * 2045}",
         "Set-Cookie: ok=1",
     )
     async with open_world([Host("a.test", in_turn(to("/", 302, *bad), fine))]) as world:
         seen = await world.asker(GET).ask(Link(world.url("a.test", "/")))
         assert seen.evidence.status == 200
         assert cookies(world.hosts["a.test"]) == [None, "ok=1"]
+
+
+async def test_the_longest_cookie_is_sent() -> None:
+    value = "x" * 2044
+    async with open_world([Host("a.test", in_turn(to("/", 302, f"Set-Cookie: long={value}"), fine))]) as world:
+        await world.asker(GET).ask(Link(world.url("a.test", "/")))
+        assert cookies(world.hosts["a.test"]) == [None, f"long={value}"]
 
 
 async def test_no_host_is_given_more_cookies_than_it_could_need() -> None:
@@ -168,6 +175,33 @@ async def test_evidence_says_how_a_verdict_was_come_by() -> None:
         assert evidence.address == world.resolver.names["a.test"]
     assert (evidence.method, evidence.status, evidence.phase, evidence.attempts) == ("GET", 200, "", 1)
     assert (evidence.at, evidence.seconds, seen.at) == ("2026-11-16T12:00:00Z", 0.0, clock.time())
+
+
+def over_to(name: str) -> Play:
+    """A redirect to a host by its own scheme."""
+
+    async def play(visit: Visit) -> None:
+        await visit.say(301, b"", f"Location: {visit.world.url(name)}")
+
+    return play
+
+
+async def test_of_all_certificates_on_the_way_the_first_to_end_counts() -> None:
+    hosts = [
+        Host("plain.test", over_to("ending.test")),
+        Host("before.test", over_to("good.test"), "ending"),
+        Host("after.test", over_to("ending.test"), "good"),
+        Host("ending.test", fine, "ending"),
+        Host("good.test", fine, "good"),
+        Host("back.test", over_to("bare.test"), "good"),
+        Host("bare.test", fine),
+    ]
+    async with open_world(hosts) as world:
+        asker, now = world.asker(GET), world.clock.time()
+        ends = {name: (await asker.ask(Link(world.url(name)))).certificate_ends for name in world.hosts}
+    soon = {name for name, end in ends.items() if end is not None and end - now < 6 * 86_400}
+    assert soon == {"plain.test", "before.test", "after.test", "ending.test"}
+    assert {name for name, end in ends.items() if end is None} == {"bare.test"}
 
 
 async def test_the_headers_are_those_of_whoever_asks() -> None:

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from spaniel.errors import Code
 from spaniel.health.judging import judge, skipped
 from spaniel.health.observation import Content, Fragment, Observation
-from spaniel.health.past import DAY, Past, failures_apart
+from spaniel.health.past import NOTHING, Past, failures_apart
 from spaniel.health.verdict import Checked, Evidence, Expected, Finding, Hop, Link, Remark, Verdict
 from tests.health.facts import LINK, NOW, URL, answer, refusal, told
+
+DAY = 86_400
 
 
 @pytest.mark.req("DB-06")
@@ -29,6 +31,10 @@ def test_each_status_by_get_has_its_verdict(status: int | None, verdict: str) ->
     assert checked.verdict == verdict
     assert (str(status or 0) in checked.reason) == (verdict != "ok" or status in (300, 304, 399))
     assert checked.evidence == Evidence("GET", status, (), URL)
+
+
+def test_of_a_link_that_is_new_nothing_is_known() -> None:
+    assert Past((), None, (), "", "", False) == NOTHING
 
 
 def test_gone_for_good_is_dead_at_the_first_check() -> None:
@@ -175,7 +181,8 @@ def test_a_chain_that_is_another_one_is_told() -> None:
     assert told(seen, Past(chain=(Hop(URL, 302),), final_url=new)).findings != ()
     assert told(answer(500), Past(final_url="http://site.test/old")).findings == ()
     assert told(answer(404), Past(final_url="http://site.test/old")).findings == ()
-    assert told(answer(399), Past(final_url="http://site.test/old")).findings == finding
+    for status, findings in ((199, ()), (200, finding), (399, finding), (400, ()), (None, ())):
+        assert told(answer(status), Past(final_url="http://site.test/old")).findings == findings
     assert told(refusal(Code.TIMEOUT), Past(final_url="http://site.test/old")).findings == ()
 
 

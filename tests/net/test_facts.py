@@ -21,7 +21,7 @@ DAY = 86_400
 async def glance(harness: Harness, url: str, seconds: float = 30.0, size: int = 1000) -> Page:
     parsed, deadline = parse(url), Deadline(seconds)
     target = await harness.rooms.guard.vet(parsed, deadline)
-    options = USUAL._replace(glance=True, error_bytes=size)
+    options = USUAL._replace(glance=lambda kind: kind != "image/png", error_bytes=size)
     return await harness.rooms.http.get(parsed, target, deadline, options)
 
 
@@ -85,15 +85,18 @@ async def test_a_glance_takes_the_beginning_whatever_becomes_of_the_rest() -> No
         serve(endless) as server,
         serve(silent) as other,
         serve(answering(answer(404, b"no" * 900))) as third,
-        open_harness(server, other, third) as harness,
+        serve(answering(answer(200, b"png", "Content-Type: image/png"))) as fourth,
+        open_harness(server, other, third, fourth) as harness,
     ):
         cut = await glance(harness, server.url())
         short = await glance(harness, other.url())
         error = await glance(harness, third.url())
+        picture = await glance(harness, fourth.url())
         await harness.still_serves()
     assert (cut.status, cut.body) == (200, b"x" * 1000)
     assert (short.status, short.body) == (200, b"abc")
     assert (error.status, len(error.body)) == (404, 1000)
+    assert (picture.status, picture.body) == (200, b"")
 
 
 async def test_a_stream_brings_what_an_error_says() -> None:

@@ -15,7 +15,7 @@ from spaniel.health.bodies import GLANCED, Body, asserts_content, asserts_redire
 from spaniel.health.following import Trip, Ways, follow
 from spaniel.health.head_trust import HeadTrust, Trust
 from spaniel.health.observation import NO_HINTS, Hints, Observation
-from spaniel.health.pages import Seen, look_at, look_at_head
+from spaniel.health.pages import Seen, look_at, look_at_head, tells_something
 from spaniel.health.reporting import Errand, answered, asked_to_wait, failed
 from spaniel.health.soft404 import looks_missing, sibling_of
 from spaniel.health.verdict import ANYTHING
@@ -93,16 +93,15 @@ class Asker:
         return trust is Trust.TRUSTED
 
     async def _probe(self, url: Url) -> Trust:
+        """Whether HEAD tells a page that is not there from one that is. Where that is not plain, GET is asked."""
         name = uuid4().hex
         nowhere = sibling_of(url, name) or url._replace(path=f"/{name}", query=None)
         try:
             trip = Trip(nowhere, Deadline(self._ways.head_seconds))
             page = await follow(trip, self._door, self._head, self._ways, 0)
         except SpanielError:
-            return Trust.CONFIRMED  # nothing was learnt
-        if page.status in (404, 410):
-            return Trust.TRUSTED
-        return Trust.DISTRUSTED if page.status < 400 else Trust.CONFIRMED
+            return Trust.DISTRUSTED
+        return Trust.TRUSTED if page.status in (404, 410) else Trust.DISTRUSTED
 
     async def _by_get(self, errand: Errand) -> Observation:
         errand.attempts += 1
@@ -160,7 +159,7 @@ class Asker:
         async def ask(url: Url, target: Target, deadline: Deadline, options: Options) -> Page:
             options = options._replace(error_bytes=GLANCED)
             if body is None:
-                return await self._door.http.get(url, target, deadline, options._replace(glance=True))
+                return await self._door.http.get(url, target, deadline, options._replace(glance=tells_something))
             latest = asyncio.get_running_loop().time() + self._ways.content_seconds
 
             def take(piece: bytes) -> None:

@@ -10,6 +10,7 @@ from spaniel.errors import SpanielError
 from spaniel.health.signs import signs
 from spaniel.pipeline.page_types import Evidence, page_type_of
 from spaniel.reading import read
+from spaniel.reading.kinds import parse_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from spaniel.reading import Document
 
 KINDS = ("html", "text")
+MARKUP = frozenset({"application/xhtml+xml", "application/xml"})
 CHALLENGE = "challenge"
-AT_ONCE = 64 << 10  # bytes of a page that is read on the spot; a longer one is read beside the event loop
+AT_ONCE, TAGS = 64 << 10, 2000  # bytes and tags of a page that is read on the spot; others: beside the event loop
 
 
 class Reads(Protocol):
@@ -46,6 +48,12 @@ class Seen(NamedTuple):
 
 
 NOTHING_SEEN = Seen()
+
+
+def tells_something(content_type: str | None) -> bool:
+    """Whether the beginning of a body with this type may say that it is not the page: pictures and archives do not."""
+    essence = parse_type(content_type)[0]
+    return not essence or essence.startswith("text/") or essence in MARKUP
 
 
 def look_at_head(page: Page) -> Seen:
@@ -79,10 +87,10 @@ async def _read(page: Page, body: bytes, trip: Trip, reads: Reads | None) -> Doc
     """The page's text; None where it has none that can be read."""
     given = body, page.headers.get("content-type"), page.url.href, KINDS
     try:
-        if len(body) <= AT_ONCE:
-            return read(*given)
         if reads is not None:
             return await reads.read(*given, trip.deadline)
+        if len(body) <= AT_ONCE and body.count(b"<") <= TAGS:
+            return read(*given)
         return await asyncio.to_thread(read, *given)
     except SpanielError:
         return None

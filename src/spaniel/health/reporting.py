@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from spaniel.errors import Code, SpanielError
+from spaniel.errors import Code, SpanielError, shown
 from spaniel.health.observation import Observation
 from spaniel.health.verdict import Evidence
 from spaniel.hosts.retry_after import seconds_until
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from spaniel.net.http import Page
     from spaniel.url.value import Url
 
+LONGEST_TYPE = 100  # characters that are told
 UNSAID = 10.0  # seconds, where a host says "too many requests" and not for how long
 PHASES = {"headers": "head", "start": "", "connect": "connect"}  # as evidence has them; others have their own names
 TLS = ("certificate", "tls")
@@ -53,7 +54,7 @@ def answered(errand: Errand, trip: Trip, method: str, page: Page, seen: Seen) ->
     return Observation(
         at=errand.at.timestamp(),
         evidence=_evidence(errand, trip, method, ""),
-        content_type=page.headers.get("content-type", "").partition(";")[0].strip().lower(),
+        content_type=shown(page.headers.get("content-type", "").partition(";")[0].strip().lower(), LONGEST_TYPE),
         content=seen.content,
         page_type=seen.page_type,
         is_parked=seen.is_parked,

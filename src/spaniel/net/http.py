@@ -75,7 +75,9 @@ class Options(NamedTuple):
     more: Mapping[str, str] = MappingProxyType({})  # headers of this request alone
     error_bytes: int = 0  # of the body that comes with a 4xx or 5xx; it is cut there
     beginning: Beginning | None = None
-    glance: bool = False  # of a page, too, only so much is taken, whatever becomes of the rest: its status is wanted
+    # Where its status is what is wanted: of a page, too, only so much is taken, whatever becomes of the rest, and that
+    # only if its type is one of which the beginning tells something.
+    glance: Callable[[str | None], bool] | None = None
 
     def fields(self) -> Mapping[str, str]:
         fixed = self.headers.fields()
@@ -168,7 +170,7 @@ async def _nothing(page: Page, _: Response) -> Page:
 
 async def _page(options: Options, page: Page, response: Response) -> Page:
     """The answer with its body in memory."""
-    if not page.ok or options.glance:
+    if not page.ok or options.glance is not None:
         return await _with_beginning(options, page, response)
     length = _require_fit(page.headers, options)
     beginning = options.beginning
@@ -182,7 +184,8 @@ async def _page(options: Options, page: Page, response: Response) -> Page:
 
 async def _with_beginning(options: Options, page: Page, response: Response) -> Page:
     """The beginning of what an error says, where somebody wants to know. The status counts, whatever the body does."""
-    if not options.error_bytes or not (page.ok or 400 <= page.status <= 599):
+    wanted = options.glance is not None and options.glance(page.headers.get("content-type"))
+    if not options.error_bytes or not (400 <= page.status <= 599 or (page.ok and wanted)):
         return page
     body = bytearray()
     short = options._replace(max_bytes=options.error_bytes, cut=True)
