@@ -49,14 +49,27 @@ class Server:
         await writer.drain()
 
 
+async def listen(server: Server) -> tuple[int, list[asyncio.Server]]:
+    """At one port of all hosts; somebody else may have it at one of them, and then it is another."""
+    for _ in range(50):
+        opened = [await asyncio.start_server(server.serve, "127.0.0.1", 0)]
+        port = opened[0].sockets[0].getsockname()[1]
+        try:
+            for number in range(2, HOSTS + 1):
+                opened += [await asyncio.start_server(server.serve, f"127.0.0.{number}", port)]
+        except OSError:
+            for each in opened:
+                each.close()
+            continue
+        return port, opened
+    raise OSError("there is no port that is free at all hosts")
+
+
 async def main() -> None:
-    server = Server(sys.argv[1], float(sys.argv[2]))
-    first = await asyncio.start_server(server.serve, "127.0.0.1", 0)
-    port = first.sockets[0].getsockname()[1]
-    others = [await asyncio.start_server(server.serve, f"127.0.0.{n}", port) for n in range(2, HOSTS + 1)]
+    port, opened = await listen(Server(sys.argv[1], float(sys.argv[2])))
     print(port, flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)  # until whoever started it has gone
-    for each in (first, *others):
+    for each in opened:
         each.close()
 
 

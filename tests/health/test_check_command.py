@@ -184,7 +184,7 @@ def test_a_host_that_never_answers_holds_up_nobody_and_has_a_deadline(tmp_path: 
 @pytest.mark.req("DB-09")
 def test_a_dry_run_asks_nobody(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
-        links = "\n".join([*served.urls(9), *served.urls(3), "http://other.example/"])
+        links = "\n".join([*served.urls(9), *served.urls(3), "http://other.org/"])
         done = served.run("check", "-", "--dry-run", "--delay", "2", stdin=links)
         assert done.returncode == 0
         assert "        2  127.0.0.1\n" in done.stdout
