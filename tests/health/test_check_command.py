@@ -321,6 +321,47 @@ def test_a_report_goes_to_a_file_and_old_debts_fail_nothing(inside: Inside, tmp_
         assert inside(served, *check, "--baseline", debts).returncode == 0
 
 
+@pytest.mark.req("DB-09")
+def test_pages_of_a_sitemap_are_checked(inside: Inside, tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        pages = "".join(f"<url><loc>{url}</loc></url>" for url in (*served.urls(3), served.url("/gone")))
+        sitemap = tmp_path / "sitemap.xml"
+        sitemap.write_text(f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{pages}</urlset>')
+        done = inside(served, "check", "--sitemap", str(sitemap), "--delay", "0", "-f", "jsonl")
+        assert done.returncode == 1
+        assert list(verdicts(done.stdout).values()).count("ok") == 3
+        assert inside(served, "check").returncode == 2
+
+
+@pytest.mark.req("DB-09")
+def test_new_addresses_are_shown_as_a_diff_and_written_if_told(inside: Inside, tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        old, new = served.url(f"/to?{served.url('/ok')}"), served.url("/ok")
+        page = tmp_path / "page.md"
+        page.write_text(f"[here]({old})\n")
+        shown = inside(served, "check", str(page), "--fix", "--delay", "0")
+        assert f"+[here]({new})" in shown.stdout
+        assert "1 moved" in shown.stderr  # the report leaves standard output to the diff
+        assert page.read_text() == f"[here]({old})\n"
+        inside(served, "check", str(page), "--fix", "--write", "--delay", "0")
+        assert page.read_text() == f"[here]({new})\n"
+        folder = served.database([old])
+        assert inside(served, "db", "fix", "--db", str(folder), "--delay", "0").stdout.count("+_path: /ok") == 1
+        assert inside(served, "db", "fix", "--db", str(folder), "--delay", "0", "--write").returncode == 0
+        assert "_path: /ok\n" in next(folder.glob("*.yaml")).read_text()
+
+
+@pytest.mark.req("DB-09", "DB-11")
+def test_a_file_that_breaks_the_format_is_told_and_the_others_are_checked(inside: Inside, tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        folder = served.database(served.urls(4))
+        (folder / "broken.example.yaml").write_text("---\n---\nno path\n")
+        done = inside(served, "db", "check", "--db", str(folder), "--delay", "0")
+        assert done.returncode == 1
+        assert "broken.example.yaml" in done.stderr
+        assert done.stdout == "4 links: 4 ok\n"
+
+
 @pytest.mark.parametrize(
     ("args", "told"),
     [

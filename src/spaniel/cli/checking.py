@@ -6,6 +6,7 @@ import sys
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.cli.batch_watch import counting
 from spaniel.cli.check_options import MOST_JOBS
 from spaniel.cli.check_watch import Watch, tell
 from spaniel.cli.quick_start import certificates_unread
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     Add = Callable[[Checked], None]
 
 STREAMED = ("jsonl", "github")  # formats that tell each result at once
+COUNTED = 5000  # links after which it is said how many were read
 SHOWN_PAST = 30  # observations of a link that a report shows
 
 
@@ -63,7 +65,8 @@ def run_job(args: argparse.Namespace, settings: Settings, job: Job) -> int:
     own = own_settings(args, settings)
     spool = spool_for(aliases)
     try:
-        spool.take(job.links)
+        with counting(quiet=args.quiet) as told:
+            spool.take(_counted(job.links, told))
         if args.dry_run:
             from spaniel.cli.check_dry_run import dry_run
 
@@ -77,6 +80,13 @@ def run_job(args: argparse.Namespace, settings: Settings, job: Job) -> int:
         if job.history is not None:
             job.history.close()
     return code or telling.summary.exit_code(fail_on)
+
+
+def _counted(links: Iterable[Link | Checked], told: Callable[[int], None]) -> Iterator[Link | Checked]:
+    for number, link in enumerate(links, 1):
+        if number % COUNTED == 0:
+            told(number)
+        yield link
 
 
 def _run(
@@ -95,7 +105,7 @@ def _run(
             prepared = prepare(engine, spool, own, job.history, extras)
             for remark in () if args.quiet else prepared.remarks:
                 tell(remark)
-            run, watch = prepared.run, Watch(prepared.run, spool.total, quiet=args.quiet)
+            run, watch = prepared.run, Watch(prepared.run, spool.total + spool.told_before, quiet=args.quiet)
             with watch(), telling.report(watch) as add:
                 async with aclosing(run.results()) as results:
                     async for checked in results:

@@ -14,6 +14,7 @@ from spaniel.cli.options import configure_logs, settings_from
 from spaniel.errors import Code, SpanielError
 from spaniel.health import due
 from spaniel.health.registry_links import Wanted, in_domains, links, wanted
+from spaniel.health.summary import UNTOLD_CODE
 from spaniel.health.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def _check(args: argparse.Namespace, registry: Registry, then: Callable[[list[Ch
     unread = Failures(several=True)
     found = _links(args, registry, own_settings(args, settings), history, unread)
     code = run_job(args, settings, Job(found, history, f"db {os.path.abspath(registry.folder)}", then))
-    return code or (SOME_UNREAD if unread.count else 0)
+    return SOME_UNREAD if unread.count and code in (0, UNTOLD_CODE) else code
 
 
 def _links(

@@ -91,7 +91,7 @@ class History:
         if self._now() - run.touched > ALIVE_FOR or run.process == this_process():
             return False
         machine, _, number = run.process.rpartition(" ")
-        return machine != platform.node() or _runs(int(number))
+        return machine != platform.node() or not number.isdecimal() or _runs(int(number))
 
     def go_on(self, run: Unfinished, input_: str) -> bool:
         """From now on the run is this process's; False where another was quicker."""
@@ -209,6 +209,8 @@ def this_process() -> str:
 
 
 def _runs(process: int) -> bool:
+    if os.name == "nt":  # where this signal would not ask, but end it
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -45,7 +45,8 @@ class Spool:
         self._db.execute("PRAGMA journal_mode = OFF")
         self._db.execute("PRAGMA synchronous = OFF")
         self._db.executescript(TABLES)
-        self.total = 0
+        self.total = 0  # links to be asked
+        self.told_before = 0  # that are told without being asked
         self._digest = 0
 
     def close(self) -> None:
@@ -58,6 +59,7 @@ class Spool:
             for link in links:
                 if isinstance(link, Checked):
                     self.tell(link)
+                    self.told_before += 1
                 else:
                     self._put(link)
             self._db.execute("CREATE INDEX by_host ON links (host, id)")
