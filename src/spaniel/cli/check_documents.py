@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spaniel.health.verdict import Checked, Link
 
 SOURCES = (
-    "a document, a folder, a pattern such as 'docs/**/*.md', a URL, or '-' for standard input; Markdown, HTML, text, "
+    "a document, a folder, a pattern such as 'guide/**/*.md', a URL, or '-' for standard input; Markdown, HTML, text, "
     "reStructuredText, notebooks, JSON, YAML, CSV and sitemaps are read"
 )
 

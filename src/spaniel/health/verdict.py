@@ -84,6 +84,7 @@ class Remark(StrEnum):
     FRAGMENT_UNKNOWN = "fragment-unknown"
     CERTIFICATE_ENDING = "certificate-ending"
     CHAIN_CHANGED = "redirect-chain-changed"
+    PARKED = "parked"
 
 
 class Finding(NamedTuple):

@@ -31,7 +31,7 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})  # FR-WF-07a
 BODILESS = frozenset({204, 205, 206})  # 2xx without a body that could be the page
 ERROR_SECONDS = 3.0  # for what an error says besides its status
 LOOKED_AT = 512  # bytes that tell whether the beginning of a body is enough
-APART = {"x-robots-tag": "\n"}  # the robot that one line names is not meant by the next
+APART = {"x-robots-tag": "\n", "set-cookie": "\n"}  # the robot that one line names is not meant by the next; RFC 6265 3
 BREATH = 16  # pieces of a body after which others get their turn, and the deadline its chance
 
 
@@ -75,6 +75,9 @@ class Options(NamedTuple):
     more: Mapping[str, str] = MappingProxyType({})  # headers of this request alone
     error_bytes: int = 0  # of the body that comes with a 4xx or 5xx; it is cut there
     beginning: Beginning | None = None
+    # Where its status is what is wanted: of a page, too, only so much is taken, whatever becomes of the rest, and that
+    # only if its type is one of which the beginning tells something.
+    glance: Callable[[str | None], bool] | None = None
 
     def fields(self) -> Mapping[str, str]:
         fixed = self.headers.fields()
@@ -93,6 +96,8 @@ class Page(NamedTuple):
     reason: str
     headers: Mapping[str, str]  # names in lower case; a repeated one is joined with ", ", or as `APART` says
     body: bytes
+    address: str = ""  # that answered; a proxy's, where there is one
+    certificate_ends: float | None = None  # seconds since 1970; None without TLS
 
     @property
     def ok(self) -> bool:
@@ -156,7 +161,7 @@ def _bare(url: Url, response: Response) -> Page:
     headers = _joined(response.headers)
     if "location" in headers and len(response.headers.getall("Location")) > 1:
         raise SpanielError(Code.NETWORK, error="two Location headers", status=response.status)
-    return Page(url, response.status, response.reason or "", headers, b"")
+    return Page(url, response.status, response.reason or "", headers, b"", response.address, response.certificate_ends)
 
 
 async def _nothing(page: Page, _: Response) -> Page:
@@ -165,8 +170,8 @@ async def _nothing(page: Page, _: Response) -> Page:
 
 async def _page(options: Options, page: Page, response: Response) -> Page:
     """The answer with its body in memory."""
-    if not page.ok:
-        return await _with_error_body(options, page, response)
+    if not page.ok or options.glance is not None:
+        return await _with_beginning(options, page, response)
     length = _require_fit(page.headers, options)
     beginning = options.beginning
     most = min(options.max_bytes, beginning.size) if beginning else options.max_bytes
@@ -177,9 +182,10 @@ async def _page(options: Options, page: Page, response: Response) -> Page:
     return page._replace(body=bytes(body))
 
 
-async def _with_error_body(options: Options, page: Page, response: Response) -> Page:
+async def _with_beginning(options: Options, page: Page, response: Response) -> Page:
     """The beginning of what an error says, where somebody wants to know. The status counts, whatever the body does."""
-    if not options.error_bytes or not 400 <= page.status <= 599:
+    wanted = options.glance is not None and options.glance(page.headers.get("content-type"))
+    if not options.error_bytes or not (400 <= page.status <= 599 or (page.ok and wanted)):
         return page
     body = bytearray()
     short = options._replace(max_bytes=options.error_bytes, cut=True)
@@ -190,9 +196,10 @@ async def _with_error_body(options: Options, page: Page, response: Response) -> 
 
 
 async def _poured(options: Options, sink: Sink, page: Page, response: Response) -> Page:
-    if page.ok:
-        _require_fit(page.headers, options)
-        await _pour(response, page.headers, options, sink)
+    if not page.ok:
+        return await _with_beginning(options, page, response)
+    _require_fit(page.headers, options)
+    await _pour(response, page.headers, options, sink)
     return page
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ssl
 from collections import OrderedDict
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import aiohttp
@@ -19,6 +20,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net.sockets import Sockets, descriptors, socket_for
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Mapping
 
     from aiohttp.client_proto import ResponseHandler
@@ -88,11 +90,22 @@ class Response(aiohttp.ClientResponse):
     """A response that knows how its connection ended."""
 
     _wire: ResponseHandler | None = None
+    address = ""  # of whoever is at the other end
+    certificate_ends: float | None = None
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         _deadline.get().phase = "headers"  # the request is out
         self._wire = connection.protocol
+        self._look_at(connection.transport)  # now: after the answer it may be closed
         return await super().start(connection)
+
+    def _look_at(self, transport: asyncio.Transport | None) -> None:
+        if transport is None:
+            return
+        peer = transport.get_extra_info("peername")
+        self.address = str(peer[0]) if peer else ""
+        certificate = transport.get_extra_info("peercert")
+        self.certificate_ends = _ends(certificate["notAfter"]) if certificate else None
 
     def require_whole(self) -> None:
         """Where nothing but the connection's end marks the body's, a broken connection is not an end (RFC 9112 8)."""
@@ -100,6 +113,11 @@ class Response(aiohttp.ClientResponse):
         error = self._wire.exception() if self._wire is not None and not delimited else None
         if isinstance(error, OSError):
             raise error
+
+
+@lru_cache(maxsize=1024)
+def _ends(written: str) -> float:
+    return float(ssl.cert_time_to_seconds(written))
 
 
 class _Entry:

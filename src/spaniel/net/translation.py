@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import ssl
 
@@ -22,7 +23,9 @@ def translated(error: Exception) -> SpanielError:
     if isinstance(cause, ssl.SSLCertVerificationError):
         return _unreached(f"the certificate is not trusted: {cause.verify_message}", "certificate")
     if isinstance(error, aiohttp.ClientConnectorError):
-        return _unreached(f"cannot connect: {_reason(cause)}", "tls" if isinstance(cause, ssl.SSLError) else "connect")
+        refused = isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED
+        how = "tls" if isinstance(cause, ssl.SSLError) else "connect"
+        return _unreached(f"cannot connect: {_reason(cause)}", how, refused=refused or None)
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return SpanielError(Code.NETWORK, error="the server closed the connection without an answer")
     if isinstance(error, aiohttp.ClientPayloadError):
@@ -32,9 +35,9 @@ def translated(error: Exception) -> SpanielError:
     return SpanielError(Code.NETWORK, error=_reason(error))
 
 
-def _unreached(error: str, cause: str) -> SpanielError:
+def _unreached(error: str, cause: str, *, refused: bool | None = None) -> SpanielError:
     """No connection came about, so that no other page of the host can be reached either."""
-    return SpanielError(Code.NETWORK, error=error, cause=cause)
+    return SpanielError(Code.NETWORK, error=error, cause=cause, refused=refused)
 
 
 def _reason(error: BaseException) -> str:
