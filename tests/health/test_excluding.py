@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,10 @@ def test_lychees_ignore_file_is_read(tmp_path: Path) -> None:
         read_ignore_file(str(path))
     path.write_bytes(b"x" * (1 << 21))
     with pytest.raises(SpanielError, match="more than"):
+        read_ignore_file(str(path))
+    path.unlink()
+    os.mkfifo(path)  # which nobody writes to
+    with pytest.raises(SpanielError, match="no ordinary file"):
         read_ignore_file(str(path))
 
 

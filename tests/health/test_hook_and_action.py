@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -119,3 +120,24 @@ def test_a_version_that_is_none_installs_nothing(tmp_path: Path, version: str) -
     assert "::error::" in done.stdout
     assert noted(tmp_path) == []
     assert not (tmp_path / "pwned").exists()
+
+
+def test_the_hooks_entry_stops_a_commit_with_a_dead_link_and_lets_another_pass(tmp_path: Path) -> None:
+    [hook] = [hook for hook in HOOKS if hook["id"] == "spaniel-check-offline"]
+    entry = [sys.executable, "-m", "spaniel", *shlex.split(hook["entry"])[1:]]
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/b.md").write_text("# B\n[up](../README.md#t) https://one.org/\n")
+    outcomes = []
+    for target in ("docs/b.md#b", "docs/missing.md", "docs/b.md#gone"):
+        (tmp_path / "README.md").write_text(f"# T\n[a]({target})\n")
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home")}
+        done = subprocess.run(
+            [*entry, "README.md", "docs/b.md"],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        outcomes.append((done.returncode, "README.md" in done.stdout and " 2:5 " in done.stdout))
+    assert outcomes == [(0, False), (1, True), (1, True)]

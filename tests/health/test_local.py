@@ -112,6 +112,9 @@ def test_nothing_outside_the_root_is_read_not_even_through_a_link(site: Path, mo
     outside.write_text("# secret")
     (site / "docs/way-out.md").symlink_to(outside)
     (site / "docs/way-in.md").symlink_to(site / "docs/other.md")
+    (site / "docs/trap").mkdir()
+    (site / "docs/trap/README.md").symlink_to(outside)
+    (site / "docs/guess.html").symlink_to(outside)
     opened: list[str] = []
     real = os.open
 
@@ -120,10 +123,12 @@ def test_nothing_outside_the_root_is_read_not_even_through_a_link(site: Path, mo
         return real(path, *rest)
 
     monkeypatch.setattr(os, "open", noted)
-    found = checked(site, "[a](way-out.md#secret) [b](../../secret.md#secret) [c](way-in.md#one) [d](way-out.md)")
-    assert verdicts(found) == ["skipped", "skipped", "ok"]
+    found = checked(
+        site, "[a](way-out.md#secret) [b](../../secret.md#secret) [c](way-in.md#one) [d](trap#secret) [e](guess#x)"
+    )
+    assert verdicts(found) == ["skipped", "skipped", "ok", "skipped", "skipped"]
     assert [name for name in opened if "way-in" in name]
-    assert not [name for name in opened if "secret" in name or "way-out" in name]
+    assert not [name for name in opened if any(word in name for word in ("secret", "way-out", "trap", "guess"))]
 
 
 def test_without_a_root_it_is_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

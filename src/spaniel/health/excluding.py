@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.errors import Code, SpanielError
+from spaniel.health.files import read_bytes
 from spaniel.health.patterns import matcher
 
 if TYPE_CHECKING:
@@ -88,16 +89,9 @@ def rules(
 
 def read_ignore_file(path: str) -> tuple[tuple[str, Matches], ...]:
     """The expressions of a `.lycheeignore`, one on a line; none where there is no such file."""
-    try:
-        with open(path, "rb") as file:
-            raw = file.read(LARGEST + 1)
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return ()
-    except OSError as error:
-        raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be read: {error.strerror}") from None
-    if len(raw) > LARGEST:
-        raise SpanielError(Code.BAD_ARGS, field=path, reason=f"has more than {LARGEST:,} bytes")
-    lines = raw.decode("utf-8-sig", "replace").splitlines()
+    lines = read_bytes(path, LARGEST).decode("utf-8-sig", "replace").splitlines()
     wanted = [(number, line.strip()) for number, line in enumerate(lines, 1)]
     return tuple(
         (line, matcher(line, f"{path}, line {number}")) for number, line in wanted if line and not line.startswith("#")

@@ -34,6 +34,10 @@ class Target(NamedTuple):
     path: str = ""
     fragment: str = ""
     reason: str = ""
+    root: str = ""  # outside of which nobody looks
+
+
+OUTSIDE = Target(reason="outside the root, where nobody looks; --root-dir names another root")
 
 
 class Disk:
@@ -68,13 +72,10 @@ class Disk:
             os.path.normpath(os.path.join(folder, base, name)) + ("/" if name.endswith("/") else ""), fragment
         )
 
-    def is_inside(self, path: str, file: str) -> bool:
-        """Whether a path lies in the root, symbolic links resolved."""
-        root = self._root or self._guessed_root(file)
-        real = os.path.realpath(path)
-        return real == root or real.startswith(root.rstrip(os.sep) + os.sep)
-
-    def _guessed_root(self, file: str) -> str:
+    def root_of(self, file: str) -> str:
+        """The root that holds for the links of a document."""
+        if self._root is not None:
+            return self._root
         folder = os.path.realpath(os.path.dirname(file) or ".")
         if folder not in self._roots:
             self._roots[folder] = _repository(folder) or _here(folder)
@@ -116,8 +117,9 @@ def check_local(mentions: Iterable[Mention], disk: Disk) -> Iterator[Checked]:
     for mention in mentions:
         target = disk.target(mention)
         name = target.path or mention.url
-        if target.path and not disk.is_inside(target.path, mention.place.file):
-            target = Target(reason="outside the root, where nobody looks; --root-dir names another root")
+        if target.path:
+            target = target._replace(root=disk.root_of(mention.place.file))
+            target = target if _is_inside(target.path, target.root) else OUTSIDE
         places.setdefault((name, target), {})[mention.place] = None
     for (name, target), found in places.items():
         yield _judge(Link(_shown(name), (target.fragment,) if target.fragment else (), tuple(found)), target, disk)
@@ -127,6 +129,8 @@ def _judge(link: Link, target: Target, disk: Disk) -> Checked:
     if target.reason:
         return Checked(link, Verdict.SKIPPED, target.reason)
     page = disk.find(target.path)
+    if page is not None and not _is_inside(page, target.root):  # a folder's page may be a link that leads out
+        return Checked(link, Verdict.SKIPPED, OUTSIDE.reason)
     if page is None:
         return Checked(link, Verdict.DEAD, _missing(target.path), evidence=ON_DISK)
     if target.fragment.lower() in TOP or LINES.match(target.fragment):
@@ -135,6 +139,12 @@ def _judge(link: Link, target: Target, disk: Disk) -> Checked:
         told = Finding(Remark.FRAGMENT_MISSING, f"{_shown(page)} has no anchor '{target.fragment}'")
         return Checked(link, Verdict.FAILING, told.text, evidence=ON_DISK, findings=(told,))
     return Checked(link, Verdict.OK, evidence=ON_DISK)
+
+
+def _is_inside(path: str, root: str) -> bool:
+    """Whether a path lies in the root, symbolic links resolved."""
+    real = os.path.realpath(path)
+    return real == root or real.startswith(root.rstrip(os.sep) + os.sep)
 
 
 def _missing(path: str) -> str:
