@@ -1,0 +1,157 @@
+"""One connection: a request goes out, its answer comes in, and nothing else does without being noticed."""
+
+from __future__ import annotations
+
+import asyncio
+from socket import MSG_PEEK
+from typing import TYPE_CHECKING
+
+from spaniel.net.answers import Answer, BrokenBodyError, NoAnswerError
+from spaniel.net.heads import MalformedError
+
+if TYPE_CHECKING:
+    import ssl
+
+    from spaniel.net.sockets import Counted
+
+MOST_HELD = 1 << 17  # bytes of a body that wait to be taken; more are left to the network until they are
+
+
+class Wire(asyncio.Protocol):
+    """One exchange after another, never two at a time."""
+
+    __slots__ = ("_answer", "_error", "_loop", "_paused", "_socket", "_transport", "_waiter", "closed", "idle_since")
+
+    def __init__(self, sock: Counted) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._socket = sock
+        self._transport: asyncio.Transport | None = None
+        self._answer: Answer | None = None  # the one that is awaited, or was the last
+        self._waiter: asyncio.Future[None] | None = None  # of whoever waits for more of it
+        self._error: Exception | None = None  # what has gone wrong with it
+        self._paused = False
+        self.closed = False
+        self.idle_since = 0.0
+
+    @property
+    def usable(self) -> bool:
+        """Whether it may be asked again: it is open, and nobody has said a word since.
+
+        The socket is looked at too: what has arrived, and was not yet read, would pass for the next answer.
+        """
+        if self.closed:
+            return False
+        try:
+            self._socket.recv(1, MSG_PEEK)
+        except (BlockingIOError, InterruptedError):
+            return True
+        except OSError:
+            pass
+        return False
+
+    async def ask(self, request: bytes, *, bodiless: bool) -> Answer:
+        """The head of the answer, and as much of its body as has come with it."""
+        answer = self._answer = Answer(bodiless=bodiless)
+        self._error = None
+        if self._transport is None or self.closed:
+            raise NoAnswerError
+        self._transport.write(request)
+        while not answer.status:
+            await self._more()
+        return answer
+
+    @property
+    def answered(self) -> bool:
+        """Whether anything at all has come back."""
+        return self._answer is not None and self._answer.begun
+
+    async def read(self) -> bytes:
+        """The next bytes of the body; none at its end."""
+        answer = self._answer
+        while answer is not None and not answer.size:
+            if answer.complete and self._error is None:
+                return b""
+            await self._more()
+        return self._take()
+
+    def _take(self) -> bytes:
+        answer = self._answer
+        if answer is None:
+            return b""
+        data = answer.pieces[0] if len(answer.pieces) == 1 else b"".join(answer.pieces)
+        answer.pieces, answer.size = [], 0
+        if self._paused and self._transport is not None:
+            self._paused = False
+            self._transport.resume_reading()
+        return data
+
+    async def _more(self) -> None:
+        if self._error is not None:
+            raise self._error
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    async def secure(self, tls: ssl.SSLContext, name: str) -> None:
+        """Shake hands over what is a tunnel by now."""
+        self._answer = None
+        if self._transport is None or self.closed:
+            raise NoAnswerError
+        self._transport = await self._loop.start_tls(self._transport, self, tls, server_hostname=name)
+
+    def finish(self) -> bool:
+        """The exchange is over. Whether the connection may serve another; if not, it is closed."""
+        answer, self._answer = self._answer, None
+        fit = answer is not None and answer.complete and answer.persistent and not answer.unasked
+        if not fit or self.closed or self._paused:
+            self.close()
+            return False
+        return True
+
+    def close(self) -> None:
+        """At once: nobody waits for what is left, and a TLS peer that does not say goodbye holds nothing up."""
+        self.closed = True
+        if self._transport is not None:
+            self._transport.abort()
+        else:
+            self._socket.close()
+
+    # What the event loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if self.closed:
+            transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        answer = self._answer
+        if answer is None:  # nobody has asked
+            self.close()
+            return
+        try:
+            answer.feed(data)
+        except (MalformedError, BrokenBodyError) as error:
+            self._fail(error)
+            return
+        if answer.size > MOST_HELD and not self._paused and self._transport is not None:
+            self._paused = True
+            self._transport.pause_reading()
+        self._wake()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.closed = True
+        if self._answer is not None:
+            self._error = self._error or self._answer.end(error)
+        self._wake()
+
+    def _fail(self, error: Exception) -> None:
+        self._error = error
+        self.close()
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
