@@ -8,14 +8,13 @@ from ipaddress import ip_address
 import pytest
 
 from spaniel.errors import Code, SpanielError
+from spaniel.net import sockets
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security, Target
-from spaniel.net import sockets
 from spaniel.net.sockets import MOST_AT_ONCE, MOST_OPEN, Sockets, connect, connect_to, descriptors, in_turn
 from spaniel.testing import FakeResolver
 from spaniel.url import parse
 from tests.net.servers import black_hole, serve, silence
-
 
 HERE = ip_address("127.0.0.1")
 

@@ -1,13 +1,13 @@
 """One answer, read from the bytes of a connection however they are cut; it opens nothing and waits for nothing.
 
 The grammar is llhttp's (by httptools), as lenient as browsers have to be: bare line feeds, folded fields, controls in a
-value. What decides where an answer ends is not: two lengths, a length beside chunks, a size that is no number are refused.
-Everything that a server may make longer has a bound here, for the parser has none.
+value. What decides where an answer ends is not: two lengths, a length beside chunks, a size that is no number are
+refused. Everything that a server may make longer has a bound here, for the parser has none.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -39,33 +39,32 @@ class _UnaskedError(Exception):
 class Answer:
     """An answer while it comes: feed it, and look at how far it is."""
 
-    __slots__ = (
-        "_bodiless", "_fields", "_interim", "_left", "_may_end", "_parser", "_reason", "_seen", "_stuck",
-        "begun", "complete", "headers", "locations", "persistent", "pieces", "size", "status", "unasked",
-    )  # fmt: skip
+    _reason = b""
+    _interim = 0  # answers before this one
+    _left = STEP  # bytes until the next look
+    _seen = 0  # fields that had come at the last look
+    _stuck = 0  # looks since another has
+    _may_end = False  # a chunk's size was read and nothing of the chunk: it may be the last one
+    begun = False  # something has come
+    headed = False  # the head is complete
+    status = 0
+    headers: Mapping[str, str] = MappingProxyType({})  # names in lower case; a repeated one is joined
+    locations = 0  # fields of that name
+    persistent = False  # the connection may serve another request
+    size = 0  # of the pieces
+    complete = False
+    unasked = False  # more came than was asked for
 
     def __init__(self, *, bodiless: bool = False) -> None:
-        self._bodiless = bodiless  # to HEAD and CONNECT: it ends with its head, whatever that announces (RFC 9110 9.3.2)
+        self._bodiless = (
+            bodiless  # to HEAD and CONNECT: it ends with its head, whatever that announces (RFC 9110 9.3.2)
+        )
+        self._fields: list[tuple[bytes, bytes]] = []
+        self.pieces: list[bytes] = []  # of the body, not yet taken
         self._parser = parser = HttpResponseParser(self)
         parser.set_dangerous_leniencies(
             lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
         )
-        self._fields: list[tuple[bytes, bytes]] = []
-        self._reason = b""
-        self._interim = 0
-        self._left = STEP  # bytes until the next look
-        self._seen = 0  # fields, of the head and the trailer, since the last look
-        self._stuck = 0  # looks since a field has come
-        self._may_end = False  # a chunk's size was read and nothing of the chunk: it may be the last one
-        self.begun = False  # something has come
-        self.status = 0  # 0: the head is not yet complete
-        self.headers: Mapping[str, str] = {}  # names in lower case; a repeated one is joined
-        self.locations = 0  # fields of that name
-        self.persistent = False  # the connection may serve another request
-        self.pieces: list[bytes] = []  # of the body, not yet taken
-        self.size = 0  # of these
-        self.complete = False
-        self.unasked = False  # more came than was asked for
 
     @property
     def reason(self) -> str:
@@ -77,7 +76,7 @@ class Answer:
             self.unasked = True
             return
         self.begun = True
-        headless = not self.status
+        headless = not self.headed
         try:
             if len(data) < self._left:
                 self._parser.feed_data(data)
@@ -87,9 +86,9 @@ class Answer:
         except HttpParserUpgrade:
             self.complete = self.unasked = True  # another protocol begins here, which nobody has asked for
         except (HttpParserError, MalformedError) as error:
-            if not self.complete:
-                raise self._malformed(error) from None
-            self.unasked = True
+            self._refuse(error)
+        if self.complete:
+            del self._parser  # they hold each other: it would be left to the garbage collector
         if self.unasked and headless and not self._bodiless and self.status != 101:
             raise BrokenBodyError  # it is longer than it says; what comes later than this is met by no other request
 
@@ -105,24 +104,28 @@ class Answer:
 
     def _look(self) -> None:
         """A field that has not ended within two steps is too long for a line; the parser would hold all of it."""
-        if self.status and not self._may_end:
+        if self.headed and not self._may_end:
             return
-        self._stuck = 0 if self._seen else self._stuck + 1
-        self._seen = 0
+        self._stuck = self._stuck + 1 if len(self._fields) == self._seen else 0
+        self._seen = len(self._fields)
         if self._stuck > 1:
             raise _too_long()
 
-    def _malformed(self, error: Exception) -> Exception:
-        if self.status:
-            return BrokenBodyError()
+    def _refuse(self, error: Exception) -> None:
+        """What is wrong is wrong with the answer, unless it is complete: then it is something else that came."""
+        if self.complete:
+            self.unasked = True
+            return
+        if self.headed:
+            raise BrokenBodyError from None
         own = error.__context__  # what was raised in here while the parser was at work
-        return next((known for known in (error, own) if isinstance(known, MalformedError)), MalformedError(str(error)))
+        raise next((e for e in (error, own) if isinstance(e, MalformedError)), MalformedError(str(error))) from None
 
     def end(self, error: Exception | None) -> Exception | None:
         """The connection has ended, by an error or not. What is wrong with the answer then; None if it is complete."""
         if self.complete:
             return None
-        if not self.status:
+        if not self.headed:
             return error or NoAnswerError()
         if "content-length" in self.headers or "transfer-encoding" in self.headers:
             return BrokenBodyError()
@@ -143,14 +146,9 @@ class Answer:
             raise _too_long()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._seen += 1
-        if len(name) + len(value) > LONGEST_LINE:
-            raise _too_long()
-        if len(self._fields) >= MOST_FIELDS:  # of the trailer as well
-            raise MalformedError(f"more than {MOST_FIELDS} header fields")
-        if b"\0" in value:  # the one control that no lenience covers
-            raise MalformedError("NUL in a header field")
         self._fields.append((name, value))
+        if len(self._fields) > MOST_FIELDS:  # of the trailer as well, which is for nobody
+            raise MalformedError(f"more than {MOST_FIELDS} header fields")
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
@@ -161,8 +159,7 @@ class Answer:
             self._fields, self._reason = [], b""
             return
         self._read_fields()
-        self.status = status
-        self._fields = []
+        self.headed, self.status = True, status
         connection = self.headers.get("connection", "").lower()
         self.persistent = self._parser.should_keep_alive() or (
             self._bodiless and "close" not in connection and self._parser.get_http_version() == "1.1"
@@ -172,13 +169,18 @@ class Answer:
     def _read_fields(self) -> None:
         headers: dict[str, str] = {}
         for raw_name, raw_value in self._fields:
-            name, value = _name(raw_name), _text(raw_value.rstrip(b" \t"))
-            self.locations += name == "location"
+            if len(raw_name) + len(raw_value) > LONGEST_LINE:
+                raise _too_long()
+            if b"\0" in raw_value:  # the one control that no lenience covers
+                raise MalformedError("NUL in a header field")
+            name, value = _NAMES.get(raw_name) or _name(raw_name), _text(raw_value).rstrip(" \t")
+            if name == "location":
+                self.locations += 1
             headers[name] = f"{headers[name]}{APART.get(name, ', ')}{value}" if name in headers else value
-        self.headers = headers
+        self.headers, self._fields = headers, []
 
     def on_chunk_header(self) -> None:
-        self._may_end, self._stuck, self._seen = True, 0, 0
+        self._may_end, self._stuck = True, 0
 
     def on_body(self, body: bytes) -> None:
         if self._bodiless:
@@ -189,7 +191,7 @@ class Answer:
         self.size += len(body)
 
     def on_message_complete(self) -> None:
-        if self.status:
+        if self.headed:
             self.complete = True
 
 
@@ -197,10 +199,19 @@ def _too_long() -> MalformedError:
     return MalformedError(f"a line of more than {LONGEST_LINE} bytes")
 
 
-@lru_cache(maxsize=512)
+_NAMES: dict[bytes, str] = {}  # that have been met, as servers write them
+MOST_NAMES = 1024
+
+
 def _name(raw: bytes) -> str:
-    return _text(raw).lower()
+    name = _text(raw.strip()).lower()  # a blank before the colon is none of the name's, though some write it
+    if len(_NAMES) < MOST_NAMES and len(raw) < 64:  # the usual ones come first, whoever makes up others
+        _NAMES[raw] = name
+    return name
 
 
 def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("utf-8", "surrogateescape")

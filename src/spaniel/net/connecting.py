@@ -48,7 +48,10 @@ class Connector:
                 return await self._start(await connect_to(target, self.sockets), tls, target)
             wire = await self._start(await self._dial_proxy(proxy), None, target)
             return wire if tls is None else await self._through(wire, tls, target, proxy, agent)
-        except (OSError, ValueError) as error:  # ValueError: a name that TLS has no room for, a proxy's URL without sense
+        except (
+            OSError,
+            ValueError,
+        ) as error:  # ValueError: a name that TLS has no room for, a proxy's URL without sense
             raise UnreachedError from error
 
     async def _dial_proxy(self, proxy: Proxy) -> Counted:

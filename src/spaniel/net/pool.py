@@ -60,7 +60,7 @@ class Exchange:
             except (NoAnswerError, OSError):
                 if wire.answered:
                     raise
-                # It was closed while it was idle, and nothing was done: GET and HEAD may be sent again (RFC 9112 9.3.1).
+                # It was closed while it was idle, and nothing was done: GET and HEAD may be repeated (RFC 9112 9.3.1).
         self._deadline.phase = "connect"
         scheme = str(self._key[0])
         return await self._ask_by(await self._pool.connector.open(scheme, self._target, self._proxy, self._agent))
@@ -103,9 +103,7 @@ class Pool:
         self._closed = False
         self.connector = Connector(ca_file)
 
-    def request(  # noqa: PLR0913  each is a part of the request
-        self, method: str, url: Url, target: Target, deadline: Deadline, lines: bytes, agent: str
-    ) -> Exchange:
+    def request(self, method: str, url: Url, target: Target, deadline: Deadline, lines: bytes, agent: str) -> Exchange:
         """The block that it is used in gets the answer, and leaving it by an error closes the connection."""
         if (target.host, target.port) != (url.host, url.effective_port):
             raise SpanielError(Code.INTERNAL, error=f"{target!r} is not the target of {url.redacted}")
@@ -155,7 +153,7 @@ class Pool:
         oldest = loop.time() - KEEP_ALIVE_SECONDS
         for key, wires in list(self._idle.items()):
             young = [wire for wire in wires if wire.idle_since > oldest and not wire.closed]
-            for wire in set(wires).difference(young):
+            for wire in set(wires) - set(young):
                 wire.close()
             if young:
                 self._idle[key] = young

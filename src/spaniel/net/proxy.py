@@ -31,7 +31,10 @@ class Proxy(NamedTuple):
         """The header line that it wants, if its URL has a user."""
         from urllib.parse import unquote, urlsplit
 
-        parts = urlsplit(self.url)
+        try:
+            parts = urlsplit(self.url)
+        except ValueError:  # whoever dials it will say so
+            return ""
         if not parts.username:
             return ""
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from socket import MSG_PEEK
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from spaniel.net.answers import Answer, BrokenBodyError, NoAnswerError
 from spaniel.net.heads import MalformedError
@@ -56,7 +56,7 @@ class Wire(asyncio.Protocol):
         if self._transport is None or self.closed:
             raise NoAnswerError
         self._transport.write(request)
-        while not answer.status:
+        while not answer.headed:
             await self._more()
         return answer
 
@@ -113,18 +113,17 @@ class Wire(asyncio.Protocol):
     def close(self) -> None:
         """At once: nobody waits for what is left, and a TLS peer that does not say goodbye holds nothing up."""
         self.closed = True
+        self._error = (
+            self._error or NoAnswerError()
+        )  # for whoever still waits: what we end ourselves is no end of a body
         if self._transport is not None:
             self._transport.abort()
-        else:
-            self._socket.close()
+        self._wake()
 
     # What the event loop calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-        if self.closed:
-            transport.abort()
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         answer = self._answer
@@ -150,7 +149,6 @@ class Wire(asyncio.Protocol):
     def _fail(self, error: Exception) -> None:
         self._error = error
         self.close()
-        self._wake()
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
