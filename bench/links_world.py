@@ -1,6 +1,6 @@
 """The world of `bench.links`: many named hosts on loopback, a name server for them, in a network namespace of its own.
 
-`python -m bench.links_world` serves it: every path of every host is there, and `/index-N-HOSTS.html` links to N of them.
+`python -m bench.links_world` serves it: every path of every host is there; `/index-N-HOSTS.html` links to N of them.
 """
 
 from __future__ import annotations

@@ -60,6 +60,23 @@ def test_no_bytes_at_all_bring_anything_but_an_answer_or_a_refusal(pieces: list[
     outcome(sent, bodiless=True)
 
 
+LONG = bytes(range(256)) * 400  # more than three looks
+LONG_ANSWERS = [
+    OK + b"Content-Length: %d\r\n\r\n" % len(LONG) + LONG,
+    OK + b"\r\n" + LONG,
+    CHUNKED + b"%x\r\n%s\r\n0\r\nX: y\r\n\r\n" % (len(LONG), LONG),
+    CHUNKED + b"".join(b"64\r\n%s\r\n" % LONG[i : i + 100] for i in range(0, len(LONG), 100)) + b"0\r\n\r\n",
+]
+
+
+@pytest.mark.parametrize("size", [1000, STEP - 1, STEP, STEP + 1, 1 << 18])
+@pytest.mark.parametrize("sent", LONG_ANSWERS)
+def test_a_long_body_is_whole_wherever_it_is_looked_at(sent: bytes, size: int) -> None:
+    found = outcome([sent[i : i + size] for i in range(0, len(sent), size)])
+    assert isinstance(found, tuple)
+    assert found[4] == LONG
+
+
 @pytest.mark.parametrize("size", [1, 7, 4096, 1 << 18])
 @pytest.mark.parametrize("sent", HARMLESS.values(), ids=HARMLESS)
 def test_an_unusual_answer_is_read_at_any_pace(sent: bytes, size: int) -> None:

@@ -70,7 +70,7 @@ class Answer:
     def reason(self) -> str:
         return _text(self._reason)
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes | memoryview) -> None:
         """Raises `MalformedError`, or `BrokenBodyError` after the head, for good."""
         if self.complete:
             self.unasked = True
@@ -92,7 +92,7 @@ class Answer:
         if self.unasked and headless and not self._bodiless and self.status != 101:
             raise BrokenBodyError  # it is longer than it says; what comes later than this is met by no other request
 
-    def _feed_in_steps(self, data: bytes) -> None:
+    def _feed_in_steps(self, data: bytes | memoryview) -> None:
         """The looks are at the same places of the stream wherever the network cuts it: so is what comes of them."""
         rest = memoryview(data)
         while len(rest) >= self._left:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from spaniel.net.sockets import Counted
 
 
+READ_AT_ONCE = 1 << 16  # bytes
+
+
 class UnreachedError(Exception):
     """No connection came about, for the reason that it was raised from."""
 
@@ -31,6 +34,7 @@ class Connector:
     def __init__(self, ca_file: str) -> None:
         self._ca_file = ca_file
         self._tls: ssl.SSLContext | None = None
+        self._room = memoryview(bytearray(READ_AT_ONCE))
         self.sockets = Sockets(descriptors())
 
     def certificates(self, scheme: str) -> ssl.SSLContext | None:
@@ -60,7 +64,7 @@ class Connector:
         return await connect(await _addresses(host), port, self.sockets)
 
     async def _start(self, sock: Counted, tls: ssl.SSLContext | None, target: Target) -> Wire:
-        wire = Wire(sock)
+        wire = Wire(sock, self._room)
         loop = asyncio.get_running_loop()
         try:
             await loop.create_connection(

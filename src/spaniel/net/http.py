@@ -30,6 +30,7 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})  # FR-WF-07a
 BODILESS = frozenset({204, 205, 206})  # 2xx without a body that could be the page
 ERROR_SECONDS = 3.0  # for what an error says besides its status
 LOOKED_AT = 512  # bytes that tell whether the beginning of a body is enough
+MOST_PIECES = 512  # of a body that are held before they are put together: small ones weigh many times what they hold
 BREATH = 16  # pieces of a body after which others get their turn, and the deadline its chance
 
 
@@ -185,13 +186,12 @@ async def _page(options: Options, page: Page, exchange: Exchange) -> Page:
 
 
 async def _whole(exchange: Exchange) -> bytes:
-    first, second = await exchange.read(), await exchange.read()
-    if not second:
-        return first
-    body = bytearray(first + second)
+    pieces = []
     while piece := await exchange.read():
-        body += piece
-    return bytes(body)
+        pieces.append(piece)
+        if len(pieces) == MOST_PIECES:
+            pieces = [b"".join(pieces)]
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 async def _with_error_body(options: Options, page: Page, exchange: Exchange) -> Page:

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 MOST_HELD = 1 << 17  # bytes of a body that wait to be taken; more are left to the network until they are
 
 
-class Wire(asyncio.Protocol):
+class Wire(asyncio.BufferedProtocol):
     """One exchange after another, never two at a time."""
 
-    __slots__ = ("_answer", "_error", "_loop", "_paused", "_socket", "_transport", "_waiter", "closed", "idle_since")
+    __slots__ = (
+        "_answer", "_error", "_loop", "_paused", "_room", "_socket", "_transport", "_waiter", "closed", "idle_since",
+    )  # fmt: skip
 
-    def __init__(self, sock: Counted) -> None:
+    def __init__(self, sock: Counted, room: memoryview) -> None:
+        self._room = room  # where all connections read, one after another: nothing stays there between two calls
         self._loop = asyncio.get_running_loop()
         self._socket = sock
         self._transport: asyncio.Transport | None = None
@@ -125,13 +128,16 @@ class Wire(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, _: int) -> memoryview:
+        return self._room
+
+    def buffer_updated(self, size: int) -> None:
         answer = self._answer
         if answer is None:  # nobody has asked
             self.close()
             return
         try:
-            answer.feed(data)
+            answer.feed(self._room[:size])
         except (MalformedError, BrokenBodyError) as error:
             self._fail(error)
             return
