@@ -105,6 +105,20 @@ async def test_where_nobody_answers_it_is_the_first_failure_that_is_told() -> No
     assert count.open == 0
 
 
+async def test_one_that_answers_late_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them have been tried, and one is silent: that is no reason to give up on the others."""
+    monkeypatch.setattr(sockets, "NEXT_SECONDS", 0.0)
+    count = Sockets(1024)
+    with black_hole("127.0.0.5") as port:
+        async with serve(silence, port=port) as server:
+            made = await connect([ip_address("127.0.0.5"), HERE], port, count)
+            assert made.getpeername()[0] == "127.0.0.1"
+            made.close()
+            assert await server.all_closed()
+        await asyncio.sleep(0)
+        assert count.open == 0
+
+
 async def test_whoever_gives_up_leaves_no_socket_behind() -> None:
     count = Sockets(1024)
     with black_hole("127.0.0.5") as port:

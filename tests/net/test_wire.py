@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from base64 import b64encode
 
@@ -12,9 +13,11 @@ from hypothesis import given, settings
 
 from spaniel.errors import SpanielError
 from spaniel.net import pool
+from spaniel.net.answers import NoAnswerError
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import USUAL, Http, Page
 from spaniel.net.proxy import Proxies
+from spaniel.net.requests import request
 from spaniel.net.wire import MOST_HELD, Wire
 from spaniel.url import parse
 from spaniel.url.hostlists import HostList
@@ -148,7 +151,6 @@ async def test_what_has_arrived_unread_on_a_kept_connection_is_not_the_next_answ
         async with serve(poisoning(said)) as server, open_harness(server) as harness:
             await harness.get(server.url())
             (wire,) = next(iter(harness.rooms.http._pool._idle.values()))
-            assert wire._transport is not None
             wire._transport.pause_reading()  # as a loop that has no time for it
             said.set()
             assert await server.sees(lambda: not wire.usable)  # it has arrived
@@ -159,6 +161,69 @@ async def test_what_has_arrived_unread_on_a_kept_connection_is_not_the_next_answ
 
     await second(b"page")
     await second(b"poison")  # the positive control
+
+
+async def test_a_kept_connection_that_was_reset_unnoticed_is_not_used() -> None:
+    said = asyncio.Event()
+
+    async def behave(wire: ServerWire) -> None:
+        await wire.request()
+        await wire.send(answer(200, b"page"))
+        await said.wait()
+        wire.reset()
+
+    async with serve(behave) as server, open_harness(server) as harness:
+        await harness.get(server.url())
+        (wire,) = next(iter(harness.rooms.http._pool._idle.values()))
+        wire._transport.pause_reading()
+        assert wire.usable
+        said.set()
+        assert await server.sees(lambda: not wire.usable)
+        assert (await harness.get(server.url())).body == b"page"
+        assert server.connections == 2
+
+
+async def test_a_connection_that_has_ended_before_it_is_asked_is_no_answer_at_once() -> None:
+    async with serve(silence) as server, open_harness(server) as harness:
+        target = await harness.rooms.guard.vet(parse(server.url()), Deadline(20))
+        wire = await harness.rooms.http._pool.connector.open("http", target, None, "test")
+        wire.close()
+        with pytest.raises(NoAnswerError):
+            await wire.ask(b"GET / HTTP/1.1\r\n\r\n", bodiless=False)
+        with pytest.raises(NoAnswerError):
+            await wire.secure(ssl.create_default_context(), "a.test")
+
+
+async def test_whoever_waits_for_a_body_is_told_when_we_end_it_ourselves() -> None:
+    """Where only the end of the connection marks the body's, ours is not the server's."""
+
+    async def behave(wire: ServerWire) -> None:
+        await wire.request()
+        await wire.send(b"HTTP/1.1 200 OK\r\n\r\nabc")
+        await wire.reader.read()
+
+    async with serve(behave) as server, open_harness(server) as harness:
+        url, deadline = parse(server.url()), Deadline(20)
+        target = await harness.rooms.guard.vet(url, deadline)
+        exchange = harness.rooms.http._pool.request("GET", url, target, deadline, USUAL.lines(), "test")
+        async with exchange:
+            assert await exchange.read() == b"abc"
+            waiting = asyncio.create_task(exchange.read())
+            await asyncio.sleep(0)
+            exchange.close()
+            with pytest.raises(NoAnswerError):
+                await waiting
+
+
+async def test_a_request_is_one_line_or_none() -> None:
+    """The parser writes no such URL; were there one, it would begin a second request."""
+    url = parse("http://a.test/")
+    for odd in ("/a b", "/\r\nX: y", "/\u00e9"):
+        with pytest.raises(SpanielError) as refused:
+            request("GET", url._replace(path=odd), b"")
+        assert str(refused.value.code) == "internal"
+    assert request("GET", url, b"A: b\r\n") == b"GET / HTTP/1.1\r\nHost: a.test\r\nA: b\r\n\r\n"
+    assert request("GET", url._replace(host="a.test.", port=81), b"").split(b"\r\n")[1] == b"Host: a.test:81"
 
 
 async def test_a_body_that_nobody_takes_is_left_to_the_network() -> None:

@@ -83,7 +83,7 @@ class Exchange:
 
     async def read(self) -> bytes:
         """The next bytes of the body; none at its end."""
-        return await self._wire.read()
+        return await self._wire.read(self.answer)
 
     def close(self) -> None:
         """The rest is not wanted, and the connection not used again."""

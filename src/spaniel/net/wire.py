@@ -24,11 +24,12 @@ class Wire(asyncio.BufferedProtocol):
         "_answer", "_error", "_loop", "_paused", "_room", "_socket", "_transport", "_waiter", "closed", "idle_since",
     )  # fmt: skip
 
+    _transport: asyncio.Transport
+
     def __init__(self, sock: Counted, room: memoryview) -> None:
         self._room = room  # where all connections read, one after another: nothing stays there between two calls
         self._loop = asyncio.get_running_loop()
         self._socket = sock
-        self._transport: asyncio.Transport | None = None
         self._answer: Answer | None = None  # the one that is awaited, or was the last
         self._waiter: asyncio.Future[None] | None = None  # of whoever waits for more of it
         self._error: Exception | None = None  # what has gone wrong with it
@@ -55,8 +56,7 @@ class Wire(asyncio.BufferedProtocol):
     async def ask(self, request: bytes, *, bodiless: bool) -> Answer:
         """The head of the answer, and as much of its body as has come with it."""
         answer = self._answer = Answer(bodiless=bodiless)
-        self._error = None
-        if self._transport is None or self.closed:
+        if self.closed:
             raise NoAnswerError
         self._transport.write(request)
         while not answer.headed:
@@ -68,22 +68,15 @@ class Wire(asyncio.BufferedProtocol):
         """Whether anything at all has come back."""
         return self._answer is not None and self._answer.begun
 
-    async def read(self) -> bytes:
+    async def read(self, answer: Answer) -> bytes:
         """The next bytes of the body; none at its end."""
-        answer = self._answer
-        while answer is not None and not answer.size:
+        while not answer.size:
             if answer.complete and self._error is None:
                 return b""
             await self._more()
-        return self._take()
-
-    def _take(self) -> bytes:
-        answer = self._answer
-        if answer is None:
-            return b""
         data = answer.pieces[0] if len(answer.pieces) == 1 else b"".join(answer.pieces)
         answer.pieces, answer.size = [], 0
-        if self._paused and self._transport is not None:
+        if self._paused:
             self._paused = False
             self._transport.resume_reading()
         return data
@@ -100,9 +93,10 @@ class Wire(asyncio.BufferedProtocol):
     async def secure(self, tls: ssl.SSLContext, name: str) -> None:
         """Shake hands over what is a tunnel by now."""
         self._answer = None
-        if self._transport is None or self.closed:
+        if self.closed:
             raise NoAnswerError
-        self._transport = await self._loop.start_tls(self._transport, self, tls, server_hostname=name)
+        secured = await self._loop.start_tls(self._transport, self, tls, server_hostname=name)
+        self._transport = cast("asyncio.Transport", secured)
 
     def finish(self) -> bool:
         """The exchange is over. Whether the connection may serve another; if not, it is closed."""
@@ -116,11 +110,8 @@ class Wire(asyncio.BufferedProtocol):
     def close(self) -> None:
         """At once: nobody waits for what is left, and a TLS peer that does not say goodbye holds nothing up."""
         self.closed = True
-        self._error = (
-            self._error or NoAnswerError()
-        )  # for whoever still waits: what we end ourselves is no end of a body
-        if self._transport is not None:
-            self._transport.abort()
+        self._error = self._error or NoAnswerError()  # to whoever still waits: what we end is no end of a body
+        self._transport.abort()
         self._wake()
 
     # What the event loop calls.
@@ -141,7 +132,7 @@ class Wire(asyncio.BufferedProtocol):
         except (MalformedError, BrokenBodyError) as error:
             self._fail(error)
             return
-        if answer.size > MOST_HELD and not self._paused and self._transport is not None:
+        if answer.size > MOST_HELD and not self._paused:
             self._paused = True
             self._transport.pause_reading()
         self._wake()
