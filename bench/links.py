@@ -92,21 +92,23 @@ def _rounds(world: World, contenders: list[str], files: dict[int, Path], hosts: 
         turn = number % len(contenders)
         for name in contenders[turn:] + contenders[:turn]:
             few, many = (_cpu(world, CONTENDERS[name](files[count], count, hosts), count) for count in (FEW, MANY))
-            taken[name].append((many - few) / (MANY - FEW))
-    return {name: statistics.median(seconds) for name, seconds in taken.items()}
+            if few and many:
+                taken[name].append((many - few) / (MANY - FEW))
+    return {name: statistics.median(seconds) for name, seconds in taken.items() if seconds}
 
 
 def _cpu(world: World, command: Sequence[str], count: int) -> float:
-    """Of a whole process and its children, which did ask for so many links."""
+    """Of a whole process and its children; 0 where it did not ask for all links, or called good ones broken."""
     world.heads()
     start = child_cpu()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{command[0]} ended with {done.returncode}: {(done.stderr or done.stdout)[-500:]}")
     used = child_cpu() - start
-    if (asked := world.heads()) < count:
-        sys.exit(f"{command[0]} asked for {asked} links of {count}")
-    return used
+    asked = world.heads()
+    if done.returncode == 0 and asked >= count:
+        return used
+    said = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+    print(f"  {Path(command[0]).name}: a round is left out, {asked} of {count} links asked for; {''.join(said)[:200]}")
+    return 0
 
 
 def _report(hosts: int, found: dict[str, float]) -> None:

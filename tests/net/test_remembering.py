@@ -82,7 +82,7 @@ async def test_a_kept_answer_that_could_be_changed_is_proof_of_nothing() -> None
         found = [ip_address(PUBLIC)]  # noqa: RUF012
 
         async def resolve(self, _: str) -> list[Address]:
-            return self.found  # type: ignore[return-value]
+            return self.found
 
     resolver = Shared()
     guard = Guard(resolver)
