@@ -13,7 +13,6 @@ from spaniel.cli.in_order import in_order
 from spaniel.cli.incoming import Asked, incoming
 from spaniel.cli.options import settings_from
 from spaniel.cli.progress import Progress
-from spaniel.cli.quick_start import certificates_unread
 from spaniel.errors import SpanielError
 from spaniel.registry.record import LENGTH, SHA256, TYPE
 from spaniel.registry.sources import Link
@@ -35,8 +34,7 @@ class _Result(NamedTuple):
 
 
 def add_measured(args: argparse.Namespace, registry: Registry, failed: Failures) -> int:
-    with certificates_unread():
-        from spaniel.app.engine import Engine
+    from spaniel.app.engine import Engine
 
     async def go() -> int:
         async with Engine(settings_from(args)) as engine:
