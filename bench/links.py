@@ -19,7 +19,7 @@ from bench.harness import child_cpu, title, wanted
 from bench.links_world import DOMAIN, PORT, UNSHARE, World, enter, possible, urls
 
 FEW, MANY = 256, 5_256
-ROUNDS = 5
+ROUNDS = 3
 HOSTS = (1, 200)
 JOBS = "64"
 NODE = Path(sys.prefix) / "link_checkers" / "node_modules" / ".bin"
