@@ -74,9 +74,9 @@ class World:
     def pid(self) -> int:
         return self._process.pid
 
-    def heads(self) -> int:
+    def asked(self) -> int:
         """How many links were asked for since this was called last."""
-        with urllib.request.urlopen(f"http://{address(0)}:{PORT}/heads", timeout=60) as answer:
+        with urllib.request.urlopen(f"http://{address(0)}:{PORT}/asked", timeout=60) as answer:
             return int(answer.read())
 
     def __exit__(
@@ -91,7 +91,7 @@ class World:
 class Site(asyncio.Protocol):
     """Any path of any host."""
 
-    heads = 0  # that were asked for since somebody wanted to know
+    asked = 0  # links, since somebody wanted to know
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -100,14 +100,14 @@ class Site(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self.heard += data
         while (end := self.heard.find(b"\r\n\r\n")) >= 0:
-            asked, self.heard = self.heard[:end], self.heard[end + 4 :]
-            found = INDEX.match(asked)
+            request, self.heard = self.heard[:end], self.heard[end + 4 :]
+            found = INDEX.match(request)
             body = _index(int(found[1]), int(found[2])) if found else PAGE
-            if asked.startswith(b"HEAD"):
-                Site.heads += 1
-            elif asked.startswith(b"GET /heads "):
-                body, Site.heads = b"%d" % Site.heads, 0
-            self.transport.write(HEAD % len(body) + (b"" if asked.startswith(b"HEAD") else body))
+            if request.startswith(b"GET /asked "):
+                body, Site.asked = b"%d" % Site.asked, 0
+            elif not found:
+                Site.asked += 1
+            self.transport.write(HEAD % len(body) + (b"" if request.startswith(b"HEAD") else body))
 
 
 def _index(count: int, hosts: int) -> bytes:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spaniel.net import answers
 from spaniel.net.answers import LONGEST_LINE, MOST_INTERIM, STEP, Answer, BrokenBodyError, NoAnswerError
 from spaniel.net.heads import MalformedError
 from tests.net.streams import cut, streams
@@ -152,6 +153,23 @@ def test_it_is_known_how_often_a_place_is_named(count: int) -> None:
     found = outcome([OK + b"Location: /x\r\n" * count + b"Content-Length: 0\r\n\r\n"])
     assert isinstance(found, tuple)
     assert found[3] == count
+
+
+def test_bytes_that_are_no_text_are_kept_as_they_are() -> None:
+    found = outcome([b"HTTP/1.1 200 \xfe\r\nX: \xc3\xa9\xff\r\nContent-Length: 0\r\n\r\n"])
+    assert isinstance(found, tuple)
+    assert (found[1], found[2]["x"]) == ("\udcfe", "\u00e9\udcff")
+
+
+def test_names_that_somebody_makes_up_are_not_all_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "_NAMES", {})
+    monkeypatch.setattr(answers, "MOST_NAMES", 3)
+    long = b"L" * 64
+    sent = OK + long + b": 1\r\n" + b"".join(b"N%d: y\r\n" % i for i in range(9)) + b"Content-Length: 0\r\n\r\n"
+    found = outcome([sent])
+    assert isinstance(found, tuple)
+    assert len(found[2]) == 11
+    assert answers._NAMES == {b"N0": "n0", b"N1": "n1", b"N2": "n2"}
 
 
 def test_it_is_known_whether_anything_has_come() -> None:

@@ -11,7 +11,16 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net import sockets
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security, Target
-from spaniel.net.sockets import MOST_AT_ONCE, MOST_OPEN, Sockets, connect, connect_to, descriptors, in_turn
+from spaniel.net.sockets import (
+    MOST_AT_ONCE,
+    MOST_OPEN,
+    Sockets,
+    connect,
+    connect_to,
+    descriptors,
+    in_turn,
+    raise_descriptors,
+)
 from spaniel.testing import FakeResolver
 from spaniel.url import parse
 from tests.net.servers import black_hole, serve, silence
@@ -65,7 +74,8 @@ async def test_the_other_end_is_looked_at_once_it_is_there(monkeypatch: pytest.M
         monkeypatch.setattr(sockets.Counted, "getpeername", lambda _: ("127.0.0.2", server.port))
         with pytest.raises(SpanielError) as caught:
             await connect_to(target, count)
-        assert (caught.value.code, caught.value.details["blocked_ip"]) == (Code.SSRF_BLOCKED, "127.0.0.2")
+        assert caught.value.code is Code.SSRF_BLOCKED
+        assert caught.value.details == {"blocked_ip": "127.0.0.2", "cidr": "unvetted", "toggle": "none"}
         assert count.open == 0
         assert await server.all_closed()
 
@@ -142,3 +152,16 @@ async def test_no_more_sockets_are_used_than_the_system_has_to_spare(monkeypatch
     assert descriptors() == 64
     assert Sockets(64).keep == 24
     assert Sockets(1 << 20).keep == MOST_OPEN
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "right"), [(1024, 1 << 20, 4096), (1024, 2048, 2048), (8192, 1 << 20, None), (-1, -1, None)]
+)
+def test_the_system_is_asked_for_as_many_descriptors_as_are_enough(
+    soft: int, hard: int, right: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr("resource.getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr("resource.setrlimit", lambda _, limits: asked.append(limits))
+    raise_descriptors()
+    assert asked == ([] if right is None else [(right, hard)])

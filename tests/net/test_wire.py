@@ -345,3 +345,35 @@ async def test_a_connection_that_answers_slowly_holds_up_no_other() -> None:
         held.cancel()
         with pytest.raises(asyncio.CancelledError):
             await held
+
+
+@pytest.mark.req("FR-WF-10a")
+async def test_whoever_waits_for_a_place_is_on_the_clock_and_told_so() -> None:
+    async with serve(silence) as server, open_harness(server) as harness:
+        harness.rooms.http._pool.connector.sockets.places = asyncio.Semaphore(1)
+        first = asyncio.create_task(harness.get(server.url()))
+        assert await server.sees(lambda: server.open == 1)
+        error = await harness.refuses(server.url(), "timeout", 0.2, serves=False)
+        assert error.details["phase"] == "queue"
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        await harness.still_serves()
+
+
+async def test_of_too_many_hosts_the_one_that_was_used_least_recently_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "MOST_HOSTS", 2)
+    names = {f"{name}.test": "127.0.0.1" for name in "abc"}
+    async with serve(PAGES) as server, open_harness(server, names=names) as harness:
+        for host in ("a.test", "b.test", "a.test", "c.test", "a.test"):
+            await harness.get(server.url("/", host))
+        assert server.connections == 3
+
+
+async def test_what_was_too_young_to_be_swept_is_swept_next_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "KEEP_ALIVE_SECONDS", 0.2)
+    async with serve(PAGES) as server, open_harness(server, names={"a.test": "127.0.0.1"}) as harness:
+        await harness.get(server.url())
+        await asyncio.sleep(0.1)
+        await harness.get(server.url("/", "a.test"))
+        assert await server.all_closed()
