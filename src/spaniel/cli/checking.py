@@ -6,14 +6,11 @@ import sys
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.app.checking import NOT_KEPT, Extras, Given, address_of, health_settings, prepare, spool_for
 from spaniel.cli.batch_watch import counting
 from spaniel.cli.check_options import MOST_JOBS
 from spaniel.cli.check_watch import Watch, tell
-from spaniel.cli.quick_start import certificates_unread
 from spaniel.errors import Code, SpanielError
-
-with certificates_unread():
-    from spaniel.app.checking import NOT_KEPT, Extras, Given, address_of, health_settings, prepare, spool_for
 from spaniel.health.baseline import Baseline, write_baseline
 from spaniel.health.registry_links import read_aliases
 from spaniel.health.reports import FORMATS, ReportContext
