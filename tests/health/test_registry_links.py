@@ -10,7 +10,7 @@ from spaniel.errors import SpanielError
 from spaniel.health.due import Priorities, load
 from spaniel.health.observations import Observed
 from spaniel.health.past import DAY
-from spaniel.health.registry_links import Wanted, asked_as, in_domains, links, read_aliases, wanted
+from spaniel.health.registry_links import Wanted, asked_as, links, read_aliases, wanted
 from spaniel.health.verdict import Checked, Expected, Link, Place, Verdict
 from spaniel.registry.host_file import read_file
 
@@ -174,16 +174,6 @@ def test_filters_by_the_last_check() -> None:
     assert chosen(Wanted(not_since=NOW - 2 * DAY)) == ["bad", "new"]
     assert chosen(Wanted(due_at=NOW)) == ["bad", "new"]
     assert chosen(Wanted(frozenset({"failing"}), due_at=NOW)) == ["bad"]
-
-
-@pytest.mark.req("DB-09")
-def test_a_domain_takes_all_below_it() -> None:
-    hosts = ("example.com", "www.example.com", "notexample.com", "a.example:8080", "other.org")
-    records = [read_file("---\n---\n_path: /\n", host, host).records[0] for host in hosts]
-    assert [record.host for record in in_domains(records, ["example.com", "a.example"])] == [
-        *("example.com", "www.example.com", "a.example:8080"),
-    ]
-    assert len(list(in_domains(records, []))) == 5
 
 
 @pytest.mark.req("DB-09")

@@ -13,7 +13,7 @@ from spaniel.cli.db_list import selection
 from spaniel.cli.options import configure_logs, settings_from
 from spaniel.errors import Code, SpanielError
 from spaniel.health import due
-from spaniel.health.registry_links import Wanted, in_domains, links, wanted
+from spaniel.health.registry_links import Wanted, links, wanted
 from spaniel.health.summary import UNTOLD_CODE
 from spaniel.health.verdict import Verdict
 
@@ -68,7 +68,7 @@ def _links(
 ) -> Iterator[Link | Checked]:
     which = _wanted(args, history)
     priorities = due.load(own.priorities_file)
-    records = in_domains(registry.records(selection(args, deprecated=True), unread), args.domain)
+    records = registry.records(selection(args, deprecated=True), unread)
     return wanted(links(records, priorities, args.scheme or ""), which, _last(history), priorities)
 
 

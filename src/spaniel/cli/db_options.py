@@ -110,10 +110,6 @@ def _add_filters(p: ArgumentParser) -> None:
 def for_check(p: ArgumentParser) -> None:
     _add_filters(p)
     p.add_argument(
-        "--domain", action="append", default=[], metavar="NAME",
-        help="only records of this domain and of all hosts below it; may be repeated",
-    )  # fmt: skip
-    p.add_argument(
         "--verdict", action="append", default=[], metavar="WHAT",
         help="only links of which the last check told this (failing,dead; never: those without a check)",
     )  # fmt: skip

@@ -96,16 +96,6 @@ def _place(record: Record) -> Place:
     return Place(record.file, record.line + before.count("\n"), found.end() - found.start() + 1)
 
 
-def in_domains(records: Iterable[Record], domains: Iterable[str]) -> Iterator[Record]:
-    """Records of these domains and all below them."""
-    names = tuple(domains)
-    below = tuple(f".{name}" for name in names)
-    for record in records:
-        host = record.host.rpartition(":")[0] if re.search(r":[0-9]+\Z", record.host) else record.host
-        if not names or host in names or host.endswith(below):
-            yield record
-
-
 def read_aliases(texts: Iterable[str]) -> dict[str, str]:
     """`--map ORIGINAL=ALIAS`: hosts, and what is asked in their place: a host, or a scheme and a host."""
     aliases: dict[str, str] = {}
