@@ -66,7 +66,7 @@ docs: $(VENV)/.dev  ## Write again the pages that are made from the code, and th
 policies: $(VENV)/.dev  ## Write again what is compiled of the shipped policies
 	$(BIN)/python tools/compile_policies.py
 
-bench: $(BENCH_VENV)/.bench  ## Run Spaniel beside its peers, interleaved (ARGS="canon" to choose)
+bench: $(BENCH_VENV)/.bench $(BENCH_VENV)/.link_checkers  ## Run Spaniel beside its peers, interleaved (ARGS="canon" to choose)
 	$(BENCH_VENV)/bin/python -m bench $(ARGS)
 
 lock: $(VENV)/.dev  ## Pin the dependencies again (hashes, no addresses)
@@ -92,6 +92,13 @@ $(VENV)/.dev: requirements/dev.txt $(BUILT)
 
 $(BENCH_VENV)/.bench: requirements/bench.txt $(BUILT)
 	$(call environment,$(BENCH_VENV),bench)
+
+# Two link checkers that run on Node, for `make bench ARGS=links`. Without npm they are left out.
+CHECKERS := bench/link_checkers/package.json bench/link_checkers/package-lock.json
+$(BENCH_VENV)/.link_checkers: $(CHECKERS) | $(BENCH_VENV)/.bench
+	@mkdir -p $(BENCH_VENV)/link_checkers && cp $(CHECKERS) $(BENCH_VENV)/link_checkers/
+	@if cd $(BENCH_VENV)/link_checkers && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error; \
+	then touch ../.link_checkers; else echo "Node's link checkers could not be set up with npm: they are left out." >&2; fi
 
 # Other projects' clients have nothing of Spaniel in their environment: they speak to a server of ours.
 $(FOREIGN_VENV)/.foreign: requirements/foreign.txt

@@ -30,6 +30,7 @@ PAGES = (
     "guides/ingest.md",
     "guides/python.md",
     "guides/registry.md",
+    "guides/links.md",
     "guides/canonical-links.md",
 )
 PORT = "8000"  # as the pages have it

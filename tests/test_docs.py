@@ -71,7 +71,7 @@ def test_every_code_and_policy_has_its_place() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="the transcripts are of a POSIX terminal")
 @pytest.mark.parametrize("name", ["../README.md", "quickstart.md", "first-minutes.md", "guides/testing-locally.md",
                                   "guides/many-pages.md", "guides/python.md", "guides/registry.md", "guides/ingest.md",
-                                  "guides/canonical-links.md"])  # fmt: skip
+                                  "guides/canonical-links.md", "guides/links.md"])  # fmt: skip
 def test_the_transcripts_are_what_a_terminal_shows_today(name: str, tmp_path: Path) -> None:
     transcripts = runpy.run_path(str(DOCS / "transcripts.py"))
     assert name in transcripts["PAGES"]

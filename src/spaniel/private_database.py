@@ -14,7 +14,7 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from spaniel.private_folder import open_folder
+from spaniel.private_folder import open_folder, open_shared_folder
 
 try:
     import fcntl
@@ -46,11 +46,15 @@ class Layout(NamedTuple):
 class Database:
     """A connection that is opened when first needed, and again when the file was lost, replaced or forked away from.
 
-    Whatever fails is an `OSError` (the folder is not ours to use) or a `sqlite3.Error`.
+    Whatever fails is an `OSError` (the folder is not ours to use) or a `sqlite3.Error`. The folder itself is always
+    this user's own; `in_shared_folder` says that it stands in one that people share, such as a checkout.
     """
 
-    def __init__(self, folder: str, layout: Layout, patience: float = PATIENCE) -> None:
+    def __init__(
+        self, folder: str, layout: Layout, patience: float = PATIENCE, *, in_shared_folder: bool = False
+    ) -> None:
         self.folder = os.path.abspath(folder)
+        self._in_shared_folder = in_shared_folder
         self.path = f"{self.folder}/{layout.name}.sqlite3"
         self._layout, self._patience = layout, patience
         self._file = f"{layout.name}.sqlite3"
@@ -179,7 +183,8 @@ class Database:
 
     def _opened(self, make: bool = False) -> OpenFolder:
         above, name = os.path.split(self.folder)
-        with open_folder(above, make=make) as outer:
+        shared = self._in_shared_folder
+        with open_shared_folder(above, write=make) if shared else open_folder(above, make=make) as outer:
             return outer.folder(name, self._ours, make=make)
 
     @contextmanager

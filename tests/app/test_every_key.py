@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 import spaniel
+from spaniel.app.checking import documents_history, health_settings
 from spaniel.app.keys import BY_PATH, KEYS, Key
 from spaniel.app.settings import NO_SETTINGS, Settings, from_data, load
 
@@ -95,6 +96,14 @@ CASES = {
         lambda s: s.copies.mirrors,
         (("http://a.example/x/", "https://b.example/"),),
     ),
+    "spaniel.health.jobs": Case("3", lambda s: health_settings(s).jobs, 3),
+    "spaniel.health.delay_ms": Case("7", lambda s: health_settings(s).delay_ms, 7),
+    "spaniel.health.timeout_seconds": Case("9", lambda s: health_settings(s).timeout_seconds, 9),
+    "spaniel.health.content_seconds": Case("8", lambda s: health_settings(s).content_seconds, 8),
+    "spaniel.health.host_wait_seconds": Case("0", lambda s: health_settings(s).host_wait_seconds, 0),
+    "spaniel.health.robots": Case("true", lambda s: health_settings(s).robots, True),
+    "spaniel.health.history_folder": Case('"/past"', lambda s: documents_history(health_settings(s)).folder, "/past"),
+    "spaniel.health.priorities_file": Case('"/p.toml"', lambda s: health_settings(s).priorities_file, "/p.toml"),
     "spaniel.queue.max_entries": Case("3", lambda s: s.queue.max_entries, 3),
 }
 
@@ -143,6 +152,8 @@ def test_what_runs_trusts_or_opens_is_marked_as_such() -> None:
         "spaniel.net.ca_file",
         "spaniel.registry.folder",
         "spaniel.canon.learnt_file",
+        "spaniel.health.history_folder",
+        "spaniel.health.priorities_file",
         "tools.webfetch.cache_dir",
         "tools.webfetch.http.use_system_proxy",
         "tools.webfetch.allow_auto_execution",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
-import ssl
 import subprocess
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,7 +15,6 @@ from typing import NamedTuple
 import pytest
 
 from spaniel.cli.heading import under_title
-from spaniel.cli.quick_start import certificates_unread
 from tests.cli.test_canon import SPANIEL, spaniel
 from tests.net.servers import authority, serve, site, tls_for
 from tests.reading.pdfs import many_pages
@@ -173,7 +171,7 @@ def test_chunks_of_a_pdf_have_their_page(place: Place, tmp_path: Path) -> None:
 
 @pytest.mark.req("NFR-WF-SEC-01")
 async def test_a_quick_start_skips_no_certificate(tmp_path: Path) -> None:
-    """The command line keeps aiohttp from reading certificates for itself; the door reads them all the same."""
+    """Certificates are read when the first https page is asked for, and then they are."""
     page = (200, ["Content-Type: text/html"], PAGE.encode())
     authority().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     async with serve(site({"/page": page}), tls=tls_for("127.0.0.1")) as server:
@@ -187,13 +185,6 @@ async def test_a_quick_start_skips_no_certificate(tmp_path: Path) -> None:
             done = await asyncio.to_thread(spaniel, "fetch", "-q", "--config", str(config), server.url("/page"))
             assert done.returncode == code, done.stderr
             assert ("is not trusted" in done.stderr) is bool(code)
-
-
-def test_certificates_are_read_again_after_a_quick_start() -> None:
-    before = ssl.SSLContext.set_default_verify_paths
-    with certificates_unread():
-        assert ssl.SSLContext.set_default_verify_paths is not before
-    assert ssl.SSLContext.set_default_verify_paths is before
 
 
 def test_many_urls_go_on_past_a_failure_and_a_file_takes_the_output(place: Place, tmp_path: Path) -> None:

@@ -113,3 +113,26 @@ async def test_a_task_that_works_for_the_fetch_is_ended_too() -> None:
             await work()
     assert caught.value.code is Code.TIMEOUT
     assert await helpers[0] == "helper"
+
+
+async def test_what_comes_renews_it_but_not_for_ever(stopped: list[float]) -> None:
+    deadline = Deadline(20)
+    stopped[0] += 15
+    deadline.renew(20, latest=1040)
+    assert deadline.at == 1035
+    stopped[0] += 15
+    deadline.renew(20, latest=1040)
+    assert deadline.at == 1040
+
+
+async def test_a_renewed_one_stops_who_waits_at_its_new_moment() -> None:
+    deadline = Deadline(3600)
+
+    async def wait() -> None:
+        async with deadline.guarding("body"):
+            deadline.renew(0.01, latest=deadline.at)
+            await asyncio.Event().wait()
+
+    with pytest.raises(SpanielError) as caught:
+        await wait()
+    assert caught.value.code is Code.TIMEOUT

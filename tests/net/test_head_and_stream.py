@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 import tracemalloc
@@ -86,6 +87,21 @@ async def test_a_streamed_body_is_decoded_and_counted_like_any_other() -> None:
         options = Options(max_bytes=len(PIECE) + 7, cut=True)
         await harness.rooms.http.stream(*await vetted(harness, server.url()), cut.extend, options)
         assert cut == (PIECE * 2)[: len(PIECE) + 7]
+
+
+async def test_a_body_of_many_pieces_is_put_together_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spaniel.net.http.MOST_PIECES", 3)
+    pieces = [bytes([number]) * 1000 for number in range(10)]
+
+    async def behave(wire: Wire) -> None:
+        await wire.request()
+        await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n")
+        for piece in pieces:
+            await wire.send(piece)
+            await asyncio.sleep(0.01)
+
+    async with serve(behave) as server, open_harness(server) as harness:
+        assert (await harness.get(server.url())).body == b"".join(pieces)
 
 
 async def test_an_error_page_is_not_poured_out_and_a_broken_body_is_an_error() -> None:

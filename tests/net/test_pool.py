@@ -11,7 +11,7 @@ from ipaddress import ip_address
 import pytest
 
 from spaniel.errors import SpanielError
-from spaniel.net import pool
+from spaniel.net import pool, sockets
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
 from spaniel.url import parse
@@ -155,7 +155,7 @@ async def test_a_fetch_that_is_cancelled_in_the_handshake_closes_its_connection(
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors are counted in /proc")
 async def test_more_targets_than_pools_leave_no_descriptor_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "MOST_POOLS", 4)
+    monkeypatch.setattr(pool, "MOST_HOSTS", 4)
     names = {f"host{i}.test": "127.0.0.1" for i in range(40)}
     async with serve(PAGES) as server:
         before = descriptors()
@@ -175,7 +175,7 @@ async def test_more_targets_than_pools_leave_no_descriptor_behind(monkeypatch: p
 
 async def test_a_busy_pool_is_never_evicted_not_even_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """With every older pool busy, the newest was the only idle one, and was closed under the hands of its request."""
-    monkeypatch.setattr(pool, "MOST_POOLS", 2)
+    monkeypatch.setattr(pool, "MOST_HOSTS", 2)
 
     async def slow(wire: Wire) -> None:
         while await wire.request():
@@ -221,26 +221,12 @@ async def test_the_socket_refuses_an_address_that_was_not_judged(host: str, monk
     """Should anything between the guard and the socket go wrong, the last look is at what is really dialled."""
     names = {"a.test": "127.0.0.1"}
     async with serve(PAGES, "127.0.0.2") as victim, open_harness(victim, names=names) as harness:
-
-        async def astray(self: object, *_: object, **__: object) -> list[dict[str, object]]:
-            return [{"hostname": host, "host": "127.0.0.2", "port": victim.port, "family": 2, "proto": 0, "flags": 0}]
-
-        monkeypatch.setattr("aiohttp.TCPConnector._resolve_host", astray)
+        monkeypatch.setattr(sockets, "in_turn", lambda _: [ip_address("127.0.0.2")])
         with pytest.raises(SpanielError) as refused:
             await harness.get(victim.url("/", host))
         assert (str(refused.value.code), refused.value.details["blocked_ip"]) == ("ssrf_blocked", "127.0.0.2")
         assert victim.connections == 0
-        monkeypatch.setattr(pool, "socket_for", lambda *_: None)  # the positive control
+        monkeypatch.setattr(sockets, "require_judged", lambda *_: None)  # the positive control
         harness.resolver.names["a.test"] = ["127.0.0.1", "127.0.0.3"]
         assert (await harness.get(victim.url("/", "a.test"))).body == b"page"
         assert victim.connections == 1
-
-
-@pytest.mark.req("FR-WF-06a")
-async def test_the_pinned_resolver_knows_one_name_only() -> None:
-    async with open_harness(names={"a.test": "127.0.0.1"}, ports=(80,)) as harness:
-        pinned = pool._Pinned(await target_of(harness, "http://a.test/"))
-        assert [found["host"] for found in await pinned.resolve("a.test", 80)] == ["127.0.0.1"]
-        for other in ("b.test", "A.test", "a.test.", "localhost"):
-            with pytest.raises(OSError, match="vetted"):
-                await pinned.resolve(other, 80)

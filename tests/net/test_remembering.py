@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from ipaddress import ip_address
 
 import pytest
 
 from spaniel.errors import SpanielError
+from spaniel.net.addresses import Address
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security
 from spaniel.net.resolver import MOST_KEPT, RememberingResolver
@@ -57,6 +59,46 @@ async def test_what_is_kept_is_judged_each_time() -> None:
     assert await addresses(loose) == [PRIVATE]
     with pytest.raises(SpanielError, match="ssrf_blocked"):
         await addresses(Guard(remembering))
+
+
+@pytest.mark.req("FR-WF-06a")
+async def test_the_target_of_a_kept_answer_is_made_once_and_one_of_a_new_answer_anew() -> None:
+    resolver, clock = FakeResolver({NAME: PUBLIC}), Clock()
+    guard = Guard(RememberingResolver(resolver, 30, clock))
+    first = await guard.vet(PAGE, Deadline(5))
+    assert await guard.vet(PAGE, Deadline(5)) is first
+    assert await guard.vet(parse(f"https://{NAME}/"), Deadline(5)) is not first  # another port
+    clock.now, resolver.names[NAME] = 31, "93.184.216.35"
+    second = await guard.vet(PAGE, Deadline(5))
+    assert [str(address) for address in second.addresses] == ["93.184.216.35"]
+    assert str(first.addresses[0]) == PUBLIC  # what was proved stays what it was
+
+
+@pytest.mark.req("FR-WF-06a")
+async def test_a_kept_answer_that_could_be_changed_is_proof_of_nothing() -> None:
+    class Shared:
+        """A resolver that answers with one list, and changes it."""
+
+        found = [ip_address(PUBLIC)]  # noqa: RUF012
+
+        async def resolve(self, _: str) -> list[Address]:
+            return self.found
+
+    resolver = Shared()
+    guard = Guard(resolver)
+    assert await addresses(guard) == [PUBLIC]
+    resolver.found[0] = ip_address("93.184.216.35")
+    assert await addresses(guard) == ["93.184.216.35"]
+
+
+async def test_targets_are_made_for_a_bounded_number_of_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spaniel.net.guard.MOST_MADE", 2)
+    guard = Guard(RememberingResolver(FakeResolver(elsewhere=PUBLIC)))
+    urls = [parse(f"http://site{number}.example/") for number in range(3)]
+    made = [await guard.vet(url, Deadline(5)) for url in urls]
+    assert len(guard._made) == 2
+    assert await guard.vet(urls[2], Deadline(5)) is made[2]
+    assert await guard.vet(urls[0], Deadline(5)) is not made[0]
 
 
 async def test_a_failure_is_not_kept() -> None:

@@ -2,42 +2,145 @@
 
 from __future__ import annotations
 
-import socket
+import asyncio
+from ipaddress import ip_address
 
 import pytest
 
 from spaniel.errors import Code, SpanielError
+from spaniel.net import sockets
 from spaniel.net.deadline import Deadline
-from spaniel.net.guard import Guard, Security
-from spaniel.net.sockets import MOST_AT_ONCE, MOST_OPEN, Sockets, descriptors, socket_for
+from spaniel.net.guard import Guard, Security, Target
+from spaniel.net.sockets import (
+    MOST_AT_ONCE,
+    MOST_OPEN,
+    Sockets,
+    connect,
+    connect_to,
+    descriptors,
+    in_turn,
+    raise_descriptors,
+)
 from spaniel.testing import FakeResolver
 from spaniel.url import parse
+from tests.net.servers import black_hole, serve, silence
 
-
-def info(address: str) -> tuple[object, ...]:
-    return socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, 80)
+HERE = ip_address("127.0.0.1")
 
 
 async def test_a_socket_counts_until_it_is_closed_and_only_once() -> None:
     count = Sockets(1024)
-    made = socket_for(None, count)(info("127.0.0.1"))
-    assert count.open == 1
-    made.close()
-    made.close()
+    async with serve(silence) as server:
+        made = await connect([HERE], server.port, count)
+        assert count.open == 1
+        made.close()
+        made.close()
+        assert count.open == 0
+
+
+async def test_a_socket_that_could_not_connect_does_not_count() -> None:
+    count = Sockets(1024)
+    with pytest.raises(ConnectionRefusedError):
+        await connect([ip_address("127.0.0.5")], 1, count)
     assert count.open == 0
+
+
+async def vetted(port: int, *addresses: str) -> Target:
+    security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=(port,))
+    guard = Guard(FakeResolver({"site.example": list(addresses)}), security)
+    return await guard.vet(parse(f"http://site.example:{port}/"), Deadline(5))
 
 
 @pytest.mark.req("FR-WF-06a")
-async def test_a_socket_is_made_for_an_address_that_passed_and_for_no_other() -> None:
-    guard = Guard(FakeResolver(), Security(block_loopback=False, allow_insecure_overrides=True))
-    target = await guard.vet(parse("http://site.example/"), Deadline(5))
+async def test_an_address_that_passed_is_dialled_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     count = Sockets(1024)
-    make = socket_for(target, count)
-    with pytest.raises(SpanielError) as caught:
-        make(info("127.0.0.2"))
-    assert caught.value.code is Code.SSRF_BLOCKED
+    async with serve(silence) as server, serve(silence, "127.0.0.2", port=server.port) as victim:
+        target = await vetted(server.port, "127.0.0.1")
+        (await connect_to(target, count)).close()  # the control
+        monkeypatch.setattr(sockets, "in_turn", lambda _: [ip_address("127.0.0.2")])
+        with pytest.raises(SpanielError) as caught:
+            await connect_to(target, count)
+        assert caught.value.code is Code.SSRF_BLOCKED
+        assert await server.sees(lambda: server.connections == 1)
+        assert (victim.connections, count.open) == (0, 0)
+
+
+@pytest.mark.req("FR-WF-06a")
+async def test_the_other_end_is_looked_at_once_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the system made of the address, a connection to another one is never used."""
+    count = Sockets(1024)
+    async with serve(silence) as server:
+        target = await vetted(server.port, "127.0.0.1")
+        monkeypatch.setattr(sockets.Counted, "getpeername", lambda _: ("127.0.0.2", server.port))
+        with pytest.raises(SpanielError) as caught:
+            await connect_to(target, count)
+        assert caught.value.code is Code.SSRF_BLOCKED
+        assert caught.value.details == {"blocked_ip": "127.0.0.2", "cidr": "unvetted", "toggle": "none"}
+        assert count.open == 0
+        assert await server.all_closed()
+
+
+@pytest.mark.parametrize(
+    ("given", "turns"),
+    [
+        (["127.0.0.1"], ["127.0.0.1"]),
+        (["127.0.0.1", "127.0.0.2", "::1"], ["127.0.0.1", "::1", "127.0.0.2"]),
+        (["::1", "::2", "::3", "127.0.0.1"], ["::1", "127.0.0.1", "::2", "::3"]),
+        (["::1", "127.0.0.1", "127.0.0.2"], ["::1", "127.0.0.1", "127.0.0.2"]),
+    ],
+)
+def test_both_versions_of_ip_have_their_turn(given: list[str], turns: list[str]) -> None:
+    assert [str(address) for address in in_turn([ip_address(text) for text in given])] == turns
+
+
+async def test_of_two_that_answer_one_is_used_and_the_other_closed() -> None:
+    count = Sockets(1024)
+    with black_hole("127.0.0.5") as port:
+        async with serve(silence, port=port) as server, serve(silence, "127.0.0.2", port=port) as other:
+            silent, here, there = map(ip_address, ("127.0.0.5", "127.0.0.1", "127.0.0.2"))
+            made = await connect([silent, here, there], port, count)
+            assert made.getpeername()[0] in ("127.0.0.1", "127.0.0.2")
+            await asyncio.sleep(0)
+            made.close()
+            assert await server.all_closed()
+            assert await other.all_closed()
+        await asyncio.sleep(0)
+        assert count.open == 0
+
+
+async def test_where_nobody_answers_it_is_the_first_failure_that_is_told() -> None:
+    count = Sockets(1024)
+    with pytest.raises(ConnectionRefusedError):
+        await connect([ip_address("127.0.0.5"), ip_address("127.0.0.6")], 1, count)
     assert count.open == 0
-    make(info("127.0.0.1")).close()  # the control
+
+
+async def test_one_that_answers_late_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them have been tried, and one is silent: that is no reason to give up on the others."""
+    monkeypatch.setattr(sockets, "NEXT_SECONDS", 0.0)
+    count = Sockets(1024)
+    with black_hole("127.0.0.5") as port:
+        async with serve(silence, port=port) as server:
+            made = await connect([ip_address("127.0.0.5"), HERE], port, count)
+            assert made.getpeername()[0] == "127.0.0.1"
+            made.close()
+            assert await server.all_closed()
+        await asyncio.sleep(0)
+        assert count.open == 0
+
+
+async def test_whoever_gives_up_leaves_no_socket_behind() -> None:
+    count = Sockets(1024)
+    with black_hole("127.0.0.5") as port:
+        trying = asyncio.create_task(connect([ip_address("127.0.0.5")] * 3, port, count))
+        await asyncio.sleep(0.4)
+        assert count.open >= 1
+        trying.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await trying
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert count.open == 0
 
 
 async def test_no_more_sockets_are_used_than_the_system_has_to_spare(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,3 +152,16 @@ async def test_no_more_sockets_are_used_than_the_system_has_to_spare(monkeypatch
     assert descriptors() == 64
     assert Sockets(64).keep == 24
     assert Sockets(1 << 20).keep == MOST_OPEN
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "right"), [(1024, 1 << 20, 4096), (1024, 2048, 2048), (8192, 1 << 20, None), (-1, -1, None)]
+)
+def test_the_system_is_asked_for_as_many_descriptors_as_are_enough(
+    soft: int, hard: int, right: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr("resource.getrlimit", lambda _: (soft, hard))
+    monkeypatch.setattr("resource.setrlimit", lambda _, limits: asked.append(limits))
+    raise_descriptors()
+    assert asked == ([] if right is None else [(right, hard)])

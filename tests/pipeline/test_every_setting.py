@@ -18,6 +18,7 @@ from spaniel.app.keys import BY_PATH, Value
 from spaniel.browser.rendered import PARTIAL, TRUNCATED
 from spaniel.testing import Site
 from tests.browser.harness import chromium_path
+from tests.health import settings_scenarios as links
 from tests.pipeline import settings_scenarios as scene
 from tests.pipeline.settings_scenarios import NOWHERE, PAGES, Look, Place, elsewhere, fetching, painted, requests
 
@@ -112,6 +113,16 @@ CASES = {
         *(elsewhere("mirrors"), "mirror.example", "off: no mirror is set"),
         proves=("FG-34",),
     ),
+    f"{OWN}.health.jobs": Case(1, links.most_at_once, False, True, proves=("DB-09",)),
+    f"{OWN}.health.delay_ms": Case(0, links.pauses, False, True, proves=("DB-09",)),
+    f"{OWN}.health.timeout_seconds": Case(1, links.late_page, "unknown", "ok"),
+    f"{OWN}.health.content_seconds": Case(1, links.late_content, "unknown", "ok", proves=("DB-07",)),
+    f"{OWN}.health.host_wait_seconds": Case(0, links.busy_host, "rate-limited", "ok"),
+    f"{OWN}.health.robots": Case(True, links.disallowed_page, "blocked", "ok"),
+    f"{OWN}.health.history_folder": Case(
+        lambda folder: f"{folder}/past", links.where_the_past_is, ["past"], ["state/spaniel/health"]
+    ),
+    f"{OWN}.health.priorities_file": Case("/nowhere.toml", links.how_often, "priorities", 0),
     f"{OWN}.queue.max_entries": Case(1, scene.queue_two, "bad_args", "ok", proves=("FG-35",)),
 }
 

@@ -40,7 +40,7 @@ class NoClient:
     async def stored(self, *_: object) -> None:
         raise AssertionError("looked up")
 
-    async def check(self, *_: object) -> None:
+    async def require_form(self, *_: object) -> None:
         pass
 
 

@@ -14,8 +14,9 @@ from spaniel.pipeline.trace import Trace
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 
+    from spaniel.health.verdict import Checked, Link
     from spaniel.net.resolver import Resolver
     from spaniel.online.canonicalizer import Canonicalizer
     from spaniel.pipeline.answer import Answer
@@ -142,15 +143,46 @@ class Spaniel:
         wanted = outcome.found is not None and chunks
         return record_of(outcome, self.view(outcome, request.max_chunk_tokens).chunk_records() if wanted else None)
 
-    async def check(self, request: Request, trace: Trace | None = None) -> None:
+    async def require_form(self, request: Request, trace: Trace | None = None) -> None:
         """Raises what a fetch would refuse for its form, before it asks anybody for anything."""
         self._engine.check(request, self._open_profile(), trace)
 
     async def stored(self, request: Request, trace: Trace | None = None) -> Answer | None:
-        """The answer if the page is in the cache; None where it would have to be fetched. Refusals are as `check`'s."""
+        """The answer if the page is in the cache; None where it would have to be fetched.
+
+        It refuses what `require_form` does.
+        """
         trace = trace or Trace()
         outcome = self._engine.stored(request, self._open_profile(), trace)
         return None if outcome is None else self.view(outcome, request.max_chunk_tokens, trace)
+
+    def check(  # noqa: PLR0913  each is a word of its own to the caller
+        self,
+        links: Iterable[str | Link],
+        *,
+        jobs: int | None = None,
+        delay: float | None = None,
+        timeout: int | None = None,
+        robots: bool | None = None,
+        soft_404: bool = False,
+        history: str | os.PathLike[str] | None = None,
+    ) -> AsyncGenerator[Checked, None]:
+        """What is to be said of links, as it is known: `async for checked in client.check(urls): …`
+
+        jobs       how many requests at once; each host is asked one link at a time
+        delay      seconds between two requests to one host
+        timeout    seconds for the answer of one link
+        robots     check nothing that robots.txt disallows, and keep to its Crawl-delay
+        soft_404   look for pages that are missing though their server says otherwise
+        history    a folder for what was seen: without one, a link that fails is never called dead
+
+        Without a word, all of them are as the settings say. Equal URLs are asked once. What fails is told at the end:
+        if most hosts did not answer, there was no network, and nothing is called failing.
+        """
+        from spaniel.app.checking import Given, check
+
+        manners = Given(jobs, delay, timeout, robots, soft_404)
+        return check(self._engine, links, manners, history)
 
     async def canonicalize(
         self,

@@ -16,9 +16,9 @@ from spaniel.app.settings import Settings, load
 from spaniel.browser.find import locate
 from spaniel.cache.upkeep import Upkeep
 from spaniel.errors import Code, SpanielError
+from spaniel.net.connecting import tls_context
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security
-from spaniel.net.pool import tls_context
 from spaniel.net.resolver import SystemResolver
 from spaniel.url.parsing import parse
 

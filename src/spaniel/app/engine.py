@@ -17,7 +17,7 @@ from spaniel.clock import SystemClock
 from spaniel.hosts import Hosts, Memory
 from spaniel.net.guard import Guard
 from spaniel.net.http import Http
-from spaniel.net.resolver import SystemResolver
+from spaniel.net.resolver import RememberingResolver, SystemResolver
 from spaniel.pipeline.fetch import fetch, prepare, stored
 from spaniel.pipeline.flights import Flights
 from spaniel.pipeline.ports import Door
@@ -63,7 +63,7 @@ class Engine:
         self._given_renderer, self._shared_hosts, self._reading = renderer, hosts, reading
         self._open = AsyncExitStack()
         self._rooms: Rooms | None = None
-        self.guard = Guard(resolver or SystemResolver(), self.settings.security)
+        self.guard = Guard(resolver or RememberingResolver(SystemResolver()), self.settings.security)
         self._proxies = system_proxies(os.environ) if self.settings.uses_system_proxy else None
         self.http = Http(self.settings.ca_file, self._proxies)
         http = self.http if hosts is None else PoliteHttp(self.http, hosts)

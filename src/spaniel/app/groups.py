@@ -56,3 +56,16 @@ class LimitSettings(NamedTuple):
     default_max_chunk_tokens: int = 600
     max_download_bytes: int = 5_242_880
     cache_ttl_days: int = 7
+
+
+class HealthSettings(NamedTuple):
+    """`[spaniel.health]`."""
+
+    jobs: int = 32
+    delay_ms: int = 500
+    timeout_seconds: int = 20
+    content_seconds: int = 600
+    host_wait_seconds: int = 120
+    robots: bool = False
+    history_folder: str = ""
+    priorities_file: str = ""

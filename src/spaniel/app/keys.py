@@ -132,6 +132,20 @@ KEYS: tuple[Key, ...] = (
         "Mirrors, each in one text: the beginning of addresses, a space, and what stands in its place at the mirror",
         kind="mirrors", trusted=True,
     ),
+    Key(f"{OWN}.health", "jobs", 32, "Links that are checked at once", 1, 512),
+    Key(f"{OWN}.health", "delay_ms", 500, "Milliseconds between two requests of a check to one host", 0, 600_000),
+    Key(f"{OWN}.health", "timeout_seconds", 20, "Seconds for the answer of a link, redirects included", 1, 3_600),
+    Key(f"{OWN}.health", "content_seconds", 600, "Seconds for a link whose content is compared", 1, 86_400),
+    Key(f"{OWN}.health", "host_wait_seconds", 120, "Longest time that a check waits for one host", 0, 86_400),
+    Key(f"{OWN}.health", "robots", False, "Check nothing that robots.txt disallows, and keep to its Crawl-delay"),
+    Key(
+        f"{OWN}.health", "history_folder", "", "Folder of the history of links in documents (empty: the user's own)",
+        kind="path", trusted=True,
+    ),
+    Key(
+        f"{OWN}.health", "priorities_file", "", "How often links are due, in place of Spaniel's own table (TOML)",
+        kind="path", trusted=True,
+    ),
     Key(f"{OWN}.queue", "max_entries", 10_000, "Most pages in the queue of those that failed", 1, 1_000_000),
 )  # fmt: skip
 BY_PATH = {key.path: key for key in KEYS}

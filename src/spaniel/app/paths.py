@@ -26,6 +26,20 @@ def default_cache_dir() -> str:
     return os.path.join(base, "spaniel")
 
 
+def default_state_dir() -> str:
+    """The user's folder for what a program has learnt and nobody has written."""
+    named = os.environ.get("XDG_STATE_HOME", "")
+    if os.path.isabs(named):
+        base = named
+    elif sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~\\AppData\\Local")
+    elif sys.platform == "darwin":
+        base = os.path.expanduser("~/Library/Application Support")
+    else:
+        base = os.path.expanduser("~/.local/state")
+    return os.path.join(base, "spaniel")
+
+
 def user_file(environ: Mapping[str, str] = os.environ) -> str:
     """The settings file in the user's configuration folder; a relative `XDG_CONFIG_HOME` would be anybody's folder."""
     if os.name == "nt":

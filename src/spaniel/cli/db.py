@@ -18,7 +18,8 @@ EPILOG = """\
 The database is a folder of YAML files, one for each host: './urls', unless --db or the setting
 spaniel.registry.folder names another. 'registry.toml' in it says which policy canonicalizes URLs.
 
-Exit code: 0 done; 1 something was not found, not added or not in form; for a single URL the code of its error."""
+Exit code: 0 done; 1 something was not found, not added or not in form; for a single URL the code of its error.
+'check' has codes of its own: 0 all is well; 1 links are failing, dead or changed; 3 some could not be told."""
 
 # What each command does, where it is, and what it takes
 COMMANDS: dict[str, tuple[str, str, Adds]] = {
@@ -28,6 +29,9 @@ COMMANDS: dict[str, tuple[str, str, Adds]] = {
     "mv": ("move a record to another URL, with all that it says", "db_change", options.for_mv),
     "ls": ("list the records", "db_list", options.for_ls),
     "show": ("show what the database has for a URL, and where", "db_list", options.for_show),
+    "check": ("check every link, and say what is well and what is not", "db_check", options.for_check),
+    "fix": ("check links, and move the records of those that have moved", "db_check", options.for_fix),
+    "history": ("show what was seen of a link by checks", "db_history", options.for_history),
     "fmt": ("bring the files into their one form", "db_fmt", options.for_fmt),
     "audit": ("class the links of data files, list those without a specific page", "db_audit", options.for_audit),
     "dump": ("print the URLs for other programs", "db_list", options.for_dump),

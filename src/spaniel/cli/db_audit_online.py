@@ -10,7 +10,6 @@ from spaniel.cli.in_order import in_order
 from spaniel.cli.options import settings_from
 from spaniel.cli.places import PER_HOST, Places, host_in
 from spaniel.cli.progress import Progress
-from spaniel.cli.quick_start import certificates_unread
 from spaniel.errors import SpanielError, shown
 from spaniel.registry.audit import judged, refused
 
@@ -32,8 +31,7 @@ def audit_online(
     args: argparse.Namespace, links: Iterable[Cited], policy: Policy, learnt: str | None
 ) -> tuple[list[Finding], int]:
     """What is to be said of each link, and an exit code if it was stopped before the last."""
-    with certificates_unread():
-        from spaniel.app.client import Spaniel
+    from spaniel.app.client import Spaniel
 
     async def go() -> tuple[list[Finding], int]:
         async with Spaniel(settings_from(args)) as client:

@@ -23,7 +23,7 @@ def run_ls(args: argparse.Namespace) -> int:
     registry = opened(args)
     name_strangers(registry)
     failed = Failures(several=True)
-    records = registry.records(_selection(args, deprecated=True), failed)
+    records = registry.records(selection(args, deprecated=True), failed)
     if args.json:
         _as_json_lines(records, with_place=True)
         return failed.exit_code
@@ -37,7 +37,7 @@ def run_dump(args: argparse.Namespace) -> int:
     registry = opened(args)
     name_strangers(registry)
     failed = Failures(several=True)
-    WRITERS[args.format](registry.records(_selection(args, deprecated=args.deprecated), failed))
+    WRITERS[args.format](registry.records(selection(args, deprecated=args.deprecated), failed))
     return failed.exit_code
 
 
@@ -60,7 +60,7 @@ def run_show(args: argparse.Namespace) -> int:
     return failed.exit_code
 
 
-def _selection(args: argparse.Namespace, *, deprecated: bool) -> Selection:
+def selection(args: argparse.Namespace, *, deprecated: bool) -> Selection:
     from spaniel.registry.selection import ALL, Selection
 
     if args.path and not args.path.startswith("/"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from spaniel.cli import check_fix, check_options
+from spaniel.cli.durations import duration
 from spaniel.cli.options import add_config_option, add_log_options, add_settings_options
 
 TYPE_CHECKING = False
@@ -103,6 +105,44 @@ def _add_filters(p: ArgumentParser) -> None:
     p.add_argument("--host", "--domain", action="append", default=[], metavar="HOST", help=told)
     told = "only records whose path begins with this, as in /guide/"
     p.add_argument("--path", "--path-prefix", default="", metavar="PREFIX", help=told)
+
+
+def for_check(p: ArgumentParser) -> None:
+    _add_filters(p)
+    p.add_argument(
+        "--verdict", action="append", default=[], metavar="WHAT",
+        help="only links of which the last check told this (failing,dead; never: those without a check)",
+    )  # fmt: skip
+    p.add_argument(
+        "--since", type=duration, metavar="TIME", help="only links that were not checked within this time, as 12h or 7d"
+    )
+    p.add_argument(
+        "--due", action="store_true",
+        help="only links that are due by their priority (daily, weekly, monthly), for a job that runs often",
+    )  # fmt: skip
+    p.add_argument(
+        "--scheme", choices=("http", "https"), metavar="SCHEME",
+        help="http or https for all records (default: as their files say, else http)",
+    )  # fmt: skip
+    check_options.add_report(p)
+    check_options.add_manners(p)
+    check_options.add_run(p)
+    add_settings_options(p)
+    add_log_options(p)
+
+
+def for_fix(p: ArgumentParser) -> None:
+    check_fix.add_wishes(p)
+    for_check(p)
+
+
+def for_history(p: ArgumentParser) -> None:
+    p.add_argument("urls", nargs="+", metavar="URL", help=URLS)
+    p.add_argument(
+        "-f", "--format", choices=("text", "json"), default="text", metavar="FORMAT", help="text (the default) or json"
+    )
+    p.add_argument("--documents", action="store_true", help="what 'spaniel check' has seen, not 'spaniel db check'")
+    add_config_option(p)
 
 
 def for_show(p: ArgumentParser) -> None:

@@ -11,7 +11,6 @@ from spaniel.cli.in_order import in_order
 from spaniel.cli.options import settings_from
 from spaniel.cli.places import PER_HOST, Places, host_in
 from spaniel.cli.progress import Progress
-from spaniel.cli.quick_start import certificates_unread
 from spaniel.errors import SpanielError
 from spaniel.registry.record import LENGTH, SHA256, TYPE
 
@@ -40,8 +39,7 @@ class _Result(NamedTuple):
 def add_with_web(
     args: argparse.Namespace, registry: Registry, failed: Failures, links: AsyncIterator[Link], told: Told
 ) -> int:
-    with certificates_unread():
-        from spaniel.app.engine import Engine
+    from spaniel.app.engine import Engine
 
     async def go() -> int:
         async with Engine(settings_from(args)) as engine:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from spaniel.cli.durations import duration
 from spaniel.cli.ending import run_until_asked
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
-from spaniel.cli.quick_start import certificates_unread, leave_garbage
+from spaniel.cli.quick_start import leave_garbage
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
@@ -102,8 +102,7 @@ def _check(args: argparse.Namespace) -> None:
 
 async def _fetch(args: argparse.Namespace) -> int:
     leave_garbage()
-    with certificates_unread():
-        from spaniel.app.client import Spaniel
+    from spaniel.app.client import Spaniel
     from spaniel.cli.fetching import Fetching, is_several
     from spaniel.cli.page_output import opened
 

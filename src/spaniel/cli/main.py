@@ -19,6 +19,7 @@ COMMANDS = {
     "batch": "fetch very many pages, politely, each once",
     "extract": "turn HTML files into Markdown",
     "canon": "bring URLs into one spelling, and explain how",
+    "check": "check links: what is well, moved, blocked, failing or dead",
     "db": "keep a database of links in a folder of YAML files",
     "chunk": "cut Markdown into token-counted chunks",
     "mcp": "serve the web_fetch tool to an AI application (MCP)",

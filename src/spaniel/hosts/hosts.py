@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
@@ -16,6 +17,7 @@ from spaniel.hosts.retry_after import seconds_until
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
     from spaniel.clock import Clock
     from spaniel.hosts.memory import Memory
@@ -34,6 +36,7 @@ class Manners(NamedTuple):
     spacing_seconds: float = 0.0  # between the beginnings of two requests
     heeds_delays: bool = False  # whether Crawl-delay and Retry-After are waited for
     longest_wait: float = 60.0  # seconds; a host that asks for more is not asked at all
+    waits_count: bool = True  # whether a wait for a place or for its time is on the clock of whoever waits
 
 
 class Asked(NamedTuple):
@@ -187,14 +190,19 @@ class _Turn:
     async def __aenter__(self) -> None:
         known, manners = self._known, self._manners
         if known.here >= manners.at_once or known.waiting:
-            await self._queue()
+            with self._waiting():
+                await self._queue()
         else:
             known.here += 1
         now = self._clock.monotonic()
         begin = max(now, _begin_at(known, manners))
         known.began = begin  # taken before the wait, so that two never begin at one moment
         if begin > now:
-            await self._wait(begin - now)
+            with self._waiting():
+                await self._wait(begin - now)
+
+    def _waiting(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._manners.waits_count else self._deadline.held()
 
     async def _queue(self) -> None:
         known = self._known

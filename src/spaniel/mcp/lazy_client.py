@@ -26,9 +26,9 @@ class LazyClient:
         spaniel = self._spaniel or await self.open()
         return await spaniel.answer(request, trace)
 
-    async def check(self, request: Request, trace: Trace | None = None) -> None:
+    async def require_form(self, request: Request, trace: Trace | None = None) -> None:
         spaniel = self._spaniel or await self.open()
-        await spaniel.check(request, trace)
+        await spaniel.require_form(request, trace)
 
     async def stored(self, request: Request, trace: Trace | None = None) -> Answer | None:
         spaniel = self._spaniel or await self.open()

@@ -52,6 +52,12 @@ class Deadline:
             if timeout is not None and not timeout.expired():
                 timeout.reschedule(self.at)
 
+    def renew(self, seconds: float, latest: float) -> None:
+        """Something has come: so many seconds more from now on, but not beyond a moment on the loop's clock."""
+        self.at = min(latest, asyncio.get_running_loop().time() + seconds)
+        if self.stop is not None and not self.stop.expired():
+            self.stop.reschedule(self.at)
+
     def guarding(self, phase: str) -> _Guarding:
         """Whatever is awaited inside ends at the deadline, as the SRD's `timeout`."""
         self.phase = phase

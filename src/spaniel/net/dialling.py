@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from base64 import b64encode
 from typing import TYPE_CHECKING, NamedTuple
 
-from yarl import URL
-
 from spaniel.net.heads import MalformedError
+from spaniel.net.proxy import literal
 
 if TYPE_CHECKING:
     from spaniel.net.guard import Target
@@ -39,29 +37,13 @@ async def dial(target: Target) -> Ends:
 
 async def dial_proxy(proxy: Proxy, target: Target, *, tunnel: bool) -> Ends:
     """A connection to the system's proxy; with `tunnel`, through it to a judged address."""
-    where = URL(proxy.url)
-    ends = Ends(*await asyncio.open_connection(where.host, where.port, limit=PIECE))
+    ends = Ends(*await asyncio.open_connection(*proxy.place, limit=PIECE))
     if not tunnel:
         return ends
     authority = f"{literal(target)}:{target.port}"
-    ends.writer.write(f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n{credentials(proxy)}\r\n".encode())
+    ends.writer.write(f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n{proxy.credentials}\r\n".encode())
     status = (await ends.reader.readuntil(b"\r\n\r\n")).partition(b" ")[2][:3]
     if not status.startswith(b"2"):
         ends.writer.close()
         raise MalformedError(f"the system's proxy answered {status.decode('latin-1')}")
     return ends
-
-
-def literal(target: Target) -> str:
-    """A judged address, as it stands in a URL."""
-    address = min(target.addresses, key=lambda ip: ip.version)
-    return f"[{address}]" if address.version == 6 else str(address)
-
-
-def credentials(proxy: Proxy) -> str:
-    """The header line that the system's proxy wants, if its URL has a user."""
-    where = URL(proxy.url)
-    if not where.user:
-        return ""
-    pair = f"{where.user}:{where.password or ''}"
-    return f"Proxy-Authorization: Basic {b64encode(pair.encode()).decode()}\r\n"

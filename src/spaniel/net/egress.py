@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.net.dialling import PIECE, Ends, credentials, dial, dial_proxy, literal
+from spaniel.net.dialling import PIECE, Ends, dial, dial_proxy
 from spaniel.net.heads import Head, MalformedError, read_request, read_response
+from spaniel.net.proxy import literal
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class Exit:
             return await dial(target), head.rewritten(path, authority)
         where = f"http://{literal(target)}:{target.port}{path}"
         ends = await dial_proxy(proxy, target, tunnel=head.method == "CONNECT")
-        return ends, head.rewritten(where, authority, credentials(proxy))
+        return ends, head.rewritten(where, authority, proxy.credentials)
 
     async def _tunnel(self, client: Ends, server: Ends) -> None:
         client.writer.write(TUNNEL)

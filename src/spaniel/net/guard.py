@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.protection")  # a name of its own: no option hides what it says
 
 DEFAULT_PORTS = (80, 443)
+MOST_MADE = 4096  # targets that are made once for as long as a resolver keeps its answer
 
 
 class Security(NamedTuple):
@@ -91,6 +93,7 @@ class Guard:
                 )
             log.warning("SSRF protection disabled for: %s", names)
         self._validator = validator or AddressValidator(resolver, self._off)
+        self._made: OrderedDict[tuple[str, int], tuple[Sequence[Address], Target]] = OrderedDict()
 
     @property
     def overrides(self) -> str:
@@ -119,4 +122,15 @@ class Guard:
         self.check_form(url)
         async with deadline.guarding("dns"):
             addresses = await self._validator.resolve_and_validate(url.host)
-        return Target(url.host, url.effective_port, addresses, _SEAL)
+        key = url.host, url.effective_port
+        made = self._made.get(key)
+        if (
+            made is not None and made[0] is addresses and isinstance(addresses, tuple)
+        ):  # what a resolver keeps, judged anew
+            return made[1]
+        target = Target(*key, addresses, _SEAL)
+        self._made[key] = addresses, target
+        self._made.move_to_end(key)
+        if len(self._made) > MOST_MADE:
+            self._made.popitem(last=False)
+        return target

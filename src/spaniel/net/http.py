@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.errors import Code, SpanielError
 from spaniel.net.encodings import Chain
 from spaniel.net.heads import MOST_DIGITS
-from spaniel.net.pool import Pool, Response
-from spaniel.net.translation import LIBRARY_ERRORS, translated
+from spaniel.net.pool import Exchange, Pool
+from spaniel.net.translation import WIRE_ERRORS, translated
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-
-    from multidict import CIMultiDictProxy
 
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
@@ -25,13 +23,13 @@ if TYPE_CHECKING:
     from spaniel.url.value import Url
 
     Sink = Callable[[bytes], object]
-    Taker = Callable[["Page", Response], Awaitable["Page"]]  # what of an answer is taken
+    Taker = Callable[["Page", Exchange], Awaitable["Page"]]  # what of an answer is taken
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})  # FR-WF-07a
 BODILESS = frozenset({204, 205, 206})  # 2xx without a body that could be the page
 ERROR_SECONDS = 3.0  # for what an error says besides its status
 LOOKED_AT = 512  # bytes that tell whether the beginning of a body is enough
-APART = {"x-robots-tag": "\n"}  # the robot that one line names is not meant by the next
+MOST_PIECES = 512  # of a body that are held before they are put together: small ones weigh many times what they hold
 BREATH = 16  # pieces of a body after which others get their turn, and the deadline its chance
 
 
@@ -59,6 +57,15 @@ def _fields(headers: RequestHeaders) -> Mapping[str, str]:
     return _writable(sent | ({"Accept-Language": headers.accept_language} if headers.accept_language else {}))
 
 
+@lru_cache(maxsize=64)
+def _usual_lines(headers: RequestHeaders) -> bytes:
+    return _lines(headers.fields())
+
+
+def _lines(fields: Mapping[str, str]) -> bytes:
+    return "".join(f"{name}: {value}\r\n" for name, value in fields.items()).encode()
+
+
 class Beginning(NamedTuple):
     """How many bytes of some bodies are enough (FG-26): the rest is not transferred."""
 
@@ -75,10 +82,13 @@ class Options(NamedTuple):
     more: Mapping[str, str] = MappingProxyType({})  # headers of this request alone
     error_bytes: int = 0  # of the body that comes with a 4xx or 5xx; it is cut there
     beginning: Beginning | None = None
+    # Where its status is what is wanted: of a page, too, only so much is taken, whatever becomes of the rest, and that
+    # only if its type is one of which the beginning tells something.
+    glance: Callable[[str | None], bool] | None = None
 
-    def fields(self) -> Mapping[str, str]:
-        fixed = self.headers.fields()
-        return {**fixed, **_writable(self.more)} if self.more else fixed
+    def lines(self) -> bytes:
+        """As they go over the wire; `bad_args` where one cannot."""
+        return _lines({**self.headers.fields(), **_writable(self.more)}) if self.more else _usual_lines(self.headers)
 
 
 USUAL_HEADERS = RequestHeaders()
@@ -91,8 +101,10 @@ class Page(NamedTuple):
     url: Url
     status: int
     reason: str
-    headers: Mapping[str, str]  # names in lower case; a repeated one is joined with ", ", or as `APART` says
+    headers: Mapping[str, str]  # names in lower case; a repeated one is joined with ", ", or as `answers.APART` says
     body: bytes
+    address: str = ""  # that answered; a proxy's, where there is one
+    certificate_ends: float | None = None  # seconds since 1970; None without TLS
 
     @property
     def ok(self) -> bool:
@@ -127,10 +139,11 @@ class Http:
     ) -> Page:
         async with deadline.guarding("connect"):
             try:
-                async with self._pool.request(method, url, target, deadline, options.fields()) as response:
+                agent = options.headers.user_agent
+                async with self._pool.request(method, url, target, deadline, options.lines(), agent) as exchange:
                     deadline.phase = "body"
-                    return await take(_bare(url, response), response)
-            except LIBRARY_ERRORS as error:
+                    return await take(_bare(url, exchange), exchange)
+            except WIRE_ERRORS as error:
                 raise translated(error) from None
 
     async def close(self) -> None:
@@ -151,48 +164,59 @@ def _writable(headers: Mapping[str, str]) -> Mapping[str, str]:
     return headers
 
 
-def _bare(url: Url, response: Response) -> Page:
+def _bare(url: Url, exchange: Exchange) -> Page:
     """An answer without its body."""
-    headers = _joined(response.headers)
-    if "location" in headers and len(response.headers.getall("Location")) > 1:
-        raise SpanielError(Code.NETWORK, error="two Location headers", status=response.status)
-    return Page(url, response.status, response.reason or "", headers, b"")
+    answer, peer = exchange.answer, exchange.peer
+    if answer.locations > 1:
+        raise SpanielError(Code.NETWORK, error="two Location headers", status=answer.status)
+    return Page(url, answer.status, answer.reason, answer.headers, b"", peer.address, peer.certificate_ends)
 
 
-async def _nothing(page: Page, _: Response) -> Page:
+async def _nothing(page: Page, _: Exchange) -> Page:
     return page
 
 
-async def _page(options: Options, page: Page, response: Response) -> Page:
+async def _page(options: Options, page: Page, exchange: Exchange) -> Page:
     """The answer with its body in memory."""
-    if not page.ok:
-        return await _with_error_body(options, page, response)
+    if not page.ok or options.glance is not None:
+        return await _with_beginning(options, page, exchange)
     length = _require_fit(page.headers, options)
     beginning = options.beginning
     most = min(options.max_bytes, beginning.size) if beginning else options.max_bytes
     if length is not None and length <= most and not page.headers.get("content-encoding"):
-        return page._replace(body=await response.read())  # its size is known, and no more than that is taken
+        return page._replace(body=await _whole(exchange))  # its size is known, and no more than that is taken
     body = bytearray()  # not a list of pieces: small ones weigh many times what they hold
-    await _pour(response, page.headers, options, body.extend)
+    await _pour(exchange, page.headers, options, body.extend)
     return page._replace(body=bytes(body))
 
 
-async def _with_error_body(options: Options, page: Page, response: Response) -> Page:
+async def _whole(exchange: Exchange) -> bytes:
+    pieces = []
+    while piece := await exchange.read():
+        pieces.append(piece)
+        if len(pieces) == MOST_PIECES:
+            pieces = [b"".join(pieces)]
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+async def _with_beginning(options: Options, page: Page, exchange: Exchange) -> Page:
     """The beginning of what an error says, where somebody wants to know. The status counts, whatever the body does."""
-    if not options.error_bytes or not 400 <= page.status <= 599:
+    wanted = options.glance is not None and options.glance(page.headers.get("content-type"))
+    if not options.error_bytes or not (400 <= page.status <= 599 or (page.ok and wanted)):
         return page
     body = bytearray()
     short = options._replace(max_bytes=options.error_bytes, cut=True)
-    with suppress(SpanielError, TimeoutError, *LIBRARY_ERRORS):
+    with suppress(SpanielError, TimeoutError, *WIRE_ERRORS):
         async with asyncio.timeout(ERROR_SECONDS):
-            await _pour(response, page.headers, short, body.extend)
+            await _pour(exchange, page.headers, short, body.extend)
     return page._replace(body=bytes(body))
 
 
-async def _poured(options: Options, sink: Sink, page: Page, response: Response) -> Page:
-    if page.ok:
-        _require_fit(page.headers, options)
-        await _pour(response, page.headers, options, sink)
+async def _poured(options: Options, sink: Sink, page: Page, exchange: Exchange) -> Page:
+    if not page.ok:
+        return await _with_beginning(options, page, exchange)
+    _require_fit(page.headers, options)
+    await _pour(exchange, page.headers, options, sink)
     return page
 
 
@@ -204,13 +228,6 @@ def _require_fit(headers: Mapping[str, str], options: Options) -> int | None:
     if length is not None and length > options.max_bytes and not _Allowance(options, headers).may_end_early:
         raise SpanielError(Code.RESPONSE_TOO_LARGE, size=length, max_bytes=options.max_bytes)
     return length
-
-
-def _joined(received: CIMultiDictProxy[str]) -> dict[str, str]:
-    headers = {name.lower(): value for name, value in received.items()}
-    if len(headers) < len(received):
-        headers = {name: APART.get(name, ", ").join(received.getall(name)) for name in headers}
-    return headers
 
 
 def _announced(length: str | None) -> int | None:
@@ -249,17 +266,17 @@ class _Allowance:
         return self._cap
 
 
-async def _pour(response: Response, headers: Mapping[str, str], options: Options, sink: Sink) -> None:
+async def _pour(exchange: Exchange, headers: Mapping[str, str], options: Options, sink: Sink) -> None:
     """The decoded body, counted as it comes."""
     allowance = _Allowance(options, headers)
     chain = Chain(headers.get("content-encoding", ""), options.max_bytes)
     pieces = size = 0
-    async for data in response.content.iter_any():
+    while data := await exchange.read():
         for piece in chain.feed(data):
             cap = allowance.after(size, piece)
             room, size = cap - size, size + len(piece)
             if size > cap:
-                response.close()  # not to be drained, not to be used again
+                exchange.close()  # not to be drained, not to be used again
                 if allowance.cut:
                     sink(piece[:room])
                     return
@@ -268,5 +285,4 @@ async def _pour(response: Response, headers: Mapping[str, str], options: Options
             pieces += 1
             if pieces % BREATH == 0:
                 await asyncio.sleep(0)
-    response.require_whole()
     chain.close()

@@ -1,4 +1,4 @@
-"""Connections, kept apart: each pinned target has a pool that can dial nothing else.
+"""Connections, kept apart: each pinned target has its own.
 
 A connection is reused only for the same scheme, name, port and judged addresses; so neither another name on the same
 address nor a new answer for the same name ever meets an old connection.
@@ -6,238 +6,172 @@ address nor a new answer for the same name ever meets an old connection.
 
 from __future__ import annotations
 
-import ssl
+import asyncio
 from collections import OrderedDict
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, cast
-
-import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
-from yarl import URL
+from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
-from spaniel.net.sockets import Sockets, descriptors, socket_for
+from spaniel.net.answers import Answer, NoAnswerError
+from spaniel.net.connecting import Connector
+from spaniel.net.requests import proxied, request
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from aiohttp.client_proto import ResponseHandler
-    from aiohttp.connector import Connection
-    from aiohttp.tracing import Trace
-
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
-    from spaniel.net.proxy import Proxies
+    from spaniel.net.proxy import Proxies, Proxy
+    from spaniel.net.wire import Peer, Wire
     from spaniel.url.value import Url
 
-MOST_POOLS = 1024
-MOST_HEADERS = 128
-LONGEST_LINE = 1 << 15  # so that all headers together stay below the usual cap of a body
+MOST_HOSTS = 1024  # that connections are kept of
 KEEP_ALIVE_SECONDS = 15.0
 
 Key = tuple[object, ...]
-_USED = "spaniel_has_used"  # a mark on aiohttp's protocol; a weak set of them would cost more than `connect` does
-_deadline: ContextVar[Deadline] = ContextVar("deadline")  # of the request that this task has under way
 
 
-class _Pinned(AbstractResolver):
-    """A resolver that knows one name."""
-
-    def __init__(self, target: Target) -> None:
-        self._target = target
-
-    async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:  # noqa: ARG002
-        if host != self._target.host:
-            raise OSError(f"{host} is not the host that was vetted")
-        return [
-            ResolveResult(hostname=host, host=str(ip), port=port, family=10 if ip.version == 6 else 2, proto=0, flags=0)
-            for ip in self._target.addresses
-        ]
-
-    async def close(self) -> None:
-        pass
-
-
-class _Connector(aiohttp.TCPConnector):
-    """Leaves alone a kept connection on which something has come unasked: it would pass for the next answer."""
-
-    def __init__(self, sockets: Sockets, **options: Any) -> None:
-        super().__init__(use_dns_cache=False, keepalive_timeout=KEEP_ALIVE_SECONDS, **options)
-        self._sockets = sockets
-
-    async def connect(
-        self,
-        req: aiohttp.ClientRequest,
-        traces: list[Trace],
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109
-    ) -> Connection:
-        while True:  # as often as there are kept ones: a new connection has no mark
-            connection = await super().connect(req, traces, timeout)
-            protocol = connection.protocol
-            if protocol is None or not hasattr(protocol, _USED) or not protocol.should_close:
-                break
-            connection.close()
-        if protocol is not None:
-            setattr(protocol, _USED, True)
-            if self._sockets.open > self._sockets.keep:
-                protocol.force_close()  # after this exchange
-        return connection
-
-
-class Response(aiohttp.ClientResponse):
-    """A response that knows how its connection ended."""
-
-    _wire: ResponseHandler | None = None
-
-    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        _deadline.get().phase = "headers"  # the request is out
-        self._wire = connection.protocol
-        return await super().start(connection)
-
-    def require_whole(self) -> None:
-        """Where nothing but the connection's end marks the body's, a broken connection is not an end (RFC 9112 8)."""
-        delimited = "Content-Length" in self.headers or "Transfer-Encoding" in self.headers
-        error = self._wire.exception() if self._wire is not None and not delimited else None
-        if isinstance(error, OSError):
-            raise error
-
-
-class _Entry:
-    __slots__ = ("busy", "session")
-
-    def __init__(self, session: aiohttp.ClientSession) -> None:
-        self.session = session
-        self.busy = 0
-
-
-class _Exchange:
+class Exchange:
     """One request and its answer. A class: a generator made into a context manager takes three times as long."""
 
-    __slots__ = ("_deadline", "_entry", "_method", "_options", "_pool", "_response", "_where")
+    __slots__ = ("_agent", "_deadline", "_key", "_method", "_pool", "_proxy", "_request", "_target", "_wire", "answer")
 
-    def __init__(
-        self, pool: Pool, entry: _Entry, deadline: Deadline, method: str, where: URL, options: dict[str, Any]
-    ) -> None:
-        self._pool, self._entry, self._deadline = pool, entry, deadline
-        self._method, self._where, self._options = method, where, options
-        self._response: Response | None = None
+    _wire: Wire
+    answer: Answer
 
-    async def __aenter__(self) -> Response:
-        deadline, entry = self._deadline, self._entry
-        entry.busy += 1  # before the others are looked at: whoever is busy is not evicted
+    def __init__(self, pool: Pool, method: str, target: Target, deadline: Deadline, sent: _Sent) -> None:
+        self._pool, self._method, self._target, self._deadline = pool, method, target, deadline
+        self._key, self._proxy, self._request, self._agent = sent
+
+    async def __aenter__(self) -> Exchange:
+        places = self._pool.connector.sockets.places
+        if places.locked():
+            self._deadline.phase = "queue"  # whoever waits for a place among all sockets is on the clock
+        await places.acquire()
         try:
-            await self._queue()
+            self.answer = await self._ask()
         except BaseException:
-            entry.busy -= 1
+            places.release()
             raise
+        return self
+
+    async def _ask(self) -> Answer:
+        wire = self._pool.take(self._key)
+        if wire is not None:
+            try:
+                return await self._ask_by(wire)
+            except (NoAnswerError, OSError):
+                if wire.answered:
+                    raise
+                # It was closed while it was idle, and nothing was done: GET and HEAD may be repeated (RFC 9112 9.3.1).
+        self._deadline.phase = "connect"
+        scheme = str(self._key[0])
+        return await self._ask_by(await self._pool.connector.open(scheme, self._target, self._proxy, self._agent))
+
+    async def _ask_by(self, wire: Wire) -> Answer:
+        self._wire = wire
+        self._deadline.phase = "headers"  # the request is out
         try:
-            if self._pool.crowded:
-                await self._pool.evict()
-            _deadline.set(deadline)
-            response = await entry.session.request(self._method, self._where, allow_redirects=False, **self._options)
+            return await wire.ask(self._request, bodiless=self._method == "HEAD")
         except BaseException:
-            self._leave()
+            wire.close()
             raise
-        self._response = cast(Response, response)
-        return self._response
 
     async def __aexit__(self, kind: object, *_: object) -> None:
-        self._leave()
-        if self._response is not None:
-            if kind is not None:
-                self._response.close()
-            self._response.release()
+        self._pool.connector.sockets.places.release()
+        if kind is not None:
+            self._wire.close()
+        elif self._wire.finish():
+            self._pool.keep(self._key, self._wire)
 
-    async def _queue(self) -> None:
-        """Wait for a place among all sockets; whoever waits is on the clock."""
-        places = self._pool.sockets.places
-        if places.locked():
-            self._deadline.phase = "queue"
-        await places.acquire()
-        self._deadline.phase = "connect"
+    @property
+    def peer(self) -> Peer:
+        return self._wire.peer
 
-    def _leave(self) -> None:
-        self._entry.busy -= 1
-        self._pool.sockets.places.release()
+    async def read(self) -> bytes:
+        """The next bytes of the body; none at its end."""
+        return await self._wire.read(self.answer)
+
+    def close(self) -> None:
+        """The rest is not wanted, and the connection not used again."""
+        self._wire.close()
+
+
+_Sent = tuple[Key, "Proxy | None", bytes, str]
 
 
 class Pool:
-    """The sessions of all targets, the least recently used idle ones closed."""
+    """The connections of all targets that nobody uses just now, the least recently used ones closed."""
 
     def __init__(self, ca_file: str, proxies: Proxies | None) -> None:
-        self._ca_file = ca_file
         self._proxies = proxies
-        self._tls: ssl.SSLContext | None = None
-        self._entries: OrderedDict[Key, _Entry] = OrderedDict()
-        self.sockets = Sockets(descriptors())
+        self._idle: OrderedDict[Key, list[Wire]] = OrderedDict()
+        self._sweeper: asyncio.TimerHandle | None = None
+        self._closed = False
+        self.connector = Connector(ca_file)
 
-    def request(
-        self, method: str, url: Url, target: Target, deadline: Deadline, headers: Mapping[str, str]
-    ) -> _Exchange:
+    def request(self, method: str, url: Url, target: Target, deadline: Deadline, lines: bytes, agent: str) -> Exchange:
         """The block that it is used in gets the answer, and leaving it by an error closes the connection."""
         if (target.host, target.port) != (url.host, url.effective_port):
             raise SpanielError(Code.INTERNAL, error=f"{target!r} is not the target of {url.redacted}")
+        self.connector.certificates(url.scheme)
         proxy = self._proxies.choose(url) if self._proxies else None
-        entry = self._entry(url.scheme, target, proxy)
-        where, options = proxy.ask(url, target) if proxy else (URL(url.href.partition("#")[0], encoded=True), {})
-        if proxy:
-            options["proxy_headers"] = {"User-Agent": headers["User-Agent"]}  # CONNECT is a request of ours too
-        options["headers"] = {**options["headers"], **headers} if "headers" in options else headers
-        return _Exchange(self, entry, deadline, method, where, options)
-
-    def _entry(self, scheme: str, target: Target, proxy: object) -> _Entry:
-        key: Key = (scheme, target.host, target.port, target.pins, proxy)
-        entry = self._entries.get(key)
-        if entry is None:
-            entry = self._entries[key] = _Entry(self._session(scheme, target, pinned=proxy is None))
+        if proxy is not None and url.scheme == "http":
+            written = proxied(method, url, target, proxy, lines)
         else:
-            self._entries.move_to_end(key)
-        return entry
+            written = request(method, url, lines)
+        key: Key = (url.scheme, target.host, target.port, target.pins, proxy)
+        return Exchange(self, method, target, deadline, (key, proxy, written, agent))
 
-    def _session(self, scheme: str, target: Target, *, pinned: bool) -> aiohttp.ClientSession:
-        only: dict[str, Any] = {"socket_factory": socket_for(target if pinned else None, self.sockets)}
-        if pinned:
-            only["resolver"] = _Pinned(target)
-        return aiohttp.ClientSession(
-            connector=_Connector(self.sockets, ssl=self._certificates(scheme), **only),
-            cookie_jar=aiohttp.DummyCookieJar(),  # FR-WF-07d
-            auto_decompress=False,
-            response_class=Response,
-            timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
-            max_line_size=LONGEST_LINE,
-            max_field_size=LONGEST_LINE,
-            max_headers=MOST_HEADERS,
-        )
+    def take(self, key: Key) -> Wire | None:
+        """The connection that was used last, if one is left that can be used."""
+        wires = self._idle.get(key)
+        if not wires:
+            return None
+        oldest = asyncio.get_running_loop().time() - KEEP_ALIVE_SECONDS
+        found = None
+        while wires and found is None:
+            wire = wires.pop()
+            if wire.idle_since > oldest and wire.usable:
+                found = wire
+            else:
+                wire.close()
+        if not wires:
+            del self._idle[key]
+        return found
 
-    def _certificates(self, scheme: str) -> ssl.SSLContext | bool:
-        """Read when the first https page is asked for (it takes two bare Python starts), or to check a file of them."""
-        if scheme != "https" and not self._ca_file:
-            return True
-        self._tls = self._tls or tls_context(self._ca_file)
-        return self._tls
+    def keep(self, key: Key, wire: Wire) -> None:
+        if self._closed or self.connector.sockets.open > self.connector.sockets.keep:
+            wire.close()
+            return
+        loop = asyncio.get_running_loop()
+        wire.idle_since = loop.time()
+        self._idle.setdefault(key, []).append(wire)
+        self._idle.move_to_end(key)
+        if len(self._idle) > MOST_HOSTS:
+            for other in self._idle.popitem(last=False)[1]:
+                other.close()
+        if self._sweeper is None:
+            self._sweeper = loop.call_later(KEEP_ALIVE_SECONDS, self._sweep)
 
-    @property
-    def crowded(self) -> bool:
-        return len(self._entries) > MOST_POOLS
-
-    async def evict(self) -> None:
-        idle = [key for key, entry in self._entries.items() if not entry.busy]
-        closing = [self._entries.pop(key) for key in idle[: len(self._entries) - MOST_POOLS]]
-        for entry in closing:
-            await entry.session.close()
+    def _sweep(self) -> None:
+        """Close what nobody has used for a while; one timer for all costs less than one for each."""
+        loop = asyncio.get_running_loop()
+        oldest = loop.time() - KEEP_ALIVE_SECONDS
+        for key, wires in list(self._idle.items()):
+            young = [wire for wire in wires if wire.idle_since > oldest and not wire.closed]
+            for wire in set(wires) - set(young):
+                wire.close()
+            if young:
+                self._idle[key] = young
+            else:
+                del self._idle[key]
+        self._sweeper = loop.call_later(KEEP_ALIVE_SECONDS, self._sweep) if self._idle else None
 
     async def close(self) -> None:
-        entries, self._entries = self._entries, OrderedDict()
-        for entry in entries.values():
-            await entry.session.close()
-
-
-def tls_context(ca_file: str) -> ssl.SSLContext:
-    """What trusts the system's certificates and those of a file; `bad_args` where it cannot be read."""
-    context = ssl.create_default_context()
-    if ca_file:
-        try:
-            context.load_verify_locations(ca_file)
-        except (OSError, ssl.SSLError) as error:
-            raise SpanielError(Code.BAD_ARGS, field="ca_file", reason=f"{ca_file}: {error.strerror or error}") from None
-    return context
+        self._closed = True
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        for wires in self._idle.values():
+            for wire in wires:
+                wire.close()
+        self._idle.clear()
+        for _ in range(2):  # for the last of them to be closed
+            await asyncio.sleep(0)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-from yarl import URL
+from base64 import b64encode
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from spaniel.net.guard import Target
@@ -17,16 +16,29 @@ class Proxy(NamedTuple):
 
     url: str
 
-    def ask(self, url: Url, target: Target) -> tuple[URL, dict[str, Any]]:
-        """The request as the proxy gets it: for an address that passed, with Host and SNI still the name."""
-        address = min(target.addresses, key=lambda ip: ip.version)
-        host = f"[{address}]" if address.version == 6 else str(address)
-        where = url._replace(host=host, fragment=None)
-        authority = url.host if url.port is None else f"{url.host}:{url.port}"
-        options: dict[str, Any] = {"proxy": self.url, "headers": {"Host": authority}}
-        if url.scheme == "https":
-            options["server_hostname"] = url.host.strip("[]")
-        return URL(where.href, encoded=True), options
+    @property
+    def place(self) -> tuple[str, int]:
+        """The host and port that it listens at; `ValueError` where the URL names none."""
+        from urllib.parse import urlsplit
+
+        parts = urlsplit(self.url)
+        if not parts.hostname:
+            raise ValueError("the proxy's URL has no host")
+        return parts.hostname, parts.port or 80
+
+    @property
+    def credentials(self) -> str:
+        """The header line that it wants, if its URL has a user."""
+        from urllib.parse import unquote, urlsplit
+
+        try:
+            parts = urlsplit(self.url)
+        except ValueError:  # whoever dials it will say so
+            return ""
+        if not parts.username:
+            return ""
+        pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        return f"Proxy-Authorization: Basic {b64encode(pair.encode()).decode()}\r\n"
 
 
 class Proxies(NamedTuple):
@@ -38,3 +50,9 @@ class Proxies(NamedTuple):
     def choose(self, url: Url) -> Proxy | None:
         proxy = self.by_scheme.get(url.scheme)
         return Proxy(proxy) if proxy and url.host not in self.direct else None
+
+
+def literal(target: Target) -> str:
+    """A judged address, as it stands in a URL."""
+    address = min(target.addresses, key=lambda ip: ip.version)
+    return f"[{address}]" if address.version == 6 else str(address)

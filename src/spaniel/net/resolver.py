@@ -22,6 +22,7 @@ MOST_ADDRESSES = 64  # no honest name has more; a thousand is somebody playing
 AT_ONCE = 64
 KEPT_SECONDS = 30.0
 MOST_KEPT = 4096  # names
+NXDOMAIN = "nxdomain"  # the cause of a failure where the name is not known; every other one may be over in a minute
 
 
 class Resolver(Protocol):
@@ -104,11 +105,12 @@ def _addresses(host: str) -> Sequence[Address]:
     try:
         infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise failed(host, getattr(error, "strerror", None) or str(error)) from None
+        unknown = isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME
+        raise failed(host, getattr(error, "strerror", None) or str(error), NXDOMAIN if unknown else None) from None
     # An IPv6 answer may carry a scope ("fe80::1%eth0"); it is link-local then, and judged as such.
     found = dict.fromkeys(ip_address(str(info[4][0]).partition("%")[0]) for info in infos)
     return tuple(found)
 
 
-def failed(host: str, error: str) -> SpanielError:
-    return SpanielError(Code.DNS_FAILED, host=host, error=error)
+def failed(host: str, error: str, cause: str | None = None) -> SpanielError:
+    return SpanielError(Code.DNS_FAILED, host=host, error=error, cause=cause)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import sys
 from ipaddress import ip_address
-from socket import socket
-from typing import TYPE_CHECKING, Any
+from socket import AF_INET, AF_INET6, SOCK_STREAM, socket
+from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spaniel.net.addresses import Address
     from spaniel.net.guard import Target
 
 MOST_AT_ONCE = 512  # exchanges, or half of what the system lets the process open
 MOST_OPEN = 1024  # sockets above which a connection is not kept for later, or three eighths
+NEXT_SECONDS = 0.25  # after which the next address is tried beside one that is silent (RFC 8305 5)
 
 
 class Sockets:
@@ -51,7 +55,7 @@ def raise_descriptors(most: int = 4096) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-class _Counted(socket):
+class Counted(socket):
     """A socket that is counted as long as it is open."""
 
     count: Sockets | None = None
@@ -63,19 +67,81 @@ class _Counted(socket):
         super().close()
 
 
-def socket_for(target: Target | None, count: Sockets) -> Any:
-    """Sockets to the target's addresses alone: the last look at what is really dialled (FR-WF-06a).
+async def connect_to(target: Target, count: Sockets) -> Counted:
+    """A connection to one of a target's addresses, and to nothing else (FR-WF-06a)."""
+    return await connect(in_turn(target.addresses), target.port, count, target)
+
+
+def require_judged(address: str, target: Target) -> None:
+    """The first and the last look at what is really dialled."""
+    if ip_address(address.partition("%")[0]).packed not in target.pins:
+        raise SpanielError(Code.SSRF_BLOCKED, blocked_ip=address, cidr="unvetted", toggle="none")
+
+
+def in_turn(addresses: Sequence[Address]) -> Sequence[Address]:
+    """The two versions of IP by turns, beginning with the resolver's first choice (RFC 8305 4)."""
+    if len(addresses) == 1:
+        return addresses
+    first = addresses[0].version
+    ways = [[a for a in addresses if a.version == first], [a for a in addresses if a.version != first]]
+    pairs = zip(*ways, strict=False)
+    shorter = min(map(len, ways))
+    return [address for pair in pairs for address in pair] + ways[0][shorter:] + ways[1][shorter:]
+
+
+async def connect(addresses: Sequence[Address], port: int, count: Sockets, target: Target | None = None) -> Counted:
+    """The first of these that answers. Where one is silent, the next is tried beside it.
 
     Without a target it is the user's own proxy that is dialled.
     """
+    if len(addresses) == 1:
+        return await _connect(addresses[0], port, count, target)
+    trying: list[asyncio.Task[Counted]] = []
+    try:
+        for address in addresses:
+            trying.append(asyncio.create_task(_connect(address, port, count, target)))
+            if found := await _first(trying, NEXT_SECONDS):
+                return found
+        while not all(task.done() for task in trying):
+            if found := await _first(trying, None):
+                return found
+    finally:
+        _give_up(trying)
+    raise trying[0].exception() or OSError("no address")
 
-    def make(info: tuple[Any, ...]) -> socket:
-        family, kind, protocol, _, address = info
-        if target is not None and ip_address(str(address[0]).partition("%")[0]).packed not in target.pins:
-            raise SpanielError(Code.SSRF_BLOCKED, blocked_ip=str(address[0]), cidr="unvetted", toggle="none")
-        made = _Counted(family, kind, protocol)
-        made.count = count
-        count.open += 1
-        return made
 
-    return make
+async def _first(trying: list[asyncio.Task[Counted]], seconds: float | None) -> Counted | None:
+    """A connection, if one of these comes about before the time is over or the next of them fails."""
+    pending = [task for task in trying if not task.done()]
+    done, _ = await asyncio.wait(pending, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    for task in done:
+        if task.exception() is None:
+            trying.remove(task)
+            return task.result()
+    return None
+
+
+def _give_up(trying: list[asyncio.Task[Counted]]) -> None:
+    """Whoever came second is closed, whether it has arrived or not."""
+    for task in trying:
+        if not task.done():
+            task.cancel()  # it closes its socket by itself
+        elif not task.cancelled() and task.exception() is None:
+            task.result().close()
+
+
+async def _connect(address: Address, port: int, count: Sockets, target: Target | None) -> Counted:
+    if target is not None:
+        require_judged(str(address), target)
+    made = Counted(AF_INET6 if address.version == 6 else AF_INET, SOCK_STREAM)
+    made.count = count
+    count.open += 1
+    try:
+        made.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(made, (str(address), port))
+        if target is not None:
+            require_judged(made.getpeername()[0], target)
+    except BaseException:
+        made.close()
+        raise
+    return made

@@ -1,40 +1,46 @@
-"""The one place where other people's exceptions become Spaniel's."""
+"""The one place where other people's exceptions become Spaniel's, and those of the wire below."""
 
 from __future__ import annotations
 
+import errno
 import os
 import ssl
 
-import aiohttp
-from aiohttp.http_exceptions import HttpProcessingError
-
 from spaniel.errors import Code, SpanielError
+from spaniel.net.answers import BrokenBodyError, NoAnswerError
+from spaniel.net.connecting import UnreachedError
 from spaniel.net.encodings import BAD_DATA
+from spaniel.net.heads import MalformedError
 
-LIBRARY_ERRORS: tuple[type[Exception], ...] = (aiohttp.ClientError, HttpProcessingError, OSError, *BAD_DATA)
+WIRE_ERRORS: tuple[type[Exception], ...] = (
+    *(UnreachedError, NoAnswerError, MalformedError, BrokenBodyError, OSError),
+    *BAD_DATA,
+)
 
 
 def translated(error: Exception) -> SpanielError:
     """What a failed hop is called in the registry."""
     if isinstance(error, BAD_DATA):
         return SpanielError(Code.NETWORK, error=f"the body cannot be decoded: {error}")
-    cause = getattr(error, "os_error", None) or error.__cause__ or error
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        return _unreached(f"the certificate is not trusted: {cause.verify_message}", "certificate")
-    if isinstance(error, aiohttp.ClientConnectorError):
-        return _unreached(f"cannot connect: {_reason(cause)}", "tls" if isinstance(cause, ssl.SSLError) else "connect")
-    if isinstance(error, aiohttp.ServerDisconnectedError):
+    if isinstance(error, UnreachedError):
+        return _unreached(error.__cause__ or error)
+    if isinstance(error, NoAnswerError):
         return SpanielError(Code.NETWORK, error="the server closed the connection without an answer")
-    if isinstance(error, aiohttp.ClientPayloadError):
+    if isinstance(error, BrokenBodyError):
         return SpanielError(Code.NETWORK, error="the body ended too early or is malformed")
-    if isinstance(error, aiohttp.ClientResponseError):
-        return SpanielError(Code.NETWORK, error=f"not HTTP as it should be: {error.message}")
+    if isinstance(error, MalformedError):
+        return SpanielError(Code.NETWORK, error=f"not HTTP as it should be: {error}")
     return SpanielError(Code.NETWORK, error=_reason(error))
 
 
-def _unreached(error: str, cause: str) -> SpanielError:
+def _unreached(cause: BaseException) -> SpanielError:
     """No connection came about, so that no other page of the host can be reached either."""
-    return SpanielError(Code.NETWORK, error=error, cause=cause)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        error, kind = f"the certificate is not trusted: {cause.verify_message}", "certificate"
+    else:
+        error, kind = f"cannot connect: {_reason(cause)}", "tls" if isinstance(cause, ssl.SSLError) else "connect"
+    refused = isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED
+    return SpanielError(Code.NETWORK, error=error, cause=kind, refused=refused or None)
 
 
 def _reason(error: BaseException) -> str:

@@ -15,7 +15,7 @@ from spaniel.registry.rules import Rules, Spot, spot_of
 from spaniel.tables import complaint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from spaniel.private_folder import OpenFolder
     from spaniel.registry.record import Record
@@ -125,6 +125,13 @@ class Editor:
         if found is not None:
             found[0].set(found[1], {key: value})
         return found is not None
+
+    def changes(self) -> Iterator[tuple[str, str, str]]:
+        """What `write` would do: the path of each file, its text before ("" for a new one) and after ("" for none)."""
+        for draft, known, before in self._open.values():
+            text = draft.text()
+            if text != before and not (known is None and draft.is_empty):
+                yield draft.home.file, before, "" if draft.is_bare and known is not None else text
 
     def write(self) -> None:
         """Each changed file as a whole. Where a record moved, the file that it came to is written first: whatever

@@ -7,6 +7,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
+from spaniel.net.resolver import NXDOMAIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +39,7 @@ class FakeResolver:
         self.asked.append(host)
         found = self.names.get(host, self.elsewhere)
         if found is None:
-            raise SpanielError(Code.DNS_FAILED, host=host, error="the test knows no such name")
+            raise SpanielError(Code.DNS_FAILED, host=host, error="the test knows no such name", cause=NXDOMAIN)
         if isinstance(found, Exception):
             raise found
         return [ip_address(address) for address in ([found] if isinstance(found, str) else found)]

@@ -86,7 +86,7 @@ class WebFetchTool:
         request = read_request(as_mapping(args))
         checking = Trace()
         try:
-            await self._client.check(request, checking)
+            await self._client.require_form(request, checking)
         except SpanielError:
             checking.feed(trace)  # the fetch, which would tell these steps, is not made
             raise

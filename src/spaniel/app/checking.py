@@ -1,0 +1,201 @@
+"""Link checks put together: a run over links with this engine's door, and the history that it is written down in."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from contextlib import aclosing
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.app.groups import HealthSettings
+from spaniel.app.keys import OWN
+from spaniel.app.paths import default_state_dir
+from spaniel.errors import Code, SpanielError
+from spaniel.health.asking import Asker, Hints, Ways
+from spaniel.health.history import History
+from spaniel.health.journal import Journal, trouble_with
+from spaniel.health.judging import judge
+from spaniel.health.places import Places
+from spaniel.health.ports import Looked, RunOptions
+from spaniel.health.registry_links import asked_as
+from spaniel.health.resuming import Begun, begin
+from spaniel.health.run import Run
+from spaniel.health.spool import Spool
+from spaniel.health.verdict import Link
+from spaniel.hosts import Hosts, Manners
+from spaniel.net.http import Options
+from spaniel.url.parsing import parse
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+    from typing import TextIO
+
+    from spaniel.app.engine import Engine
+    from spaniel.app.settings import Settings
+    from spaniel.health.observation import Observation
+    from spaniel.health.past import Past
+    from spaniel.health.verdict import Checked
+
+NOT_KEPT = "the history cannot be used, so what is seen now is told and not remembered"
+BESIDE = ".spaniel"  # the folder of the history in that of a database
+WAITING = 4  # links under way for each request at once: most of them wait for their hosts
+OURS = frozenset(  # refused before anybody was asked
+    {Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST, Code.INVALID_URL, Code.INVALID_SCHEME,
+     Code.ROBOTS_DISALLOWED, Code.HTTP_4XX, Code.HTTP_5XX}
+)  # fmt: skip
+TLS = ("certificate", "tls")
+_PLAIN = re.compile(r"(https?://([a-z0-9.-]+\.[a-z]{2,})/[\w./?=&~+-]*)(?:#.*)?", re.ASCII)
+
+
+class Extras(NamedTuple):
+    """What a call asks for besides the settings."""
+
+    total_seconds: float = 0.0  # for the whole run; 0: as long as it takes
+    soft_404: bool = False  # look for pages that are missing though their server says otherwise
+    scope: str = ""  # what is checked, for whoever goes on with it
+    resume: bool = False
+
+
+def health_settings(settings: Settings) -> HealthSettings:
+    return HealthSettings(*(settings[f"{OWN}.health.{name}"] for name in HealthSettings._fields))  # type: ignore[arg-type]
+
+
+def documents_history(own: HealthSettings) -> History:
+    """Of links in documents."""
+    return History(own.history_folder or os.path.join(default_state_dir(), "health"))
+
+
+def registry_history(folder: str) -> History:
+    """Of a database: beside its files."""
+    return History(os.path.join(folder, BESIDE), is_shared=True)
+
+
+def spool_for(aliases: Mapping[str, str] | None = None) -> Spool:
+    return Spool(address_of(asked_as(aliases or {})))
+
+
+def address_of(asked: Callable[[str], str] = str) -> Callable[[str], tuple[str, str]]:
+    """Which URL is asked for another, in one spelling and without a fragment, and its host; '' where it is no URL."""
+
+    def address(url: str) -> tuple[str, str]:
+        url = asked(url)
+        if (found := _PLAIN.fullmatch(url)) is not None and "/." not in url and "xn--" not in url:
+            return found[1], found[2]
+        try:
+            parsed = parse(url)._replace(fragment=None)
+        except SpanielError:
+            return url, ""
+        return parsed.href, parsed.host
+
+    return address
+
+
+def may_color(out: TextIO) -> bool:
+    """Whether whoever reads a report sees colors, and wants them (https://no-color.org)."""
+    return out.isatty() and not os.environ.get("NO_COLOR")
+
+
+class Prepared(NamedTuple):
+    """A run that is ready to begin."""
+
+    run: Run
+    journal: Journal
+    remarks: tuple[str, ...]  # for people
+
+
+def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History | None, extras: Extras) -> Prepared:
+    """A run over what is in a spool. A history that cannot be written is told, and nothing is kept then."""
+    begun = Begun(0)
+    try:
+        if history is not None:
+            begun = begin(history, spool, extras.scope, resume=extras.resume)
+    except (OSError, sqlite3.Error) as error:
+        begun = Begun(0, (f"{NOT_KEPT}: {trouble_with(error)}",))
+        history = None
+    manners = Manners(1, own.delay_ms / 1000, heeds_delays=True, longest_wait=float(own.host_wait_seconds))
+    door = engine.rooms.door
+    if not isinstance(door.hosts, Hosts):
+        raise TypeError("links are checked by an engine with hosts of its own")
+    places = Places(door.hosts, manners, own.jobs)
+    asker = Asker(door._replace(hosts=places), engine.rooms.clock, _ways(engine, own, manners, extras))
+    options = RunOptions(
+        at_once=own.jobs * WAITING,
+        link_seconds=4.0 * own.timeout_seconds
+        + 60.0,  # by HEAD, by GET, and what is asked besides; it is a last resort
+        content_seconds=own.content_seconds + 4.0 * own.timeout_seconds + 60.0,
+        host_patience=float(own.host_wait_seconds),
+        total_seconds=extras.total_seconds,
+    )
+    journal = Journal(history, begun.run)
+    return Prepared(Run(spool, _Looks(asker), places, engine.rooms.clock, journal, options), journal, begun.remarks)
+
+
+def _ways(engine: Engine, own: HealthSettings, manners: Manners, extras: Extras) -> Ways:
+    settings, usual = engine.settings, Ways()
+    redirects = settings.limits.max_redirects if settings.given("tools.webfetch.max_redirects") else usual.max_redirects
+    return usual._replace(
+        options=Options(settings.headers._replace(accept="*/*")),
+        manners=manners,
+        max_redirects=redirects,
+        seconds=float(own.timeout_seconds),
+        head_seconds=min(usual.head_seconds, float(own.timeout_seconds)),
+        content_seconds=float(own.content_seconds),
+        heed_robots=own.robots,
+        soft_404=extras.soft_404,
+    )
+
+
+class _Looks:
+    """Asks and judges."""
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+
+    async def look(self, link: Link, past: Past, attempts: int) -> Looked:
+        seen = await self._asker.ask(link, Hints(past.head_differs, attempts))
+        return Looked(judge(seen, link, past), _reached(seen), seen.retry_after, seen.head_differs)
+
+
+def _reached(seen: Observation) -> bool | None:
+    """Whether any answer came: without one, it may be our own network that is missing. None: nobody was asked."""
+    if seen.evidence.chain or seen.cause in TLS or (seen.evidence.status is not None and not seen.code):
+        return True
+    return None if seen.code in OURS else False
+
+
+class Given(NamedTuple):
+    """What a call says in place of the settings."""
+
+    jobs: int | None = None
+    delay: float | None = None  # seconds
+    timeout: int | None = None
+    robots: bool | None = None
+    soft_404: bool = False
+
+    def over(self, own: HealthSettings) -> HealthSettings:
+        return own._replace(
+            jobs=own.jobs if self.jobs is None else self.jobs,
+            delay_ms=own.delay_ms if self.delay is None else round(self.delay * 1000),
+            timeout_seconds=own.timeout_seconds if self.timeout is None else self.timeout,
+            robots=own.robots if self.robots is None else self.robots,
+        )
+
+
+async def check(
+    engine: Engine, links: Iterable[str | Link], given: Given, history: str | os.PathLike[str] | None
+) -> AsyncGenerator[Checked, None]:
+    """As `Spaniel.check`, which tells what these mean."""
+    own = given.over(health_settings(engine.settings))
+    kept = None if history is None else History(os.fspath(history), now=lambda: engine.rooms.clock.now().timestamp())
+    spool = spool_for()
+    try:
+        spool.take(Link(link) if isinstance(link, str) else link for link in links)
+        run = prepare(engine, spool, own, kept, Extras(soft_404=given.soft_404)).run
+        async with aclosing(run.results()) as results:
+            async for checked in results:
+                yield checked
+    finally:
+        spool.close()
+        if kept is not None:
+            kept.close()

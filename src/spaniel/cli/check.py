@@ -1,0 +1,58 @@
+"""`spaniel check`: the links of documents, sites and lists, told honestly."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from spaniel.cli.check_documents import SOURCES, add_choice, add_documents
+from spaniel.cli.check_fix import add_fix, fix_documents
+from spaniel.cli.check_options import EXIT_CODES, add_manners, add_report, add_run
+from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from spaniel.health.verdict import Checked
+
+
+def parser() -> argparse.ArgumentParser:
+    p = new_parser(
+        "spaniel check",
+        "Check links: what is well, what moved, what is blocked, failing or dead, and on what evidence.",
+        EXIT_CODES,
+    )
+    p.add_argument("sources", nargs="*", metavar="SOURCE", help=SOURCES)
+    p.add_argument(
+        "--sitemap", action="append", default=[], metavar="SOURCE",
+        help="check the pages of this sitemap: a file, or an address; may be repeated",
+    )  # fmt: skip
+    add_documents(p)
+    add_choice(p)
+    p.add_argument("--fragments", action="store_true", help="look for the anchors (#…) of links in their pages")
+    add_report(p)
+    add_fix(p)
+    add_manners(p)
+    add_run(p)
+    add_settings_options(p)
+    add_log_options(p)
+    return p
+
+
+def main(args: argparse.Namespace) -> int:
+    configure_logs(args)
+    if not args.sources and not args.sitemap:
+        raise SpanielError(Code.BAD_ARGS, field="SOURCE", reason="is missing: name a document, a folder or a URL")
+    from spaniel.app.checking import documents_history
+    from spaniel.cli.check_sources import links_of, scope_of
+    from spaniel.cli.checking import Job, own_settings, run_job
+
+    settings = settings_from(args)
+    history = None if args.no_history else documents_history(own_settings(args, settings))
+
+    def fix(found: list[Checked]) -> int:
+        return fix_documents(found, args, sys.stdout)
+
+    job = Job(links_of(args, settings), history, scope_of(args), fix if args.fix else None)
+    return run_job(args, settings, job)

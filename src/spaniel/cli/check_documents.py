@@ -1,0 +1,97 @@
+"""What `spaniel check` takes of documents: which are read and how, and which of their links are checked."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from spaniel.errors import shown
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from spaniel.health.excluding import Rules
+    from spaniel.health.verdict import Checked, Link
+
+SOURCES = (
+    "a document, a folder, a pattern such as 'guide/**/*.md', a URL, or '-' for standard input; Markdown, HTML, text, "
+    "reStructuredText, notebooks, JSON, YAML, CSV and sitemaps are read"
+)
+
+
+def add_documents(p: argparse.ArgumentParser) -> None:
+    """Which documents, and how they are read."""
+    from spaniel.health.documents.kinds import EXTENSIONS
+
+    p.add_argument(
+        "--kind", choices=tuple(EXTENSIONS), metavar="KIND",
+        help=f"read all documents as {', '.join(EXTENSIONS)} (default: by their names, else by how they begin)",
+    )  # fmt: skip
+    p.add_argument(
+        "--field", action="append", default=[], metavar="NAME",
+        help="of JSON, YAML and CSV: look at the values of this key or column only; may be repeated",
+    )  # fmt: skip
+    p.add_argument(
+        "--ext", action="append", default=[], metavar="EXT",
+        help="in folders: read files with this ending (default: those of Markdown, HTML, text, reStructuredText, "
+        "notebooks); may be repeated",
+    )  # fmt: skip
+    p.add_argument(
+        "--exclude-path", action="append", default=[], metavar="REGEX",
+        help="leave out documents whose path has this; may be repeated",
+    )  # fmt: skip
+    p.add_argument("--no-gitignore", action="store_true", help="in folders: read what git ignores too")
+    p.add_argument("--hidden", action="store_true", help="in folders: read hidden files and folders too")
+
+
+def add_choice(p: argparse.ArgumentParser) -> None:
+    """Which links."""
+    p.add_argument(
+        "--exclude", action="append", default=[], metavar="REGEX",
+        help="check no URL that has this, as the lines of .lycheeignore say too; may be repeated",
+    )  # fmt: skip
+    p.add_argument(
+        "--include", action="append", default=[], metavar="REGEX",
+        help="check URLs that have this, whatever else excludes them; alone: check only those",
+    )  # fmt: skip
+    p.add_argument("--include-private", action="store_true", help="check hosts of this machine and network too")
+    p.add_argument(
+        "--root-dir", metavar="DIR",
+        help="the folder that links beginning with '/' are relative to, and outside of which no file is looked at",
+    )  # fmt: skip
+    p.add_argument(
+        "--base", metavar="URL", help="check relative links on the web, relative to this URL, not on the disk"
+    )
+    p.add_argument("--offline", action="store_true", help="check links between files only; ask nobody")
+
+
+def found(args: argparse.Namespace) -> Iterator[Link | Checked]:
+    """Links to be asked for, and what is known of the others without asking."""
+    from spaniel.health.files import Options, gather
+    from spaniel.health.local import Disk, check_local
+    from spaniel.health.sorting import sort
+    from spaniel.health.verdict import Checked, Verdict
+
+    options = Options(
+        args.kind or "", tuple(args.field), tuple(args.ext), tuple(args.exclude_path),
+        use_gitignore=not args.no_gitignore, use_hidden=args.hidden, tell=_tell,
+    )  # fmt: skip
+    chosen = sort(gather(args.sources, options), rules_of(args), args.base)
+    yield from check_local(chosen.local, Disk(args.root_dir))
+    yield from chosen.skipped
+    if args.offline:
+        yield from (Checked(link, Verdict.SKIPPED, "offline") for link in chosen.web)
+    else:
+        yield from chosen.web
+
+
+def rules_of(args: argparse.Namespace) -> Rules:
+    from spaniel.health.excluding import IGNORE_FILE, read_ignore_file, rules
+
+    chosen = rules(args.exclude, args.include, keep_private=args.include_private)
+    return chosen._replace(exclude=chosen.exclude + read_ignore_file(IGNORE_FILE))
+
+
+def _tell(file: str, reason: str) -> None:
+    sys.stderr.write(f"spaniel: {shown(file)} {shown(reason)}\n")

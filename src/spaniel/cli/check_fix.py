@@ -1,0 +1,132 @@
+"""`spaniel check --fix`: new addresses written into documents; a diff, unless told to write."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from spaniel.errors import shown
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Sequence
+    from typing import TextIO
+
+    from spaniel.health.new_addresses import Wishes
+    from spaniel.health.rewriting import Fix, Plan, Source, Unfixed
+    from spaniel.health.verdict import Checked
+
+SOME_UNWRITTEN = 1
+LONGEST = 10_000  # characters of a line that a terminal is shown
+MOST_TOLD = 50  # links that stay as they are, and why
+
+
+def add_fix(p: argparse.ArgumentParser) -> None:
+    """What `spaniel check` takes for it."""
+    p.add_argument(
+        "--fix", action="store_true",
+        help="show the new addresses of links that moved for good, as a diff; --write writes them",
+    )  # fmt: skip
+    add_wishes(p)
+
+
+def add_wishes(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--write", action="store_true", help="of a repair: change the files, in place of showing a diff")
+    p.add_argument(
+        "--temporary-too",
+        action="store_true",
+        help="of a repair: also links that moved for a time only (302, 303, 307)",
+    )
+    p.add_argument(
+        "--archive",
+        action="store_true",
+        help="of a repair: an archive's copy in place of a dead link, where one is known",
+    )
+    p.add_argument(
+        "--allowlist",
+        metavar="FILE",
+        help="of a repair: a file of the hosts that new addresses may lead to, one per line",
+    )
+
+
+def wishes_of(args: argparse.Namespace) -> Wishes:
+    from spaniel.health.new_addresses import Wishes
+
+    if not args.allowlist:
+        return Wishes(args.temporary_too, args.archive)
+    from spaniel.url.allowlist import load
+
+    return Wishes(args.temporary_too, args.archive, load(args.allowlist).refusal)
+
+
+def fix_documents(results: Iterable[Checked], args: argparse.Namespace, out: TextIO) -> int:
+    """Plan, and show or write. The exit code: 0, or 1 where a file could not be written."""
+    from spaniel.health.rewriting import plan_fixes, read_sources
+
+    found = list(results)
+    files = (place.file for one in found if one.move or one.archived for place in one.link.places if place.line)
+    sources = read_sources((file for file in files if file != "-"), args.kind or "", args.field)
+    plan = plan_fixes(found, sources, wishes_of(args), args.base)
+    code = _write(plan, sources) if args.write else _show(plan, sources, out)
+    tell_unfixed(plan.unfixed)
+    return code
+
+
+def _by_file(plan: Plan) -> dict[str, list[Fix]]:
+    files: dict[str, list[Fix]] = {}
+    for fix in plan.fixes:
+        files.setdefault(fix.place.file, []).append(fix)
+    return files
+
+
+def _show(plan: Plan, sources: dict[str, Source], out: TextIO) -> int:
+    from spaniel.health.diffs import unified
+
+    for file, fixes in _by_file(plan).items():
+        changes = {fix.span: fix.written for fix in fixes}
+        show_diff(unified(_in_diff(file), sources[file].decoded.text, changes), out)
+    if plan.fixes:
+        _say(f"{_links(plan.fixes)} would change; --write writes them")
+    return 0
+
+
+def _in_diff(file: str) -> str:
+    return file.removeprefix("./").lstrip("/").replace("\\", "/")
+
+
+def show_diff(lines: Iterable[str], out: TextIO) -> None:
+    """As it is into a file or a pipe; on a terminal nothing in it may act."""
+    safe = out.isatty()
+    out.writelines(f"{shown(line.rstrip(), LONGEST)}\n" if safe else line for line in lines)
+
+
+def _write(plan: Plan, sources: dict[str, Source]) -> int:
+    from spaniel.health.rewriting import write
+
+    code = 0
+    for file, fixes in _by_file(plan).items():
+        trouble = write(sources[file], fixes)
+        if trouble:
+            _say(f"{shown(file)} was not changed: {trouble}")
+            code = SOME_UNWRITTEN
+        else:
+            _say(f"{shown(file)}: {_links(fixes)} changed")
+    return code
+
+
+def tell_unfixed(unfixed: Sequence[Unfixed]) -> None:
+    """What stays as it is, and why."""
+    for one in unfixed[:MOST_TOLD]:
+        where = f"{shown(one.place.file)}:{one.place.line}:{one.place.column}"
+        hint = f" ({shown(one.suggestion)})" if one.suggestion else ""
+        _say(f"{where}: {shown(one.url)} stays: {shown(one.reason)}{hint}")
+    if len(unfixed) > MOST_TOLD:
+        _say(f"and {len(unfixed) - MOST_TOLD} more that stay as they are")
+
+
+def _links(fixes: Sequence[Fix]) -> str:
+    return f"{len(fixes)} link{'' if len(fixes) == 1 else 's'}"
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"spaniel: {text}\n")

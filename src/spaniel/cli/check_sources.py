@@ -1,0 +1,63 @@
+"""What `spaniel check` looks at: links that are named, pages of sitemaps, and links of documents."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from spaniel.cli.check_documents import found
+from spaniel.health.verdict import Link, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from spaniel.app.settings import Settings
+    from spaniel.health.verdict import Checked
+
+
+def links_of(args: argparse.Namespace, settings: Settings) -> Iterator[Link | Checked]:
+    """Links to be asked, and what is known of others: skipped, or found on the disk."""
+    for link in _all_of(args, settings):
+        yield link._replace(fragments=()) if isinstance(link, Link) and not args.fragments else link
+
+
+def _all_of(args: argparse.Namespace, settings: Settings) -> Iterator[Link | Checked]:
+    if not args.offline:
+        yield from _named(source for source in args.sources if _is_url(source))
+        yield from _of_sitemaps(args.sitemap, settings)
+    documents = [source for source in args.sources if not _is_url(source)]
+    private = args.include_private or bool(settings.protection_off)  # whoever opens the guard means those hosts too
+    yield from found(argparse.Namespace(**vars(args) | {"sources": documents, "include_private": private}))
+
+
+def scope_of(args: argparse.Namespace) -> str:
+    """What is checked, whatever folder it is named from."""
+    sources = (*args.sources, *args.sitemap)
+    named = (source if _is_url(source) or source == "-" else os.path.abspath(source) for source in sources)
+    return "\n".join(["check", *named])
+
+
+def _is_url(source: str) -> bool:
+    return source.lower().startswith(("http://", "https://"))
+
+
+def _named(urls: Iterable[str]) -> Iterator[Link]:
+    """Whoever names a link means it: no rule leaves it out."""
+    for text in urls:
+        url, _, fragment = text.partition("#")
+        yield Link(url, (fragment,) if fragment else (), (Place(""),))
+
+
+def _of_sitemaps(sources: Iterable[str], settings: Settings) -> Iterator[Link]:
+    """Pages of sitemaps, which are read as `spaniel batch` reads them: through the guarded door, or from the disk."""
+    for source in sources:
+        from spaniel.app.batch_sources import ReadSource
+        from spaniel.batch.sources.rows import Options, Problems
+        from spaniel.cli.batch_watch import tell_problems
+        from spaniel.pipeline.profile import DEFAULT
+
+        problems = Problems()
+        for item in ReadSource(source, Options(), problems, settings, DEFAULT).items():
+            yield Link(item.raw.partition("#")[0], places=(Place(source),))
+        tell_problems(problems)

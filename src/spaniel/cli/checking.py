@@ -1,0 +1,199 @@
+"""One check, from links to a report and an exit code: for `spaniel check` and `spaniel db check`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import aclosing, contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.app.checking import NOT_KEPT, Extras, Given, address_of, health_settings, prepare, spool_for
+from spaniel.cli.batch_watch import counting
+from spaniel.cli.check_options import MOST_JOBS
+from spaniel.cli.check_watch import Watch, tell
+from spaniel.errors import Code, SpanielError
+from spaniel.health.baseline import Baseline, write_baseline
+from spaniel.health.registry_links import read_aliases
+from spaniel.health.reports import FORMATS, ReportContext
+from spaniel.health.summary import Summary, read_fail_on
+from spaniel.health.verdict import CONTRADICTED, Verdict
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TextIO
+
+    from spaniel.app.groups import HealthSettings
+    from spaniel.app.settings import Settings
+    from spaniel.health.history import History
+    from spaniel.health.reports import Report
+    from spaniel.health.spool import Spool
+    from spaniel.health.verdict import Checked, Link
+
+    Add = Callable[[Checked], None]
+
+STREAMED = ("jsonl", "github")  # formats that tell each result at once
+COUNTED = 5000  # links after which it is said how many were read
+SHOWN_PAST = 30  # observations of a link that a report shows
+
+
+class Job(NamedTuple):
+    """What is checked, and what is known of it."""
+
+    links: Iterable[Link | Checked]
+    history: History | None
+    scope: str  # what is checked, for whoever goes on with it
+    then: Callable[[list[Checked]], int] | None = None  # what is done with links that moved or are dead; its exit code
+
+
+def own_settings(args: argparse.Namespace, settings: Settings) -> HealthSettings:
+    """`[spaniel.health]`, and over it the command's flags."""
+    if args.jobs is not None and not 1 <= args.jobs <= MOST_JOBS:
+        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be 1 to {MOST_JOBS}")
+    if args.delay is not None and not 0 <= args.delay <= 600:
+        raise SpanielError(Code.BAD_ARGS, field="--delay", reason="must be 0 to 600 seconds")
+    given = Given(args.jobs, args.delay, args.timeout, args.robots or None)
+    return given.over(health_settings(settings))
+
+
+def run_job(args: argparse.Namespace, settings: Settings, job: Job) -> int:
+    """Check what there is, tell it, and say how it went."""
+    fail_on, aliases = read_fail_on(args.fail_on), read_aliases(args.map)
+    baseline = Baseline.read(args.baseline) if args.baseline else Baseline()
+    own = own_settings(args, settings)
+    spool = spool_for(aliases)
+    try:
+        with counting(quiet=args.quiet) as told:
+            spool.take(_counted(job.links, told))
+        if args.dry_run:
+            from spaniel.cli.check_dry_run import dry_run
+
+            return dry_run(spool, own)
+        telling = Telling(args, baseline, job)
+        code = _run(args, settings, own, spool, job, telling)
+        if job.then is not None and not code:
+            return job.then(telling.repairable)
+    finally:
+        spool.close()
+        if job.history is not None:
+            job.history.close()
+    return code or telling.summary.exit_code(fail_on)
+
+
+def _counted(links: Iterable[Link | Checked], told: Callable[[int], None]) -> Iterator[Link | Checked]:
+    for number, link in enumerate(links, 1):
+        if number % COUNTED == 0:
+            told(number)
+        yield link
+
+
+def _run(
+    args: argparse.Namespace, settings: Settings, own: HealthSettings, spool: Spool, job: Job, telling: Telling
+) -> int:
+    """0, or the exit code of the signal that stopped it."""
+    import asyncio
+
+    from spaniel.app.engine import Engine
+    from spaniel.net.resolver import RememberingResolver, SystemResolver
+
+    extras = Extras(args.total_time, args.soft_404, job.scope, args.resume)
+
+    async def go() -> int:
+        async with Engine(settings, RememberingResolver(SystemResolver())) as engine:
+            prepared = prepare(engine, spool, own, job.history, extras)
+            for remark in () if args.quiet else prepared.remarks:
+                tell(remark)
+            run, watch = prepared.run, Watch(prepared.run, spool.total + spool.told_before, quiet=args.quiet)
+            with watch(), telling.report(watch) as add:
+                async with aclosing(run.results()) as results:
+                    async for checked in results:
+                        add(checked)
+                telling.summary.no_network = not run.network
+                telling.summary.interrupted = bool(watch.exit_code)
+            if prepared.journal.trouble:
+                tell(f"{NOT_KEPT}: {prepared.journal.trouble}")
+            if not run.is_whole and job.history is not None and not args.quiet:
+                tell("go on with the same command and --resume")
+            return watch.exit_code
+
+    try:
+        return asyncio.run(go())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+class Telling:
+    """Results as a report, and counted; broken ones are kept where they become a baseline."""
+
+    def __init__(self, args: argparse.Namespace, baseline: Baseline, job: Job) -> None:
+        self._args, self._baseline, self._history = args, baseline, job.history
+        self._repairs = job.then is not None
+        self.repairable: list[Checked] = []
+        self.summary = Summary()
+        self._broken: list[Checked] = []
+
+    @contextmanager
+    def report(self, watch: Watch) -> Iterator[Add]:
+        """What takes each result; the report is ended with the block, also by an interruption."""
+        import time
+
+        began = time.monotonic()
+        with self._out() as out:
+            report = FORMATS[self._args.format](out, self._context(out))
+            is_streamed = self._args.format in STREAMED
+
+            def add(checked: Checked) -> None:
+                if is_streamed:
+                    watch.clear()
+                self._take(checked, report)
+                if is_streamed:
+                    out.flush()
+
+            yield add
+            self.summary.fixed = len(self._baseline.fixed)
+            self.summary.seconds = time.monotonic() - began
+            watch.clear()
+            report.close(self.summary)
+            out.flush()
+        if self._args.write_baseline:
+            count = write_baseline(self._args.write_baseline, self._broken)
+            tell(f"{count:,} broken links written to {self._args.write_baseline}")
+
+    def _take(self, checked: Checked, report: Report) -> None:
+        self.summary.add(checked, known=self._baseline.covers_all(checked))
+        self._baseline.saw(checked)
+        report.add(checked)
+        if self._repairs and (checked.move is not None or checked.verdict is Verdict.DEAD):
+            self.repairable.append(checked)
+        if self._args.write_baseline and checked.verdict in CONTRADICTED:
+            self._broken.append(checked)
+
+    @contextmanager
+    def _out(self) -> Iterator[TextIO]:
+        if not self._args.output:
+            yield sys.stderr if self._repairs else sys.stdout  # where a diff goes to standard output
+            return
+        from spaniel.cli.files import replacing
+
+        with replacing(self._args.output) as file:
+            yield file
+
+    def _context(self, out: TextIO) -> ReportContext:
+        from datetime import UTC, datetime
+
+        from spaniel import __version__
+        from spaniel.app.checking import may_color
+
+        return ReportContext(
+            started=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            version=__version__,
+            color=may_color(out),
+            verbose=bool(self._args.verbose),
+            history=None if self._history is None else self._past,
+            is_known=self._baseline.covers if self._args.baseline else None,
+        )
+
+    def _past(self, url: str) -> list[tuple[str, str]]:
+        from datetime import UTC, datetime
+
+        rows = self._history.of(address_of()(url)[0])[-SHOWN_PAST:] if self._history is not None else []
+        return [(datetime.fromtimestamp(row.last_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), row.verdict) for row in rows]

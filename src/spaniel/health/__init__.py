@@ -1,0 +1,5 @@
+"""Link health: what is asked of a link, what came back, and what may honestly be said of it."""
+
+from spaniel.health.verdict import Checked, Evidence, Expected, Finding, Link, Move, Place, Verdict
+
+__all__ = ["Checked", "Evidence", "Expected", "Finding", "Link", "Move", "Place", "Verdict"]

@@ -1,0 +1,97 @@
+"""Links in Markdown: in brackets, defined elsewhere, in angles, bare, in raw HTML; in the fields above it too."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from spaniel.health.documents import bare, html, yaml_fields
+from spaniel.health.documents.markdown_blocks import Blocks
+from spaniel.health.documents.markdown_inline import Destinations, Inline
+from spaniel.health.documents.mention import Stitched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spaniel.health.documents.markdown_blocks import Block
+    from spaniel.health.documents.mention import Found
+
+FRONT = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*+(?:\r\n|\n|\r)")
+DEFINING = ("paragraph", "underlined")
+SIGNS = re.compile(r"\]\(|<|://|www\.", re.IGNORECASE)  # without any of these there is no link in a text
+LONGEST_FRONT = 1 << 20
+
+
+class Leaf:
+    """A block as one text, and the links that are in it."""
+
+    def __init__(self, text: str, block: Block) -> None:
+        self.kind = block.kind
+        self._whole = Stitched([(text[start:end], start, end) for start, end in block.spans], "\n")
+        self.text = self._whole.text
+        self.begins = 0  # where its text begins behind the definitions
+
+    def define(self, labels: set[str]) -> Iterator[Found]:
+        """The definitions at its beginning."""
+        destinations = Destinations(self.text)
+        while defined := destinations.definition(self.begins):
+            name, target = defined
+            labels.add(name)
+            self.begins = target.end
+            if target.found:
+                yield self.in_source(target.found)
+
+    def links(self, labels: set[str]) -> Iterator[Found]:
+        if self.kind == "html":
+            found: Iterator[Found] | list[Found] = html.links(self.text)
+        elif SIGNS.search(self.text) is None:
+            return
+        else:
+            found = Inline(self.text, labels).read(self.begins)
+        for one in found:
+            yield self.in_source(one)
+
+    def in_source(self, found: Found) -> Found:
+        return found._replace(start=self._whole.source(found.start), end=self._whole.source_end(found.end))
+
+
+def links(text: str) -> Iterator[Found]:
+    """In the order of the text."""
+    return iter(sorted(_links(text), key=lambda found: found.start))
+
+
+def _links(text: str) -> Iterator[Found]:
+    front, begin = front_matter(text)
+    if front is not None:
+        yield from front
+    labels: set[str] = set()
+    begins: dict[int, int] = {}  # of paragraphs that begin with definitions
+    blocks = list(Blocks(text, begin))  # spans alone: the text of a long document is not held twice
+    for number, block in enumerate(blocks):
+        if block.kind in DEFINING and text.startswith("[", block.spans[0][0]):
+            leaf = Leaf(text, block)
+            yield from leaf.define(labels)
+            begins[number] = leaf.begins
+    for number, block in enumerate(blocks):
+        leaf = Leaf(text, block)
+        leaf.begins = begins.get(number, 0)
+        yield from leaf.links(labels)
+
+
+def leaves_of(text: str, begin: int = 0) -> Iterator[Leaf]:
+    return (Leaf(text, block) for block in Blocks(text, begin))
+
+
+def front_matter(text: str) -> tuple[Iterator[Found] | None, int]:
+    """The links of the fields above the text (YAML, or TOML as text), and where the text begins."""
+    opened = FRONT.match(text)
+    if opened is None:
+        return None, 0
+    fence = opened["fence"]
+    ends = rf"^(?:{re.escape(fence)}{'|[.]{3}' if fence == '---' else ''})[ \t]*+$"
+    closed = re.compile(ends, re.MULTILINE).search(text[:LONGEST_FRONT].replace("\r", "\n"), opened.end())
+    if closed is None:
+        return None, 0
+    span = opened.end(), closed.start()
+    found = yaml_fields.scan(text, *span) if fence == "---" else bare.scan(text, *span)
+    return found, closed.end()

@@ -1,0 +1,277 @@
+"""The blocks of Markdown that may hold links: paragraphs, headings, cells, raw HTML; code is left out.
+
+CommonMark's first phase (spec, appendix), with GitHub's tables and footnotes. A line is held against the quotes and
+lists around it, of which there are so many at most: so the cost is that of the text, however it is nested.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.health.documents.markdown_lines import lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spaniel.health.documents.markdown_lines import Line
+
+DEEPEST = 100
+HEADING = re.compile(r"(?P<level>#{1,6})(?:[ \t]++|$)")
+FENCE = re.compile(r"(?P<mark>`{3,}+(?![^\r\n]*`)|~{3,}+)")
+UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*$")
+RULE = re.compile(r"(?:(?:\*[ \t]*+){3,}|(?:-[ \t]*+){3,}|(?:_[ \t]*+){3,})$")
+BULLET = re.compile(r"(?:[-+*]|(?P<number>[0-9]{1,9})[.)])(?=[ \t]|$)")
+FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,200}\]:")
+DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+DEFINITION = re.compile(r"\[[^\[\]]{1,999}\]:")
+CELL = re.compile(r"(?:[^\\|]++|\\.?)*+")
+_BLOCK_NAMES = (
+    "address article aside base basefont blockquote body caption center col colgroup dd details dialog dir div dl dt "
+    "fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link "
+    "main menu menuitem nav noframes ol optgroup option p param search section summary table tbody td tfoot th thead "
+    "title tr track ul"
+)
+# How raw HTML begins, and how it ends; None: with a blank line (CommonMark 4.6).
+HTML_STARTS: tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...] = (
+    (
+        re.compile(r"<(?:script|pre|style|textarea)(?=[\s>]|$)", re.IGNORECASE),
+        re.compile(r"</(?:script|pre|style|textarea)>", re.IGNORECASE),
+    ),
+    (re.compile(r"<!--"), re.compile(r"-->")),
+    (re.compile(r"<\?"), re.compile(r"\?>")),
+    (re.compile(r"<![A-Za-z]"), re.compile(r">")),
+    (re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")),
+    (re.compile(rf"</?(?:{'|'.join(_BLOCK_NAMES.split())})(?=[\s>]|/>|$)", re.IGNORECASE), None),
+)
+ALONE = re.compile(  # the seventh kind: any tag that has a line for itself; it does not interrupt a paragraph
+    r"(?:<[A-Za-z][A-Za-z0-9-]*+(?:\s++[A-Za-z_:][\w.:-]*+(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s\"'=<>`]++))?+)*+\s*+/?>"
+    r"|</[A-Za-z][A-Za-z0-9-]*+\s*+>)[ \t]*$"
+)
+
+
+class Block(NamedTuple):
+    """Text in which links are looked for: spans of the source, one for each line."""
+
+    kind: str  # "paragraph", "underlined" or "heading", "cell", "html"
+    spans: tuple[tuple[int, int], ...]
+
+
+class _Item(NamedTuple):
+    """An item of a list, or a footnote: its lines are so far in. A quote has none."""
+
+    width: int
+
+
+_QUOTE = _Item(0)
+
+
+class Blocks:
+    """Takes a text line by line."""
+
+    def __init__(self, text: str, start: int = 0) -> None:
+        self._text, self._start = text, start
+        self._around: list[_Item] = []
+        self._spans: list[tuple[int, int]] = []  # of the paragraph or HTML that is open
+        self._fence = ""  # the mark of the code that is open
+        self._html: re.Pattern[str] | None = None  # what ends the HTML that is open
+        self._in_html = self._in_table = False
+        self._fresh = False  # an item that has begun with a blank line
+        self._done: list[Block] = []
+
+    def __iter__(self) -> Iterator[Block]:
+        for line in lines_of(self._text, self._start):
+            self._read(line)
+            if self._done:
+                yield from self._done
+                self._done.clear()
+        self._close()
+        yield from self._done
+
+    def _read(self, line: Line) -> None:
+        matched = self._matched(line)
+        whole = matched == len(self._around)
+        if whole and (self._fence or self._in_html):
+            self._go_on(line)
+            return
+        if not whole and (self._fence or self._in_html or self._in_table):
+            self._close()
+        lazy = not whole
+        while not line.is_blank:
+            if line.indent >= 4:
+                if not self._in_paragraph:
+                    self._leave(matched)  # code, by its indent
+                    return
+                break
+            if self._leaf(line, matched, lazy=lazy):
+                return
+            if not self._container(line, matched):
+                break
+            matched, lazy = len(self._around), False
+        self._text_line(line, matched)
+
+    @property
+    def _in_paragraph(self) -> bool:
+        return bool(self._spans) and not self._in_html
+
+    def _matched(self, line: Line) -> int:
+        """How many of the quotes and items around still hold this line."""
+        for number, item in enumerate(self._around):
+            if item is _QUOTE:
+                if line.indent > 3 or line.mark != ">":
+                    return number
+                self._take_quote(line)
+            elif line.is_blank:
+                if self._fresh and number == len(self._around) - 1:
+                    return number
+            elif line.indent >= item.width:
+                line.skip(item.width)
+            else:
+                return number
+        return len(self._around)
+
+    @staticmethod
+    def _take_quote(line: Line) -> None:
+        line.take(1)
+        if line.indent:
+            line.skip(1)
+
+    def _go_on(self, line: Line) -> None:
+        """A line of code or of HTML."""
+        text = self._text[line.at : line.end]
+        if self._fence:
+            bare = text.strip(" \t")
+            if line.indent <= 3 and len(bare) >= len(self._fence) and not bare.strip(self._fence[0]):
+                self._fence = ""
+            return
+        if self._html is None and line.is_blank:
+            self._close()
+            return
+        self._spans.append((line.at, line.end))
+        if self._html is not None and self._html.search(self._text, line.at, line.end):
+            self._close()
+
+    def _leave(self, matched: int) -> None:
+        """Close what is open, and the quotes and items that do not hold the line."""
+        self._close()
+        del self._around[matched:]
+        self._fresh = False
+
+    def _close(self) -> None:
+        if self._spans and not self._in_table:
+            self._done.append(Block("html" if self._in_html else "paragraph", tuple(self._spans)))
+        self._spans.clear()
+        self._fence, self._html, self._in_html, self._in_table = "", None, False, False
+
+    def _leaf(self, line: Line, matched: int, *, lazy: bool) -> bool:
+        """A heading, a rule, the beginning of code or HTML, a row of a table: whether the line is one of them."""
+        text, start, end = self._text, line.start, line.end
+        if self._in_paragraph and not lazy and self._ends_paragraph(line):
+            return True
+        if line.mark == "#" and (found := HEADING.match(text, start, end)):
+            self._leave(matched)
+            self._done.append(Block("heading", ((found.end(), _without_marks(text, found.end(), end)),)))
+        elif line.mark in ("`", "~") and (found := FENCE.match(text, start, end)):
+            self._leave(matched)
+            self._fence = found["mark"]
+        elif line.mark in ("*", "-", "_") and RULE.match(text, start, end):
+            self._leave(matched)
+        elif self._in_table and not self._begins_container(line):
+            self._done += [Block("cell", (span,)) for span in cells(text, start, end)]
+        else:
+            return line.mark == "<" and self._html_begins(line, matched)
+        return True
+
+    def _begins_container(self, line: Line) -> bool:
+        return line.mark in (">", "<") or BULLET.match(self._text, line.start, line.end) is not None
+
+    def _ends_paragraph(self, line: Line) -> bool:
+        """An underline makes it a heading; a row of dashes makes a table of its last line and what follows."""
+        text, start, end = self._text, line.start, line.end
+        if UNDERLINE.match(text, start, end):
+            self._done.append(Block("underlined", tuple(self._spans)))
+        elif line.mark in ("|", ":", "-") and DELIMITERS.match(text, start, end):
+            header = cells(text, *self._spans[-1])
+            if DEFINITION.match(text, *self._spans[-1]) or len(header) != len(cells(text, start, end)):
+                return False
+            if self._spans[:-1]:
+                self._done.append(Block("paragraph", tuple(self._spans[:-1])))
+            self._done += [Block("cell", (span,)) for span in header]
+            self._in_table = True
+        else:
+            return False
+        self._spans.clear()
+        return True
+
+    def _container(self, line: Line, matched: int) -> bool:
+        """A quote, an item of a list or a footnote begins here: whether it does."""
+        if matched >= DEEPEST:
+            return False
+        text, start, end = self._text, line.start, line.end
+        if line.mark == ">":
+            self._leave(matched)
+            self._take_quote(line)
+            self._around.append(_QUOTE)
+            return True
+        if line.mark == "[" and (found := FOOTNOTE.match(text, start, end)):
+            self._leave(matched)
+            line.take(len(found[0]))
+            line.skip(line.indent)
+            self._around.append(_Item(4))
+            return True
+        found = BULLET.match(text, start, end)
+        if found is None or (self._in_paragraph and matched == len(self._around) and not _may_interrupt(found, end)):
+            return False
+        self._leave(matched)
+        before = line.indent + len(found[0])
+        line.take(len(found[0]))
+        inside = 1 if line.is_blank or line.indent >= 5 else line.indent
+        self._fresh = line.is_blank
+        if not line.is_blank:
+            line.skip(inside)
+        self._around.append(_Item(before + inside))
+        return True
+
+    def _text_line(self, line: Line, matched: int) -> None:
+        if line.is_blank:
+            self._close()
+            del self._around[matched:]
+        elif self._in_paragraph:
+            self._spans.append((line.start, line.end))
+        else:
+            self._leave(matched)
+            self._spans.append((line.start, line.end))
+
+    def _html_begins(self, line: Line, matched: int) -> bool:
+        ending = [ends for begins, ends in HTML_STARTS if begins.match(self._text, line.start, line.end)]
+        if not ending and (self._in_paragraph or not ALONE.match(self._text, line.start, line.end)):
+            return False
+        self._leave(matched)
+        self._in_html, self._html = True, ending[0] if ending else None
+        self._go_on(line)
+        return True
+
+
+def _may_interrupt(bullet: re.Match[str], end: int) -> bool:
+    """Only an item with text, and a list that begins with 1, end a paragraph: a year in a line begins no list."""
+    return bullet["number"] in (None, "1") and bool(bullet.string[bullet.end() : end].strip(" \t"))
+
+
+def _without_marks(text: str, start: int, end: int) -> int:
+    """Where a heading ends before the marks that close it."""
+    bare = text[start:end].rstrip(" \t")
+    unmarked = bare.rstrip("#")
+    return start + len(unmarked if not unmarked or unmarked[-1] in " \t" else bare)
+
+
+def cells(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """The cells of a row of a table, between bars that are not escaped."""
+    found: list[tuple[int, int]] = []
+    row = text[start:end].rstrip(" \t")
+    at = 1 if row.startswith("|") else 0
+    while at < len(row):
+        match = CELL.match(row, at)
+        stop = match.end() if match else len(row)
+        found.append((start + at, start + stop))
+        at = stop + 1
+    return found

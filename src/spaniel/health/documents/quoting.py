@@ -1,0 +1,189 @@
+"""How an address is written in each syntax, and read again: escapes, references, quotes."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from html.entities import html5
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Way = Callable[[str], str]
+
+PUNCTUATION = r"[!-/:-@\[-`{-~]"
+# CommonMark resolves references that end with a semicolon and no others: `?a=1&copy=2` stays what it is.
+REFERENCE = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+IN_MARKDOWN = re.compile(rf"\\(?P<escaped>{PUNCTUATION})|{REFERENCE}")
+REFERENCES = re.compile(REFERENCE)
+# HTML attributes resolve some without one too, unless `=` or a letter follows (HTML 13.2.5.73).
+IN_ATTRIBUTES = re.compile(
+    r"&(?:#[0-9]{1,7};?|#[xX][0-9a-fA-F]{1,6};?|(?P<name>[A-Za-z][A-Za-z0-9]{0,31}+)(?P<end>;|(?!=)))"
+)
+NOT_IN_URLS = re.compile(r"[\t\n\r]")
+BLANKS = " \t\n\r\f\v"
+RST_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+WHITE = re.compile(r"\s+")
+CANNOT_STAND = re.compile(r"[\s<>\x00-\x1f\x7f]")
+INNER = ">"  # "json>markdown": Markdown in a JSON string
+
+
+def decode(written: str, syntax: str) -> str:
+    """The address that is meant by what is written."""
+    outer, inside, inner = syntax.partition(INNER)
+    if inside:
+        return decode(WAYS[outer][0](written), inner)
+    return WAYS[syntax][0](written)
+
+
+def encode(url: str, syntax: str) -> str:
+    """The address as it is to be written. What cannot be written so is known by `decode`, which then differs."""
+    outer, inside, inner = syntax.partition(INNER)
+    if inside:
+        return WAYS[outer][1](encode(url, inner))
+    return WAYS[syntax][1](url)
+
+
+def _same(text: str) -> str:
+    return text
+
+
+def _percent(found: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
+
+
+def from_markdown(written: str) -> str:
+    if "\\" not in written and "&" not in written:
+        return written
+    return IN_MARKDOWN.sub(lambda found: found["escaped"] or unescape(found[0]), written)
+
+
+def _to_markdown(url: str) -> str:
+    """Brackets stay where they come in pairs; `|` would end the cell of a table."""
+    text = _escape_references(CANNOT_STAND.sub(_percent, url).replace("\\", "\\\\").replace("|", "\\|"))
+    return text if _is_balanced(text) else re.sub(r"[()]", r"\\\g<0>", text)
+
+
+def _is_balanced(text: str) -> bool:
+    depth = 0
+    for bracket in re.findall(r"[()]", text):
+        depth += 1 if bracket == "(" else -1
+        if depth < 0 or depth > 30:
+            return False
+    return depth == 0
+
+
+def _escape_references(text: str) -> str:
+    return REFERENCES.sub(lambda found: f"&amp;{found[0][1:]}", text)
+
+
+def _to_angled(url: str) -> str:
+    escaped = url.replace("\\", "\\\\").replace("<", "\\<").replace(">", "\\>").replace("|", "\\|")
+    return _escape_references(re.sub(r"[\x00-\x1f\x7f]", _percent, escaped))
+
+
+def _from_autolink(written: str) -> str:
+    return REFERENCES.sub(lambda found: unescape(found[0]), written)
+
+
+def _to_autolink(url: str) -> str:
+    return _escape_references(CANNOT_STAND.sub(_percent, url))
+
+
+def _to_bare(url: str) -> str:
+    return CANNOT_STAND.sub(_percent, url)
+
+
+def _from_www(written: str) -> str:
+    return f"http://{written}"
+
+
+def _to_www(url: str) -> str:
+    """Only http can be left out; any other address is written whole, and is then no such link any more."""
+    return _to_bare(url.removeprefix("http://") if url.startswith("http://www.") else url)
+
+
+def from_attribute(written: str) -> str:
+    text = IN_ATTRIBUTES.sub(_attribute_reference, written) if "&" in written else written
+    return NOT_IN_URLS.sub("", text.strip(BLANKS))
+
+
+def _attribute_reference(found: re.Match[str]) -> str:
+    name = found["name"]
+    if name is None:
+        return unescape(found[0])
+    return html5.get(name + found["end"], found[0])
+
+
+def _to_attribute(url: str) -> str:
+    """Safe in double quotes, in single ones and in none."""
+    text = re.sub(r"[\s\x00-\x1f\x7f`]", _percent, url)
+    return (
+        text.replace("&", "&amp;")
+        .replace('"', "&quot;")
+        .replace("'", "&#39;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+    )
+
+
+def _to_srcset(url: str) -> str:
+    """A comma at an end of it would end the candidate."""
+    return _to_attribute(re.sub(r"^,+|,+$", _percent, url))
+
+
+def _from_json(written: str) -> str:
+    try:
+        return str(json.loads(f'"{written}"', strict=False))
+    except ValueError:
+        return written
+
+
+def _to_json(url: str) -> str:
+    return json.dumps(url, ensure_ascii=False)[1:-1]
+
+
+def _from_single(written: str) -> str:
+    return written.replace("''", "'")
+
+
+def _to_single(url: str) -> str:
+    return CANNOT_STAND.sub(_percent, url).replace("'", "''")
+
+
+def _from_csv(written: str) -> str:
+    return written.replace('""', '"')
+
+
+def _to_csv(url: str) -> str:
+    return re.sub(r"[\r\n\x00]", _percent, url).replace('"', '""')
+
+
+def _from_rst(written: str) -> str:
+    return RST_ESCAPE.sub(lambda found: "" if found[1].isspace() else found[1], WHITE.sub("", written))
+
+
+def _to_rst(url: str) -> str:
+    text = CANNOT_STAND.sub(_percent, url).replace("\\", "\\\\")
+    return f"{text[:-1]}\\_" if text.endswith("_") else text
+
+
+WAYS: dict[str, tuple[Way, Way]] = {
+    "markdown": (from_markdown, _to_markdown),
+    "markdown-angled": (from_markdown, _to_angled),
+    "autolink": (_from_autolink, _to_autolink),
+    "bare": (_same, _to_bare),
+    "www": (_from_www, _to_www),
+    "attribute": (from_attribute, _to_attribute),
+    "srcset": (from_attribute, _to_srcset),
+    "xml": (from_attribute, _to_attribute),
+    "json": (_from_json, _to_json),
+    "yaml": (_same, _to_bare),
+    "yaml-single": (_from_single, _to_single),
+    "csv": (_same, _same),
+    "csv-quoted": (_from_csv, _to_csv),
+    "rst": (_from_rst, _to_rst),
+    "argument": (_same, _same),
+}

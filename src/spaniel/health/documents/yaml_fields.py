@@ -1,0 +1,101 @@
+"""Links in YAML: values that are addresses, and addresses within longer values."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from spaniel.health.documents import bare
+from spaniel.health.documents.mention import Found
+from spaniel.health.documents.quoting import decode
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+WEB = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
+SYNTAXES = {"": "yaml", "'": "yaml-single", '"': "json"}
+DEEPEST_FLOW = 64  # libyaml takes the square of the depth of `[[[[`
+
+
+def links(text: str, fields: Collection[str] = ()) -> Iterator[Found]:
+    return scan(text, 0, len(text), fields)
+
+
+def scan(text: str, start: int, end: int, fields: Collection[str] = ()) -> Iterator[Found]:
+    """Of a part of a text. What is no YAML is read as text, unless single fields are asked for."""
+    part = text[start:end]
+    found = None if _is_deep(part) else _found(part, frozenset(fields))
+    if found is None:
+        found = [] if fields else list(bare.links(part))
+    for one in found:
+        yield one._replace(start=one.start + start, end=one.end + start)
+
+
+def _is_deep(text: str) -> bool:
+    depth = deepest = 0
+    for bracket in re.findall(r"[\[\]{}]", text):
+        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest > DEEPEST_FLOW
+
+
+def _found(text: str, fields: frozenset[str]) -> list[Found] | None:
+    import yaml
+
+    found: list[Found] = []
+    keys = _Keys()
+    try:
+        for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            if isinstance(event, yaml.ScalarEvent):
+                key = keys.scalar(event.value)
+                if key is not None and (not fields or key in fields):
+                    found += _of_scalar(text, event)
+            elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+                keys.opened(is_mapping=isinstance(event, yaml.MappingStartEvent))
+            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+                keys.closed()
+            elif isinstance(event, yaml.AliasEvent):
+                keys.scalar("")
+    except (yaml.YAMLError, ValueError):
+        return None
+    return found
+
+
+class _Keys:
+    """Which key a value belongs to: its own, or that of the list it stands in."""
+
+    def __init__(self) -> None:
+        self._around: list[list[str | bool | None]] = []  # key, is a mapping, a key comes next
+
+    def scalar(self, value: str) -> str | None:
+        """The key of a value; None where it is itself a key."""
+        if not self._around:
+            return ""
+        level = self._around[-1]
+        if not level[1]:
+            return str(level[0] or "")
+        level[2] = not level[2]
+        if not level[2]:
+            level[0] = value
+            return None
+        return str(level[0] or "")
+
+    def opened(self, *, is_mapping: bool) -> None:
+        key = self.scalar("") if self._around else ""
+        self._around.append([key, is_mapping, True])
+
+    def closed(self) -> None:
+        self._around.pop()
+
+
+def _of_scalar(text: str, event: object) -> Iterator[Found]:
+    style: str = getattr(event, "style", "") or ""
+    value: str = getattr(event, "value", "")
+    start: int = getattr(event, "start_mark").index  # noqa: B009
+    end: int = getattr(event, "end_mark").index  # noqa: B009
+    inner = (start + 1, end - 1) if style in ("'", '"') and style else (start, end)
+    syntax = SYNTAXES.get(style)
+    if syntax and WEB.fullmatch(value) and decode(text[slice(*inner)], syntax) == value:
+        yield Found(value, *inner, syntax)
+    else:
+        yield from bare.scan(text, *inner)

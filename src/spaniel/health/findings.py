@@ -1,0 +1,45 @@
+"""What is to be said of a link beside its verdict: remarks that neither make nor break it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spaniel.errors import shown
+from spaniel.health.certificates import ending
+from spaniel.health.verdict import Finding, Remark
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from spaniel.health.observation import Observation
+    from spaniel.health.past import Past
+
+
+def findings_of(observation: Observation, past: Past) -> tuple[Finding, ...]:
+    return tuple(_findings(observation, past))
+
+
+def _findings(observation: Observation, past: Past) -> Iterator[Finding]:
+    if observation.soft_404:
+        text = "The page looks like one that says 'not found': a page that cannot exist looks the same."
+        yield Finding(Remark.SOFT_404, text)
+    if observation.is_parked:
+        yield Finding(Remark.PARKED, "The page says that its domain is for sale.")
+    for fragment in observation.fragments:
+        name = shown(fragment.name.removeprefix("#"))
+        if fragment.found is False:
+            yield Finding(Remark.FRAGMENT_MISSING, f"The page has no anchor '#{name}'.")
+        elif fragment.found is None:
+            yield Finding(Remark.FRAGMENT_UNKNOWN, f"Whether the page has an anchor '#{name}' is not known.")
+    if (soon := ending(observation.certificate_ends, observation.at)) is not None:
+        yield soon
+    if _chain_changed(observation, past):
+        yield Finding(Remark.CHAIN_CHANGED, f"It led to {past.final_url} before; the redirects are others now.")
+
+
+def _chain_changed(observation: Observation, past: Past) -> bool:
+    """Only of a good answer: what a host says while it is down is no change of address."""
+    status = observation.evidence.status
+    if not past.final_url or observation.code or status is None or not 200 <= status <= 399:
+        return False
+    return (past.chain, past.final_url) != (observation.evidence.chain, observation.evidence.final_url)

@@ -1,0 +1,185 @@
+"""Links between files on the disk: whether the file is there, and the anchor in it; inside the root only."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
+
+from spaniel.errors import SpanielError
+from spaniel.health.documents import kinds
+from spaniel.health.files import LARGEST, read
+from spaniel.health.slugs import anchors
+from spaniel.health.sorting import SCHEME, TEXT_DIRECTIVE
+from spaniel.health.verdict import Checked, Evidence, Finding, Link, Remark, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from spaniel.health.documents.mention import Mention
+    from spaniel.health.verdict import Place
+
+HAVE_ANCHORS = frozenset({"markdown", "html", "rst"})
+LINES = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?\Z")  # of a file as GitHub shows it
+TOP = frozenset({"", "top"})  # the beginning of every page
+INDEXES = ("index.html", "index.htm", "README.md", "readme.md", "README.rst", "index.md", "index.rst")
+ON_DISK = Evidence("disk")
+
+
+class Target(NamedTuple):
+    """Where a link leads on the disk, or why nobody looks there."""
+
+    path: str = ""
+    fragment: str = ""
+    reason: str = ""
+    root: str = ""  # outside of which nobody looks
+
+
+OUTSIDE = Target(reason="outside the root, where nobody looks; --root-dir names another root")
+
+
+class Disk:
+    """Looks at files inside a root, each once."""
+
+    def __init__(self, root: str | None = None, *, largest: int = LARGEST, may_guess_html: bool = True) -> None:
+        """`root` is what links that begin with a slash are relative to, and what nobody looks outside of. Without
+        one it is the repository that a document is in, or the folder one is in."""
+        self._root = os.path.realpath(root) if root else None
+        self._largest, self._may_guess_html = largest, may_guess_html
+        self._anchors: dict[str, frozenset[str] | None] = {}
+        self._roots: dict[str, str] = {}
+
+    def target(self, mention: Mention) -> Target:
+        written, _, fragment = mention.url.partition("#")
+        address, _, _ = written.partition("?")
+        name = unquote(address, errors="surrogateescape")
+        folder = os.path.dirname(mention.place.file)
+        if SCHEME.match(name):
+            return Target(reason="a file outside the root" if name.lower().startswith("file:") else "not a file")
+        if "\0" in name or mention.place.file in ("-", ""):
+            return Target(reason="its document has no folder")
+        fragment = unquote(fragment.partition(TEXT_DIRECTIVE)[0])
+        if not name:
+            return Target(mention.place.file, fragment)
+        base = mention.base.rpartition("/")[0]
+        if name.startswith("/"):
+            if self._root is None:
+                return Target(reason="relative to the root of a site; say which folder that is: --root-dir")
+            return Target(os.path.join(self._root, name.lstrip("/")), fragment)
+        return Target(
+            os.path.normpath(os.path.join(folder, base, name)) + ("/" if name.endswith("/") else ""), fragment
+        )
+
+    def root_of(self, file: str) -> str:
+        """The root that holds for the links of a document."""
+        if self._root is not None:
+            return self._root
+        folder = os.path.realpath(os.path.dirname(file) or ".")
+        if folder not in self._roots:
+            self._roots[folder] = _repository(folder) or _here(folder)
+        return self._roots[folder]
+
+    def find(self, path: str) -> str | None:
+        """The file that a path means: itself, the page of a folder, or the page whose ending was left out."""
+        kind = _kind(path)
+        if kind == "file":
+            return None if path.endswith("/") else path
+        if kind == "folder":
+            pages = (os.path.join(path, index) for index in INDEXES)
+            return next((page for page in pages if _kind(page) == "file"), path)
+        if self._may_guess_html and not path.endswith("/") and _kind(f"{path}.html") == "file":
+            return f"{path}.html"
+        return None
+
+    def has_anchor(self, path: str, fragment: str) -> bool | None:
+        """Whether a file has an anchor; None where nobody can say."""
+        if path not in self._anchors:
+            self._anchors[path] = self._read(path)
+        known = self._anchors[path]
+        if known is None:
+            return None
+        return fragment in known or fragment.lower() in known or f"user-content-{fragment}" in known
+
+    def _read(self, path: str) -> frozenset[str] | None:
+        try:
+            text = read(path, self._largest).text
+        except SpanielError:
+            return None
+        kind = kinds.kind_of(path, text)
+        return anchors(text, kind) if kind in HAVE_ANCHORS else None
+
+
+def check_local(mentions: Iterable[Mention], disk: Disk) -> Iterator[Checked]:
+    """What is to be said of links to files: one verdict for each file and anchor, whatever number of places."""
+    places: dict[tuple[str, Target], dict[Place, None]] = {}
+    for mention in mentions:
+        target = disk.target(mention)
+        name = target.path or mention.url
+        if target.path:
+            target = target._replace(root=disk.root_of(mention.place.file))
+            target = target if _is_inside(target.path, target.root) else OUTSIDE
+        places.setdefault((name, target), {})[mention.place] = None
+    for (name, target), found in places.items():
+        yield _judge(Link(_shown(name), (target.fragment,) if target.fragment else (), tuple(found)), target, disk)
+
+
+def _judge(link: Link, target: Target, disk: Disk) -> Checked:
+    if target.reason:
+        return Checked(link, Verdict.SKIPPED, target.reason)
+    page = disk.find(target.path)
+    if page is not None and not _is_inside(page, target.root):  # a folder's page may be a link that leads out
+        return Checked(link, Verdict.SKIPPED, OUTSIDE.reason)
+    if page is None:
+        return Checked(link, Verdict.DEAD, _missing(target.path), evidence=ON_DISK)
+    if target.fragment.lower() in TOP or LINES.match(target.fragment):
+        return Checked(link, Verdict.OK, evidence=ON_DISK)
+    if disk.has_anchor(page, target.fragment) is False:
+        told = Finding(Remark.FRAGMENT_MISSING, f"{_shown(page)} has no anchor '{target.fragment}'")
+        return Checked(link, Verdict.FAILING, told.text, evidence=ON_DISK, findings=(told,))
+    return Checked(link, Verdict.OK, evidence=ON_DISK)
+
+
+def _is_inside(path: str, root: str) -> bool:
+    """Whether a path lies in the root, symbolic links resolved."""
+    real = os.path.realpath(path)
+    return real == root or real.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def _missing(path: str) -> str:
+    """Where only the case differs, that is said: it works on one system and on another it does not."""
+    folder, name = os.path.split(path.rstrip("/"))
+    try:
+        alike = [one for one in os.listdir(folder or ".") if one.lower() == name.lower() and one != name]
+    except (OSError, ValueError):
+        alike = []
+    return f"no such file; there is '{alike[0]}'" if alike else "no such file"
+
+
+def _kind(path: str) -> str:
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return ""
+    return "folder" if stat.S_ISDIR(mode) else "file" if stat.S_ISREG(mode) else ""
+
+
+def _shown(path: str) -> str:
+    """As short as it can be told from here."""
+    relative = os.path.relpath(path) if os.path.isabs(path) else path
+    return (path if relative.startswith("..") else relative).replace(os.sep, "/")
+
+
+def _repository(folder: str) -> str:
+    while not os.path.exists(os.path.join(folder, ".git")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return ""
+        folder = parent
+    return folder
+
+
+def _here(folder: str) -> str:
+    here = os.path.realpath(".")
+    return here if folder == here or folder.startswith(here.rstrip(os.sep) + os.sep) else folder

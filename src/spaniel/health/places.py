@@ -1,0 +1,80 @@
+"""Places on the wire, taken when a request begins and not before: whoever waits for a host holds none."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spaniel.hosts import Asked, Hosts, Manners
+    from spaniel.net.deadline import Deadline
+    from spaniel.pipeline.ports import Turn
+
+
+class Places:
+    """Hosts as the door knows them, with so many requests at once in all; and what a run asks of them."""
+
+    def __init__(self, hosts: Hosts, manners: Manners, jobs: int) -> None:
+        self._hosts, self._manners = hosts, manners
+        self._places = asyncio.Semaphore(jobs)
+        self._spacing: dict[str, float] = {}  # where a host's Crawl-delay asks for more than our own manners
+
+    def turn(self, host: str, deadline: Deadline, manners: Manners) -> _Turn:
+        if manners.spacing_seconds > self._manners.spacing_seconds:
+            self._spacing[host] = manners.spacing_seconds
+        return _Turn(self._hosts.turn(host, deadline, manners), self._places, deadline)
+
+    def wait_seconds(self, host: str) -> float:
+        """Until a request may begin, by spacing and Crawl-delay."""
+        spacing = self._spacing.get(host, self._manners.spacing_seconds)
+        return self._hosts.wait_seconds(host, self._manners._replace(spacing_seconds=spacing, heeds_delays=False))
+
+    def asked_seconds(self, host: str) -> float:
+        """For which a host asked to be left alone, this program or another."""
+        asked = self._hosts.asked(host)
+        return 0.0 if asked is None else asked.seconds
+
+    def told_crawl_delay(self, host: str, seconds: float) -> None:
+        self._hosts.told_crawl_delay(host, seconds)
+
+    def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None:
+        self._hosts.answered(host, status, headers)
+
+    def asked(self, host: str) -> Asked | None:
+        return self._hosts.asked(host)
+
+    async def heed(self, host: str, deadline: Deadline, manners: Manners) -> None:
+        await self._hosts.heed(host, deadline, manners)
+
+    def told_http_only(self, host: str) -> None:
+        self._hosts.told_http_only(host)
+
+    def is_http_only(self, host: str) -> bool:
+        return self._hosts.is_http_only(host)
+
+
+class _Turn:
+    """A turn at a host, and then a place. That others have all places is not the fault of a link: its clock stands."""
+
+    __slots__ = ("_deadline", "_places", "_turn")
+
+    def __init__(self, turn: Turn, places: asyncio.Semaphore, deadline: Deadline) -> None:
+        self._turn, self._places, self._deadline = turn, places, deadline
+
+    async def __aenter__(self) -> None:
+        await self._turn.__aenter__()
+        try:
+            if self._places.locked():
+                with self._deadline.held():
+                    await self._places.acquire()
+            else:
+                await self._places.acquire()
+        except BaseException:
+            await self._turn.__aexit__(None, None, None)
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._places.release()
+        await self._turn.__aexit__(None, None, None)

@@ -1,0 +1,115 @@
+"""How an attempt ended, as an `Observation` with its evidence."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from spaniel.errors import Code, SpanielError, shown
+from spaniel.health.observation import Observation
+from spaniel.health.verdict import Evidence
+from spaniel.hosts.retry_after import seconds_until
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from spaniel.clock import Clock
+    from spaniel.health.following import Trip
+    from spaniel.health.pages import Seen
+    from spaniel.health.verdict import Link
+    from spaniel.net.http import Page
+    from spaniel.url.value import Url
+
+LONGEST_TYPE = 100  # characters that are told
+UNSAID = 10.0  # seconds, where a host says "too many requests" and not for how long
+PHASES = {"headers": "head", "start": "", "connect": "connect"}  # as evidence has them; others have their own names
+TLS = ("certificate", "tls")
+
+
+class Errand:
+    """A link that is being asked, and what has come of it so far."""
+
+    __slots__ = ("at", "attempts", "began", "clock", "head", "link", "url")
+    url: Url  # as soon as it is known to be one
+
+    def __init__(self, link: Link, clock: Clock, attempts: int) -> None:
+        self.link, self.attempts, self.clock = link, attempts, clock
+        self.at: datetime = clock.now()
+        self.began = clock.monotonic()
+        self.head: bool | None = None  # whether HEAD had a good answer; None where it was not asked
+
+
+def asked_to_wait(page: Page, clock: Clock) -> float | None:
+    """For how long a host asks to be left alone with an answer; None where it does not."""
+    if page.status not in (429, 503):
+        return None
+    seconds = seconds_until(page.headers.get("retry-after"), clock.now())
+    if seconds is None:
+        return UNSAID if page.status == 429 else None
+    return float(math.ceil(seconds))  # not a moment too early
+
+
+def answered(errand: Errand, trip: Trip, method: str, page: Page, seen: Seen) -> Observation:
+    """There was an answer, whatever its status."""
+    return Observation(
+        at=errand.at.timestamp(),
+        evidence=_evidence(errand, trip, method, ""),
+        content_type=shown(page.headers.get("content-type", "").partition(";")[0].strip().lower(), LONGEST_TYPE),
+        content=seen.content,
+        page_type=seen.page_type,
+        is_parked=seen.is_parked,
+        soft_404=seen.soft_404,
+        fragments=seen.fragments,
+        certificate_ends=trip.certificate_ends,
+        retry_after=asked_to_wait(page, errand.clock),
+    )
+
+
+def failed(errand: Errand, trip: Trip | None, method: str, error: SpanielError) -> Observation:
+    """There was none: a refusal, whose details are the evidence."""
+    cause = "refused" if error.details.get("refused") else str(error.details.get("cause", ""))
+    evidence = _evidence(errand, trip, method, _phase(error, trip, cause))
+    waits = error.code in (Code.HTTP_4XX, Code.HTTP_5XX)  # what a host said before, and would say again
+    if waits:
+        status = error.details.get("status")
+        evidence = evidence._replace(status=status if isinstance(status, int) else None)
+    return Observation(
+        at=errand.at.timestamp(),
+        evidence=evidence,
+        code=str(error.code),
+        error=error.message,
+        cause=cause,
+        certificate_ends=trip.certificate_ends if trip is not None else None,
+        retry_after=float(str(error.details["retry_after"])) if waits else None,
+    )
+
+
+def _phase(error: SpanielError, trip: Trip | None, cause: str) -> str:
+    if error.code is Code.DNS_FAILED:
+        return "dns"
+    if error.code not in (Code.NETWORK, Code.TIMEOUT, Code.ROBOTS_UNAVAILABLE):
+        return ""
+    if cause:
+        return "tls" if cause in TLS else "connect"
+    phase = str(error.details.get("phase") or (trip.deadline.phase if trip is not None else ""))
+    return PHASES.get(phase, phase)
+
+
+def _evidence(errand: Errand, trip: Trip | None, method: str, phase: str) -> Evidence:
+    if trip is None:
+        return Evidence(at=_written(errand.at), attempts=errand.attempts)
+    return Evidence(
+        method=method if trip.is_asked else "",
+        status=trip.status,
+        chain=tuple(trip.chain),
+        final_url=trip.url.href,
+        phase=phase,
+        attempts=errand.attempts,
+        address=trip.address,
+        at=_written(errand.at),
+        seconds=round(errand.clock.monotonic() - errand.began, 3),
+    )
+
+
+def _written(moment: datetime) -> str:
+    return f"{moment.isoformat(timespec='seconds')[:19]}Z"

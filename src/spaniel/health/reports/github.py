@@ -1,0 +1,57 @@
+"""Annotations on the lines of a pull request: workflow commands, as GitHub reads them from a job's output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spaniel.errors import shown
+from spaniel.health.reports.wording import LONGEST, details, is_worth_telling, label, places_of, totals, warnings
+from spaniel.health.verdict import CONTRADICTED
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from spaniel.health.reports.kind import ReportContext
+    from spaniel.health.summary import Summary
+    from spaniel.health.verdict import Checked, Place
+
+
+class GithubReport:
+    """A line for each place. A URL or a file name cannot begin a command of its own: line ends are escaped."""
+
+    def __init__(self, out: TextIO, context: ReportContext) -> None:
+        self._out, self._context = out, context
+
+    def add(self, checked: Checked) -> None:
+        if is_worth_telling(checked):
+            for place in places_of(checked):
+                self._write(checked, place)
+
+    def close(self, summary: Summary) -> None:
+        for line in warnings(summary):
+            self._out.write(f"::warning title=Link check::{_message(line)}\n")
+        self._out.write(f"::notice title=Link check::{_message(totals(summary))}\n")
+
+    def _write(self, checked: Checked, place: Place) -> None:
+        known = self._context.is_known is not None and self._context.is_known(checked, place)
+        level = "error" if checked.verdict in CONTRADICTED and not known else "warning"
+        if checked.verdict.value == "moved" or known:
+            level = "notice"
+        where = {
+            "file": place.file,
+            "line": place.line or "",
+            "col": place.column or "",
+            "title": f"Link {label(checked)}",
+        }
+        properties = ",".join(f"{name}={_property(str(value))}" for name, value in where.items() if value)
+        text = ": ".join((checked.link.url, "; ".join(details(checked)) or label(checked)))
+        self._out.write(f"::{level} {properties}::{_message(text)}\n")
+
+
+def _message(text: str) -> str:
+    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return shown(text, 2 * LONGEST)
+
+
+def _property(text: str) -> str:
+    return _message(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,95 @@
+"""A JUnit file, as test servers read it: one test for each place of a link."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+from xml.sax.saxutils import quoteattr
+
+from spaniel.errors import shown
+from spaniel.health.reports.wording import LONGEST, details, label, places_of, position
+from spaniel.health.verdict import CONTRADICTED, UNTOLD, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TextIO
+
+    from spaniel.health.reports.kind import ReportContext
+    from spaniel.health.summary import Summary
+    from spaniel.health.verdict import Checked, Place
+
+
+class Case(NamedTuple):
+    place: Place
+    url: str
+    element: str  # failure or skipped; "" for a test that passes
+    seconds: float
+    message: str
+    text: str
+
+
+class JunitReport:
+    """Contradicted links are failures; those of which nothing can be told are skipped tests, not errors."""
+
+    def __init__(self, out: TextIO, context: ReportContext) -> None:
+        self._out, self._context = out, context
+        self._cases: list[Case] = []
+
+    def add(self, checked: Checked) -> None:
+        message, text = label(checked), "\n".join(details(checked))
+        for place in places_of(checked):
+            known = self._context.is_known is not None and self._context.is_known(checked, place)
+            element = _element(checked, known=known)
+            self._cases.append(Case(place, checked.link.url, element, checked.evidence.seconds, message, text))
+
+    def close(self, summary: Summary) -> None:
+        write = self._out.write
+        self._cases.sort(key=lambda case: case[:2])
+        attributes = f'name="links" {_counts(self._cases)} time="{summary.seconds:.3f}"'
+        write(f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {attributes}>\n')
+        for file, cases in groupby(self._cases, key=lambda case: case.place.file):
+            self._write_suite(file or "links", list(cases))
+        write("</testsuites>\n")
+
+    def _write_suite(self, name: str, cases: list[Case]) -> None:
+        seconds = sum(case.seconds for case in cases)
+        started = self._context.started.rstrip("Z")  # as the format has it: without a zone
+        self._out.write(f'  <testsuite name={_attribute(name)} {_counts(cases)} time="{seconds:.3f}"')
+        self._out.write(f" timestamp={_attribute(started)}>\n" if started else ">\n")
+        for case in cases:
+            place = case.place
+            where = f" ({position(place)})" if place.line else ""
+            self._out.write(f"    <testcase classname={_attribute(name)} name={_attribute(case.url + where)}")
+            self._out.write(f' file={_attribute(place.file)} line="{place.line}"' if place.line else "")
+            self._out.write(f' time="{case.seconds:.3f}"')
+            self._out.write(f">\n      {_outcome(case)}\n    </testcase>\n" if case.element else "/>\n")
+        self._out.write("  </testsuite>\n")
+
+
+def _outcome(case: Case) -> str:
+    if case.element == "failure":
+        return (
+            f"<failure message={_attribute(case.message)} type={_attribute(case.message)}>{_text(case.text)}</failure>"
+        )
+    return f"<skipped message={_attribute(': '.join(filter(None, (case.message, case.text))))}/>"
+
+
+def _element(checked: Checked, *, known: bool) -> str:
+    if checked.verdict in CONTRADICTED and not known:
+        return "failure"
+    return "skipped" if known or checked.verdict in UNTOLD or checked.verdict is Verdict.SKIPPED else ""
+
+
+def _counts(cases: Iterable[Case]) -> str:
+    elements = [case.element for case in cases]
+    failures, skipped = elements.count("failure"), elements.count("skipped")
+    return f'tests="{len(elements)}" failures="{failures}" errors="0" skipped="{skipped}"'
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(shown(text, LONGEST))  # no character is left that XML does not allow
+
+
+def _text(text: str) -> str:
+    lines = (shown(line, LONGEST) for line in text.split("\n"))
+    return "\n".join(lines).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

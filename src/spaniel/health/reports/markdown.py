@@ -1,0 +1,79 @@
+"""A report as Markdown: for a comment under a pull request, or an issue of a scheduled run."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from spaniel.errors import shown
+from spaniel.health.reports.wording import (
+    LONGEST,
+    MEANINGS,
+    details,
+    is_worth_telling,
+    label,
+    places_of,
+    position,
+    totals,
+    warnings,
+)
+from spaniel.health.verdict import Verdict
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from spaniel.health.reports.kind import ReportContext
+    from spaniel.health.summary import Summary
+    from spaniel.health.verdict import Checked
+
+ORDER = [
+    Verdict.DEAD, Verdict.FAILING, Verdict.CHANGED, Verdict.MOVED, Verdict.BLOCKED, Verdict.RATE_LIMITED,
+    Verdict.UNKNOWN, Verdict.OK, Verdict.SKIPPED,
+]  # fmt: skip
+MOST_PLACES = 20  # in one row
+_SIGNS = re.compile(r"([\\`*_{}\[\]<>|#~@$!&])")
+
+
+class MarkdownReport:
+    """A section for each verdict, the worst first; under each a table."""
+
+    def __init__(self, out: TextIO, context: ReportContext) -> None:
+        self._out, self._context = out, context
+        self._rows: dict[Verdict, list[Checked]] = {}
+
+    def add(self, checked: Checked) -> None:
+        if self._context.verbose or is_worth_telling(checked):
+            self._rows.setdefault(checked.verdict, []).append(checked)
+
+    def close(self, summary: Summary) -> None:
+        write = self._out.write
+        write(f"# Links\n\n{_plain(totals(summary))}\n")
+        for line in warnings(summary):
+            write(f"\n> {_plain(line)}\n")
+        for verdict in ORDER:
+            rows = self._rows.get(verdict)
+            if rows:
+                write(f"\n## {verdict.value.capitalize()} ({len(rows)})\n\n{MEANINGS[verdict]}\n\n")
+                write("| link | why | where |\n|---|---|---|\n")
+                for checked in sorted(rows, key=lambda row: (row.link.places, row.link.url)):
+                    write(self._row(checked))
+
+    def _row(self, checked: Checked) -> str:
+        why = [*([label(checked)] if checked.verdict is Verdict.FAILING else []), *details(checked)]
+        places = [position(place) for place in places_of(checked)]
+        more = f" and {len(places) - MOST_PLACES} more" if len(places) > MOST_PLACES else ""
+        where = ", ".join(_code(place) for place in places[:MOST_PLACES] if place) + more
+        return f"| {_code(checked.link.url)} | {'; '.join(map(_plain, why))} | {where} |\n"
+
+
+def _plain(text: str) -> str:
+    """Text that stays text: no mention, link or markup comes of what a page or a file is called."""
+    return _SIGNS.sub(r"\\\1", shown(text, LONGEST))
+
+
+def _code(text: str) -> str:
+    """In a code span, inside a table's cell; a back-tick or a bar cannot end it."""
+    text = shown(text, LONGEST).replace("|", "\\|")
+    fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    padding = " " if "`" in text else ""
+    return f"{fence}{padding}{text}{padding}{fence}"

@@ -1,0 +1,115 @@
+"""SARIF 2.1.0: results where code scanning shows them, on their lines."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from spaniel.errors import shown
+from spaniel.health.reports.json import written
+from spaniel.health.reports.wording import LONGEST, MEANINGS, details, is_worth_telling, label, places_of
+from spaniel.health.verdict import CONTRADICTED, UNTOLD, Remark, Verdict
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from spaniel.health.reports.kind import ReportContext
+    from spaniel.health.summary import Summary
+    from spaniel.health.verdict import Checked, Place
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+REMARKS = {
+    Remark.SOFT_404: "The page looks like the site's page for what is not there.",
+    Remark.FRAGMENT_MISSING: "The page has no such anchor.",
+    Remark.FRAGMENT_UNKNOWN: "Whether the page has such an anchor is not known: scripts may make it.",
+    Remark.CERTIFICATE_ENDING: "The site's certificate ends soon.",
+    Remark.CHAIN_CHANGED: "The redirects on the way are others than last time.",
+}
+RULES = {each.value: text for each, text in MEANINGS.items()} | {each.value: text for each, text in REMARKS.items()}
+INDEX = {name: number for number, name in enumerate(RULES)}
+
+
+class SarifReport:
+    """One run. A result for each place of what is worth telling, and for each finding."""
+
+    def __init__(self, out: TextIO, context: ReportContext) -> None:
+        self._out, self._context = out, context
+        self._between = "\n"
+        about = {"name": "Spaniel", "semanticVersion": context.version, "rules": [_rule(name) for name in RULES]}
+        tool = written({"driver": {key: value for key, value in about.items() if value}})
+        out.write(f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [{{"tool": {tool}, ')
+        out.write('"columnKind": "unicodeCodePoints", "results": [')
+
+    def add(self, checked: Checked) -> None:
+        if not is_worth_telling(checked):
+            return
+        told = [] if checked.verdict in (Verdict.OK, Verdict.SKIPPED) else [(checked.verdict.value, _message(checked))]
+        told += [
+            (finding.remark.value, f"{shown(checked.link.url, LONGEST)}: {shown(finding.text, LONGEST)}")
+            for finding in checked.findings
+        ]
+        for place in places_of(checked):
+            for rule, text in told:
+                self._write(checked, place, rule, text)
+
+    def close(self, summary: Summary) -> None:
+        run = {"executionSuccessful": not summary.interrupted}
+        if self._context.started:
+            run["startTimeUtc"] = self._context.started  # type: ignore[assignment]
+        self._out.write(f'\n], "invocations": [{written(run)}]}}]}}\n')
+
+    def _write(self, checked: Checked, place: Place, rule: str, text: str) -> None:
+        known = self._context.is_known is not None and self._context.is_known(checked, place)
+        fingerprint = sha256(f"{place.file}\n{checked.link.url}\n{rule}".encode("utf-8", "surrogatepass")).hexdigest()
+        result = {
+            "ruleId": rule,
+            "ruleIndex": INDEX[rule],
+            "level": _level(rule),
+            "message": {"text": text},
+            "locations": [_location(place, checked.link.url)],
+            "partialFingerprints": {"link/v1": fingerprint},
+        }
+        if self._context.is_known is not None:
+            result["baselineState"] = "unchanged" if known else "new"
+        self._out.write(self._between + written(result))
+        self._between = ",\n"
+
+
+def _rule(name: str) -> dict[str, object]:
+    words = name.replace("-", " ")
+    return {
+        "id": name,
+        "name": "Link" + words.title().replace(" ", ""),
+        "shortDescription": {"text": f"Link: {words}"},
+        "fullDescription": {"text": RULES[name]},
+        "defaultConfiguration": {"level": _level(name)},
+    }
+
+
+def _level(rule: str) -> str:
+    if rule in CONTRADICTED:
+        return "error"
+    return "warning" if rule in UNTOLD or rule in (Remark.SOFT_404, Remark.FRAGMENT_MISSING) else "note"
+
+
+def _message(checked: Checked) -> str:
+    return "\n".join([f"{shown(checked.link.url, LONGEST)} is {label(checked)}", *details(checked)])
+
+
+def _location(place: Place, url: str) -> dict[str, object]:
+    if place.file in ("", "-"):
+        return {"logicalLocations": [{"fullyQualifiedName": url}]}
+    physical: dict[str, object] = {"artifactLocation": _artifact(place.file)}
+    if place.line:
+        physical["region"] = {"startLine": place.line, **({"startColumn": place.column} if place.column else {})}
+    return {"physicalLocation": physical}
+
+
+def _artifact(file: str) -> dict[str, object]:
+    """A relative name is relative to the folder in which the check ran; what is no URI character is encoded."""
+    path = file.replace("\\", "/").removeprefix("./")
+    written = quote(path.encode("utf-8", "surrogateescape"), safe="/~!$&'()*+,;=@")
+    if file.startswith("/"):
+        return {"uri": f"file://{written}"}
+    return {"uri": written, "uriBaseId": "%SRCROOT%"}

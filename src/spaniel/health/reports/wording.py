@@ -1,0 +1,87 @@
+"""A result in words, the same in every report that people read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spaniel.errors import shown
+from spaniel.health.verdict import CONTRADICTED, UNTOLD, Place, Verdict
+
+if TYPE_CHECKING:
+    from spaniel.health.summary import Summary
+    from spaniel.health.verdict import Checked
+
+LONGEST = 2000  # characters of a URL or reason
+CHECKS = 3  # that must fail before a link is dead
+
+MEANINGS = {
+    Verdict.OK: "The link answers, and what is asserted of it holds.",
+    Verdict.MOVED: "The link leads elsewhere by redirects.",
+    Verdict.CHANGED: "The content is not what the record asserts.",
+    Verdict.BLOCKED: "The site, or a rule of ours, does not let a program look. People may see the page.",
+    Verdict.RATE_LIMITED: "The site asked to come back later, and still did after waiting.",
+    Verdict.FAILING: "The link fails now. It is dead only after three checks over days.",
+    Verdict.DEAD: "The link is gone.",
+    Verdict.UNKNOWN: "Nobody can say: the site or the way to it had trouble.",
+    Verdict.SKIPPED: "The link was not looked at.",
+}
+
+
+def label(checked: Checked) -> str:
+    """The verdict, with how far a failing link is on its way."""
+    if checked.verdict is Verdict.FAILING and checked.failures and checked.evidence.method != "disk":
+        return f"failing ({min(checked.failures, CHECKS)} of {CHECKS})"
+    return checked.verdict.value
+
+
+def details(checked: Checked) -> list[str]:
+    """What is to be said beside the verdict, a line each; safe to print."""
+    lines = [shown(checked.reason, LONGEST)] if checked.reason else []
+    if checked.move is not None:
+        how = "for good" if checked.move.is_permanent else "for now"
+        suspect = f", suspect: {checked.move.why_suspect or 'not the same page'}" if checked.move.is_suspect else ""
+        lines.append(f"leads {how} to {shown(checked.move.to, LONGEST)}{shown(suspect, LONGEST)}")
+    lines += [f"{each.what} was {shown(each.old, LONGEST)}, is {shown(each.new, LONGEST)}" for each in checked.changes]
+    if checked.changes and checked.text_changed is not None:
+        lines.append("the text is another" if checked.text_changed else "the text is the same as last time")
+    lines.extend(shown(finding.text, LONGEST) for finding in checked.findings)
+    if checked.archived:
+        lines.append(f"an archive has it: {shown(checked.archived, LONGEST)}")
+    return lines
+
+
+def is_worth_telling(checked: Checked) -> bool:
+    """Whether somebody may want to do something about a link."""
+    telling = checked.verdict in CONTRADICTED or checked.verdict in UNTOLD or checked.verdict is Verdict.MOVED
+    return telling or bool(checked.findings)
+
+
+def places_of(checked: Checked) -> tuple[Place, ...]:
+    """Where a link is written; a link of the command line is written nowhere, and told once."""
+    return checked.link.places or (Place(""),)
+
+
+def position(place: Place) -> str:
+    """`file:line:column`, as editors understand it."""
+    parts = [shown(place.file, LONGEST), *(str(number) for number in (place.line, place.column) if number)]
+    return ":".join(parts)
+
+
+def totals(summary: Summary) -> str:
+    """All figures in a line."""
+    counts = ", ".join(f"{summary.verdicts[each]} {each.value}" for each in Verdict if summary.verdicts[each])
+    links = "1 link" if summary.links == 1 else f"{summary.links:,} links"
+    extras = [f"{count} {name}" for name, count in sorted(summary.remarks.items())]
+    extras += [f"{summary.known} known from the baseline"] if summary.known else []
+    extras += [f"{summary.fixed} of the baseline well again"] if summary.fixed else []
+    return f"{links}: {counts or 'nothing to check'}" + (f" ({', '.join(extras)})" if extras else "")
+
+
+def warnings(summary: Summary) -> list[str]:
+    """What must be known before the figures are believed."""
+    lines = []
+    if summary.no_network:
+        lines.append("More than half of all hosts failed: taken for trouble with this network; no link is called dead.")
+    if summary.interrupted:
+        lines.append("The run was interrupted: links that were not reached are not in these figures.")
+    return lines

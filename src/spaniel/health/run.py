@@ -1,0 +1,297 @@
+"""Many links checked at once: polite at each host, each URL once, told as it comes and written down before.
+
+A host is asked one link at a time, and never before it may be; meanwhile nobody waits for it, and others are asked.
+What is bad news waits for the end of the run, for only then is it known whether there was a network at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TYPE_CHECKING
+
+from spaniel.errors import Code, SpanielError
+from spaniel.health.history import has_network
+from spaniel.health.host_queues import HostQueues
+from spaniel.health.observations import BAD, Answer, without_network
+from spaniel.health.past import NOTHING
+from spaniel.health.ports import Looked
+from spaniel.health.verdict import Checked, Verdict
+from spaniel.health.watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator
+
+    from spaniel.clock import Clock
+    from spaniel.health.host_queues import HostQueue
+    from spaniel.health.journal import Journal
+    from spaniel.health.past import Past
+    from spaniel.health.ports import Looks, Patience, RunOptions
+    from spaniel.health.spool import Queued, Spool
+    from spaniel.health.verdict import Link
+
+UNTAKEN = 1000  # results that nobody has taken yet, beyond which nothing more is asked
+SILENT_TIMES = 3  # in a row that a host does not answer in time; then its other links are not asked
+MOST_PUT_OFF = 5  # times in a row that a host may ask for time
+BACK_OFF = 2.0  # seconds for a host that asks for time and does not say how much
+TIME_UP = "not asked: the time for the whole run was up"
+
+
+class Run:
+    """One run over a spool of links. Iterate over `results()`; `stop()` lets what is under way come to its end."""
+
+    def __init__(
+        self, spool: Spool, looks: Looks, patience: Patience, clock: Clock, journal: Journal, options: RunOptions
+    ) -> None:
+        self._spool, self._looks, self._patience, self._clock, self._options = spool, looks, patience, clock, options
+        self._journal = journal
+        self._queues = HostQueues(spool)
+        self._pasts: dict[int, Past] = {}
+        self._out: deque[Checked] = deque()
+        self._news = asyncio.Event()
+        self._idle: deque[asyncio.Future[None]] = deque()
+        self._timer: asyncio.Task[None] | None = None
+        self._timer_due = float("inf")
+        self._watchdog = Watchdog(min(options.link_seconds, options.content_seconds))
+        self._stopping = self._time_up = False
+        self.under_way = self.done = self.bad = 0
+        self.is_whole = False  # whether every link was asked, or told why not
+        self.network = True  # whether there was one; known at the end
+
+    def stop(self) -> None:
+        """Ask nothing more. What is under way is waited for."""
+        self._stopping = True
+        self._wake(len(self._idle))
+
+    async def results(self) -> AsyncGenerator[Checked, None]:
+        """Good news and what could not be told, as they come; at the end what failed."""
+        self._journal.open(self._tell)
+        workers = asyncio.create_task(self._ask_all())
+        beside = [asyncio.create_task(self._watchdog.watch())]
+        if self._options.total_seconds:
+            beside.append(asyncio.create_task(self._limit()))
+        ended = False
+        try:
+            for checked in self._spool.told():
+                self.done += 1
+                yield checked
+            async for checked in self._as_they_come(workers):
+                yield checked
+            for checked in self._last():
+                yield checked
+            ended = True
+        finally:
+            for task in (workers, *beside, *([self._timer] if self._timer else [])):
+                task.cancel()
+            await asyncio.gather(workers, return_exceptions=True)
+            await self._end(settled=ended and self.is_whole and not self._time_up)
+
+    async def _end(self, *, settled: bool) -> None:
+        await (self._journal.settle(network=self.network) if settled else self._journal.stop())
+        await self._journal.close()
+
+    async def _as_they_come(self, workers: asyncio.Task[None]) -> AsyncGenerator[Checked, None]:
+        workers.add_done_callback(lambda _: self._news.set())
+        while True:
+            self._news.clear()
+            over = workers.done()
+            while self._out:
+                yield self._out.popleft()
+            if over and not self._out:
+                workers.result()  # raises what went wrong
+                return
+            self._let_go_on()
+            await self._news.wait()
+
+    def _last(self) -> Iterator[Checked]:
+        """What waited for the end."""
+        self.is_whole = not self._stopping or self._time_up
+        self._queues.count_the_rest()
+        self.network = has_network(self._queues.hosts_asked, self._queues.hosts_reached)
+        if self._time_up:
+            for queued in self._queues.rest():
+                yield _untold(queued.link, Verdict.UNKNOWN, TIME_UP)
+        for checked in self._spool.held():
+            yield checked if self.network else without_network(checked)
+
+    def waiting(self) -> Iterator[tuple[str, float, int]]:
+        """Hosts that are waited for, for how many seconds, and how many links are left at each."""
+        return self._queues.waiting(self._clock.monotonic())
+
+    # What follows runs beside whoever takes the results.
+
+    async def _ask_all(self) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self._options.at_once, max(1, self._spool.total))):
+                    group.create_task(self._work())
+        except BaseExceptionGroup as several:
+            raise several.exceptions[0] from None
+        await self._journal.flush()
+
+    async def _work(self) -> None:
+        while (queue := await self._ready_host()) is not None:
+            self.under_way += 1
+            try:
+                due = await self._ask_next(queue)
+            finally:
+                self.under_way -= 1
+            self._queues.give_back(queue, due)
+        self._wake(len(self._idle))  # it is over for all
+
+    async def _ready_host(self) -> HostQueue | None:
+        while not self._stopping:
+            if len(self._out) + self._journal.waiting < UNTAKEN:
+                queue = self._queues.next(self._clock.monotonic())
+                if queue is not None:
+                    self._call_another()
+                    return queue
+                if self._queues.is_over():
+                    return None
+                self._set_timer()
+            self._idle.append(mine := asyncio.get_running_loop().create_future())
+            await mine
+        return None
+
+    def _wake(self, count: int) -> None:
+        while count and self._idle:
+            place = self._idle.popleft()
+            if not place.done():
+                place.set_result(None)
+                count -= 1
+
+    def _call_another(self) -> None:
+        """Whoever finds a host calls the next, if there may be one more."""
+        if self._idle and self._queues.is_ready(self._clock.monotonic()):
+            self._wake(1)
+
+    def _let_go_on(self) -> None:
+        """Results were taken: whoever waited for that may ask again."""
+        if self._idle and len(self._out) < UNTAKEN:
+            self._wake(1)
+
+    def _set_timer(self) -> None:
+        soonest = self._queues.soonest()
+        if soonest is None or soonest >= self._timer_due:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_due = soonest
+        self._timer = asyncio.create_task(self._ring(soonest))
+
+    async def _ring(self, due: float) -> None:
+        await self._clock.sleep(max(0.0, due - self._clock.monotonic()))
+        self._timer_due = float("inf")
+        self._wake(1)
+
+    async def _limit(self) -> None:
+        await self._clock.sleep(self._options.total_seconds)
+        self._time_up = True
+        self.stop()
+
+    async def _ask_next(self, queue: HostQueue) -> float:
+        """One link of a host; then the time at which the host may be asked again."""
+        if not queue.given_up and (wait := self._wait(queue)) > 0:
+            return self._clock.monotonic() + wait
+        if new := self._queues.links(queue):
+            pasts = self._journal.pasts([(queued.asked, queue.host) for queued in new])
+            self._pasts |= {queued.id: pasts.get(queued.asked, NOTHING) for queued in new}
+        queued = queue.buffer.popleft()
+        if queue.given_up:
+            self._finish(queue, queued, _untold(queued.link, queue.given_up_as, queue.given_up), None)
+            return self._clock.monotonic()
+        looked = await self._look(queued, queue.put_off)
+        queue.asked = queue.asked or looked.reached is not None
+        queue.reached = queue.reached or bool(looked.reached)
+        if (seconds := self._put_off(queue, queued, looked)) > 0:
+            return self._clock.monotonic() + seconds
+        self._note_silence(queue, looked)
+        written = self._finish(queue, queued, looked.checked, self._answer(queue, queued, looked))
+        if written is not None:
+            await asyncio.shield(written)  # so that whatever kills us, one link of a host at most is asked again
+        return self._clock.monotonic() + self._patience.wait_seconds(queue.host)
+
+    def _answer(self, queue: HostQueue, queued: Queued, looked: Looked) -> Answer | None:
+        """What is written down: nothing of a link that nobody looks at, such as one of another scheme."""
+        if looked.checked.verdict is Verdict.SKIPPED or not self._journal.is_kept:
+            return None
+        at = self._clock.now().timestamp()
+        return Answer(queued.asked, queue.host, bool(looked.reached), at, looked.checked, looked.head_differs)
+
+    def _wait(self, queue: HostQueue) -> float:
+        """Seconds until a host may be asked. One that asks for more than it may is given up."""
+        asked = self._patience.asked_seconds(queue.host)
+        if asked > self._options.host_patience - queue.waited:
+            queue.give_up(Verdict.RATE_LIMITED, _left_alone(asked))
+            return 0.0
+        queue.waited += asked
+        return max(asked, self._patience.wait_seconds(queue.host))
+
+    async def _look(self, queued: Queued, attempts: int) -> Looked:
+        link, expected, options = queued.link, queued.link.expected, self._options
+        measured = expected.length is not None or expected.sha256 is not None
+        seconds = options.content_seconds if measured else options.link_seconds
+        asked = link if link.url == queued.asked else link._replace(url=queued.asked)
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101  a coroutine that runs has one
+        self._watchdog.begin(task, seconds)
+        looked = None
+        try:
+            looked = await self._looks.look(asked, self._pasts[queued.id], attempts)
+        except SpanielError as error:
+            looked = Looked(Checked(link, Verdict.UNKNOWN, error.message, error.code), reached=False)
+        except asyncio.CancelledError:
+            if not self._watchdog.end(task):
+                raise
+        finally:
+            self._watchdog.end(task)
+        if looked is None:
+            told = Checked(link, Verdict.UNKNOWN, f"no answer within {seconds:.0f} s", Code.TIMEOUT)
+            return Looked(told, reached=False)
+        return looked if asked is link else looked._replace(checked=looked.checked._replace(link=link))
+
+    def _put_off(self, queue: HostQueue, queued: Queued, looked: Looked) -> float:
+        """Seconds after which a link is asked again, since its host asked for time; 0 where that is told instead."""
+        if looked.retry_after is None:
+            queue.put_off = 0
+            return 0.0
+        seconds = looked.retry_after or BACK_OFF * 2**queue.put_off
+        queue.put_off += 1
+        if queue.put_off > MOST_PUT_OFF or seconds > self._options.host_patience - queue.waited:
+            queue.give_up(Verdict.RATE_LIMITED, _left_alone(seconds))
+            return 0.0
+        queue.waited += seconds
+        queue.put_back(queued)
+        return max(seconds, self._patience.wait_seconds(queue.host))
+
+    def _note_silence(self, queue: HostQueue, looked: Looked) -> None:
+        is_silent = looked.reached is False and looked.checked.code == Code.TIMEOUT
+        queue.silent = queue.silent + 1 if is_silent else 0
+        if queue.silent >= SILENT_TIMES:
+            why = f"not asked: the host did not answer in time, {SILENT_TIMES} times in a row"
+            queue.give_up(Verdict.UNKNOWN, why)
+
+    def _finish(
+        self, queue: HostQueue, queued: Queued, checked: Checked, answer: Answer | None
+    ) -> asyncio.Future[None] | None:
+        del self._pasts[queued.id]
+        queue.left -= 1
+        return self._journal.add(checked, answer)
+
+    def _tell(self, checked: Checked) -> None:
+        self.done += 1
+        if checked.verdict in BAD:
+            self.bad += 1
+            self._spool.hold(checked)
+        else:
+            self._out.append(checked)
+            self._news.set()
+
+
+def _untold(link: Link, verdict: Verdict, why: str) -> Checked:
+    """Of a link that nobody asked."""
+    return Checked(link, verdict, why)
+
+
+def _left_alone(seconds: float) -> str:
+    return f"not asked: the host wants to be left alone for {seconds:.0f} s"

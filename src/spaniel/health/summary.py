@@ -1,0 +1,72 @@
+"""A run in figures, and the exit code that follows from them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from spaniel.errors import Code, SpanielError
+from spaniel.health.verdict import CONTRADICTED, UNTOLD, Remark, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from spaniel.health.verdict import Checked
+
+ALL_HOLD, CONTRADICTED_CODE, UNTOLD_CODE = 0, 1, 3
+NOTHING = "none"  # of --fail-on: nothing makes a run fail
+
+
+class Summary:
+    """Counts of a run. What a baseline knows is counted apart, and fails nothing."""
+
+    def __init__(self) -> None:
+        self.verdicts: Counter[str] = Counter()
+        self.remarks: Counter[str] = Counter()
+        self.places = 0  # that mention the links
+        self.known = 0  # links that failed, and that the baseline has
+        self.fixed = 0  # entries of the baseline that are well again
+        self.suspect = 0  # moves to an end that is not the page
+        self.seconds = 0.0
+        self.interrupted = False
+        self.no_network = False
+        self._counting: Counter[str] = Counter()  # what the exit code looks at
+
+    def add(self, checked: Checked, *, known: bool = False) -> None:
+        self.verdicts[checked.verdict] += 1
+        self.places += max(1, len(checked.link.places))
+        self.suspect += bool(checked.move and checked.move.is_suspect)
+        names = [checked.verdict.value, *{each.remark.value for each in checked.findings}]
+        self.remarks.update(names[1:])
+        if known:
+            self.known += 1
+        else:
+            self._counting.update(names)
+
+    @property
+    def links(self) -> int:
+        return sum(self.verdicts.values())
+
+    def exit_code(self, fail_on: frozenset[str] | None = None) -> int:
+        """0: all that was asserted holds. 1: something is contradicted. 3: nothing is, but something could not be told.
+
+        With `fail_on` its verdicts and findings give 1, and nothing else gives anything but 0.
+        """
+        if fail_on is not None:
+            return CONTRADICTED_CODE if any(self._counting[name] for name in fail_on) else ALL_HOLD
+        if any(self._counting[verdict] for verdict in CONTRADICTED):
+            return CONTRADICTED_CODE
+        return UNTOLD_CODE if self.interrupted or any(self._counting[each] for each in UNTOLD) else ALL_HOLD
+
+
+def read_fail_on(given: Iterable[str]) -> frozenset[str] | None:
+    """What `--fail-on` names, with commas or repeated; None where it was not given."""
+    names = [name.strip() for text in given for name in text.split(",") if name.strip()]
+    if not names:
+        return None
+    known = {*(each.value for each in Verdict), *(each.value for each in Remark)}
+    for name in names:
+        if name not in known and name != NOTHING:
+            reason = f"'{name}' is neither a verdict nor a finding; there are {', '.join(sorted(known))} and {NOTHING}"
+            raise SpanielError(Code.BAD_ARGS, field="--fail-on", reason=reason)
+    return frozenset(names) - {NOTHING}

@@ -1,0 +1,126 @@
+"""What is said of a link, and on what evidence: the words that the checker, its history and its reports share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Verdict(StrEnum):
+    """One word for each link. A link that could not be looked at is never called broken."""
+
+    OK = "ok"
+    MOVED = "moved"
+    CHANGED = "changed"
+    BLOCKED = "blocked"
+    RATE_LIMITED = "rate-limited"
+    FAILING = "failing"  # not yet dead
+    DEAD = "dead"
+    UNKNOWN = "unknown"
+    SKIPPED = "skipped"
+
+
+CONTRADICTED = frozenset({Verdict.FAILING, Verdict.DEAD, Verdict.CHANGED})  # what was asserted is not so
+UNTOLD = frozenset({Verdict.BLOCKED, Verdict.RATE_LIMITED, Verdict.UNKNOWN})  # nobody can say
+
+
+class Place(NamedTuple):
+    """Where a link is written. Lines and columns begin with 1; 0 where there is none."""
+
+    file: str  # as it was given; "-" for standard input, "" for the command line
+    line: int = 0
+    column: int = 0  # in characters, of the link's target
+
+
+class Expected(NamedTuple):
+    """What a record asserts of its content, after redirects; None where any will do."""
+
+    length: int | None = None
+    sha256: str | None = None  # lower-case hex
+    content_type: str | None = None  # without parameters
+    may_redirect: bool = True  # a redirect is as good as an answer
+    type_may_change: bool = False
+
+
+ANYTHING = Expected()
+
+
+class Link(NamedTuple):
+    """One URL to be checked, once, whatever number of places mention it."""
+
+    url: str  # without a fragment
+    fragments: tuple[str, ...] = ()  # that are to be found in it, where fragments are asked for
+    places: tuple[Place, ...] = ()
+    expected: Expected = ANYTHING
+    priority: str = ""  # how often it is due: a name of the table in priorities.toml
+
+
+class Hop(NamedTuple):
+    """One answer on the way."""
+
+    url: str
+    status: int
+
+
+class Evidence(NamedTuple):
+    """How a verdict was come by."""
+
+    method: str = ""  # HEAD, GET; "disk" for a local file; "" where nothing was asked
+    status: int | None = None  # of the last answer
+    chain: tuple[Hop, ...] = ()  # the answers before it
+    final_url: str = ""
+    phase: str = ""  # in which a failure came: dns, connect, tls, head, body
+    attempts: int = 0
+    address: str = ""  # that was asked
+    at: str = ""  # UTC, as 2026-11-16T12:00:00Z
+    seconds: float = 0.0
+
+
+class Remark(StrEnum):
+    """A finding of its own beside the verdict."""
+
+    SOFT_404 = "soft-404"
+    FRAGMENT_MISSING = "fragment-missing"
+    FRAGMENT_UNKNOWN = "fragment-unknown"
+    CERTIFICATE_ENDING = "certificate-ending"
+    CHAIN_CHANGED = "redirect-chain-changed"
+    PARKED = "parked"
+
+
+class Finding(NamedTuple):
+    remark: Remark
+    text: str  # a sentence for people
+
+
+class Change(NamedTuple):
+    """What differs from what was asserted."""
+
+    what: str  # length, sha256, content-type
+    old: str
+    new: str
+
+
+class Move(NamedTuple):
+    """Where a link leads by redirects."""
+
+    to: str
+    is_permanent: bool  # every hop was a 301 or a 308
+    is_suspect: bool = False  # a deep path ended at the site's root, or at a login
+    why_suspect: str = ""
+
+
+class Checked(NamedTuple):
+    """A link, and what is said of it."""
+
+    link: Link
+    verdict: Verdict
+    reason: str = ""  # one short sentence: why this verdict; "" for a plain ok
+    code: str = ""  # the refusal's code of errors.py, where there was one
+    evidence: Evidence = Evidence()
+    move: Move | None = None
+    changes: tuple[Change, ...] = ()
+    text_sha256: str = ""  # of the extracted text, where the content was read
+    text_changed: bool | None = None  # whether that differs from last time; None where nobody knows
+    findings: tuple[Finding, ...] = ()
+    failures: int = 0  # checks that failed in a row, this one included: "failing (n of 3)"
+    archived: str = ""  # an archive's copy that is suggested for a dead one

@@ -1,0 +1,112 @@
+"""Connections to a `Target`, ready to be asked: straight or through the system's proxy, with TLS or without."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+from spaniel.errors import Code, SpanielError
+from spaniel.net.requests import tunnel
+from spaniel.net.sockets import Sockets, connect, connect_to, descriptors
+from spaniel.net.wire import Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spaniel.net.addresses import Address
+    from spaniel.net.guard import Target
+    from spaniel.net.proxy import Proxy
+    from spaniel.net.sockets import Counted
+
+
+READ_AT_ONCE = 1 << 16  # bytes
+
+
+class UnreachedError(Exception):
+    """No connection came about, for the reason that it was raised from."""
+
+
+class Connector:
+    """Opens connections, each for one target, and knows whose certificates to trust."""
+
+    def __init__(self, ca_file: str) -> None:
+        self._ca_file = ca_file
+        self._tls: ssl.SSLContext | None = None
+        self._room = memoryview(bytearray(READ_AT_ONCE))
+        self.sockets = Sockets(descriptors())
+
+    def certificates(self, scheme: str) -> ssl.SSLContext | None:
+        """Read when the first https page is asked for (it takes two bare Python starts), or to check a file of them."""
+        if scheme != "https" and not self._ca_file:
+            return None
+        self._tls = self._tls or tls_context(self._ca_file)
+        return self._tls if scheme == "https" else None
+
+    async def open(self, scheme: str, target: Target, proxy: Proxy | None, agent: str) -> Wire:
+        """Dial, and shake hands. `agent` is who asks a proxy for a tunnel."""
+        tls = self.certificates(scheme)
+        try:
+            if proxy is None:
+                return await self._start(await connect_to(target, self.sockets), tls, target)
+            wire = await self._start(await self._dial_proxy(proxy), None, target)
+            return wire if tls is None else await self._through(wire, tls, target, proxy, agent)
+        except (
+            OSError,
+            ValueError,
+        ) as error:  # ValueError: a name that TLS has no room for, a proxy's URL without sense
+            raise UnreachedError from error
+
+    async def _dial_proxy(self, proxy: Proxy) -> Counted:
+        """The user's own: wherever it is, it need not pass the guard."""
+        host, port = proxy.place
+        return await connect(await _addresses(host), port, self.sockets)
+
+    async def _start(self, sock: Counted, tls: ssl.SSLContext | None, target: Target) -> Wire:
+        wire = Wire(sock, self._room)
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.create_connection(
+                lambda: wire, sock=sock, ssl=tls, server_hostname=_name(target) if tls is not None else None
+            )
+        except BaseException:
+            sock.close()
+            raise
+        return wire
+
+    async def _through(self, wire: Wire, tls: ssl.SSLContext, target: Target, proxy: Proxy, agent: str) -> Wire:
+        """The same connection, with a judged address at the other end of it."""
+        try:
+            answer = await wire.ask(tunnel(target, proxy, agent), bodiless=True)
+            if not 200 <= answer.status <= 299 or answer.unasked:
+                raise ConnectionError(f"the system's proxy answered {answer.status}")
+            await wire.secure(tls, _name(target))
+        except BaseException:
+            wire.close()
+            raise
+        return wire
+
+
+def _name(target: Target) -> str:
+    """What the certificate must be for: whatever address is dialled, the host that was asked for."""
+    return target.host.strip("[]").rstrip(".")
+
+
+async def _addresses(host: str) -> Sequence[Address]:
+    try:
+        return [ip_address(host)]
+    except ValueError:
+        found = await asyncio.get_running_loop().getaddrinfo(host, None)
+        return list(dict.fromkeys(ip_address(str(info[4][0]).partition("%")[0]) for info in found))
+
+
+def tls_context(ca_file: str) -> ssl.SSLContext:
+    """What trusts the system's certificates and those of a file; `bad_args` where it cannot be read."""
+    context = ssl.create_default_context()
+    if ca_file:
+        try:
+            context.load_verify_locations(ca_file)
+        except (OSError, ssl.SSLError) as error:
+            raise SpanielError(Code.BAD_ARGS, field="ca_file", reason=f"{ca_file}: {error.strerror or error}") from None
+    return context

@@ -1,0 +1,163 @@
+"""`spaniel check` on documents, up to where somebody would be asked; and what `--fix` shows and writes."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from spaniel.cli.check_documents import add_choice, add_documents, found
+from spaniel.cli.check_fix import add_fix, fix_documents
+from spaniel.cli.db_fix import fix_records
+from spaniel.errors import SpanielError
+from spaniel.health.new_addresses import Wishes
+from spaniel.health.verdict import Checked, Link, Move, Place, Verdict
+from spaniel.registry.database import create, open_registry
+
+
+def parsed(*argv: str) -> argparse.Namespace:
+    p = argparse.ArgumentParser()
+    p.add_argument("sources", nargs="+")
+    add_documents(p)
+    add_choice(p)
+    add_fix(p)
+    return p.parse_args(argv)
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs/a.md").write_text(
+        "[w](https://one.org/a#f) [x](https://one.org/secret) [l](b.md) [m](gone.md) <mailto:a@b.org>\n"
+    )
+    (tmp_path / "docs/b.md").write_text("# B\n[again](https://one.org/a) http://localhost/\n")
+    (tmp_path / ".lycheeignore").write_text("secret\n")
+    return tmp_path
+
+
+def told(*argv: str) -> dict[str, str]:
+    return {
+        one.url if isinstance(one, Link) else one.link.url: "asked" if isinstance(one, Link) else str(one.verdict)
+        for one in found(parsed(*argv))
+    }
+
+
+@pytest.mark.req("DB-09")
+def test_links_are_asked_looked_for_or_skipped(tree: Path) -> None:
+    wanted = {
+        "https://one.org/a": "asked",
+        "https://one.org/secret": "skipped",
+        "docs/b.md": "ok",
+        "docs/gone.md": "dead",
+        "mailto:a@b.org": "skipped",
+        "http://localhost/": "skipped",
+    }
+    assert told("docs") == wanted
+    assert told("docs", "--include-private") == wanted | {"http://localhost/": "asked"}
+    assert told("docs", "--include", "secret") == wanted | {"https://one.org/secret": "asked"}
+    assert told("docs", "--exclude", "//one") == wanted | {"https://one.org/a": "skipped"}
+    assert told("docs", "--offline") == wanted | {"https://one.org/a": "skipped"}
+    assert "https://two.org/b.md" in told("docs", "--base", "https://two.org/")
+    assert "docs/gone.md" not in told("docs", "--exclude-path", r"a\.md$")
+    with pytest.raises(SpanielError, match="--exclude"):
+        told("docs", "--exclude", "(")
+
+
+def results(url: str, to: str, *places: Place) -> list[Checked]:
+    return [Checked(Link(url, (), places), Verdict.MOVED, move=Move(to, is_permanent=True))]
+
+
+def test_fix_shows_a_diff_and_writes_when_told(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checked = results("https://one.org/a", "https://two.org/b", Place("docs/a.md", 1, 5), Place("docs/b.md", 2, 9))
+    before = (tree / "docs/a.md").read_text()
+    out = io.StringIO()
+    assert fix_documents(checked, parsed("docs", "--fix"), out) == 0
+    assert (tree / "docs/a.md").read_text() == before
+    assert "2 links would change; --write writes them" in capsys.readouterr().err
+    subprocess.run(["git", "apply", "--check", "-"], input=out.getvalue().encode(), cwd=tree, check=True)
+    assert fix_documents(checked, parsed("docs", "--fix", "--write"), out) == 0
+    assert (tree / "docs/a.md").read_text() == before.replace("one.org/a#f", "two.org/b#f")
+    assert "docs/b.md: 1 link changed" in capsys.readouterr().err
+
+
+def test_fix_says_what_stays(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checked = results("https://one.org/a", "https://two.org/b", Place("docs/a.md", 1, 5), Place("docs/a.md", 9, 9))
+    (tree / "allowed").write_text("one.org\n")
+    fix_documents(checked, parsed("docs", "--fix", "--write", "--allowlist", "allowed"), io.StringIO())
+    assert "docs/a.md:1:5: https://one.org/a stays: its new host two.org is not written" in capsys.readouterr().err
+    (tree / "docs").chmod(0o555)
+    try:
+        fix_documents(checked, parsed("docs", "--fix"), io.StringIO())
+    finally:
+        (tree / "docs").chmod(0o755)
+    assert "docs/a.md:9:9: https://one.org/a stays: the file has changed" in capsys.readouterr().err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_diff_on_a_terminal_steers_nothing(tree: Path) -> None:
+    (tree / "docs/a.md").write_text("\x1b]0;evil\x07 [w](https://one.org/a)\n")
+    out = Terminal()
+    fix_documents(results("https://one.org/a", "https://two.org/b", Place("docs/a.md", 1, 15)), parsed("docs"), out)
+    assert "\x1b" not in out.getvalue()
+    assert "two.org/b" in out.getvalue()
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    folder = tmp_path / "urls"
+    create(str(folder))
+    with open_registry(str(folder)).editing() as editor:
+        editor.add("http://one.org/a", {"note": "kept"})
+        editor.add("http://one.org/b")
+        editor.add("http://two.org/x")
+    return folder
+
+
+def fixed(database: Path, *checked: tuple[str, str], write: bool = False, wishes: Wishes | None = None) -> str:
+    out = io.StringIO()
+    found_ = [one for url, to in checked for one in results(url, to, Place("urls/one.org.yaml", 3, 8))]
+    fix_records(open_registry(str(database)), found_, wishes or Wishes(), out, write=write)
+    return out.getvalue()
+
+
+@pytest.mark.req("DB-09")
+def test_a_record_moves_with_all_that_it_says(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = {path.name: path.read_text() for path in database.iterdir()}
+    diff = fixed(database, ("http://one.org/a", "http://three.org/new#f"))
+    assert {path.name: path.read_text() for path in database.iterdir()} == files
+    assert "+_path: /new" in diff
+    assert "1 record would move; --write writes them" in capsys.readouterr().err
+    fixed(database, ("http://one.org/a", "http://three.org/new#f"), write=True)
+    registry = open_registry(str(database))
+    [moved] = [record for record in registry if record.host == "three.org"]
+    assert (moved.path, moved.keys["note"]) == ("/new", "kept")
+    assert registry.find("http://one.org/a") is None
+    assert registry.find("http://one.org/b") is not None
+
+
+def test_a_record_stays_where_it_may_not_move(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (database / "registry.toml").write_text('allowlist = ["one.org", "two.org"]\n')
+    fixed(
+        database,
+        ("http://one.org/a", "http://evil.org/"),
+        ("http://one.org/b", "http://two.org/x"),
+        ("http://two.org/x", "https://two.org/x"),
+        write=True,
+    )
+    told_ = capsys.readouterr().err
+    assert "evil.org" in told_
+    assert "there is a record of this URL already" in told_
+    assert "only the scheme differs" in told_
+    assert sorted(record.url for record in open_registry(str(database))) == [
+        "http://one.org/a",
+        "http://one.org/b",
+        "http://two.org/x",
+    ]

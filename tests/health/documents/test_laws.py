@@ -1,0 +1,169 @@
+"""What holds for every document: places are right, an oracle agrees, a tree of thousands of links has all of them."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spaniel.health.documents import html, markdown
+from spaniel.health.documents.kinds import EXTENSIONS, mentions
+from spaniel.health.documents.mention import LINE_END
+from spaniel.health.documents.quoting import WAYS, decode, encode
+from spaniel.health.files import gather
+from tests.health.documents.cases_markdown import CASES
+from tests.health.documents.cases_other import KINDS
+from tests.health.documents.marked import unmarked
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+PIECES = (
+    "[ ] ( ) ![ ]( ](u1) < > - 1. ` `` ``` ~~~ a b \\ * # === --- | <div> </div> <a_href='x1'> </a> <!-- --> [r] "
+    '](<u4>) &amp; <pre> </pre> 2. + _ ** ! u6 https://one.org/a www.one.org "t" \' : {{ }} .. :: _a: , ; '
+    "\0 \ufeff é 𝒳"
+).split()
+SPACES = [" ", "\n", "\n\n", "    ", "\t", "\r\n", ">", "\n- "]
+DOCUMENTS = st.lists(st.sampled_from([*(piece.replace("_h", " h") for piece in PIECES), *SPACES]), max_size=40).map(
+    "".join
+)
+
+
+@given(DOCUMENTS, st.sampled_from(sorted(EXTENSIONS)))
+@settings(max_examples=400, deadline=None)
+def test_a_place_is_that_of_the_target_whatever_the_text(text: str, kind: str) -> None:
+    for one in mentions(text, "f", kind):
+        assert 0 <= one.start < one.end <= len(text)
+        before = text[: one.start]
+        assert one.place.line == 1 + len(LINE_END.findall(before))
+        if "\n" not in text[one.start : one.end]:
+            assert decode(text[one.start : one.end], one.syntax) == one.url
+
+
+@given(st.text(alphabet="ab/:?#&=;()<>\"'`|\\ %,_é[]{}\n", min_size=1, max_size=30), st.sampled_from(sorted(WAYS)))
+@settings(max_examples=400, deadline=None)
+def test_what_is_written_is_read_again_but_for_what_no_address_has(rest: str, syntax: str) -> None:
+    url = "http://www.one.org/" + rest.strip()
+    back = decode(encode(url, syntax), syntax)
+    assert unquote(back) == unquote(url) or syntax in ("csv", "argument", "bare", "yaml", "www")
+    assert decode(encode(back, syntax), syntax) == back
+
+
+def of_markdown_it(text: str) -> list[str]:
+    """What another reader of Markdown finds: links and pictures, with their definitions resolved."""
+    from markdown_it import MarkdownIt
+
+    found: list[str] = []
+
+    def walk(tokens: list[Token]) -> None:
+        for token in tokens:
+            if token.type == "inline":
+                walk(token.children or [])
+            elif token.type in ("link_open", "image") and token.info != "auto":
+                found.append(unquote(str(token.attrGet("href") or token.attrGet("src") or "")))
+
+    walk(MarkdownIt("commonmark").enable("table").parse(text))
+    return sorted(url for url in found if url)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_another_reader_of_markdown_finds_the_same(seed: int) -> None:
+    chosen = random.Random(seed)
+    pieces = [piece for piece in PIECES if "one.org" not in piece and piece not in ("[r]", "\0", "{{", "}}")]
+    for _ in range(50):
+        text = "".join(chosen.choice(pieces + SPACES[:5]).replace("_h", " h") for _ in range(chosen.randint(1, 25)))
+        if markdown.front_matter(text)[1] or re.search(r"\]:|--->", text):  # it has none of these, or other comments
+            continue
+        found = sorted(unquote(one.url) for one in markdown.links(text) if one.syntax.startswith("markdown"))
+        assert found == of_markdown_it(text), repr(text)
+
+
+def test_another_reader_of_html_finds_the_same() -> None:
+    from turbohtml import parse
+
+    pieces = ["<a href='", "<a href=\"", "x", "'>", '">', "<p>", "</a>", "<!--", "-->", "<b ", ">", "=", "&amp;", " ", "<script>", "</script>", "\n", "<img src=y>"]  # fmt: skip
+    chosen = random.Random(1)
+    for _ in range(1500):
+        text = "<body>" + "".join(chosen.choice(pieces) for _ in range(chosen.randint(1, 20)))
+        tree = parse(text)
+        wanted = [str(a.attrs["href"] or "") for a in tree.select("a[href]")]
+        found = [one.url for one in html.links(text) if one.syntax == "attribute" and one.url != "y"]
+        assert set(found) == {re.sub(r"[\t\n\r]", "", url.strip()) for url in wanted} - {""}, repr(text)
+
+
+HOSTILE = {
+    "markdown": ["[", "](", "[a](", "![", "<a ", "<!--", "<?", "`", "``` ", "> ", "- ", '[a](b "', "](a", "(((", '[a]: b "\n',
+                 "http://a(", "www.a.b(", "| ", "<a b='", "<![CDATA[", "[a](<", "&", "\t", "[^1]: ", "|-\n", "[a][",
+                 "<http://a", "`a``b```", "[[a]](", "<a b=\"<a c='", "- \n", "[a](b(", "> - ", "<div\n", "# #", "\r"],
+    "html": ["<a ", "<!--", "<script>", "<a href='", "<img srcset='a,", "<", "</", "<a =", "<![CDATA[", "<!", "<a/", "<base>"],
+    "rst": ["`", "``", ":a", ".. ", ".. _a: b\n", "`a <b", "::\n\n ", "http://a ", ".. |a| ", ">>> a\n", ".. _`a"],
+    "json": ["[", "{", '"', '"a":', "\\", '"http://a \\u00fc', '"\\'],
+    "csv": ['"', ",", '""', '",', 'http://a","', '"a'],
+    "yaml": ["[", "{", "- ", "a: ", "? ", "'", "&a ", "a:\n ", "{a, "],
+    "text": ["http://a", "(", "http://(", "www.", "http://a(b[", "http://a."],
+    "xml": ["<loc>", "<url><loc>http://a", "<![CDATA["],
+    "notebook": ['{"cells":[', '{"cell_type":"markdown","source":"'],
+}  # fmt: skip
+
+
+def cost(text: str, kind: str) -> float:
+    """CPU seconds: the least of two, since others use the machine too."""
+    least = float("inf")
+    for _ in range(2):
+        start = time.process_time()
+        for _one in mentions(text, "f", kind):
+            pass
+        least = min(least, time.process_time() - start)
+    return least
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_the_cost_is_that_of_the_length_however_hostile_the_text(kind: str) -> None:
+    """Sixteen times the text: sixteen times the work is right, a square would be 256 times; the line is at 80."""
+    for piece in HOSTILE[kind]:
+        small, large = ((piece * size)[:size] for size in (2_000, 32_000))
+        assert cost(large, kind) < 80 * max(cost(small, kind), 0.001), piece
+
+
+def tree_of_documents(folder: Path) -> dict[str, list[tuple[int, int, str]]]:
+    """Documents of every kind, made of the cases in many orders, indents and places; and where their links are."""
+    chosen = random.Random(7)
+    truth: dict[str, list[tuple[int, int, str]]] = {}
+    plain = [case for name, case in CASES.items() if "reference" not in name]
+    for number in range(12):
+        parts = chosen.sample(plain, len(plain))
+        marked = "\n\n<!-- -->\n\n".join(parts if number % 2 else [*parts, *parts])
+        kept = marked.replace("\n", "\r\n") if number % 3 == 0 else marked
+        _write(folder / f"guide{number}" / "page.md", kept, truth)
+    for kind, cases in KINDS.items():
+        extension = EXTENSIONS[kind].split()[0]
+        for number, case in enumerate(cases.values()):
+            _write(folder / kind / f"{number}.{extension}", case, truth)
+    return truth
+
+
+def _write(path: Path, marked: str, truth: dict[str, list[tuple[int, int, str]]]) -> None:
+    text, truths = unmarked(marked)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+    truth[str(path)] = [(one.line, one.column, one.written) for one in truths]
+
+
+@pytest.mark.req("DB-09")
+def test_a_tree_of_two_thousand_links_has_each_where_it_stands(tmp_path: Path) -> None:
+    truth = tree_of_documents(tmp_path)
+    texts = {path: Path(path).read_bytes().decode() for path in truth}
+    found: dict[str, list[tuple[int, int, str]]] = {path: [] for path in truth}
+    for one in gather(sorted(truth)):
+        file = one.place.file
+        found[file].append((one.place.line, one.place.column, texts[file][one.start : one.end]))
+    assert sum(map(len, truth.values())) > 2_000
+    assert found == truth
+    assert not [one for all_ in found.values() for one in all_ if "no.org" in one[2]]

@@ -1,0 +1,62 @@
+"""Links in HTML, reStructuredText, data files, notebooks, sitemaps and text: each where it stands, and no others."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaniel.errors import SpanielError
+from spaniel.health.documents.kinds import kind_of, mentions
+from tests.health.documents.cases_other import KINDS
+from tests.health.documents.test_markdown import check
+
+
+@pytest.mark.req("DB-09")
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, cases in KINDS.items() for name in cases])
+def test_every_link_is_found_where_it_stands(kind: str, name: str) -> None:
+    check(KINDS[kind][name], kind)
+    if kind not in ("notebook", "json"):
+        check(KINDS[kind][name].replace("\r\n", "\n").replace("\n", "\r\n"), kind)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("a.json", '{"url": "https://one.org/y", "x": ["https://no.org/"], "in": {"url": ["https://one.org/z"]}}'),
+        ("a.yaml", "url: https://one.org/y\nx: [https://no.org/]\nin:\n  url:\n  - https://one.org/z\n"),
+        ("a.csv", "x,url\nhttps://no.org/,https://one.org/y\nhttps://no.org/,https://one.org/z\n"),
+    ],
+)
+def test_fields_that_are_named_are_the_only_ones_looked_at(file: str, text: str) -> None:
+    assert [one.url for one in mentions(text, file, fields=("url",))] == ["https://one.org/y", "https://one.org/z"]
+    assert len(list(mentions(text, file))) > 2
+
+
+def test_links_of_a_page_know_its_base() -> None:
+    page = '<a href="x"><base href="https://one.org/b/"><base href="no"><a href="y">'
+    assert [(one.url, one.base) for one in mentions(page, "a.html")] == [
+        ("x", "https://one.org/b/"),
+        ("y", "https://one.org/b/"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("a.MD", "", "markdown"),
+        ("a.htm", "", "html"),
+        ("README", "# T\n[a](b)", "markdown"),
+        ("x", "<!DOCTYPE html><p>", "html"),
+        ("x", ' {"a": 1}', "json"),
+        ("x", '{"cells": [], "nbformat": 4}', "notebook"),
+        ("x", "<?xml version='1.0'?><urlset>", "xml"),
+        ("LICENSE", "See https://one.org/", "text"),
+        ("", "", "text"),
+    ],
+)
+def test_documents_are_known_by_their_names_or_by_how_they_begin(name: str, text: str, kind: str) -> None:
+    assert kind_of(name, text) == kind
+
+
+def test_a_kind_that_is_none_is_refused() -> None:
+    with pytest.raises(SpanielError, match="'docx' is none of"):
+        list(mentions("", "x", "docx"))

@@ -1,0 +1,97 @@
+"""What can be seen of the settings of link checks: scenarios for tests/pipeline/test_every_setting.py."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+import pytest
+
+from spaniel.app.checking import documents_history, health_settings
+from spaniel.app.client import Spaniel
+from spaniel.app.engine import Engine
+from spaniel.cli.db import main as run_db
+from spaniel.cli.db import parser as db_parser
+from spaniel.errors import SpanielError
+from spaniel.health.verdict import Checked, Expected, Link
+from spaniel.registry.database import create
+from spaniel.testing import FakeClock, FakeResolver, Reply, text
+from tests.pipeline.settings_scenarios import Place
+
+
+async def checked(place: Place, links: Iterable[str | Link]) -> tuple[list[Checked], FakeClock]:
+    clock = FakeClock()
+    async with Engine(place.settings, FakeResolver(), clock) as engine, Spaniel(engine=engine) as spaniel:
+        return [each async for each in spaniel.check(links)], clock
+
+
+async def most_at_once(place: Place) -> object:
+    """Whether more than one host is asked at a time."""
+    here = most = 0
+
+    async def page() -> Reply:
+        nonlocal here, most
+        here += 1
+        most = max(most, here)
+        await asyncio.sleep(0.1)
+        here -= 1
+        return text("slow")
+
+    place.site.pages["/slow"] = page
+    await checked(place, [place.site.url("/slow", f"{n}.example") for n in range(6)])
+    return most > 1
+
+
+async def pauses(place: Place) -> object:
+    """Whether a host is left alone between two requests."""
+    _, clock = await checked(place, [place.site.url("/a"), place.site.url("/long")])
+    return sum(clock.slept) > 0
+
+
+async def late_page(place: Place) -> object:
+    results, _ = await checked(place, [place.site.url("/late")])
+    return str(results[0].verdict)
+
+
+async def late_content(place: Place) -> object:
+    results, _ = await checked(place, [Link(place.site.url("/late"), expected=Expected(length=4))])
+    return str(results[0].verdict)
+
+
+async def busy_host(place: Place) -> object:
+    """A host that asks for time once, and is well afterwards."""
+    left = iter([text("", 429, {"Retry-After": "30"})])
+
+    async def page() -> Reply:
+        return next(left, text("well"))
+
+    place.site.pages["/busy"] = page
+    results, _ = await checked(place, [place.site.url("/busy")])
+    return str(results[0].verdict)
+
+
+async def disallowed_page(place: Place) -> object:
+    place.site.pages["/no"] = text("here")
+    results, _ = await checked(place, [place.site.url("/no")])
+    return str(results[0].verdict)
+
+
+async def where_the_past_is(place: Place) -> object:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(place.folder / "state"))
+        history = documents_history(health_settings(place.settings))
+        history.begin("test", "")
+        history.close()
+    return [str(file.parent.relative_to(place.folder)) for file in place.folder.rglob("health.sqlite3")]
+
+
+async def how_often(place: Place) -> object:
+    """Whether the table of priorities is looked for where the setting says."""
+    folder = place.folder / "links"
+    create(str(folder))
+    (folder / "a.example.yaml").write_text("---\n---\n_path: /\n")
+    args = db_parser().parse_args(["check", "--db", str(folder), "--due", "--dry-run", "--config", str(place.file)])
+    try:
+        return run_db(args)
+    except SpanielError as error:
+        return str(error.details["field"]).partition(" ")[0]

@@ -1,0 +1,128 @@
+"""Which links are left out, and why."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from spaniel.errors import SpanielError
+from spaniel.health.documents.mention import Mention
+from spaniel.health.excluding import read_ignore_file, rules
+from spaniel.health.sorting import sort, to_links
+from spaniel.health.verdict import Link, Place, Verdict
+
+
+def mention(url: str, line: int = 1, base: str = "") -> Mention:
+    return Mention(url, Place("a.md", line, 1), 0, len(url), "markdown", base)
+
+
+@pytest.mark.req("DB-09")
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("mailto:a@b.org", "'mailto:'"),
+        ("tel:+1", "'tel:'"),
+        ("javascript:void(0)", "'javascript:'"),
+        ("https://example.com/x", "example"),
+        ("https://www.example.org", "example"),
+        ("https://a.test/", "example"),
+        ("http://localhost:8000/", "machine or network"),
+        ("http://127.0.0.1/", "machine or network"),
+        ("http://[::1]/", "machine or network"),
+        ("http://192.168.1.1/x", "machine or network"),
+        ("http://intranet/x", "machine or network"),
+        ("https://one.org/{{ page }}", "placeholder"),
+        ("https://one.org/${x}", "placeholder"),
+        ("http://www.w3.org/2000/svg", "vocabulary"),
+        ("https://one.org/", ""),
+        ("https://myexample.com/", ""),
+        ("https://example.company.org/", ""),
+        ("http://8.8.8.8/", ""),
+        ("other.md", ""),
+    ],
+)
+def test_what_nobody_can_check_is_skipped_with_the_reason(url: str, reason: str) -> None:
+    told = rules().reason(url)
+    assert reason in told
+    assert bool(told) == bool(reason)
+
+
+def test_expressions_are_found_anywhere_and_what_is_included_outweighs_them() -> None:
+    chosen = rules([r"one\.org/private", r"^https://two\."], [r"/public$"])
+    assert chosen.reason("https://one.org/private/x") == r"excluded by one\.org/private"
+    assert chosen.reason("https://one.org/private/public") == ""
+    assert chosen.reason("https://two.org/") == r"excluded by ^https://two\."
+    assert chosen.reason("https://three.org/https://two.") == ""
+    assert rules(include=["example"]).reason("https://example.com/") == ""
+    assert rules(include=["x"]).reason("https://one.org/") == "not included"
+
+
+def test_an_expression_that_would_backtrack_for_ever_does_not() -> None:
+    """Python's engine would take longer than the universe has."""
+    assert rules([r"^(a+)+$"]).reason("https://one.org/" + "a" * 50_000 + "b") == ""
+    assert rules([r"(a|aa)+x"]).reason("https://one.org/" + "a" * 50_000 + "x") != ""
+
+
+@pytest.mark.parametrize("expression", ["(", r"(?=a)", r"(a)\1", "a" * 20_000])
+def test_an_expression_that_is_none_is_refused_with_the_reason(expression: str) -> None:
+    with pytest.raises(SpanielError, match="expression"):
+        rules([expression])
+
+
+def test_lychees_ignore_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / ".lycheeignore"
+    assert read_ignore_file(str(path)) == ()
+    path.write_bytes(b"\xef\xbb\xbf# comment\r\n\r\n^https://one\\.org/\r\n  two  \r\n")
+    assert [expression for expression, _ in read_ignore_file(str(path))] == [r"^https://one\.org/", "two"]
+    path.write_text("ok\n(\n")
+    with pytest.raises(SpanielError, match=r"\.lycheeignore, line 2"):
+        read_ignore_file(str(path))
+    path.write_bytes(b"x" * (1 << 21))
+    with pytest.raises(SpanielError, match="more than"):
+        read_ignore_file(str(path))
+    path.unlink()
+    os.mkfifo(path)  # which nobody writes to
+    with pytest.raises(SpanielError, match="no ordinary file"):
+        read_ignore_file(str(path))
+
+
+@pytest.mark.req("DB-09")
+def test_each_address_is_one_link_whatever_number_of_places_mention_it() -> None:
+    found = to_links(
+        [
+            mention("https://One.org/a#x", 1),
+            mention("https://one.org/a", 2),
+            mention("https://one.org:443/a#y", 3),
+            mention("https://one.org/a#x", 4),
+            mention("https://one.org/b#:~:text=some", 5),
+            mention("local.md", 6),
+            mention("mailto:a@b", 7),
+            mention("https://one .org/", 8),
+        ]
+    )
+    places = [tuple(Place("a.md", line, 1) for line in lines) for lines in ((1, 2, 3, 4), (5,), (8,))]
+    assert found == [
+        Link("https://one.org/a", ("x", "y"), places[0]),
+        Link("https://one.org/b", (), places[1]),
+        Link("https://one .org/", (), places[2]),
+    ]
+
+
+def test_relative_links_need_a_base_and_the_documents_own_counts_first() -> None:
+    relative = [mention("x/y"), mention("/z", base="https://two.org/b/"), mention("?q", base="rel/")]
+    assert [one.url for one in to_links(relative)] == ["https://two.org/z"]
+    urls = [one.url for one in to_links(relative, "https://one.org/d/")]
+    assert urls == ["https://one.org/d/x/y", "https://two.org/z", "https://one.org/d/?q"]
+
+
+def test_mentions_are_sorted_into_web_disk_and_skipped() -> None:
+    urls = ["https://one.org/", "a.md#x", "#y", "mailto:a@b", "mailto:a@b", "//cdn.org/x"]
+    found = sort([mention(url, line) for line, url in enumerate(urls)], rules())
+    assert [one.url for one in found.web] == ["https://one.org/"]
+    assert [one.url for one in found.local] == ["a.md#x", "#y"]
+    assert [(one.link.url, one.verdict, len(one.link.places)) for one in found.skipped] == [
+        ("mailto:a@b", Verdict.SKIPPED, 2),
+        ("//cdn.org/x", Verdict.SKIPPED, 1),
+    ]

@@ -1,0 +1,176 @@
+"""Which documents are looked at, and how they are read."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spaniel.errors import SpanielError
+from spaniel.health.documents import encoding
+from spaniel.health.files import Options, documents, gather, read
+
+LINK = "[a](https://one.org/)\n"
+
+
+def make(folder: Path, *names: str, text: str = LINK) -> None:
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def names(folder: Path, options: Options | None = None) -> list[str]:
+    return sorted(os.path.relpath(path, folder) for path in documents(str(folder), options or Options()))
+
+
+@pytest.mark.req("DB-09")
+def test_a_folder_is_read_with_all_below_it_but_for_what_is_hidden(tmp_path: Path) -> None:
+    make(tmp_path, "a.md", "sub/b.html", "sub/c.rst", "d.ipynb", "e.txt", "f.json", "g.py", "h.yaml")
+    make(tmp_path, ".hidden/x.md", ".git/x.md", "node_modules/x.md", ".x.md")
+    assert names(tmp_path) == ["a.md", "d.ipynb", "e.txt", "sub/b.html", "sub/c.rst"]
+    assert names(tmp_path, Options(fields=("url",))) == ["f.json", "h.yaml"]
+    assert names(tmp_path, Options(extensions=("py", ".json"))) == ["f.json", "g.py"]
+    assert ".hidden/x.md" in names(tmp_path, Options(use_hidden=True))
+    assert ".git/x.md" not in names(tmp_path, Options(use_hidden=True))
+    assert names(tmp_path, Options(exclude_paths=("/sub/", r"\.txt$"))) == ["a.md", "d.ipynb"]
+
+
+IGNORE = """\
+# a comment
+*.tmp.md
+/only-here.md
+build/
+docs/**/draft.md
+!keep.tmp.md
+a?c.md
+[x-z]1.md
+[!x-z]2.md
+\\#sign.md
+\\!bang.md
+trailing\\ \x20
+**/deep/any.md
+logs/**
+foo*bar*.md
+nested/inner.md
+cl[[:digit:]].md
+"""
+PATHS = """\
+a.md x.tmp.md keep.tmp.md sub/y.tmp.md only-here.md sub/only-here.md build/a.md sub/build/b.md docs/draft.md
+docs/a/b/draft.md other/draft.md abc.md abbc.md sub/abc.md x1.md w1.md w2.md x2.md #sign.md !bang.md deep/any.md
+p/q/deep/any.md logs/a.md logs/b/c.md foo1bar2.md foobar.md fob.md nested/inner.md sub/nested/inner.md cl1.md cla.md
+sub/again.md sub/.keepme/a.md sub/other/again.md
+""".split()
+
+
+@pytest.mark.req("DB-09")
+def test_what_git_ignores_is_left_out_as_git_does(tmp_path: Path) -> None:
+    """Git itself is the truth here; the code under test does not ask it."""
+    make(tmp_path, *PATHS)
+    (tmp_path / ".gitignore").write_text(IGNORE)
+    (tmp_path / "sub/.gitignore").write_text("!y.tmp.md\nagain.md\n!/other/again.md\n")
+    run = ["git", "-c", "core.excludesFile=/dev/null"]
+    subprocess.run([*run, "init", "-q"], cwd=tmp_path, check=True)
+    (tmp_path / ".git/info/exclude").write_text("fob.md\n")
+    listed = subprocess.run(
+        [*run, "ls-files", "-z", "--others", "--exclude-standard"], cwd=tmp_path, check=True, capture_output=True
+    ).stdout.decode()
+    wanted = sorted(name for name in listed.split("\0") if name.endswith(".md") and "/." not in name)
+    assert "keep.tmp.md" in wanted
+    assert names(tmp_path) == wanted
+    assert names(tmp_path / "sub") == [name[4:] for name in wanted if name.startswith("sub/")]
+    assert len(names(tmp_path, Options(use_gitignore=False))) == len([name for name in PATHS if "/." not in name])
+
+
+def test_a_hostile_pattern_holds_up_nothing(tmp_path: Path) -> None:
+    make(tmp_path, "a" * 200 + ".md", "b.md")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".gitignore").write_text("*a" * 60 + "*b\n" + "[\n" + "**/" * 500 + "x\nb.md\n")
+    assert names(tmp_path) == ["a" * 200 + ".md"]
+
+
+def test_links_lead_out_of_no_folder_and_into_no_loop(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    make(outside, "secret.md")
+    inside = tmp_path / "inside"
+    make(inside, "a.md", "sub/b.md")
+    (inside / "out").symlink_to(outside)
+    (inside / "out.md").symlink_to(outside / "secret.md")
+    (inside / "sub/loop").symlink_to(inside)
+    (inside / "dangling.md").symlink_to("nowhere")
+    assert names(inside) == ["a.md", "sub/b.md"]
+    assert list(documents(str(inside / "out.md"))) == [str(inside / "out.md")]  # what is named is read
+
+
+def test_patterns_are_resolved_and_what_is_not_there_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path, "a.md", "b.md", "sub/c.md", "x[1].md")
+    monkeypatch.chdir(tmp_path)
+    assert list(documents("*.md")) == ["a.md", "b.md", "x[1].md"]
+    assert list(documents("**/*.md")) == ["a.md", "b.md", "sub/c.md", "x[1].md"]
+    assert list(documents("x[1].md")) == ["x[1].md"]
+    with pytest.raises(SpanielError, match="no such file or folder"):
+        list(gather(["nothing.md"]))
+    with pytest.raises(SpanielError, match="no such file or folder"):
+        list(gather(["nothing*.md"]))
+
+
+def test_addresses_and_standard_input_are_taken_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(LINK.encode())))
+    found = list(gather(["https://two.org/x", "-"]))
+    assert [(one.url, one.place.file, one.place.line, one.place.column) for one in found] == [
+        ("https://two.org/x", "", 0, 0),
+        ("https://one.org/", "-", 1, 5),
+    ]
+
+
+def test_a_document_that_is_too_large_is_named_and_not_read(tmp_path: Path) -> None:
+    make(tmp_path, "a.md", "b.md")
+    (tmp_path / "b.md").write_bytes(b"x" * 2000)
+    os.mkfifo(tmp_path / "pipe")
+    told: list[tuple[str, str]] = []
+    options = Options(largest=1000, tell=lambda file, reason: told.append((file, reason)))
+    assert len(list(gather([str(tmp_path)], options))) == 1
+    assert told == [(str(tmp_path / "b.md"), "has more than 1,000 bytes, which are not read")]
+    with pytest.raises(SpanielError, match="has more than 1,000 bytes"):
+        list(gather([str(tmp_path / "b.md")], options))
+    with pytest.raises(SpanielError, match="no ordinary file"):
+        list(gather([str(tmp_path / "pipe")]))
+
+
+@pytest.mark.parametrize(
+    ("raw", "url", "column"),
+    [
+        ("é [a](https://one.org/é)".encode(), "https://one.org/é", 7),
+        ("\ufeffé [a](https://one.org/é)".encode(), "https://one.org/é", 7),
+        ("é [a](https://one.org/é)".encode("latin-1"), "https://one.org/é", 7),
+        ("\ufeffé [a](https://one.org/é)".encode("utf-16-le"), "https://one.org/é", 7),
+        ("\ufeffé [a](https://one.org/é)".encode("utf-16-be"), "https://one.org/é", 7),
+        ("\ufeffé [a](https://one.org/é)".encode("utf-32-le"), "https://one.org/é", 7),
+        (b"\xef\xbb\xbf\xff [a](https://one.org/\xff)", "https://one.org/\udcff", 7),
+        (b"a\0 [a](https://one.org/)", "https://one.org/", 8),
+        ("x <!-- charset=koi8-r --> [привет](https://one.org/привет)".encode("koi8-r"), "https://one.org/привет", 36),
+    ],
+)
+def test_every_encoding_is_read_and_written_back_byte_for_byte(
+    tmp_path: Path, raw: bytes, url: str, column: int
+) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(raw)
+    [found] = gather([str(path)])
+    assert (found.url, found.place.column) == (url, column)
+    decoded = read(str(path))
+    assert decoded.encoded(decoded.text) == raw
+
+
+def test_whatever_bytes_come_they_are_kept() -> None:
+    for seed in range(300):
+        raw = bytes((seed * 7 + number * number * 31) % 256 for number in range(seed))
+        for mark in (b"", b"\xef\xbb\xbf", b"\xff\xfe", b"charset=shift_jis "):
+            decoded = encoding.decode(mark + raw)
+            assert decoded.encoded(decoded.text) == mark + raw

@@ -1,0 +1,323 @@
+"""The history: observations, never verdicts that are used again; runs that end, are killed, and meet one another."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spaniel.errors import SpanielError
+from spaniel.health.history import ABANDONED_AFTER, History
+from spaniel.health.observations import MOST_ROWS, Answer, fold
+from spaniel.health.past import APART, DAY, failures_apart
+from spaniel.health.resuming import begin
+from spaniel.health.spool import Spool
+from spaniel.health.verdict import Checked, Evidence, Expected, Hop, Link, Verdict
+from spaniel.registry.database import create, open_registry
+
+URL, HOST = "http://a.example/page", "a.example"
+MONDAY = 1_800_000_000.0
+
+
+class Wall:
+    """A clock that stands where a test puts it."""
+
+    def __init__(self) -> None:
+        self.now = MONDAY
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def wall() -> Wall:
+    return Wall()
+
+
+@pytest.fixture
+def history(tmp_path: Path, wall: Wall) -> Iterator[History]:
+    made = History(str(tmp_path / "state" / "health"), now=wall)
+    yield made
+    made.close()
+
+
+def answer(verdict: Verdict, at: float, url: str = URL, **facts: object) -> Answer:
+    status = {Verdict.OK: 200, Verdict.FAILING: 404, Verdict.DEAD: 410, Verdict.UNKNOWN: 500}.get(verdict, 200)
+    evidence = facts.pop("evidence", Evidence("GET", status, final_url=url))
+    host = url.split("/")[2]
+    return Answer(url, host, True, at, Checked(Link(url), verdict, evidence=evidence, **facts))  # type: ignore[arg-type]
+
+
+def check(history: History, wall: Wall, *verdicts: Verdict, url: str = URL, network: bool = True) -> None:
+    """A run in which a link was asked, and a day that goes by after it."""
+    for verdict in verdicts:
+        run = history.begin("test", "")
+        history.note(run, [answer(verdict, wall.now, url)])
+        history.settle(run, network=network)
+        wall.now += DAY
+
+
+@pytest.mark.req("DB-09")
+def test_what_is_never_written_is_not_known_and_makes_no_file(history: History) -> None:
+    assert (history.past(URL).failures, history.of(URL), history.uptime(URL), history.last(URL)) == ((), [], None, None)
+    assert not os.path.exists(history.folder)
+
+
+@pytest.mark.req("DB-09")
+def test_failures_count_from_the_last_good_check_on_and_three_days_apart(history: History, wall: Wall) -> None:
+    ok, failing = Verdict.OK, Verdict.FAILING
+    check(history, wall, failing, failing, failing, failing, ok, failing, failing, failing)
+    assert history.past(URL).failures == (MONDAY + 5 * DAY,)
+    assert history.past(URL).last_good == MONDAY + 4 * DAY
+    check(history, wall, failing)  # three days after the first
+    assert history.past(URL).failures == (MONDAY + 5 * DAY, MONDAY + 8 * DAY)
+
+
+@pytest.mark.req("DB-09")
+def test_what_counts_is_the_same_as_if_every_check_had_been_kept(history: History, wall: Wall) -> None:
+    every: list[float] = []
+    for hours in (1, 40, 30, 2, 71, 73, 72, 1, 1, 100, 200, 3):
+        check(history, wall, Verdict.FAILING)
+        every.append(wall.now - DAY)
+        assert failures_apart(history.past(URL).failures) == failures_apart(tuple(every))
+        wall.now += hours * 3600 - DAY
+    assert APART == 3 * DAY
+
+
+@pytest.mark.req("DB-09")
+def test_a_check_that_told_nothing_is_neither_good_nor_a_failure(history: History, wall: Wall) -> None:
+    check(history, wall, Verdict.OK, Verdict.FAILING, Verdict.UNKNOWN, Verdict.BLOCKED, Verdict.RATE_LIMITED)
+    assert history.past(URL).failures == (MONDAY + DAY,)
+    assert history.past(URL).last_good == MONDAY
+
+
+@pytest.mark.req("DB-09")
+def test_a_run_without_network_has_no_failures(history: History, wall: Wall) -> None:
+    check(history, wall, Verdict.FAILING, Verdict.DEAD, network=False)
+    assert history.past(URL).failures == ()
+    assert {(row.verdict, row.reason.split(":")[0]) for row in history.of(URL)} == {("unknown", "no network")}
+    assert history.uptime(URL) is None
+    check(history, wall, Verdict.FAILING)  # the control
+    assert len(history.past(URL).failures) == 1
+
+
+@pytest.mark.req("DB-09")
+def test_uptime_is_the_share_of_good_checks_of_thirty_days(history: History, wall: Wall) -> None:
+    check(history, wall, *[Verdict.FAILING] * 40, *[Verdict.OK] * 27, *[Verdict.FAILING] * 3)
+    uptime = history.uptime(URL)
+    assert uptime is not None
+    assert uptime == pytest.approx(27 / 30, abs=0.03)
+    assert history.of(URL)[-2].verdict == "ok"
+    assert history.of(URL)[-2].checks == 27
+
+
+@pytest.mark.req("DB-09")
+def test_it_does_not_grow_with_the_number_of_checks(history: History, wall: Wall) -> None:
+    check(history, wall, *[Verdict.OK] * 50)
+    assert [row.checks for row in history.of(URL)] == [50]
+    run = history.begin("test", "")
+    turns = [Verdict.OK, Verdict.UNKNOWN] * MOST_ROWS
+    history.note(run, [answer(verdict, wall.now + n) for n, verdict in enumerate(turns)])
+    history.settle(run, network=True)
+    assert len(history.of(URL)) == MOST_ROWS
+    wall.now += 500 * DAY
+    check(history, wall, Verdict.OK, url="http://b.example/")
+    assert history.of(URL) == []
+
+
+@pytest.mark.req("DB-09")
+def test_the_last_good_chain_and_text_are_kept_for_the_next_check(history: History, wall: Wall) -> None:
+    chain = (Hop(URL, 301),)
+    run = history.begin("test", "")
+    evidence = Evidence("GET", 200, chain, "http://a.example/new")
+    history.note(run, [answer(Verdict.MOVED, wall.now, evidence=evidence, text_sha256="ab")])
+    history.note(run, [answer(Verdict.OK, wall.now, "http://a.example/other")._replace(head_differs=True)])
+    history.settle(run, network=True)
+    check(history, wall, Verdict.FAILING)
+    past = history.past(URL, HOST)
+    assert (past.chain, past.final_url, past.text_sha256, past.head_differs) == (
+        *(chain, "http://a.example/new", "ab"),
+        True,
+    )
+    wall.now += 200 * DAY
+    assert not history.past(URL, HOST).head_differs  # it is tried again after half a year
+
+
+@pytest.mark.req("DB-09")
+def test_a_run_that_nobody_went_on_with_is_settled_by_what_it_had_heard(history: History, wall: Wall) -> None:
+    cut_off, well = history.begin("off", ""), history.begin("on", "")
+    silent = [answer(Verdict.FAILING, wall.now, f"http://{n}.example/")._replace(reached=False) for n in range(3)]
+    history.note(cut_off, [*silent, answer(Verdict.OK, wall.now, "http://fine.example/")])
+    history.note(well, [answer(Verdict.FAILING, wall.now)])
+    wall.now += ABANDONED_AFTER - 1
+    history.begin("test", "")
+    assert history.past(URL).failures == ()  # somebody may go on with it yet
+    wall.now += 2
+    history.begin("test", "")
+    assert history.past(URL).failures == (MONDAY,)
+    assert history.past("http://0.example/").failures == ()
+    assert history.past("http://fine.example/").last_good == MONDAY
+
+
+def spool_of(*links: Link) -> Spool:
+    spool = Spool(lambda url: (url, url.split("/")[2]))
+    spool.take(links)
+    return spool
+
+
+LINKS = [Link(f"http://{name}.example/") for name in "abcd"]
+
+
+@pytest.mark.req("DB-09")
+def test_going_on_tells_what_was_answered_and_leaves_the_rest(history: History, wall: Wall) -> None:
+    begun = begin(history, spool_of(*LINKS), "docs", resume=False)
+    history.note(begun.run, [answer(Verdict.OK, wall.now, "http://a.example/")])
+    history.note(begun.run, [answer(Verdict.FAILING, wall.now, "http://b.example/")])
+    spool = spool_of(*LINKS)
+    again = begin(history, spool, "docs", resume=True)
+    assert (again.run, again.answered) == (begun.run, 2)
+    assert again.remarks == ("going on: 2 of 4 links were answered before",)
+    assert [checked.link.url for checked in spool.told()] == ["http://a.example/"]
+    assert [checked.link.url for checked in spool.held()] == ["http://b.example/"]
+    assert [host for host, _, _ in spool.hosts()] == ["c.example", "d.example"]
+
+
+@pytest.mark.req("DB-09")
+def test_a_changed_input_is_told(history: History, wall: Wall) -> None:
+    begun = begin(history, spool_of(*LINKS), "docs", resume=False)
+    history.note(begun.run, [answer(Verdict.OK, wall.now, link.url) for link in LINKS[:2]])
+    other = LINKS[0]._replace(expected=Expected(length=3))  # it asserts more than was looked at
+    spool = spool_of(other, *LINKS[1:], Link("http://new.example/"))
+    again = begin(history, spool, "docs", resume=True)
+    assert again.answered == 1
+    assert "1 of those that were answered are no longer wanted" in again.remarks[1]
+    assert {host for host, _, _ in spool.hosts()} == {"a.example", "c.example", "d.example", "new.example"}
+
+
+@pytest.mark.req("DB-09")
+def test_an_unfinished_run_is_told_of_and_one_without_any_begins_anew(history: History, wall: Wall) -> None:
+    first = begin(history, spool_of(*LINKS), "docs", resume=True)
+    assert first.remarks == ("there is no unfinished run of this to go on with; it begins anew",)
+    history.note(first.run, [answer(Verdict.OK, wall.now)])
+    second = begin(history, spool_of(*LINKS), "docs", resume=False)
+    assert "--resume would go on with it" in second.remarks[0]
+    assert second.run != first.run
+    assert begin(history, spool_of(*LINKS), "others", resume=False).remarks == ()
+
+
+ALIVE = """
+import sys, time
+from spaniel.health.history import History
+history = History(sys.argv[1], now=lambda: float(sys.argv[2]))
+history.begin("docs", "")
+print("begun", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.req("DB-09")
+def test_nobody_goes_on_with_a_run_that_is_alive(history: History, wall: Wall) -> None:
+    command = [sys.executable, "-c", ALIVE, history.folder, str(wall.now)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout
+        assert other.stdout.readline() == "begun\n"
+        with pytest.raises(SpanielError, match="still under way"):
+            begin(history, spool_of(*LINKS), "docs", resume=True)
+        other.kill()
+        other.wait()
+        assert begin(history, spool_of(*LINKS), "docs", resume=True).answered == 0
+
+
+@pytest.mark.req("DB-09")
+def test_two_runs_at_once_lose_nothing(history: History, wall: Wall) -> None:
+    writer = (
+        "import sys\n"
+        "from tests.health.test_history import answer\n"
+        "from spaniel.health.history import History\n"
+        "from spaniel.health.verdict import Verdict\n"
+        "history = History(sys.argv[1], now=lambda: 1_800_000_000.0)\n"
+        "run = history.begin(sys.argv[2], '')\n"
+        "for n in range(100):\n"
+        "    history.note(run, [answer(Verdict.OK, 1_800_000_000.0 + n + int(sys.argv[2]), f'http://{n}.example/')])\n"
+        "history.settle(run, network=True)\n"
+    )
+    runs = [subprocess.Popen([sys.executable, "-c", writer, history.folder, str(n * 1000)]) for n in range(2)]
+    assert [run.wait() for run in runs] == [0, 0]
+    for n in range(100):
+        assert sum(row.checks for row in history.of(f"http://{n}.example/")) == 2
+
+
+@pytest.mark.req("DB-09")
+def test_a_damaged_file_is_set_aside(history: History, wall: Wall) -> None:
+    check(history, wall, Verdict.OK)
+    history.close()
+    file = Path(history.folder, "health.sqlite3")
+    file.write_bytes(b"this is no database" * 100)
+    assert history.past(URL).last_good is None
+    check(history, wall, Verdict.OK)
+    assert history.past(URL).last_good is not None
+    assert Path(history.folder, "health.sqlite3.damaged").read_bytes().startswith(b"this is no database")
+
+
+@pytest.mark.req("DB-09")
+def test_beside_a_database_it_is_seen_by_neither_git_nor_readers(tmp_path: Path, wall: Wall) -> None:
+    folder = tmp_path / "urls"
+    create(str(folder))
+    folder.chmod(0o775)  # as a checkout with a umask of 002
+    (folder / "a.example.yaml").write_text("---\n---\n_path: /page\n")
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    history = History(f"{folder}/.spaniel", is_shared=True, now=wall)
+    check(history, wall, Verdict.OK)
+    assert history.past(URL).last_good == MONDAY
+    history.close()
+    status = subprocess.run(
+        ["git", "-C", str(tmp_path), "status", "--porcelain", "-uall"], check=True, capture_output=True, text=True
+    )
+    assert {line[3:] for line in status.stdout.splitlines()} == {"urls/a.example.yaml", "urls/registry.toml"}
+    registry = open_registry(str(folder))
+    assert [record.url for record in registry] == [URL]
+    assert registry.strangers() == []
+
+
+@pytest.mark.req("DB-09")
+def test_a_folder_that_everybody_may_write_to_keeps_no_history(tmp_path: Path, wall: Wall) -> None:
+    folder = tmp_path / "urls"
+    create(str(folder))
+    folder.chmod(0o777)
+    history = History(f"{folder}/.spaniel", is_shared=True, now=wall)
+    with pytest.raises(PermissionError, match="everybody may write"):
+        history.begin("test", "")
+
+
+@pytest.mark.req("DB-09")
+def test_text_that_is_no_unicode_is_kept_as_its_escapes(history: History, wall: Wall) -> None:
+    run = history.begin("test", "")
+    history.note(run, [answer(Verdict.UNKNOWN, wall.now, reason="half \udc80")])
+    history.settle(run, network=True)
+    assert [row.reason for row in history.of(URL)] == ["half \\udc80"]
+
+
+@pytest.mark.req("DB-09")
+def test_a_kill_while_answers_become_observations_loses_none_and_counts_none_twice(
+    history: History, wall: Wall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = history.begin("test", "")
+    history.note(run, [answer(Verdict.OK, wall.now, f"http://{n}.example/") for n in range(1200)])
+    calls = iter(range(10_000))
+
+    def killed(*given: Any) -> None:
+        if next(calls) == 700:
+            raise KeyboardInterrupt
+        fold(*given)
+
+    monkeypatch.setattr("spaniel.health.history.fold", killed)
+    with pytest.raises(KeyboardInterrupt):
+        history.settle(run, network=True)
+    monkeypatch.undo()
+    history.begin("test", "")
+    assert [history.of(f"http://{n}.example/")[0].checks for n in range(1200)] == [1] * 1200

@@ -1,0 +1,179 @@
+"""Links between files on the disk."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from spaniel.health.files import gather
+from spaniel.health.local import Disk, check_local
+from spaniel.health.slugs import anchors, slug
+from spaniel.health.verdict import Checked, Remark, Verdict
+
+
+def checked(root: Path, text: str, *, disk: Disk | None = None, name: str = "docs/page.md") -> list[Checked]:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return list(check_local(gather([str(path)]), disk or Disk(str(root))))
+
+
+def verdicts(found: list[Checked]) -> list[str]:
+    return [str(one.verdict) for one in found]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    root = tmp_path / "site"
+    for name, text in {
+        "docs/other.md": '# One\n## One\n## `Code` and *more*!\n<a name="Old"></a>\n## Named {#own-id}\n',
+        "docs/a b.md": "# x",
+        "docs/page.html": '<p id="top-id"><a name="n">',
+        "folder/index.html": '<h1 id="i">',
+        "readme/README.md": "# Read me",
+        "empty/.keep": "",
+        "clean.html": "x",
+        "data.bin": "x",
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    return root
+
+
+@pytest.mark.req("DB-09")
+@pytest.mark.parametrize(
+    ("target", "verdict"),
+    [
+        ("other.md", "ok"),
+        ("./other.md", "ok"),
+        ("../docs/other.md", "ok"),
+        ("a%20b.md", "ok"),
+        ("<a b.md>", "ok"),
+        ("other.md?raw=true", "ok"),
+        ("other.md#one", "ok"),
+        ("other.md#one-1", "ok"),
+        ("other.md#One", "ok"),
+        ("other.md#one-2", "failing"),
+        ("other.md#code-and-more", "ok"),
+        ("other.md#Old", "ok"),
+        ("other.md#own-id", "ok"),
+        ("other.md#named", "failing"),
+        ("other.md#named-own-id", "ok"),
+        ("other.md#L10-L20", "ok"),
+        ("page.html#top-id", "ok"),
+        ("page.html#n", "ok"),
+        ("page.html#x", "failing"),
+        ("#here", "ok"),
+        ("#nowhere", "failing"),
+        ("#top", "ok"),
+        ("#", "ok"),
+        ("/folder/", "ok"),
+        ("/folder", "ok"),
+        ("/folder/#i", "ok"),
+        ("/folder#j", "failing"),
+        ("/readme#read-me", "ok"),
+        ("../empty", "ok"),
+        ("../clean", "ok"),
+        ("/data.bin#x", "ok"),
+        ("missing.md", "dead"),
+        ("missing.md#x", "dead"),
+        ("Other.md", "dead"),
+        ("other.md/", "dead"),
+        ("../data.bin/x", "dead"),
+        ("a%00b", "skipped"),
+        ("../../outside.md", "skipped"),
+        ("/../../etc/passwd", "skipped"),
+        ("..%2f..%2foutside.md", "skipped"),
+        ("file:///etc/passwd", "skipped"),
+        ("x" * 5000, "dead"),
+    ],
+)
+def test_a_relative_link_is_looked_for_on_the_disk(site: Path, target: str, verdict: str) -> None:
+    (site.parent / "outside.md").write_text("# secret")
+    [found] = checked(site, f"# Here\n[x]({target})\n")
+    assert found.verdict == verdict
+    assert found.evidence.method == ("" if verdict == "skipped" else "disk")
+
+
+def test_what_is_missing_is_said(site: Path) -> None:
+    found = checked(site, "[a](missing.md) [b](Other.md) [c](other.md#gone)\n[again](missing.md)")
+    assert [one.reason for one in found[:2]] == ["no such file", "no such file; there is 'other.md'"]
+    assert len(found[0].link.places) == 2
+    assert found[2].verdict is Verdict.FAILING
+    assert [finding.remark for finding in found[2].findings] == [Remark.FRAGMENT_MISSING]
+    assert "has no anchor 'gone'" in found[2].reason
+    assert found[2].link.fragments == ("gone",)
+
+
+def test_nothing_outside_the_root_is_read_not_even_through_a_link(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outside = site.parent / "secret.md"
+    outside.write_text("# secret")
+    (site / "docs/way-out.md").symlink_to(outside)
+    (site / "docs/way-in.md").symlink_to(site / "docs/other.md")
+    (site / "docs/trap").mkdir()
+    (site / "docs/trap/README.md").symlink_to(outside)
+    (site / "docs/guess.html").symlink_to(outside)
+    opened: list[str] = []
+    real = os.open
+
+    def noted(path: str, *rest: int) -> int:
+        opened.append(str(path))
+        return real(path, *rest)
+
+    monkeypatch.setattr(os, "open", noted)
+    found = checked(
+        site, "[a](way-out.md#secret) [b](../../secret.md#secret) [c](way-in.md#one) [d](trap#secret) [e](guess#x)"
+    )
+    assert verdicts(found) == ["skipped", "skipped", "ok", "skipped", "skipped"]
+    assert [name for name in opened if "way-in" in name]
+    assert not [name for name in opened if any(word in name for word in ("secret", "way-out", "trap", "guess"))]
+
+
+def test_without_a_root_it_is_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    (tmp_path / "repo/.git").mkdir(parents=True)
+    (tmp_path / "repo/README.md").write_text("# R")
+    (tmp_path / "out.md").write_text("# O")
+    found = checked(tmp_path / "repo", "[a](../README.md#r) [b](../../out.md) [c](/README.md)", disk=Disk())
+    assert verdicts(found) == ["ok", "skipped", "skipped"]
+    assert "--root-dir" in found[2].reason
+    loose = checked(tmp_path, "[a](x.md) [b](../out.md)", disk=Disk(), name="loose/p.md")
+    assert verdicts(loose) == ["dead", "skipped"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "wanted"),
+    [
+        ("Hello World", "hello-world"),
+        ("Hello, World!", "hello-world"),
+        ("A  B", "a--b"),
+        ("`code` & more", "code--more"),
+        ("[Link](https://one.org/) text", "link-text"),
+        ("[![badge](x.svg)](y) Name", "badge-name"),
+        ("snake_case and _emphasis_", "snake_case-and-emphasis"),
+        ("Ünïcode Ärger 中文", "ünïcode-ärger-中文"),
+        ("1.2.3 (2024-01-01)", "123-2024-01-01"),
+        ("A – B", "a--b"),
+        ("<b>Bold</b> x", "bold-x"),
+        ("What's new?", "whats-new"),
+        (r"a \* b", "a--b"),
+        ("tom &amp; jerry", "tom--jerry"),
+    ],
+)
+def test_anchors_of_headings_are_those_of_github(heading: str, wanted: str) -> None:
+    assert slug(heading) == wanted
+
+
+def test_headings_of_one_name_are_numbered_and_those_in_code_are_none() -> None:
+    text = (
+        "# A\n# A\n# A-1\n# A\nB\n---\n```\n# C\n```\n<h2 id='d'>x</h2>\n\ntext <span id=e></span> {#f}\n# G {: .x #h }"
+    )
+    assert anchors(text, "markdown") == {"a", "a-1", "a-1-1", "a-2", "b", "d", "e", "g--x-h-", "h"}
+
+
+def test_titles_and_targets_of_restructuredtext_are_anchors() -> None:
+    text = "My Title\n========\n\n.. _some target:\n\nSub-section 1\n-------------\n"
+    assert anchors(text, "rst") == {"my-title", "some-target", "sub-section-1"}

@@ -1,0 +1,280 @@
+"""Reports: the same results in every format, whatever links and files are called."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from junitparser import JUnitXml
+from markdown_it import MarkdownIt
+from sarif_pydantic import Sarif
+
+from spaniel.errors import SpanielError
+from spaniel.health.baseline import Baseline, write_baseline
+from spaniel.health.reports import FORMATS, ReportContext
+from spaniel.health.summary import Summary, read_fail_on
+from spaniel.health.verdict import Change, Checked, Evidence, Finding, Hop, Link, Move, Place, Remark, Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STARTED = "2026-11-16T12:00:00Z"
+CONTEXT = ReportContext(started=STARTED, version="1.2.3")
+HOSTILE = 'https://example.com/"><script>alert(1)</script>|`a`&%0A::error::x\x1b[31m\n\u202e\ud800'
+HOSTILE_FILE = 'docs/a,b:c%\r\n::error::"<x>|`\udcff.md'
+
+
+def link(url: str, *places: Place) -> Link:
+    return Link(url, places=places)
+
+
+RESULTS = [
+    Checked(link("https://ok.example/", Place("a.md", 1, 2)), Verdict.OK, evidence=Evidence("HEAD", 200, at=STARTED)),
+    Checked(
+        link("https://moved.example/a/b", Place("a.md", 3, 4), Place("b.md", 9, 1)),
+        Verdict.MOVED,
+        evidence=Evidence("GET", 200, (Hop("https://moved.example/a/b", 301),), "https://moved.example/"),
+        move=Move("https://moved.example/", is_permanent=True, is_suspect=True, why_suspect="the site's front page"),
+    ),
+    Checked(
+        link("https://changed.example/x", Place("db/changed.example.yaml", 5)),
+        Verdict.CHANGED,
+        "the content is another",
+        changes=(Change("length", "10", "12"),),
+        text_changed=False,
+    ),
+    Checked(link("https://blocked.example/", Place("a.md", 4, 1)), Verdict.BLOCKED, "403 Forbidden"),
+    Checked(link("https://slow.example/", Place("a.md", 5, 1)), Verdict.RATE_LIMITED, "429 Too Many Requests"),
+    Checked(link("https://failing.example/", Place("a.md", 6, 1)), Verdict.FAILING, "404 Not Found", failures=2),
+    Checked(
+        link("https://dead.example/", Place("a.md", 7, 1)), Verdict.DEAD, "410 Gone", archived="https://arch.ive/1"
+    ),
+    Checked(
+        link("https://unknown.example/", Place("-", 8)), Verdict.UNKNOWN, "timeout", evidence=Evidence(phase="connect")
+    ),
+    Checked(link("mailto:a@b.example", Place("a.md", 9, 1)), Verdict.SKIPPED, "not a web address"),
+    Checked(
+        link("https://soft.example/"),
+        Verdict.OK,
+        findings=(Finding(Remark.SOFT_404, "looks like the page for nothing"),),
+    ),
+    Checked(link(HOSTILE, Place(HOSTILE_FILE, 1, 1)), Verdict.DEAD, HOSTILE),
+]
+
+
+def told(name: str, results: list[Checked] | None = None, context: ReportContext = CONTEXT) -> str:
+    out = io.StringIO()
+    report, summary = FORMATS[name](out, context), Summary()
+    for checked in RESULTS if results is None else results:
+        report.add(checked)
+        summary.add(checked)
+    report.close(summary)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_names_what_is_wrong_and_no_control_character_reaches_a_terminal(name: str) -> None:
+    text = told(name)
+    for host in ("moved", "changed", "blocked", "slow", "failing", "dead", "unknown", "soft"):
+        assert f"https://{host}.example/" in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text or name in ("json", "jsonl")
+    text.encode("utf-8")  # whatever a file is called
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_run_without_links_is_a_whole_report(name: str) -> None:
+    text = told(name, [])
+    match name:
+        case "json" | "sarif":
+            json.loads(text)
+        case "junit" | "html":
+            assert text.rstrip().endswith(("</testsuites>", "</html>"))
+        case "jsonl":
+            assert text == ""
+        case _:
+            assert "nothing to check" in text
+
+
+@pytest.mark.req("DB-09")
+def test_a_table_groups_by_file_in_the_order_of_lines() -> None:
+    lines = told("table").splitlines()
+    assert lines.index("a.md") < next(n for n, line in enumerate(lines) if "6:1" in line)
+    assert [line.split()[0] for line in lines if line.startswith("  ") and "https://" in line and line[8].isdigit()][-1]
+    assert any("failing (2 of 3)" in line for line in lines)
+    assert not any("ok.example" in line for line in lines)
+    assert lines[-1].startswith("11 links: 2 ok, 1 moved, 1 changed, 1 blocked, 1 rate-limited, 1 failing, 2 dead")
+
+
+def test_what_is_well_is_listed_where_asked_for_and_colours_only_then() -> None:
+    assert "ok.example" in told("table", context=CONTEXT._replace(verbose=True))
+    assert "\x1b[31m" in told("table", RESULTS[5:6], CONTEXT._replace(color=True))
+
+
+def test_lines_of_json_have_all_that_is_known() -> None:
+    objects = [json.loads(line) for line in told("jsonl").splitlines()]
+    assert [each["verdict"] for each in objects] == [checked.verdict.value for checked in RESULTS]
+    moved = objects[1]
+    assert moved["moved"] == RESULTS[1].move._asdict()  # type: ignore[union-attr]
+    assert moved["evidence"]["chain"] == [{"url": "https://moved.example/a/b", "status": 301}]
+    assert moved["places"][1] == {"file": "b.md", "line": 9, "column": 1}
+    assert len({tuple(each) for each in objects}) == 1  # the same keys in each
+    assert objects[-1]["url"] == HOSTILE.replace("\ud800", "\ufffd")
+
+
+def test_a_json_document_has_the_figures() -> None:
+    document = json.loads(told("json"))
+    assert len(document["results"]) == document["summary"]["links"] == len(RESULTS)
+    assert document["summary"]["verdicts"]["dead"] == 2
+    assert document["spaniel"] == {"version": "1.2.3", "started": STARTED}
+
+
+def test_junit_is_read_by_a_reader_of_others() -> None:
+    suites = JUnitXml.fromstring(told("junit").encode())
+    cases = [case for suite in suites for case in suite]
+    assert len(cases) == suites.tests == len(RESULTS) + 1  # one link stands in two places
+    assert suites.failures == sum(
+        len(case.result) == 1 and "Failure" in type(case.result[0]).__name__ for case in cases
+    )
+    assert suites.failures == 4
+    assert suites.skipped == 4
+    named = {case.name: case for case in cases}
+    assert named["https://failing.example/ (a.md:6:1)"].result[0].message == "failing (2 of 3)"
+    assert "404 Not Found" in named["https://failing.example/ (a.md:6:1)"].result[0].text
+
+
+def test_markdown_cells_hold_what_is_foreign_as_text() -> None:
+    tokens = MarkdownIt("commonmark").enable("table").parse(told("markdown"))
+    html = MarkdownIt("commonmark", {"html": True}).enable("table").render(told("markdown"))
+    assert "<script" not in html
+    assert "<img" not in html
+    assert html.count("<a ") == 0
+    rows = sum(token.type == "tr_open" for token in tokens)
+    assert rows == 9 + 8  # each row that is worth telling, and a head for each of the tables
+    assert "failing (2 of 3)" in html
+
+
+def test_sarif_is_read_by_a_model_of_its_standard() -> None:
+    text = told("sarif")
+    run = Sarif.model_validate_json(text).runs[0]
+    assert run.results is not None
+    assert run.tool.driver.rules is not None
+    assert all(result.rule_id == run.tool.driver.rules[result.rule_index or 0].id for result in run.results)
+    raw = json.loads(text)["runs"][0]
+    failing = next(result for result in raw["results"] if result["ruleId"] == "failing")
+    assert failing["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "a.md", "uriBaseId": "%SRCROOT%"},
+        "region": {"startLine": 6, "startColumn": 1},
+    }
+    assert {result["ruleId"]: result["level"] for result in raw["results"]} == {
+        "moved": "note", "changed": "error", "blocked": "warning", "rate-limited": "warning", "failing": "error",
+        "dead": "error", "unknown": "warning", "soft-404": "warning",
+    }  # fmt: skip
+    assert len({result["partialFingerprints"]["link/v1"] for result in raw["results"]}) == len(raw["results"])
+    for result in raw["results"]:
+        physical = result["locations"][0].get("physicalLocation")
+        assert physical is None or physical["artifactLocation"]["uri"].isascii()
+
+
+def test_annotations_are_one_line_each_and_no_link_begins_a_command() -> None:
+    lines = told("github").splitlines()
+    assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in lines)
+    assert len(lines) == 11  # ten places that are worth telling, and the figures
+    assert (
+        "::error file=a.md,line=6,col=1,title=Link failing (2 of 3)::https://failing.example/: 404 Not Found" in lines
+    )
+    hostile = next(line for line in lines if "script" in line)
+    assert "%2Cb%3Ac%25%0D%0A" in hostile
+
+
+def test_a_page_runs_its_own_script_only_and_links_only_what_is_safe() -> None:
+    page = told("html", [*RESULTS, Checked(link("javascript:alert(1)"), Verdict.SKIPPED, "not a web address")])
+    assert page.count("<script>") == 1
+    assert "alert(1)</script>" not in page
+    assert 'href="javascript' not in page
+    assert "default-src 'none'" in page
+
+
+def test_a_page_draws_the_past_of_each_link() -> None:
+    past = [
+        ("2026-11-01T00:00:00Z", "ok"),
+        ("2026-11-08T00:00:00Z", "failing"),
+        ("2026-11-09T00:00:00Z", "of the future"),
+    ]
+    page = told("html", RESULTS[5:6], CONTEXT._replace(history=lambda _: past))
+    assert page.count("<i class=") == 3
+    assert '<i class="bad" title="2026-11-08T00:00:00Z failing">' in page
+
+
+@pytest.mark.req("DB-09")
+@pytest.mark.parametrize(
+    ("verdicts", "fail_on", "code"),
+    [
+        ("ok moved skipped", "", 0),
+        ("ok blocked", "", 3),
+        ("ok unknown rate-limited", "", 3),
+        ("unknown failing", "", 1),
+        ("dead", "", 1),
+        ("changed", "", 1),
+        ("", "", 0),
+        ("moved", "moved", 1),
+        ("dead unknown", "moved,changed", 0),
+        ("dead", "none", 0),
+        ("unknown", "unknown", 1),
+    ],
+)
+def test_the_exit_code_says_whether_what_is_asserted_holds(verdicts: str, fail_on: str, code: int) -> None:
+    summary = Summary()
+    for verdict in verdicts.split():
+        summary.add(Checked(link("https://example.com/"), Verdict(verdict)))
+    assert summary.exit_code(read_fail_on([fail_on])) == code
+
+
+def test_findings_can_fail_a_run_too_and_what_is_no_verdict_is_refused() -> None:
+    summary = Summary()
+    summary.add(RESULTS[9])
+    assert summary.exit_code() == 0
+    assert summary.exit_code(read_fail_on(["dead", "soft-404"])) == 1
+    with pytest.raises(SpanielError, match="'broken' is neither"):
+        read_fail_on(["dead,broken"])
+
+
+def test_an_interrupted_run_is_not_a_good_one() -> None:
+    summary = Summary()
+    summary.interrupted = True
+    assert summary.exit_code() == 3
+    out = io.StringIO()
+    FORMATS["table"](out, CONTEXT).close(summary)
+    assert "interrupted" in out.getvalue()
+
+
+def test_old_debts_are_told_and_fail_nothing(tmp_path: Path) -> None:
+    path = str(tmp_path / "debts.json")
+    assert write_baseline(path, RESULTS) == 4
+    baseline = Baseline.read(path)
+    summary = Summary()
+    for checked in RESULTS:
+        summary.add(checked, known=baseline.covers_all(checked))
+    assert (summary.known, summary.exit_code()) == (4, 3)  # what cannot be told is still so
+    elsewhere = RESULTS[5]._replace(link=link("https://failing.example/", Place("new.md", 1, 1)))
+    assert not baseline.covers_all(elsewhere)
+    again = RESULTS[5]._replace(verdict=Verdict.OK)
+    baseline.saw(again)
+    assert baseline.fixed == [("a.md", "https://failing.example/")]
+    assert not baseline.covers_all(again)
+    text = told("table", context=CONTEXT._replace(is_known=baseline.covers))
+    assert "failing (2 of 3) (known)" in text
+    assert "::notice file=a.md,line=6" in told("github", context=CONTEXT._replace(is_known=baseline.covers))
+    assert JUnitXml.fromstring(told("junit", context=CONTEXT._replace(is_known=baseline.covers)).encode()).failures == 0
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"version": 2, "known": []}', '{"version": 1, "known": [1]}', "[" * 100_000]
+)
+def test_a_file_that_is_no_baseline_is_refused_with_what_to_do(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "debts.json"
+    path.write_text(content)
+    with pytest.raises(SpanielError, match="--write-baseline"):
+        Baseline.read(str(path))

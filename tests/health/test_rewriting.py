@@ -1,0 +1,223 @@
+"""Moved links written in place: each proved, nothing else changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from spaniel.health.diffs import unified
+from spaniel.health.documents.kinds import EXTENSIONS, mentions
+from spaniel.health.documents.quoting import encode
+from spaniel.health.files import gather
+from spaniel.health.new_addresses import Wishes
+from spaniel.health.rewriting import Plan, plan_fixes, read_sources, rewrite, rewritten, write
+from spaniel.health.sorting import to_links
+from spaniel.health.verdict import Checked, Link, Move, Verdict
+from spaniel.url.allowlist import read as read_allowlist
+from tests.health.documents.cases_markdown import CASES
+from tests.health.documents.cases_other import KINDS
+from tests.health.documents.marked import unmarked
+
+IN_HTML = "https://new.org/b?x=1&amp;y=(2)"
+OLD, NEW = "https://old.org/a", "https://new.org/b?x=1&y=(2)"
+
+
+def moved(link: Link, to: str = NEW, *, is_permanent: bool = True, suspect: str = "") -> Checked:
+    return Checked(link, Verdict.MOVED, move=Move(to, is_permanent, bool(suspect), suspect))
+
+
+def planned(path: Path, to: str = NEW, wishes: Wishes | None = None, **more: object) -> Plan:
+    links = [link for link in to_links(gather([str(path)])) if link.url == OLD]
+    results = [moved(link, to, **more) for link in links]  # type: ignore[arg-type]
+    return plan_fixes(results, read_sources([str(path)]), wishes or Wishes())
+
+
+def fixed(path: Path, to: str = NEW) -> str:
+    plan = planned(path, to)
+    assert not plan.unfixed
+    [source] = read_sources([str(path)]).values()
+    assert write(source, plan.fixes) == ""
+    return path.read_bytes().decode()
+
+
+ALL = [("markdown", case) for case in CASES.values()] + [
+    (kind, case) for kind in KINDS for case in KINDS[kind].values()
+]
+
+
+def test_targets_written_as_themselves_change_nothing() -> None:
+    for kind, case in ALL:
+        text, _ = unmarked(case)
+        found = list(mentions(text, "f", kind))
+        same = {(one.start, one.end): text[one.start : one.end] for one in found}
+        assert rewrite(text, same) == text
+        again = rewrite(text, {(one.start, one.end): encode(one.url, one.syntax) for one in found})
+        assert [one.url for one in mentions(again, "f", kind)] == [one.url for one in found], case
+
+
+@pytest.mark.req("DB-09")
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("a.md", f"[x]({OLD} 't') <{OLD}>, {OLD}.", f"[x]({NEW} 't') <{NEW}>, {NEW}."),
+        ("a.md", f"[x](<{OLD}>)\r\n\r\n[r]: {OLD}#f\r\n", f"[x](<{NEW}>)\r\n\r\n[r]: {NEW}#f\r\n"),
+        ("a.md", f"`{OLD}` ![i]({OLD})", f"`{OLD}` ![i]({NEW})"),
+        ("a.html", f"<a href='{OLD}'><a href={OLD}#x>", f"<a href='{IN_HTML}'><a href={IN_HTML}#x>"),
+        ("a.json", '{"u": "https:\\/\\/old.org\\/a", "t": "see ' + OLD + '"}', f'{{"u": "{NEW}", "t": "see {NEW}"}}'),
+        ("a.yaml", f"a: {OLD}\nb: '{OLD}' # c\n", f"a: {NEW}\nb: '{NEW}' # c\n"),
+        ("a.csv", f'x,"{OLD}"\r\n{OLD},1\r\n', f'x,"{NEW}"\r\n{NEW},1\r\n'),
+        ("a.rst", f"`t <{OLD}>`_\n\n.. _x: {OLD}\n", f"`t <{NEW}>`_\n\n.. _x: {NEW}\n"),
+        ("a.ipynb", '{"cells": [{"cell_type": "markdown", "source": ["[a](' + OLD + ')"]}]}',
+         '{"cells": [{"cell_type": "markdown", "source": ["[a](' + NEW + ')"]}]}'),
+        ("a.txt", f"\ufeff{OLD}", f"\ufeff{NEW}"),
+        ("sitemap.xml", f"<urlset><url><loc>{OLD}</loc>", f"<urlset><url><loc>{NEW.replace('&', '&amp;')}</loc>"),
+    ],
+)  # fmt: skip
+def test_a_new_address_is_written_as_its_syntax_wants_it(tmp_path: Path, name: str, before: str, after: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(before.encode())
+    assert fixed(path) == after
+    assert not planned(path).fixes
+
+
+@pytest.mark.parametrize(
+    ("to", "written"),
+    [
+        ("https://new.org/a)b", r"[x](https://new.org/a\)b)"),
+        ("https://new.org/(a)", "[x](https://new.org/(a))"),
+        ("https://new.org/a&copy;", "[x](https://new.org/a&amp;copy;)"),
+        ("https://new.org/a|b", r"[x](https://new.org/a\|b)"),
+        ("https://new.org/a b<c>", "[x](https://new.org/a%20b%3Cc%3E)"),
+        ("https://new.org/#own", "[x](https://new.org/#own)"),
+    ],
+)
+def test_signs_of_markdown_are_escaped(tmp_path: Path, to: str, written: str) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(f"[x]({OLD}#f)")
+    assert fixed(path, to) == (written if "#" in to else written[:-1] + "#f)")
+
+
+def test_what_would_be_read_otherwise_is_not_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(f"{OLD} and [x]({OLD})")
+    plan = planned(path, "https://new.org/a.")
+    assert [fix.written for fix in plan.fixes] == ["https://new.org/a."]
+    assert [(one.place.column, one.suggestion) for one in plan.unfixed] == [(1, "https://new.org/a.")]
+    csv = tmp_path / "a.csv"
+    csv.write_text(f"a,{OLD}\n")
+    assert [one.reason for one in planned(csv, "https://new.org/a,b").unfixed] == [
+        "it cannot be written here; change it by hand"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("to", "more", "wishes", "reason"),
+    [
+        (NEW, {"is_permanent": False}, Wishes(), "for a time only"),
+        (NEW, {"suspect": "a deep path ended at the root"}, Wishes(temporary_too=True), "suspect: a deep path"),
+        ("http://new.org/", {}, Wishes(), "from https to http"),
+        ("ftp://new.org/", {}, Wishes(), "none"),
+        ("https://u:p@new.org/", {}, Wishes(), "password"),
+        ("", {}, Wishes(), "nobody knows"),
+        (NEW, {}, Wishes(refused_host=read_allowlist("old.org").refusal), "not on the allowlist"),
+    ],
+)
+def test_what_may_not_be_written_is_told(
+    tmp_path: Path, to: str, more: dict[str, object], wishes: Wishes, reason: str
+) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(f"[x]({OLD})")
+    plan = planned(path, to, wishes, **more)
+    assert not plan.fixes
+    assert reason in plan.unfixed[0].reason
+    allowed = planned(path, NEW, Wishes(refused_host=read_allowlist("new.org").refusal))  # the control
+    assert len(allowed.fixes) == 1
+    assert len(planned(path, NEW, Wishes(temporary_too=True), is_permanent=False).fixes) == 1
+
+
+def test_for_a_dead_link_an_archives_copy_is_suggested_and_written_only_when_asked(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(f"[x]({OLD}#f)")
+    [link] = to_links(gather([str(path)]))
+    copy = "https://web.archive.org/web/2020/https://old.org/a"
+    dead = Checked(link, Verdict.DEAD, archived=copy)
+    sources = read_sources([str(path)])
+    told = plan_fixes([dead], sources)
+    assert (told.fixes, told.unfixed[0].suggestion) == ([], copy)
+    [fix] = plan_fixes([dead], sources, Wishes(archive=True)).fixes
+    assert fix.written == f"{copy}#f"
+    assert not plan_fixes([Checked(link, Verdict.DEAD)], sources).unfixed
+
+
+def test_a_file_that_changed_since_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(f"[x]({OLD})")
+    links = to_links(gather([str(path)]))
+    path.write_text(f"\n[x]({OLD})")
+    plan = plan_fixes([moved(link) for link in links], read_sources([str(path)]))
+    assert (plan.fixes, "changed since" in plan.unfixed[0].reason) == ([], True)
+    [source] = read_sources([str(path)]).values()
+    fixes = planned(path).fixes
+    path.write_text("other")
+    assert "changed since" in write(source, fixes)
+    assert path.read_text() == "other"
+    assert read_sources([str(tmp_path / "gone.md")]) == {}
+
+
+def test_symbolic_links_are_not_written_through_and_modes_are_kept(tmp_path: Path) -> None:
+    real = tmp_path / "real.md"
+    real.write_text(f"[x]({OLD})")
+    real.chmod(0o640)
+    link = tmp_path / "link.md"
+    link.symlink_to(real)
+    [source] = read_sources([str(link)]).values()
+    assert "symbolic link" in write(source, planned(link).fixes)
+    assert real.read_text() == f"[x]({OLD})"
+    assert fixed(real) == f"[x]({NEW})"
+    assert os.stat(real).st_mode & 0o777 == 0o640
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["link.md", "real.md"]
+
+
+def test_relative_links_are_only_suggested(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("[x](a)")
+    [link] = to_links(gather([str(path)]), "https://old.org/")
+    plan = plan_fixes([moved(link)], read_sources([str(path)]), base="https://old.org/")
+    assert (plan.fixes, plan.unfixed[0].suggestion) == ([], NEW)
+
+
+def test_an_encoding_that_lacks_a_letter_is_not_broken(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(f"\xe9 [x]({OLD})".encode("latin-1"))
+    assert fixed_bytes(path, NEW) == f"\xe9 [x]({NEW})".encode("latin-1")
+
+
+def fixed_bytes(path: Path, to: str) -> bytes:
+    [source] = read_sources([str(path)]).values()
+    assert write(source, planned(path, to).fixes) == ""
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["markdown", *KINDS])
+def test_the_diff_is_what_git_applies(tmp_path: Path, kind: str) -> None:
+    cases = list(CASES.values()) if kind == "markdown" else list(KINDS[kind].values())
+    name = f"doc.{EXTENSIONS[kind].split()[0]}"
+    for number, end in enumerate(("", "\n", "\n" * 30 + "end")):
+        text = "\n\n".join(unmarked(case)[0] for case in cases) + end
+        text = text.replace("\n", "\r\n") if number == 1 else text
+        path = tmp_path / name
+        path.write_bytes(text.encode())
+        [source] = read_sources([str(path)]).values()
+        changes = {
+            (one.start, one.end): f"{text[one.start : one.end]}/new"
+            for count, one in enumerate(source.mentions)
+            if count % 3 == 0
+        }
+        diff = "".join(unified(name, text, changes))
+        subprocess.run(["git", "apply", "--unsafe-paths", "-"], input=diff.encode(), cwd=tmp_path, check=True)
+        assert path.read_bytes().decode() == rewrite(text, changes)
+    assert rewritten(source, []) == text
+    assert "".join(unified(name, text, {})) == ""

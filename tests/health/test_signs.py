@@ -1,0 +1,87 @@
+"""Signs as data: logins, front pages, parked domains, challenges; and certificates that will soon be over."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaniel.health.certificates import ending
+from spaniel.health.head_trust import HeadTrust, Trust
+from spaniel.health.signs import signs
+from spaniel.health.verdict import Remark
+from spaniel.url.parsing import parse
+from tests.health.plays import WORDS
+
+NOW, DAY = 1_800_000_000.0, 86_400
+
+
+@pytest.mark.parametrize(
+    ("path", "login", "root", "error"),
+    [
+        ("/", False, True, False), ("/Index.HTML", False, True, False), ("/?a=1", False, False, False),
+        ("/home/", False, True, False), ("/docs/", False, False, False), ("/user/Sign-In", True, False, False),
+        ("/logins", False, False, False), ("/wp-login.php?x", True, False, False), ("/a/404", False, False, True),
+        ("/errors-in-python", False, False, False), ("/4040", False, False, False),
+    ],
+)  # fmt: skip
+def test_a_path_tells_what_it_is_the_end_of(path: str, login: bool, root: bool, error: bool) -> None:
+    url = parse(f"http://a.test{path}")
+    assert (signs().is_login(url), signs().is_root(url), signs().is_error(url)) == (login, root, error)
+
+
+def test_a_domain_for_sale_is_told_by_few_words() -> None:
+    sale = "example.test: This Domain Is For Sale. Make an offer."
+    assert signs().looks_parked(sale)
+    assert signs().looks_parked("Diese Domain steht zum Verkauf")
+    assert not signs().looks_parked(f"{sale} {WORDS * 15}")  # an article about it
+    assert not signs().looks_parked(WORDS)
+    assert signs().is_parking_host("www.sedoparking.com")
+    assert not signs().is_parking_host("notsedo.com")
+
+
+def test_a_challenge_is_told_by_its_header() -> None:
+    assert signs().is_challenge({"cf-mitigated": "Challenge"})
+    assert signs().is_challenge({"x-amzn-waf-action": "captcha"})
+    assert not signs().is_challenge({"cf-mitigated": "no", "server": "challenge"})
+
+
+@pytest.mark.parametrize(
+    ("days", "text"),
+    [
+        (14.0, "Its certificate ends in 14 days."), (13.99, "in 13 days."), (2.0, "in 2 days."), (1.9, "in 1 day."),
+        (1.0, "Its certificate ends in 1 day."), (0.5, "Its certificate ends in less than a day."),
+        (-1.0, "in less than a day."), (14.01, None), (400, None),
+    ],
+)  # fmt: skip
+def test_a_certificate_is_told_of_in_its_last_fourteen_days(days: float, text: str | None) -> None:
+    finding = ending(NOW + days * DAY, NOW)
+    assert (finding is None) == (text is None)
+    if finding is not None and text is not None:
+        assert finding.text.endswith(text)
+        assert finding.remark is Remark.CERTIFICATE_ENDING
+
+
+def test_without_tls_no_certificate_ends() -> None:
+    assert ending(None, NOW) is None
+
+
+def test_trust_in_head_grows_step_by_step_and_does_not_come_back() -> None:
+    trust = HeadTrust(tries=True)
+    assert trust.of("http://a.test") is Trust.UNTRIED
+    trust.learn("http://a.test", Trust.CONFIRMED)
+    trust.learn("http://a.test", Trust.TRUSTED)
+    trust.learn("http://a.test", Trust.CONFIRMED)
+    assert trust.of("http://a.test") is Trust.TRUSTED
+    trust.learn("http://a.test", Trust.DISTRUSTED)
+    trust.learn("http://a.test", Trust.TRUSTED)
+    assert trust.of("http://a.test") is Trust.DISTRUSTED
+    assert trust.of("https://a.test") is Trust.UNTRIED
+    assert HeadTrust(tries=False).of("http://a.test") is Trust.TRUSTED
+
+
+def test_what_is_known_of_hosts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spaniel.health.head_trust.MOST_KNOWN", 3)
+    trust = HeadTrust(tries=True)
+    for number in range(10):
+        trust.learn(f"http://{number}.test", Trust.CONFIRMED)
+    assert len(trust._known) <= 3
+    assert trust.of("http://9.test") is Trust.CONFIRMED

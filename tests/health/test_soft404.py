@@ -1,0 +1,81 @@
+"""Soft 404s: a sibling that cannot exist, and whether two texts are the same page in other words."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaniel.health.soft404 import looks_missing, resemblance, sibling_of
+from spaniel.url.parsing import parse
+from tests.health.plays import WORDS
+
+PAGE = parse("http://a.test/shop/blue-shoes.html?size=9")
+SIBLING = parse("http://a.test/shop/zzz.html")
+SORRY = (
+    "We could not find what you are looking for. It may have moved, or it may never have been here. Please use the "
+    "search field above, or go back to the front page and start again from there."
+)
+
+
+@pytest.mark.parametrize(
+    ("url", "sibling"),
+    [
+        ("http://a.test/docs/page", "http://a.test/docs/zzz"),
+        ("http://a.test/docs/page.html?x=1", "http://a.test/docs/zzz.html"),
+        ("http://a.test/docs/page.tar.gz", "http://a.test/docs/zzz.gz"),
+        ("http://a.test/docs/v1.2-final-release", "http://a.test/docs/zzz"),
+        ("http://a.test/docs/", "http://a.test/zzz/"),
+        ("http://a.test/.hidden", "http://a.test/zzz"),
+        ("http://a.test/page#part", "http://a.test/zzz"),
+        ("http://a.test/", None),
+        ("http://a.test/?q=1", None),
+    ],
+)
+def test_a_sibling_stands_in_the_same_directory_and_ends_the_same(url: str, sibling: str | None) -> None:
+    found = sibling_of(parse(url), "zzz")
+    assert (found and found.href) == sibling
+
+
+def test_the_same_page_under_any_name_is_missing() -> None:
+    assert looks_missing(SORRY, PAGE, SORRY, SIBLING)
+    assert looks_missing(SORRY.upper(), PAGE, SORRY, SIBLING)
+
+
+def test_the_words_of_the_address_do_not_count() -> None:
+    one = f"Blue shoes size 9: {SORRY} Blue shoes are sold out."
+    other = f"zzz: {SORRY} zzz are sold out."
+    assert looks_missing(one, PAGE, other, SIBLING)
+    assert not looks_missing(one.replace("Blue", "Red"), PAGE, other, SIBLING)
+
+
+def test_another_page_of_the_same_site_is_there() -> None:
+    assert not looks_missing(f"{SORRY} {WORDS}", PAGE, SORRY, SIBLING)
+    assert not looks_missing(WORDS * 3, PAGE, SORRY, SIBLING)
+
+
+def test_of_a_few_words_nobody_can_say_that_they_are_alike() -> None:
+    words = [f"word{number}" for number in range(20)]
+    assert looks_missing(" ".join(words), PAGE, " ".join(words), SIBLING)
+    assert not looks_missing(" ".join(words[:19]), PAGE, " ".join(words[:19]), SIBLING)
+    assert not looks_missing("", PAGE, "", SIBLING)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "申し訳ございませんが、お探しのページは見つかりませんでした。削除されたか、名前が変更された可能性があります。",
+        "抱歉，您要找的页面不存在。它可能已被删除、更名，或者暂时无法访问。请返回首页重新开始。",
+        "ขออภัย ไม่พบหน้าที่คุณกำลังมองหา อาจถูกลบหรือเปลี่ยนชื่อแล้ว",
+    ],
+)
+def test_scripts_without_blanks_are_compared_by_their_characters(text: str) -> None:
+    assert looks_missing(text, PAGE, text, SIBLING)
+    assert not looks_missing(text, PAGE, text[::-1], SIBLING)
+
+
+def test_resemblance_is_shared_shingles_among_all() -> None:
+    assert resemblance(list("abcdef"), list("abcdef")) == 1
+    assert resemblance(list("abcdef"), list("abcdeg")) == 1 / 3
+    assert resemblance(list("abcd"), list("abcd")) == 0  # not one shingle
+    assert resemblance(list("abcdef"), list("ghijkl")) == 0
+    long = [str(number) for number in range(1004)]
+    assert resemblance(long, long[:954]) == 0.95

@@ -1,0 +1,63 @@
+"""Whether a wait at a host is on the clock of whoever waits: the manners say so."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from spaniel.errors import SpanielError
+from spaniel.hosts import Hosts, Manners
+from spaniel.net.deadline import Deadline
+from spaniel.testing import FakeClock
+
+HOST = "site.test"
+LONG, SHORT = 1.5, 0.5  # seconds: of a wait, and of a deadline
+
+
+async def visit_after_another(manners: Manners) -> str:
+    """Wait for a place for longer than the deadline is."""
+    hosts, taken = Hosts(FakeClock()), asyncio.Event()
+
+    async def stay() -> None:
+        async with hosts.turn(HOST, Deadline(60), manners):
+            taken.set()
+            await asyncio.sleep(LONG)
+
+    staying = asyncio.create_task(stay())
+    await taken.wait()
+    deadline = Deadline(SHORT)
+    try:
+        async with deadline.guarding("start"), hosts.turn(HOST, deadline, manners):
+            return "came in"
+    except SpanielError as error:
+        return str(error.code)
+    finally:
+        await staying
+
+
+@pytest.mark.parametrize(("counts", "end"), [(True, "timeout"), (False, "came in")])
+async def test_a_wait_for_a_place_counts_or_does_not(counts: bool, end: str) -> None:
+    assert await visit_after_another(Manners(at_once=1, waits_count=counts)) == end
+
+
+class SlowClock(FakeClock):
+    """Waiting for it does take time."""
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(LONG)
+        await super().sleep(seconds)
+
+
+@pytest.mark.parametrize(("counts", "end"), [(True, "timeout"), (False, "came in")])
+async def test_a_wait_for_its_time_counts_or_does_not(counts: bool, end: str) -> None:
+    hosts, manners = Hosts(SlowClock()), Manners(spacing_seconds=5, waits_count=counts)
+    async with hosts.turn(HOST, Deadline(60), manners):
+        pass
+    deadline, ended = Deadline(SHORT), "came in"
+    try:
+        async with deadline.guarding("start"), hosts.turn(HOST, deadline, manners):
+            pass
+    except SpanielError as error:
+        ended = str(error.code)
+    assert ended == end

@@ -1,0 +1,34 @@
+"""Links in documents, the long form: thirty thousand texts beside another reader, and long hostile ones."""
+
+from __future__ import annotations
+
+import random
+import re
+from urllib.parse import unquote
+
+import pytest
+
+from spaniel.health.documents import markdown
+from tests.health.documents.test_laws import HOSTILE, PIECES, SPACES, cost, of_markdown_it
+
+pytestmark = pytest.mark.torture
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_another_reader_of_markdown_finds_the_same(seed: int) -> None:
+    chosen = random.Random(1_000 + seed)
+    pieces = [piece for piece in PIECES if "one.org" not in piece and piece not in ("[r]", "\0", "{{", "}}")]
+    for _ in range(3_000):
+        text = "".join(chosen.choice(pieces + SPACES[:5]).replace("_h", " h") for _ in range(chosen.randint(1, 40)))
+        if markdown.front_matter(text)[1] or re.search(r"\]:|--->", text):
+            continue
+        found = sorted(unquote(one.url) for one in markdown.links(text) if one.syntax.startswith("markdown"))
+        assert found == of_markdown_it(text), repr(text)
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_long_hostile_text_costs_twenty_times_what_a_twentieth_costs(kind: str) -> None:
+    """A square would be four hundred times."""
+    for piece in HOSTILE[kind]:
+        small, large = ((piece * size)[:size] for size in (16_000, 320_000))
+        assert cost(large, kind) < 100 * max(cost(small, kind), 0.002), piece
