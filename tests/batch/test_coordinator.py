@@ -29,7 +29,8 @@ class Slow:
 
     def tell(self, worker: int, word: str, *values: Any) -> None:
         assert word == FETCH
-        asyncio.get_running_loop().call_later(self._seconds, self._hear, worker, DONE, values[0], Ending("", 200), {})
+        told: tuple[Any, ...] = DONE, values[0], Ending("", 200), {}, b""
+        asyncio.get_running_loop().call_later(self._seconds, self._hear, worker, *told)
 
     async def close(self) -> None:
         pass
@@ -44,7 +45,7 @@ class Kept:
     def shared(self, record: Any) -> Any:
         return record
 
-    def put(self, item: Item, shared: Any) -> None:
+    def put(self, item: Item, shared: Any, captured: bytes = b"") -> None:
         self.ordinals.append(item.ordinal)
 
 

@@ -6,11 +6,13 @@ import asyncio
 import logging
 import tempfile
 from contextlib import aclosing, asynccontextmanager, closing
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from spaniel.app.engine import Engine
 from spaniel.app.logs import configure
 from spaniel.app.settings import Setting, Settings, load
+from spaniel.batch.captures import CapturingHttp
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import InProcess
 from spaniel.batch.plan import Plan
@@ -19,6 +21,7 @@ from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.ports import Item
 from spaniel.batch.records import record_of
 from spaniel.batch.streaming import stream
+from spaniel.clock import SystemClock
 from spaniel.net.guard import Guard
 from spaniel.net.resolver import RememberingResolver, SystemResolver
 from spaniel.pipeline.profile import DEFAULT
@@ -38,15 +41,21 @@ WHERE = f"{__name__}:open_fetcher"
 
 
 def wiring(
-    settings: Settings, profile: str, *, cached: bool = False, logs: tuple[int, bool] | None = None
+    settings: Settings,
+    profile: str,
+    *,
+    cached: bool = False,
+    logs: tuple[int, bool] | None = None,
+    captures: bool = False,
 ) -> dict[str, object]:
-    """What a worker is told, as plain data: it reads the settings' files no second time. `logs`: how to write its own.
+    """What a worker is told, as plain data: it reads the settings' files no second time. `logs`: how to write its own;
+    `captures`: whether it keeps what comes over the wire.
 
     What there is to say of the settings is said here, once, and not by every worker.
     """
     Guard(SystemResolver(), settings.security)
     told = [(path, value, source) for path, (value, source) in settings.items()]
-    return {"settings": told, "profile": profile, "cached": cached, "logs": logs}
+    return {"settings": told, "profile": profile, "cached": cached, "logs": logs, "captures": captures}
 
 
 @asynccontextmanager
@@ -60,7 +69,8 @@ async def open_fetcher(
             logging.getLogger(name).setLevel(logging.ERROR)
     settings = Settings({path: Setting(_frozen(value), source) for path, value, source in told["settings"]})
     names = RememberingResolver(resolver or SystemResolver())
-    async with Engine(settings, names, hosts=hosts) as engine:
+    around = partial(CapturingHttp, clock=SystemClock()) if told.get("captures") else None
+    async with Engine(settings, names, hosts=hosts, door_http=around) as engine:
         profile = engine.profile(for_batches(engine.read_profile(told["profile"]), cached=told["cached"]))
 
         async def fetch(url: str) -> Record:

@@ -32,13 +32,15 @@ from spaniel.robots.disk_cache import DiskCache
 from spaniel.robots.gate import RobotsGate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from spaniel.batch.worker import RemoteHosts
     from spaniel.clock import Clock
     from spaniel.net.resolver import Resolver
     from spaniel.online.canonicalizer import Reach
     from spaniel.pipeline.errand import Ascent
     from spaniel.pipeline.outcome import Outcome
-    from spaniel.pipeline.ports import Renders
+    from spaniel.pipeline.ports import Fetcher, Renders
     from spaniel.pipeline.request import Request
 
 
@@ -46,7 +48,8 @@ class Engine:
     """Guard, sockets, hosts, robots files, cache and renderer, shared by all fetches. Use it as `async with Engine()`.
 
     A profile says how one call behaves; many may be in use at once. `hosts` is what a worker of a batch shares with the
-    others: every request that this engine makes then begins with a turn.
+    others: every request that this engine makes then begins with a turn. `door_http` puts a client of pages around the
+    engine's own: for whoever keeps what comes over the wire.
     """
 
     def __init__(
@@ -56,10 +59,11 @@ class Engine:
         clock: Clock | None = None,
         renderer: Renders | None = None,
         hosts: RemoteHosts | None = None,
+        door_http: Callable[[Http], Fetcher] | None = None,
     ) -> None:
         self.settings = load() if settings is None else settings
         self._clock = clock or SystemClock()
-        self._given_renderer, self._shared_hosts = renderer, hosts
+        self._given_renderer, self._shared_hosts, self._around = renderer, hosts, door_http
         self._open = AsyncExitStack()
         self._rooms: Rooms | None = None
         self.guard = Guard(resolver or SystemResolver(), self.settings.security)
@@ -83,7 +87,8 @@ class Engine:
             renderer = PoliteRenderer(renderer, hosts)
         flights: Flights[Ascent] = Flights()
         self._open.push_async_callback(flights.close)  # before the rooms that it works in
-        door = Door(self.guard, self.robots, hosts or Hosts(self._clock, memory), self.http)
+        http = self._around(self.http) if self._around else self.http
+        door = Door(self.guard, self.robots, hosts or Hosts(self._clock, memory), http)
         self._rooms = Rooms(
             *(door, self._clock, flights, readers, writer),
             renderer=renderer,

@@ -161,9 +161,10 @@ class Coordinator:
 
     # what workers say
 
-    def _hear(self, worker: int, word: str, *values: Any) -> None:
+    def _hear(self, worker: int, word: str, *values: Any) -> bool:
         self._heard[word](self._members[worker], worker, *values)
         self._news.set()
+        return self._sink.is_behind
 
     def _ready(self, member: Member, _worker: int) -> None:
         member.is_ready = True
@@ -200,13 +201,13 @@ class Coordinator:
         if not self._is_stopping:
             self._frontier.hand_over(host, job.task, now)
 
-    def _done(self, member: Member, _worker: int, number: int, ending: Any, shared: Any) -> None:
+    def _done(self, member: Member, _worker: int, number: int, ending: Any, shared: Any, captured: bytes) -> None:
         job, ending, now = member.jobs.pop(number), Ending(*ending), self._clock()
         self._progress.ended()
         if self._is_tried_again(job, ending, now):
             self._frontier.again(job.host, job.task, now)
         else:
-            self._answer(job.task, shared, ending)
+            self._answer(job.task, shared, ending, captured)
         self._frontier.finished(job.host, now)
 
     def _gone(self, member: Member, worker: int) -> None:
@@ -275,12 +276,13 @@ class Coordinator:
         record = refused(task.url or None, error)
         self._answer(task, self._sink.shared(record), ending_of(record))
 
-    def _answer(self, task: Task, shared: Any, ending: Ending) -> None:
+    def _answer(self, task: Task, shared: Any, ending: Ending, captured: bytes = b"") -> None:
+        """What came over the wire goes with the first of its records: on resuming, that one tells that it is there."""
         self._tries.pop(task.offset, None)
         self._parked.pop(task.offset, None)
         for item in self._plan.all_items(task):
             if item.ordinal not in self._before:
-                self._sink.put(item, shared)
+                self._sink.put(item, shared, captured if item is task.items[0] else b"")
                 self._progress.recorded(ending)
 
     def _waiting(self) -> list[Waiting]:

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from spaniel.batch.ports import Fetch
     from spaniel.batch.worker import OpenFetcher
 
-    Hear = Callable[..., None]  # the worker's number, a word, its values
+    Hear = Callable[..., bool]  # the worker's number, a word, its values; whether it should speak more slowly
 
 GONE = "gone"  # what is heard of a worker that has died,
 FAILED = "failed"  # and of one that cannot be started
 COMMAND = "import sys; sys.path[:] = sys.argv[1:]; from spaniel.batch.worker_process import main; main()"
 DEAD_STARTS = 3  # in a row, after which nobody tries again
 END_SECONDS = 5.0
+BREAK_SECONDS = 0.05  # before a worker is listened to again while what it brought is not written yet
 
 
 class Crew(Protocol):
@@ -41,7 +42,7 @@ class Crew(Protocol):
 
 
 async def keep_alive(
-    live: Callable[[], Awaitable[bool]], hear: Callable[[str], None], is_closing: Callable[[], bool]
+    live: Callable[[], Awaitable[bool]], hear: Callable[[str], object], is_closing: Callable[[], bool]
 ) -> None:
     """Let a worker live again and again. A life tells whether the worker was ever ready."""
     dead_starts = 0
@@ -108,7 +109,8 @@ class Processes:
             while True:
                 message = await _message(process.stdout)
                 was_ready = True
-                hear(number, *message)
+                if hear(number, *message):
+                    await asyncio.sleep(BREAK_SECONDS)  # what else it says waits in the pipe, not in memory
         except (EOFError, ConnectionError):
             pass
         finally:

@@ -2,7 +2,7 @@
 
 To a worker: `FETCH task url`, `GO turn`, `PARK turn`, and the end of the stream: finish nothing, and go.
 From a worker: `READY`, `ASK turn host task`, `LEAVE turn`, `ANSWERED host status seconds`, `DELAY host seconds`,
-`DONE task ending tail`, `PARKED task host`.
+`DONE task ending tail captured`, `PARKED task host`.
 """
 
 from __future__ import annotations

@@ -37,11 +37,11 @@ class Source(Protocol):
 class Part(Protocol):
     """A file of records that only grows. Nobody else writes to it."""
 
-    def append(self, line: bytes) -> None:
-        """One record, with its line end. It may stay in memory until `sync`."""
+    def append(self, line: bytes, /) -> None:
+        """One record, whole. It may stay in memory until `sync`."""
 
     def sync(self) -> int:
-        """Bring all that was appended to the disk. Returns the length that the file has now."""
+        """Bring all that was appended to the disk. Returns the length that the file has now, or another such place."""
 
     def close(self) -> None: ...
 
@@ -64,5 +64,5 @@ class Sink(Protocol):
     def shared(self, record: Record) -> Any:
         """What all spellings of a page share, in the form that `put` takes: the one in which workers send it."""
 
-    def put(self, item: Item, shared: Any) -> None:
-        """Take the record of one URL."""
+    def put(self, item: Item, shared: Any, captured: bytes = b"") -> None:
+        """Take the record of one URL, and what came over the wire for it."""

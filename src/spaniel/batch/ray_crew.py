@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from spaniel.batch.crew import keep_alive
+from spaniel.batch.crew import BREAK_SECONDS, keep_alive
 from spaniel.batch.messages import READY
 from spaniel.batch.worker import RemoteHosts, Worker, for_the_journey, opener
 from spaniel.clock import SystemClock
@@ -108,8 +108,11 @@ class RayCrew:
             await actor.open.remote()
             was_ready = True
             while True:
+                is_behind = False
                 for said in await actor.said.remote():
-                    hear(number, *said)
+                    is_behind = hear(number, *said)
+                if is_behind:
+                    await asyncio.sleep(BREAK_SECONDS)
         except self._ray.exceptions.RayError:
             return was_ready
         finally:
@@ -122,7 +125,7 @@ def _connected(address: str, workers: int) -> Any:
     """Ray itself, connected to a cluster."""
     import ray
 
-    quiet = {"log_to_driver": False, "logging_level": "error", "configure_logging": False}
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "error", "configure_logging": False}
     try:
         if address == LOCAL:
             ray.init(num_cpus=workers, include_dashboard=False, **quiet)

@@ -35,7 +35,7 @@ class _Waiting:
     def shared(self, record: Record) -> Record:
         return record
 
-    def put(self, item: Item, shared: Record) -> None:
+    def put(self, item: Item, shared: Record, captured: bytes = b"") -> None:  # noqa: ARG002  for files alone
         self.records.append(whole_record(item, shared))
         self.news.set()
 

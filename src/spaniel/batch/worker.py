@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from spaniel.batch import captures
 from spaniel.batch.messages import ANSWERED, ASK, DELAY, DONE, FETCH, GO, LEAVE, PARK, PARKED
 from spaniel.batch.records import ending_of, refused, tail_of
 from spaniel.batch.turns import ASK_FOR_TIME
@@ -147,15 +148,17 @@ class Worker:
 
     async def _work(self, number: int, url: str) -> None:
         _fetching.set(number)
+        taken = captures.begin()
         try:
             record = await self._record(url)
+            captured = await captures.packed(taken)
         except asyncio.CancelledError:
             if number in self._parked:
                 self._send(PARKED, number, self._parked[number])
                 return
             raise
         else:
-            self._send(DONE, number, ending_of(record), record)
+            self._send(DONE, number, ending_of(record), record, captured)
         finally:
             del self._tasks[number]
             self._parked.pop(number, None)
@@ -183,5 +186,5 @@ def for_the_journey(word: str, *values: Any) -> tuple[Any, ...]:
     """A message as it goes to another process: its record is JSON there, which nobody need read again."""
     if word != DONE:
         return word, *values
-    number, ending, record = values
-    return word, number, ending, tail_of(record)
+    number, ending, record, captured = values
+    return word, number, ending, tail_of(record), captured

@@ -24,9 +24,11 @@ _END = None
 class Writer:
     """Takes records from the event loop's thread. `failed(error)` is called from the writer's own."""
 
-    def __init__(self, part: Part, journal: Journal, failed: Callable[[Exception], object]) -> None:
-        self._part, self._journal, self._failed = part, journal, failed
-        self._queue: queue.SimpleQueue[tuple[Item, bytes] | None] = queue.SimpleQueue()
+    def __init__(
+        self, part: Part, journal: Journal, failed: Callable[[Exception], object], beside: Part | None = None
+    ) -> None:
+        self._part, self._journal, self._failed, self._beside = part, journal, failed, beside
+        self._queue: queue.SimpleQueue[tuple[Item, bytes, bytes] | None] = queue.SimpleQueue()
         self._taken = self._given = 0  # bytes; each is written by one thread alone
         self.error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="spaniel batch writer", daemon=True)
@@ -35,9 +37,9 @@ class Writer:
     def shared(self, record: Record) -> bytes:
         return tail_of(record)
 
-    def put(self, item: Item, shared: bytes) -> None:
-        self._given += len(shared)
-        self._queue.put((item, shared))
+    def put(self, item: Item, shared: bytes, captured: bytes = b"") -> None:
+        self._given += len(shared) + len(captured)
+        self._queue.put((item, shared, captured))
 
     @property
     def is_behind(self) -> bool:
@@ -48,6 +50,8 @@ class Writer:
         self._queue.put(_END)
         self._thread.join()
         self._part.close()
+        if self._beside is not None:
+            self._beside.close()
 
     def _run(self) -> None:
         try:
@@ -69,9 +73,11 @@ class Writer:
             if taken is _END:
                 self._commit(ordinals)
                 return False
-            item, tail = taken
+            item, tail, captured = taken
             self._part.append(line_of(item, tail))
-            self._taken += len(tail)
+            if captured and self._beside is not None:
+                self._beside.append(captured)
+            self._taken += len(tail) + len(captured)
             ordinals.append(item.ordinal)
             until = until or time.monotonic() + SECONDS
         self._commit(ordinals)
@@ -79,4 +85,5 @@ class Writer:
 
     def _commit(self, ordinals: list[int]) -> None:
         if ordinals:
-            self._journal.commit(self._part.sync(), ordinals)
+            beside = self._beside.sync() if self._beside is not None else 0
+            self._journal.commit(self._part.sync(), ordinals, beside)

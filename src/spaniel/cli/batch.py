@@ -7,6 +7,7 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from spaniel import __version__
 from spaniel.batch.sources.rows import Options, Problems
 from spaniel.cli.batch_options import MOST_JOBS, add_input, add_pace, add_run
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
@@ -49,7 +50,7 @@ def main(args: argparse.Namespace) -> int:
     if args.sources[0] == MERGE:
         from spaniel.cli.batch_merge import merge_outputs
 
-        return merge_outputs(args.sources[1:], args.output, by_ordinal=args.sort, quiet=args.quiet)
+        return merge_outputs(args.sources[1:], args.output, by_ordinal=args.sort, warc=args.warc, quiet=args.quiet)
     settings, problems = settings_from(args), Problems()
     order, pace = _order(args, settings, problems), _pace(args)
     if args.dry_run:
@@ -91,7 +92,8 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
     }
     apply, options = profile.policy.apply, Options(args.kind, args.column, args.field)
     sources = [ReadSource(name, options, problems, settings, args.profile) for name in args.sources]
-    return Order(sources, lambda raw: apply(raw).url, shape, read_shard(args.shard), args.limit)
+    software = f"Spaniel {__version__}" if args.warc else ""
+    return Order(sources, lambda raw: apply(raw).url, shape, read_shard(args.shard), args.limit, software)
 
 
 def _pace(args: argparse.Namespace) -> Pace:
@@ -113,7 +115,7 @@ def _run(run: Run, order: Order, pace: Pace, args: argparse.Namespace, settings:
     with counting(quiet=args.quiet) as told:
         run.resume(order, told) if args.resume else run.begin(order, told, overwrite=args.overwrite)
     tell_problems(problems)
-    wires = wiring(settings, args.profile, cached=args.cache, logs=(args.verbose, args.quiet))
+    wires = wiring(settings, args.profile, cached=args.cache, logs=(args.verbose, args.quiet), captures=args.warc)
     watch = Watch(quiet=args.quiet)
     progress, whole = run.fetch(_crew(args, pace.workers, wires), pace, watch)
     if whole:

@@ -23,6 +23,11 @@ def add_input(p: argparse.ArgumentParser) -> None:
         help="where to write: FILE.jsonl, FILE.jsonl.zst, FILE.parquet, or DIR/ for pages",
     )
     p.add_argument(
+        "--warc",
+        action="store_true",
+        help="keep what came over the wire too: in OUT.warc.gz, or in OUT.warc/ where OUT is a folder",
+    )
+    p.add_argument(
         "--column", metavar="NAME", help="the column of a table that holds the URLs: its name, or its number"
     )
     p.add_argument("--field", metavar="PATH", help="the field of JSON lines that holds the URL, for example page.url")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.encodings import Chain
+from spaniel.net.exchange import exchange_of
 from spaniel.net.heads import MOST_DIGITS
 from spaniel.net.pool import Pool, Response
 from spaniel.net.translation import LIBRARY_ERRORS, translated
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from multidict import CIMultiDictProxy
 
     from spaniel.net.deadline import Deadline
+    from spaniel.net.exchange import Exchange
     from spaniel.net.guard import Target
     from spaniel.net.proxy import Proxies
     from spaniel.url.value import Url
@@ -75,6 +77,7 @@ class Options(NamedTuple):
     more: Mapping[str, str] = MappingProxyType({})  # headers of this request alone
     error_bytes: int = 0  # of the body that comes with a 4xx or 5xx; it is cut there
     beginning: Beginning | None = None
+    observe: Callable[[Page, Exchange], object] | None = None  # is told what went over the wire besides the page
 
     def fields(self) -> Mapping[str, str]:
         fixed = self.headers.fields()
@@ -129,7 +132,10 @@ class Http:
             try:
                 async with self._pool.request(method, url, target, deadline, options.fields()) as response:
                     deadline.phase = "body"
-                    return await take(_bare(url, response), response)
+                    page = await take(_bare(url, response), response)
+                    if options.observe is not None:
+                        options.observe(page, exchange_of(response, target))
+                    return page
             except LIBRARY_ERRORS as error:
                 raise translated(error) from None
 

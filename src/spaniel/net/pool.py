@@ -19,6 +19,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net.sockets import Sockets, descriptors, socket_for
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Mapping
 
     from aiohttp.client_proto import ResponseHandler
@@ -88,11 +89,18 @@ class Response(aiohttp.ClientResponse):
     """A response that knows how its connection ended."""
 
     _wire: ResponseHandler | None = None
+    _transport: asyncio.Transport | None = None
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
         _deadline.get().phase = "headers"  # the request is out
-        self._wire = connection.protocol
+        self._wire, self._transport = connection.protocol, connection.transport
         return await super().start(connection)
+
+    @property
+    def peer(self) -> str:
+        """The address that it comes from."""
+        told = self._transport.get_extra_info("peername") if self._transport is not None else None
+        return str(told[0]) if told else ""
 
     def require_whole(self) -> None:
         """Where nothing but the connection's end marks the body's, a broken connection is not an end (RFC 9112 8)."""
