@@ -2,7 +2,7 @@
 
 Any name is one of its hosts. A line of the log is: host, path, when the request came, when the answer began to go.
 Paths say what is answered: `/ok…` a page, `/to?URL` a redirect, `/slow` after a second, `/busy` 429 the first time,
-`/echo` the request itself, `/cookies` two cookies, packed, `/big` a body of 3 MB.
+`/echo` the request itself, `/shell` a page that a script would fill, `/cookies` two of them, `/big` 3 MB.
 """
 
 from __future__ import annotations
@@ -18,6 +18,11 @@ PAGE = (
     + b"The river in spring carries more water than anybody remembers. " * 12
     + b"</p></article>"
 )
+OTHERS = {
+    "/shell": ("", b"<!doctype html><title>A shell</title><div id=root></div><script src=/app.js></script>"),
+    "/cookies": ("Set-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Encoding: gzip\r\n", gzip.compress(PAGE)),
+    "/big": ("", PAGE + b"<p>A word. " * 300_000),
+}
 
 
 class Server:
@@ -60,12 +65,8 @@ class Server:
         if path.startswith("/gone"):
             return 404, "", b""
         if path.startswith("/echo"):
-            return 200, "X-Kind: echo\r\n", PAGE + b"<pre>" + request + b"</pre>"
-        if path.startswith("/cookies"):
-            return 200, "Set-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Encoding: gzip\r\n", gzip.compress(PAGE)
-        if path.startswith("/big"):
-            return 200, "", PAGE + b"<p>A word. " * 300_000
-        return 200, "", PAGE
+            return 200, "", PAGE + b"<pre>" + request + b"</pre>"
+        return 200, *next((found for name, found in OTHERS.items() if path.startswith(name)), ("", PAGE))
 
 
 async def main() -> None:

@@ -61,6 +61,15 @@ def test_each_url_has_a_record_and_equal_ones_are_fetched_once(tmp_path: Path) -
     assert (progress.pages, dict(progress.failed)) == (4, {"http_4xx": 1, "invalid_scheme": 1})
 
 
+def test_a_page_without_text_does_not_pass_for_a_page(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        urls = [served.url("www.a.example", "/ok"), served.url("www.a.example", "/shell")]
+        progress, _ = batch(served, tmp_path, urls, Pace(1, 8, FAST))
+    found = by_ordinal(tmp_path)
+    assert (found[1]["markdown"], found[1]["caveats"], found[1]["error"]) == (None, ["no_text"], None)
+    assert (progress.pages, dict(progress.failed)) == (1, {"no_text": 1})
+
+
 def test_the_same_records_come_from_any_number_of_workers_and_from_shards(tmp_path: Path) -> None:
     digests = set()
     with serving(tmp_path) as served:

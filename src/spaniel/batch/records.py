@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import msgspec
 
-from spaniel.pipeline.outcome import Outcome
+from spaniel.pipeline.outcome import NO_TEXT, Outcome
 from spaniel.pipeline.record import record_of as full_record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from spaniel.batch.ports import Item, Record
     from spaniel.errors import SpanielError
@@ -28,7 +28,7 @@ _encode = msgspec.json.Encoder().encode
 class Ending(NamedTuple):
     """How a fetch ended, as far as the frontier cares."""
 
-    code: str = ""  # empty: the page came; else why not, in one word
+    code: str = ""  # empty: the page came, with text; else why not, in one word
     status: int = 0  # of the last answer; 0: there was none
     reached: bool = True  # whether the host answered at all
 
@@ -51,7 +51,8 @@ def ending_of(record: Record) -> Ending:
     status = cast("Extraction", record["extraction"]).status or 0
     error = cast("Mapping[str, object] | None", record.get("error"))
     if not error:
-        return Ending(cast("str | None", record.get("page_type")) or "", status)
+        no_text = NO_TEXT if NO_TEXT in cast("Sequence[str]", record.get("caveats") or ()) else ""
+        return Ending(cast("str | None", record.get("page_type")) or no_text, status)
     details = cast("Mapping[str, object]", error.get("details") or {})
     unreached = not status and (
         error["code"] == "dns_failed" or "cause" in details or details.get("phase") in _UNREACHED
