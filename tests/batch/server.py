@@ -2,7 +2,7 @@
 
 Any name is one of its hosts. A line of the log is: host, path, when the request came, when the answer began to go.
 Paths say what is answered: `/ok…` a page, `/to?URL` a redirect, `/slow` after a second, `/busy` 429 the first time,
-`/echo` the request itself, `/shell` a page that a script would fill, `/cookies` two of them, `/big` 3 MB.
+`/fail` 500, `/echo` the request itself, `/shell` a page that a script would fill, `/cookies` two of them, `/big` 3 MB.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Server:
         if path.startswith("/busy") and path not in self._busy:
             self._busy.add(path)
             return 429, "Retry-After: 1\r\n", b""
-        if path.startswith("/gone"):
-            return 404, "", b""
+        if path.startswith(("/gone", "/fail")):
+            return 404 if path.startswith("/gone") else 500, "", b""
         if path.startswith("/echo"):
             return 200, "", PAGE + b"<pre>" + request + b"</pre>"
         return 200, *next((found for name, found in OTHERS.items() if path.startswith(name)), ("", PAGE))

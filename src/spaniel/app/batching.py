@@ -21,6 +21,7 @@ from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.ports import Item
 from spaniel.batch.records import record_of
 from spaniel.batch.streaming import stream
+from spaniel.batch.worker import WorkerClock
 from spaniel.clock import SystemClock
 from spaniel.net.guard import Guard
 from spaniel.net.resolver import RememberingResolver, SystemResolver
@@ -70,7 +71,7 @@ async def open_fetcher(
     settings = Settings({path: Setting(_frozen(value), source) for path, value, source in told["settings"]})
     names = RememberingResolver(resolver or SystemResolver())
     around = partial(CapturingHttp, clock=SystemClock()) if told.get("captures") else None
-    async with Engine(settings, names, hosts=hosts, door_http=around) as engine:
+    async with Engine(settings, names, WorkerClock(hosts), hosts=hosts, door_http=around) as engine:
         profile = engine.profile(for_batches(engine.read_profile(told["profile"]), cached=told["cached"]))
 
         async def fetch(url: str) -> Record:

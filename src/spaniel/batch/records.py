@@ -6,10 +6,11 @@ it) stands first in the line; the rest is made once and shared.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
+from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.outcome import NO_TEXT, Outcome
 from spaniel.pipeline.record import record_of as full_record
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from spaniel.batch.ports import Item, Record
-    from spaniel.errors import SpanielError
     from spaniel.pipeline.record import Extraction
 
 _OWN = "requested_url"
@@ -45,6 +45,12 @@ def record_of(outcome: Outcome) -> Record:
 def refused(url: str | None, error: SpanielError) -> Record:
     """The record of a URL that was not fetched, for a reason; None: it is no URL."""
     return record_of(Outcome(url or "", url, refusal=error))
+
+
+def refusal_of(told: Mapping[str, Any] | None) -> SpanielError:
+    """Why a line of the input is no URL, as it was found when the plan was made."""
+    found = told or {}
+    return SpanielError(Code(found["code"]), **found.get("details", {}))
 
 
 def ending_of(record: Record) -> Ending:

@@ -8,9 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from spaniel.batch import captures
-from spaniel.batch.messages import ANSWERED, ASK, DELAY, DONE, FETCH, GO, LEAVE, PARK, PARKED
+from spaniel.batch.messages import ANSWERED, ASK, DELAY, DONE, DROP, FETCH, GO, LEAVE, PARK, PARKED, REST, RISE, WAKE
 from spaniel.batch.records import ending_of, refused, tail_of
 from spaniel.batch.turns import ASK_FOR_TIME
+from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts.retry_after import seconds_until
 
@@ -37,6 +38,8 @@ class RemoteHosts:
         self._turns: dict[int, _Turn] = {}
         self._last = 0
         self._http_only: set[str] = set()
+        self._reached: set[int] = set()  # fetches that were answered since they last rested
+        self._rests: dict[int, asyncio.Future[None]] = {}
 
     def turn(self, host: str, deadline: Deadline, manners: Manners) -> _Turn:  # noqa: ARG002  the run's own hold here
         self._last += 1
@@ -49,6 +52,7 @@ class RemoteHosts:
 
     def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None:
         """Only of those who ask for time: what else was answered is part of the record."""
+        self._reached.add(_fetching.get(0))
         if status in ASK_FOR_TIME:
             self._send(ANSWERED, host, status, seconds_until(headers.get("retry-after"), self._clock.now()))
 
@@ -68,6 +72,30 @@ class RemoteHosts:
 
     def is_http_only(self, host: str) -> bool:
         return host in self._http_only
+
+    async def rest(self, seconds: float) -> None:
+        """Wait before the next request, and leave one's place to others meanwhile."""
+        if not (task := _fetching.get(0)):
+            await asyncio.sleep(seconds)
+            return
+        risen = self._rests[task] = asyncio.get_running_loop().create_future()
+        self._send(REST, task, task in self._reached)
+        self._reached.discard(task)
+        try:
+            await asyncio.sleep(seconds)
+            self._send(WAKE, task)
+            await risen
+        finally:
+            del self._rests[task]
+
+    def rise(self, task: int) -> None:
+        """There is a place again."""
+        if (risen := self._rests.get(task)) is not None and not risen.done():
+            risen.set_result(None)
+
+    def forget(self, task: int) -> None:
+        """The fetch has ended."""
+        self._reached.discard(task)
 
     def go(self, number: int) -> None:
         """A turn has come. Where nobody waits for it any more, it is over at once."""
@@ -90,6 +118,16 @@ class RemoteHosts:
         del self._turns[turn.number]
         if was_granted:
             self._send(LEAVE, turn.number)
+
+
+class WorkerClock(SystemClock):
+    """The machine's own; whoever waits by it has no place meanwhile."""
+
+    def __init__(self, hosts: RemoteHosts) -> None:
+        self._hosts = hosts
+
+    async def sleep(self, seconds: float) -> None:
+        await self._hosts.rest(seconds)
 
 
 class _Turn:
@@ -129,7 +167,11 @@ class Worker:
         elif word == GO:
             self._hosts.go(values[0])
         elif word == PARK:
-            self._park(values[0])
+            self._park(self._hosts.waits_for(values[0]))
+        elif word == RISE:
+            self._hosts.rise(values[0])
+        elif word == DROP:
+            self._park((values[0], ""))
 
     async def close(self) -> None:
         """End what is under way."""
@@ -138,9 +180,8 @@ class Worker:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _park(self, turn: int) -> None:
+    def _park(self, waits: tuple[int, str] | None) -> None:
         """Its turn would come too late: the page goes back, to be fetched when the host has time for it."""
-        waits = self._hosts.waits_for(turn)
         if waits is not None and waits[0] in self._tasks:
             task, host = waits
             self._parked[task] = host
@@ -162,6 +203,7 @@ class Worker:
         finally:
             del self._tasks[number]
             self._parked.pop(number, None)
+            self._hosts.forget(number)
 
     async def _record(self, url: str) -> Record:
         try:
