@@ -25,7 +25,6 @@ from spaniel.batch.worker import WorkerClock
 from spaniel.clock import SystemClock
 from spaniel.net.guard import Guard
 from spaniel.net.resolver import RememberingResolver, SystemResolver
-from spaniel.pipeline.profile import DEFAULT
 from spaniel.pipeline.profile import load as load_profile
 from spaniel.pipeline.request import Request
 
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
 
 SAID_ALREADY = ("spaniel.protection", "spaniel.settings")
 WHERE = f"{__name__}:open_fetcher"
+PROFILE = "ingest"  # of a batch that names none
+QUEUE = "queue"  # a rung: for a person, to whom a batch gives its output
 
 
 def wiring(
@@ -83,7 +84,7 @@ async def open_fetcher(
 async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     urls: Iterable[str],
     *,
-    profile: str = DEFAULT,
+    profile: str = PROFILE,
     settings: Settings | Mapping[str, object] | None = None,
     jobs: int = 64,
     per_host: int = 1,
@@ -94,6 +95,7 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     """Records of many URLs, as they come: `async for record in spaniel.batch(urls): …`
 
     urls       the pages; equal ones are fetched once, and each has its record
+    profile    how each is fetched: a name (`ingest`, `web_fetch`), or a TOML file
     jobs       how many pages at once
     per_host   how many requests at once at one host
     delay      seconds between an answer of a host and the next request to it
@@ -116,8 +118,10 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
 
 
 def for_batches(profile: Profile, *, cached: bool) -> Profile:
-    """The same without what a batch does not want: chunks, and a cache whose entries it would drive out."""
-    return profile._replace(cached=profile.cached and cached, limits=profile.limits._replace(chunk_tokens=0))
+    """The same without what a batch does not want: chunks, a cache whose entries it would drive out, and the queue."""
+    limits = profile.limits._replace(chunk_tokens=0)
+    ladder = tuple(rung for rung in profile.ladder if rung.name != QUEUE)
+    return profile._replace(cached=profile.cached and cached, limits=limits, ladder=ladder)
 
 
 def _frozen(value: Any) -> Any:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     import argparse
 
 JOBS, MOST_JOBS = 64, 512
+PROFILE = "ingest"  # as app/batching.py has it, which is not imported here: it takes its time
 
 
 def add_input(p: argparse.ArgumentParser) -> None:
@@ -33,7 +34,9 @@ def add_input(p: argparse.ArgumentParser) -> None:
     p.add_argument("--field", metavar="PATH", help="the field of JSON lines that holds the URL, for example page.url")
     p.add_argument("--from", dest="kind", metavar="KIND", help="what the sources are, if their names do not say it")
     p.add_argument("--sort", action="store_true", help="for merge: put the records in the order of the input")
-    p.add_argument("--profile", default="web_fetch", metavar="FILE", help="how to fetch: a name or a TOML file")
+    p.add_argument(
+        "--profile", default=PROFILE, metavar="FILE", help=f"how to fetch: a name or a TOML file (default: {PROFILE})"
+    )
 
 
 def add_pace(p: argparse.ArgumentParser) -> None:
