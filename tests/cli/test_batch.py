@@ -243,7 +243,8 @@ def test_standard_input_is_a_source_and_need_not_be_there_again(tmp_path: Path) 
 def test_ray_that_is_not_there_is_told_how_to_get(tmp_path: Path) -> None:
     """Tests need Ray themselves: here Python is made to look past it."""
     (tmp_path / "sitecustomize.py").write_text(
-        "import importlib.util as u\nfind = u.find_spec\nu.find_spec = lambda n, *a: None if n == 'ray' else find(n, *a)"
+        "import importlib.util as u\nfind = u.find_spec\n"
+        "u.find_spec = lambda name, *more: None if name == 'ray' else find(name, *more)\n"
     )
     written(tmp_path, ["http://a.example/"])
     line = command(Served(1, tmp_path / "log"), tmp_path, "--engine", "ray")

@@ -225,8 +225,9 @@ class Coordinator:
             elif not self._is_stopping:
                 self._suspects.append((worker, job._replace(is_suspect=True)))
 
-    def _failed(self, _member: Member, _worker: int) -> None:
-        self.fail(SpanielError(Code.INTERNAL, error="workers cannot be started; what they say is above"))
+    def _failed(self, _member: Member, _worker: int, error: str = "") -> None:
+        told = error or "workers cannot be started; what they say is above"
+        self.fail(SpanielError(Code.INTERNAL, error=told))
 
     # how tasks end
 

@@ -55,6 +55,20 @@ async def keep_alive(
     hear(FAILED)
 
 
+def watched(
+    number: int, live: Callable[[], Awaitable[bool]], hear: Hear, is_closing: Callable[[], bool]
+) -> asyncio.Task[None]:
+    """The lives of a worker. If looking after them fails, which is a bug, the run ends rather than waits for ever."""
+
+    def ended(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            hear(number, FAILED, f"{type(error).__name__}: {error}")
+
+    task = asyncio.create_task(keep_alive(live, partial(hear, number), is_closing))
+    task.add_done_callback(ended)
+    return task
+
+
 class Processes:
     """Each worker is a process."""
 
@@ -66,10 +80,9 @@ class Processes:
         self._closing = False
 
     async def start(self, hear: Hear) -> None:
-        lives = (partial(self._live, number, hear) for number in range(self._count))
         self._watches = [
-            asyncio.create_task(keep_alive(live, partial(hear, number), lambda: self._closing))
-            for number, live in enumerate(lives)
+            watched(number, partial(self._live, number, hear), hear, lambda: self._closing)
+            for number in range(self._count)
         ]
 
     def tell(self, worker: int, word: str, *values: Any) -> None:

@@ -60,9 +60,8 @@ class Granting:
                 self.put_off(worker, turn)
 
     def worker_gone(self, member: Member) -> None:
-        """Its turns are over."""
-        for turn, asked in member.asked.items():
-            if asked.granted_at is not None:
-                self._turns.leave(asked.host)
-            else:
-                self._turns.withdraw(asked.host, member.grants[turn])
+        """Its turns are over; those that it still waits for first, or one that ends would be followed by them."""
+        for turn, grant in member.grants.items():
+            self._turns.withdraw(member.asked.pop(turn).host, grant)
+        for asked in member.asked.values():
+            self._turns.leave(asked.host)

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from spaniel.batch.crew import BREAK_SECONDS, keep_alive
+from spaniel.batch.crew import BREAK_SECONDS, watched
 from spaniel.batch.messages import READY
 from spaniel.batch.worker import RemoteHosts, Worker, for_the_journey, opener
 from spaniel.clock import SystemClock
@@ -74,9 +74,7 @@ class RayCrew:
         self._ray = _connected(self._address, self._count)
         self._make = self._ray.remote(num_cpus=1, max_restarts=0)(WorkerActor)
         self._watches = [
-            asyncio.create_task(
-                keep_alive(partial(self._live, number, hear), partial(hear, number), lambda: self._closing)
-            )
+            watched(number, partial(self._live, number, hear), hear, lambda: self._closing)
             for number in range(self._count)
         ]
 
@@ -97,11 +95,12 @@ class RayCrew:
 
     def _post(self, worker: int) -> None:
         letters, self._letters[worker] = self._letters[worker], []
-        if self._actors[worker] is not None:
+        if letters and self._actors[worker] is not None:
             self._actors[worker].receive.remote(letters)
 
     async def _live(self, number: int, hear: Hear) -> bool:
         """One life of an actor; whether it ever worked."""
+        self._letters[number] = []  # what was for the one before is for nobody
         actor = self._actors[number] = self._make.remote(*self._told)
         was_ready = False
         try:
