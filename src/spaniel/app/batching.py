@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import tempfile
 from contextlib import aclosing, asynccontextmanager, closing
 from functools import partial
@@ -58,6 +59,11 @@ def wiring(
     Guard(SystemResolver(), settings.security)
     told = [(path, value, source) for path, (value, source) in settings.items()]
     return {"settings": told, "profile": profile, "cached": cached, "logs": logs, "captures": captures}
+
+
+def keep_ray_quiet() -> None:
+    """A Ray cluster that is started here reports its use to nobody, unless somebody wants it to."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 
 @asynccontextmanager

@@ -7,6 +7,8 @@ records come back to the driver, which writes and commits them. An actor that di
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections import deque
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,8 +24,11 @@ if TYPE_CHECKING:
 
     from spaniel.batch.crew import Hear
 
-AT_ONCE = 256  # messages that an actor hands over in one answer
+AT_ONCE, BYTES_AT_ONCE = 256, 8 << 20  # messages, and what they hold, that an actor hands over in one answer
+PATIENCE_SECONDS = 60.0  # in which an actor should have found its place
 LOCAL = ""  # no address: a cluster of this machine alone, which ends with the run
+
+_log = logging.getLogger("spaniel.batch")
 
 
 class WorkerActor:
@@ -33,7 +38,7 @@ class WorkerActor:
         self._where, self._wiring = where, wiring
         self._open = AsyncExitStack()
         self._worker: Worker | None = None
-        self._said: list[tuple[Any, ...]] = []
+        self._said: deque[tuple[Any, ...]] = deque()
         self._news = asyncio.Event()
 
     async def open(self) -> None:
@@ -50,7 +55,11 @@ class WorkerActor:
     async def said(self) -> list[tuple[Any, ...]]:
         """What the worker has said since, as soon as there is something."""
         await self._news.wait()
-        told, self._said = self._said[:AT_ONCE], self._said[AT_ONCE:]
+        told: list[tuple[Any, ...]] = []
+        size = 0
+        while self._said and len(told) < AT_ONCE and size < BYTES_AT_ONCE:
+            told.append(self._said.popleft())
+            size += sum(len(value) for value in told[-1] if isinstance(value, bytes))
         if not self._said:
             self._news.clear()
         return told
@@ -98,13 +107,26 @@ class RayCrew:
         if letters and self._actors[worker] is not None:
             self._actors[worker].receive.remote(letters)
 
+    async def _opened(self, actor: Any, number: int) -> None:
+        """As soon as the cluster has room for it: that may take as long as it takes, but not in silence."""
+        opening = asyncio.create_task(_result(actor.open.remote()))
+        try:
+            await asyncio.wait({opening}, timeout=PATIENCE_SECONDS)
+            if not opening.done():
+                _log.warning(
+                    "the cluster has no room for worker %d of %d yet; it is waited for", number + 1, self._count
+                )
+            await opening
+        finally:
+            opening.cancel()
+
     async def _live(self, number: int, hear: Hear) -> bool:
         """One life of an actor; whether it ever worked."""
         self._letters[number] = []  # what was for the one before is for nobody
         actor = self._actors[number] = self._make.remote(*self._told)
         was_ready = False
         try:
-            await actor.open.remote()
+            await self._opened(actor, number)
             was_ready = True
             while True:
                 is_behind = False
@@ -118,6 +140,10 @@ class RayCrew:
             self._actors[number], self._letters[number] = None, []
             with suppress(self._ray.exceptions.RayError, ValueError):
                 self._ray.kill(actor)
+
+
+async def _result(reference: Any) -> Any:
+    return await reference
 
 
 def _connected(address: str, workers: int) -> Any:

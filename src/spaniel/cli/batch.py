@@ -132,8 +132,10 @@ def _crew(args: argparse.Namespace, workers: int, wires: dict[str, object]) -> C
     from spaniel.app.batching import WHERE
 
     if args.engine == "ray":
+        from spaniel.app.batching import keep_ray_quiet
         from spaniel.batch.ray_crew import RayCrew
 
+        keep_ray_quiet()
         return RayCrew(workers, WHERE, wires, args.address)
     from spaniel.batch.crew import Processes
 
