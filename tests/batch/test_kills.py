@@ -57,9 +57,9 @@ def require_each_captured_once(folder: Path, urls: Sequence[str]) -> None:
     assert len(found) == 1 + len(urls)
 
 
-def torture(folder: Path, kills: int, count: int = 1500) -> int:
+def torture(folder: Path, kills: int, count: int = 1500, seed: int = 7) -> int:
     """Kill runs, each anew until it is whole, until as many have been killed. How many had written something new."""
-    rng, killed, sizes = random.Random(7), 0, set()
+    rng, killed, sizes = random.Random(seed), 0, set()
     urls = [f"http://www.site{n % 50}.example/page{n}" for n in range(count)]
     line = [sys.executable, "-m", "tests.batch.kill_scenario", str(written(folder, urls)), str(folder / "out.jsonl")]
     while killed < kills:
