@@ -37,7 +37,11 @@ class Slow:
 
 
 class Kept:
-    is_behind = False
+    is_behind = by_workers = False
+    is_idle = True
+
+    def put_part(self, part: Any, ordinals: list[int]) -> None:
+        raise AssertionError("there are none")
 
     def __init__(self) -> None:
         self.ordinals: list[int] = []

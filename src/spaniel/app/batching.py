@@ -50,15 +50,16 @@ def wiring(
     cached: bool = False,
     logs: tuple[int, bool] | None = None,
     captures: bool = False,
+    parts: str = "",
 ) -> dict[str, object]:
     """What a worker is told, as plain data: it reads the settings' files no second time. `logs`: how to write its own;
-    `captures`: whether it keeps what comes over the wire.
+    `captures`: whether it keeps what comes over the wire; `parts`: where it writes records itself.
 
     What there is to say of the settings is said here, once, and not by every worker.
     """
     Guard(SystemResolver(), settings.security)
     told = [(path, value, source) for path, (value, source) in settings.items()]
-    return {"settings": told, "profile": profile, "cached": cached, "logs": logs, "captures": captures}
+    return {"settings": told, "profile": profile, "cached": cached, "logs": logs, "captures": captures, "parts": parts}
 
 
 def keep_ray_quiet() -> None:

@@ -9,16 +9,18 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from spaniel.batch import messages as say
 from spaniel.batch.breaker import Breaker, Patience, told_to_wait
-from spaniel.batch.crew import FAILED, GONE
+from spaniel.batch.crew import GONE
 from spaniel.batch.frontier import Frontier
 from spaniel.batch.granting import Granting
+from spaniel.batch.keeping import Keeping
 from spaniel.batch.members import Job, Member
-from spaniel.batch.messages import ANSWERED, ASK, DELAY, DONE, DROP, FETCH, LEAVE, PARKED, READY, REST, WAKE
 from spaniel.batch.politeness import Politeness
 from spaniel.batch.progress import SHOWN, Waiting
 from spaniel.batch.records import Ending, ending_of, refusal_of, refused
 from spaniel.batch.resting import Resting
+from spaniel.batch.trials import Trials
 from spaniel.batch.turns import Turns
 from spaniel.errors import Code, SpanielError
 
@@ -32,10 +34,6 @@ if TYPE_CHECKING:
     from spaniel.batch.ports import Sink
     from spaniel.batch.progress import Progress
 
-TURN_PATIENCE = 2.0  # seconds for which a fetch may wait for a turn; one that has to wait longer is parked,
-RESTED_PATIENCE = 60.0  # which costs one that has rested what it has tried so far
-MOST_PARKED = 3  # times that one task is
-MOST_TRIES = 3  # of a page whose host asks for time
 SLICE = 200  # records that are made in one go
 
 
@@ -61,28 +59,28 @@ class Coordinator:
         self._members = [Member() for _ in range(pace.workers)]
         self._granting = Granting(self._turns, crew.tell, loop.time)
         self._resting = Resting(self._frontier, crew.tell)
+        self._keeping = Keeping(before, self._frontier, sink, progress)
         self._numbers = 0
         self._suspects: deque[tuple[int, Job]] = deque()  # with the worker that they belong to
-        self._tries: dict[int, int] = {}  # by the task's offset; only of those that were tried before
-        self._parked: dict[int, int] = {}
-        self._rested: set[int] = set()
+        self._trials = Trials()
         self._leftovers: deque[Iterator[tuple[Task, SpanielError]]] = deque()  # records that need no fetch
         self._news = asyncio.Event()
         self._is_stopping = False
         self._failure: SpanielError | None = None
         self._clock = loop.time
         self._heard: dict[str, Callable[..., None]] = {
-            READY: self._ready,
-            ASK: self._ask,
-            LEAVE: self._granting.leave,
-            ANSWERED: self._granting.answered,
-            DELAY: self._granting.delay,
-            REST: self._rests,
-            WAKE: self._wakes,
-            PARKED: self._parked_at,
-            DONE: self._done,
+            say.READY: self._ready,
+            say.ASK: self._ask,
+            say.LEAVE: self._granting.leave,
+            say.ANSWERED: self._granting.answered,
+            say.DELAY: self._granting.delay,
+            say.REST: self._rests,
+            say.WAKE: self._wakes,
+            say.PARKED: self._parked_at,
+            say.DONE: self._done,
+            say.WROTE: self._keeping.wrote,
             GONE: self._gone,
-            FAILED: self._failed,
+            say.FAILED: self._failed,
         }
         progress.under_way = lambda: sum(len(member.jobs) for member in self._members)
         progress.waiting = self._waiting
@@ -121,7 +119,7 @@ class Coordinator:
     def _is_over(self) -> bool:
         if self._failure is not None:
             return True
-        if any(member.jobs for member in self._members) or self._suspects:
+        if any(member.jobs or member.kept for member in self._members) or self._suspects or not self._sink.is_idle:
             return False
         return self._is_stopping or (self._frontier.is_empty and not self._leftovers)
 
@@ -139,7 +137,7 @@ class Coordinator:
 
     def _next_time(self) -> float | None:
         """When to look again, even if nothing is heard; a host that is due is of no use while nobody has room."""
-        if self._sink.is_behind:
+        if self._sink.is_behind or not self._sink.is_idle:
             return self._clock() + 0.05
         has_room = any(member.has_room(self._jobs) for member in self._members)
         return self._frontier.next_time() if has_room and not self._is_stopping else None
@@ -158,7 +156,7 @@ class Coordinator:
                 job = taken if isinstance(taken, Job) else Job(*taken, is_suspect=False)
                 self._numbers += 1
                 member.jobs[self._numbers] = job
-                self._crew.tell(number, FETCH, self._numbers, job.task.url)
+                self._crew.tell(number, say.FETCH, self._numbers, job.task.url, self._keeping.items_for(job.task))
 
     def _suspect(self, worker: int) -> Job | None:
         """One at a time: if the worker dies again, it is known of whom."""
@@ -186,9 +184,9 @@ class Coordinator:
 
     def _rests(self, member: Member, worker: int, number: int, reached: bool) -> None:
         job = self._resting.rests(member, number, reached, self._clock())
-        self._rested.add(job.task.offset)
+        self._trials.rested(job.task)
         if self._is_stopping:
-            self._crew.tell(worker, DROP, number)
+            self._crew.tell(worker, say.DROP, number)
         elif not reached:
             self._heed_failure(job.host, Ending(reached=False))
 
@@ -198,7 +196,7 @@ class Coordinator:
     def _parked_at(self, member: Member, _worker: int, number: int, host: str) -> None:
         now = self._clock()
         job = self._resting.left(member, number, now)
-        self._parked[job.task.offset] = self._parked.get(job.task.offset, 0) + 1
+        self._trials.parked(job.task)
         if not self._is_stopping:
             self._frontier.hand_over(host, job.task, now)
 
@@ -207,6 +205,9 @@ class Coordinator:
         self._progress.ended()
         if self._is_tried_again(job, ending, now):
             self._frontier.again(job.host, job.task, now)
+        elif shared is None:
+            self._trials.forget(job.task)
+            self._keeping.keeps(member, number, job, ending)
         else:
             self._answer(job.task, shared, ending, captured)
         self._frontier.finished(job.host, now)
@@ -215,6 +216,7 @@ class Coordinator:
         """A worker has died: its turns are over, and its pages are tried once more, each alone."""
         self._granting.worker_gone(member)
         jobs = self._resting.worker_gone(member, self._clock())
+        self._keeping.worker_gone(member, self._clock())
         self._members[worker] = Member()
         self._progress.workers_lost += 1
         for job in jobs:
@@ -235,10 +237,7 @@ class Coordinator:
         """Whether a fetch is put off that would wait for its turn, rather than that it holds a place for so long."""
         if job is None:  # a robots.txt, say: others may wait for it too
             return False
-        offset = job.task.offset
-        patience = RESTED_PATIENCE if offset in self._rested else TURN_PATIENCE
-        wait = self._turns.ready_at(host) - self._clock()
-        return self._is_stopping or (wait > patience and self._parked.get(offset, 0) < MOST_PARKED)
+        return self._is_stopping or self._trials.is_parked(job.task, self._turns.ready_at(host) - self._clock())
 
     def _is_tried_again(self, job: Job, ending: Ending, now: float) -> bool:
         """Whether the page is fetched once more, after what this fetch has shown of its host."""
@@ -251,8 +250,7 @@ class Coordinator:
         if wait > self._patience.longest_wait:
             self._give_up(host, told_to_wait(ending.status, wait))
             return False
-        tries = self._tries[job.task.offset] = self._tries.get(job.task.offset, 1) + 1
-        return tries <= MOST_TRIES and not self._is_stopping
+        return self._trials.once_more(job.task) and not self._is_stopping
 
     def _heed_failure(self, host: Host, ending: Ending) -> None:
         """Leave a host alone that could not be reached too often, or for good."""
@@ -281,9 +279,7 @@ class Coordinator:
 
     def _answer(self, task: Task, shared: Any, ending: Ending, captured: bytes = b"") -> None:
         """What came over the wire goes with the first of its records: on resuming, that one tells that it is there."""
-        self._tries.pop(task.offset, None)
-        self._parked.pop(task.offset, None)
-        self._rested.discard(task.offset)
+        self._trials.forget(task)
         for item in self._plan.all_items(task):
             if item.ordinal not in self._before:
                 self._sink.put(item, shared, captured if item is task.items[0] else b"")

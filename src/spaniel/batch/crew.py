@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spaniel.batch.frames import LENGTH, decode, frame
-from spaniel.batch.messages import READY
+from spaniel.batch.messages import FAILED, READY
 from spaniel.batch.worker import RemoteHosts, Worker
 from spaniel.clock import SystemClock
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     Hear = Callable[..., bool]  # the worker's number, a word, its values; whether it should speak more slowly
 
-GONE = "gone"  # what is heard of a worker that has died,
-FAILED = "failed"  # and of one that cannot be started
+GONE = "gone"  # what is heard of a worker that has died; FAILED: of one that cannot be started
 COMMAND = "import sys; sys.path[:] = sys.argv[1:]; from spaniel.batch.worker_process import main; main()"
 DEAD_STARTS = 3  # in a row, after which nobody tries again
 END_SECONDS = 5.0

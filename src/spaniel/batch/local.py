@@ -20,7 +20,7 @@ from spaniel.batch.plan import Plan
 from spaniel.batch.planning import make_plan
 from spaniel.batch.progress import Progress
 from spaniel.batch.run_folder import PART, About, RunFolder, require_same
-from spaniel.batch.writer import Writer
+from spaniel.batch.writer import PartsWriter, Writer
 from spaniel.errors import Code, SpanielError
 from spaniel.files import sync_folder, write_atomically
 
@@ -46,6 +46,7 @@ class Order(NamedTuple):
     shard: Shard = WHOLE
     limit: int | None = None
     warc: str = ""  # the software's name, where what comes over the wire is to be kept too
+    parts: str = ""  # where workers write records themselves; the output is then a list of parts
 
     def items(self) -> Iterator[Item]:
         """All URLs, numbered through."""
@@ -55,7 +56,13 @@ class Order(NamedTuple):
 
     def whole_shape(self) -> dict[str, str]:
         warc = "yes" if self.warc else "no"
-        return {**self.shape, "--shard": str(self.shard), "--limit": str(self.limit or "none"), "--warc": warc}
+        return {
+            **self.shape,
+            "--shard": str(self.shard),
+            "--limit": str(self.limit or "none"),
+            "--warc": warc,
+            "--parts": self.parts,
+        }
 
     def fingerprints(self) -> dict[str, str]:
         return {source.name: source.fingerprint() for source in self.sources}
@@ -70,7 +77,7 @@ class Run:
         is_lines = form_of(output) in (Form.JSONL, Form.JSONL_ZST)
         self._part = output if is_lines else os.path.join(self._folder.path, PART)
         self.counts: Counts | None = None
-        self._warc = ""
+        self._warc = self._parts = ""
         self._coordinator: Coordinator | None = None
 
     def __enter__(self) -> Run:
@@ -83,7 +90,7 @@ class Run:
     def begin(self, order: Order, told: Callable[[int], None] | None = None, *, overwrite: bool = False) -> None:
         """Plan a new run. Output that is there is not touched unless it may be."""
         output = self._folder.output
-        self._warc = order.warc
+        self._warc, self._parts = order.warc, order.parts
         captured = warc_parts.files_of(output) if order.warc else []
         if not overwrite and (self._folder.read() or os.path.lexists(output) or captured):
             there = output if not captured or os.path.lexists(output) else captured[0]
@@ -109,7 +116,7 @@ class Run:
             self.begin(order, told)
             return
         require_same(about, order.fingerprints(), order.whole_shape(), self._folder.output)
-        self.counts, self._warc = about.counts, order.warc
+        self.counts, self._warc, self._parts = about.counts, order.warc, order.parts
 
     def fetch(self, crew: Crew, pace: Pace, watch: Watch | None = None) -> tuple[Progress, bool]:
         """Fetch what is left. Returns what was done, and whether it was all."""
@@ -161,7 +168,11 @@ class Run:
         beside = warc_parts.WarcParts(self._folder.output, journal.beside, self._warc) if self._warc else None
         for name in (self._folder.path, os.path.dirname(self._part) or "."):
             sync_folder(name)  # a power cut must not take the new files' names
-        return Writer(part, journal, lambda error: loop.call_soon_threadsafe(self._cannot_write, error), beside)
+
+        def failed(error: Exception) -> None:
+            loop.call_soon_threadsafe(self._cannot_write, error)
+
+        return PartsWriter(self._parts, part, journal, failed) if self._parts else Writer(part, journal, failed, beside)
 
     def _cannot_write(self, error: Exception) -> None:
         if self._coordinator is not None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from spaniel.batch.frontier import Host
     from spaniel.batch.plan import Task
+    from spaniel.batch.records import Ending
 
 MOST_WAITING = 2  # fetches that wait for a turn, for each that may be under way
 MOST_RESTING = 32  # and such as wait before they ask again: some 10 KB each
@@ -45,6 +46,7 @@ class Member:
         self.resting: dict[
             int, bool
         ] = {}  # of its jobs: those that wait before they ask again; whether the host is free
+        self.kept: dict[int, tuple[Job, Ending]] = {}  # what it has fetched, and not yet written into a part of its own
         self.woken: deque[int] = deque()  # of them: those whose time has come
 
     def has_room(self, jobs: int) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from spaniel.batch.crew import BREAK_SECONDS, watched
 from spaniel.batch.messages import READY
-from spaniel.batch.worker import RemoteHosts, Worker, for_the_journey, opener
+from spaniel.batch.worker import RemoteHosts, Worker, for_the_journey, opener, parts_for
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
 
@@ -44,7 +44,7 @@ class WorkerActor:
     async def open(self) -> None:
         hosts = RemoteHosts(self._send, SystemClock())
         fetch = await self._open.enter_async_context(opener(self._where)(self._wiring, hosts))
-        self._worker = Worker(fetch, hosts, self._send)
+        self._worker = Worker(fetch, hosts, self._send, parts_for(self._wiring, self._send))
         self._send(READY)
 
     async def receive(self, letters: list[tuple[Any, ...]]) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _OWN = "requested_url"
 _UNREACHED = frozenset({"dns", "connect", "robots", "queue"})  # phases in which time may run out before an answer
-_encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder().encode
 
 
 class Ending(NamedTuple):
@@ -68,13 +68,13 @@ def ending_of(record: Record) -> Ending:
 
 def tail_of(record: Record) -> bytes:
     """What all spellings of a page share, as JSON."""
-    return _encode({name: value for name, value in record.items() if name != _OWN})
+    return encode({name: value for name, value in record.items() if name != _OWN})
 
 
 def line_of(item: Item, tail: bytes) -> bytes:
     """The line of one URL of the input."""
     own = {"ordinal": item.ordinal, _OWN: item.raw, "columns": dict(item.columns)}
-    return _encode(own)[:-1] + b"," + tail[1:] + b"\n"
+    return encode(own)[:-1] + b"," + tail[1:] + b"\n"
 
 
 def whole_record(item: Item, record: Record) -> dict[str, object]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from spaniel.batch.crew import Crew
+    from spaniel.batch.outputs.remote_parts import Wrote
     from spaniel.batch.plan import Plan
     from spaniel.batch.ports import Item, Record
 
@@ -31,6 +32,11 @@ class _Waiting:
     @property
     def is_behind(self) -> bool:
         return len(self.records) >= AHEAD
+
+    is_idle, by_workers = True, False
+
+    def put_part(self, part: Wrote, ordinals: list[int]) -> None:
+        """Nobody writes any here."""
 
     def shared(self, record: Record) -> Record:
         return record

@@ -8,8 +8,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from spaniel.batch import captures
-from spaniel.batch.messages import ANSWERED, ASK, DELAY, DONE, DROP, FETCH, GO, LEAVE, PARK, PARKED, REST, RISE, WAKE
-from spaniel.batch.records import ending_of, refused, tail_of
+from spaniel.batch.messages import (
+    ANSWERED,
+    ASK,
+    DELAY,
+    DONE,
+    DROP,
+    FAILED,
+    FETCH,
+    GO,
+    LEAVE,
+    PARK,
+    PARKED,
+    REST,
+    RISE,
+    WAKE,
+    WROTE,
+)
+from spaniel.batch.outputs.remote_parts import RemoteParts
+from spaniel.batch.ports import Item
+from spaniel.batch.records import ending_of, line_of, refused, tail_of
 from spaniel.batch.turns import ASK_FOR_TIME
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
@@ -19,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from spaniel.batch.ports import Fetch, Record
+    from spaniel.batch.ports import Columns, Fetch, Record
     from spaniel.clock import Clock
     from spaniel.hosts import Manners
     from spaniel.net.deadline import Deadline
@@ -155,15 +173,15 @@ class _Turn:
 class Worker:
     """The fetches of one process."""
 
-    def __init__(self, fetch: Fetch, hosts: RemoteHosts, send: Send) -> None:
-        self._fetch, self._hosts, self._send = fetch, hosts, send
+    def __init__(self, fetch: Fetch, hosts: RemoteHosts, send: Send, parts: RemoteParts | None = None) -> None:
+        self._fetch, self._hosts, self._send, self._parts = fetch, hosts, send, parts
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._parked: dict[int, str] = {}
 
     def receive(self, word: str, *values: Any) -> None:
         if word == FETCH:
-            number, url = values
-            self._tasks[number] = asyncio.create_task(self._work(number, url))
+            number, url, items = values
+            self._tasks[number] = asyncio.create_task(self._work(number, url, items))
         elif word == GO:
             self._hosts.go(values[0])
         elif word == PARK:
@@ -187,7 +205,7 @@ class Worker:
             self._parked[task] = host
             self._tasks[task].cancel()
 
-    async def _work(self, number: int, url: str) -> None:
+    async def _work(self, number: int, url: str, items: list[tuple[int, str, Columns]]) -> None:
         _fetching.set(number)
         taken = captures.begin()
         try:
@@ -199,7 +217,13 @@ class Worker:
                 return
             raise
         else:
-            self._send(DONE, number, ending_of(record), record, captured)
+            ending = ending_of(record)
+            if self._parts is not None and items and not ending.asks_for_time:  # those are tried again, perhaps
+                tail = tail_of(record)
+                self._send(DONE, number, ending, None, captured)
+                self._parts.add([line_of(Item(*item), tail) for item in items], number)
+            else:
+                self._send(DONE, number, ending, record, captured)
         finally:
             del self._tasks[number]
             self._parked.pop(number, None)
@@ -229,4 +253,11 @@ def for_the_journey(word: str, *values: Any) -> tuple[Any, ...]:
     if word != DONE:
         return word, *values
     number, ending, record, captured = values
-    return word, number, ending, tail_of(record), captured
+    return word, number, ending, None if record is None else tail_of(record), captured
+
+
+def parts_for(wiring: Mapping[str, Any], send: Send) -> RemoteParts | None:
+    """Where a worker writes records itself; None where the coordinator does."""
+    if not (place := wiring.get("parts")):
+        return None
+    return RemoteParts(place, "worker", lambda part, numbers: send(WROTE, part, numbers), lambda why: send(FAILED, why))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spaniel import __version__
 from spaniel.batch.sources.rows import Options, Problems
@@ -73,6 +73,8 @@ def _check(args: argparse.Namespace) -> None:
         wrong = "--limit", "must be 1 or more"
     if not args.output and not args.dry_run:
         wrong = "-o", "is missing: name the file to write, for example -o pages.jsonl"
+    if args.parts and (args.warc or not (args.output or "").endswith(".jsonl")):
+        wrong = "--parts", "needs -o FILE.jsonl, which becomes the list of parts, and goes without --warc"
     if args.engine == "ray" and find_spec("ray") is None:
         wrong = "--engine", "Ray is not installed; install it with: pip install 'spaniel[ray]'"
     if wrong:
@@ -93,7 +95,7 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
     apply, options = profile.policy.apply, Options(args.kind, args.column, args.field)
     sources = [ReadSource(name, options, problems, settings, args.profile) for name in args.sources]
     software = f"Spaniel {__version__}" if args.warc else ""
-    return Order(sources, lambda raw: apply(raw).url, shape, read_shard(args.shard), args.limit, software)
+    return Order(sources, lambda raw: apply(raw).url, shape, read_shard(args.shard), args.limit, software, args.parts)
 
 
 def _pace(args: argparse.Namespace) -> Pace:
@@ -115,7 +117,8 @@ def _run(run: Run, order: Order, pace: Pace, args: argparse.Namespace, settings:
     with counting(quiet=args.quiet) as told:
         run.resume(order, told) if args.resume else run.begin(order, told, overwrite=args.overwrite)
     tell_problems(problems)
-    wires = wiring(settings, args.profile, cached=args.cache, logs=(args.verbose, args.quiet), captures=args.warc)
+    beside: dict[str, Any] = {"captures": args.warc, "parts": args.parts}
+    wires = wiring(settings, args.profile, cached=args.cache, logs=(args.verbose, args.quiet), **beside)
     watch = Watch(quiet=args.quiet)
     progress, whole = run.fetch(_crew(args, pace.workers, wires), pace, watch)
     if whole:

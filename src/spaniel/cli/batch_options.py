@@ -76,6 +76,12 @@ def add_run(p: argparse.ArgumentParser) -> None:
         help="where workers run: processes here, or actors of a Ray cluster (default: local)",
     )  # fmt: skip
     p.add_argument(
+        "--parts",
+        default="",
+        metavar="PLACE",
+        help="workers write the records themselves, as parts in this folder or address (s3://…); OUT lists them",
+    )
+    p.add_argument(
         "--address",
         default="",
         metavar="HOST",
