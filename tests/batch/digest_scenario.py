@@ -2,7 +2,8 @@
 
 `python -m tests.batch.digest_scenario COUNT WAY…`, run by tests/batch/test_ray.py in a network of its own, and with its
 own processes: Ray listens at the machine's address, and whom to kill is looked for among all of them. Prints what came
-of each way, as JSON. Ways are `local-N`, `shards-N` and `ray-N`, with N workers or shards.
+of each way, as JSON. Ways are `local-N`, `shards-N`, `ray-N` and `rayparts-N`, with N workers or shards; in the last of
+them, actors write the records.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ from spaniel.batch.ray_crew import RayCrew
 from spaniel.testing.batching import WHERE
 from tests.batch.digests import captures_digest, digest
 from tests.batch.harness import FAST, Served, order, records, serving, settings, written
+from tests.batch.test_parts import found_in
 from tests.net.namespace_scenario import raise_loopback
 
 HOSTS = 40
+PARTS = "rayparts"
 
 
 def urls_at(served: Served, count: int) -> list[str]:
@@ -47,11 +50,11 @@ def main(count: int, ways: list[str]) -> None:
             folder.mkdir()
             began = time.monotonic()
             lost = fetched(way, served, folder, urls)
-            found = records(folder)
+            found = found_in(folder) if way.startswith(PARTS) else records(folder)
             assert sorted(record["ordinal"] for record in found) == list(range(count))
             told[way] = {
                 "records": digest(found),
-                "captures": captures_digest(folder / "out.jsonl.warc.gz"),
+                "captures": None if way.startswith(PARTS) else captures_digest(folder / "out.jsonl.warc.gz"),
                 "lost": lost,
                 "seconds": round(time.monotonic() - began, 1),
             }
@@ -75,20 +78,21 @@ def fetched(way: str, served: Served, folder: Path, urls: list[str]) -> int:
 
 
 def run(kind: str, workers: int, served: Served, folder: Path, urls: list[str], shard: Shard = WHOLE) -> int:
-    told = wiring(settings(served.port, folder), "web_fetch", captures=True)
+    parts = str(folder / "parts") if kind == PARTS else ""
+    told = wiring(settings(served.port, folder), "web_fetch", captures=not parts, parts=parts)
     crew: Crew = Processes(workers, WHERE, told) if kind == "local" else RayCrew(workers, WHERE, told)
-    if kind == "ray":
-        threading.Thread(target=kill_one, args=(folder / "out.jsonl", len(urls)), daemon=True).start()
+    if kind != "local":
+        threading.Thread(target=kill_one, args=(served, len(served.requests()), len(urls)), daemon=True).start()
     with Run(str(folder / "out.jsonl")) as batch:
-        batch.begin(order(written(folder, urls), shard=shard, warc="a test"))
+        batch.begin(order(written(folder, urls), shard=shard, warc="" if parts else "a test", parts=parts))
         progress, whole = batch.fetch(crew, Pace(workers, 16, FAST))
     assert whole
     return progress.workers_lost
 
 
-def kill_one(output: Path, count: int) -> None:
-    """The process of an actor, once a third of the records has come."""
-    while not output.exists() or output.read_bytes().count(b"\n") < count // 3:
+def kill_one(served: Served, before: int, count: int) -> None:
+    """The process of an actor, once a third of the pages has been asked for."""
+    while served.log.read_bytes().count(b"\n") < before + count // 3:
         time.sleep(0.05)
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         if process.read_bytes().startswith(b"ray::WorkerActor"):

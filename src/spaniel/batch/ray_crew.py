@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 AT_ONCE, BYTES_AT_ONCE = 256, 8 << 20  # messages, and what they hold, that an actor hands over in one answer
 PATIENCE_SECONDS = 60.0  # in which an actor should have found its place
+STARTS = 3  # of a cluster of our own: on a busy machine the first may take too long
 LOCAL = ""  # no address: a cluster of this machine alone, which ends with the run
 
 _log = logging.getLogger("spaniel.batch")
@@ -147,16 +148,18 @@ async def _result(reference: Any) -> Any:
 
 
 def _connected(address: str, workers: int) -> Any:
-    """Ray itself, connected to a cluster."""
+    """Ray itself, connected to a cluster. One of our own is started again if it was not up in Ray's half a minute."""
     import ray
 
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "error", "configure_logging": False}
-    try:
-        if address == LOCAL:
-            ray.init(num_cpus=workers, include_dashboard=False, **quiet)
+    how = {"num_cpus": workers, "include_dashboard": False} if address == LOCAL else {"address": address}
+    reason = ""
+    for _ in range(STARTS if address == LOCAL else 1):
+        try:
+            ray.init(**how, **quiet)
+        except Exception as error:  # noqa: BLE001  Ray raises bare ones
+            reason = f"the cluster cannot be {'reached' if address else 'started'}: {error}"
+            ray.shutdown()
         else:
-            ray.init(address=address, **quiet)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        reason = f"the cluster cannot be reached: {error}"
-        raise SpanielError(Code.BAD_ARGS, field="--engine ray", reason=reason) from None
-    return ray
+            return ray
+    raise SpanielError(Code.BAD_ARGS, field="--engine ray", reason=reason)
