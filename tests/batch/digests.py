@@ -12,9 +12,7 @@ from typing import Any
 from warcio.archiveiterator import ArchiveIterator
 
 TIMES = frozenset({"ms", "waited", "fetched_at"})  # fields
-MOMENT = re.compile(
-    r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ| \d\d:\d\d UTC)"
-)  # as fields have it, and as the checklist does
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ| \d\d:\d\d UTC)")  # in fields, and in the checklist
 
 
 def digest(found: Iterable[dict[str, Any]]) -> str:
