@@ -39,9 +39,10 @@ mutants: $(VENV)/.dev  ## Break the code in small ways and see whether the tests
 torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
 	$(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)
 
-foreign: $(VENV)/.run $(FOREIGN_VENV)/.foreign  ## Run other projects' MCP clients against the real server (minutes)
+foreign: $(VENV)/.dev $(FOREIGN_VENV)/.foreign  ## Run other projects' MCP clients and readers against the real thing (minutes)
 	@for session in langchain_agent genai_schema fastmcp_session; do echo "$$session"; \
 	  $(FOREIGN_VENV)/bin/python tests/mcp/foreign/$$session.py $(abspath $(BIN)/python) || exit 1; done
+	@echo datatrove_readers; $(FOREIGN_VENV)/bin/python tests/batch/foreign/datatrove_readers.py $(abspath $(BIN)/python) 2>/dev/null
 
 check: lint types layers dead  ## Lint, types, layering, dependencies, dead code
 

@@ -67,7 +67,8 @@ def serving(folder: Path, pause: float = 0.0) -> Iterator[Served]:
 def settings(port: int, folder: Path, **webfetch: Any) -> Settings:
     security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [port]}
     table = {"cache_dir": str(folder / "cache"), "security": security, "browser": {"enabled": False}, **webfetch}
-    return from_data({"tools": {"webfetch": table}}, "test")
+    nobody = {"archive": {"available": ""}}  # outside is asked
+    return from_data({"tools": {"webfetch": table}, "spaniel": nobody}, "test")
 
 
 def order(urls: Path, **more: Any) -> Order:

@@ -10,24 +10,29 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from spaniel.batch import captures
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import InProcess
 from spaniel.batch.local import Run
+from spaniel.batch.outputs.warc import Capture
 from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.ports import Fetch, Record
-from spaniel.batch.records import tail_of
-from spaniel.batch.worker import RemoteHosts
+from spaniel.batch.worker import RemoteHosts, for_the_journey
 from spaniel.pipeline.record import Extraction
 from tests.batch.harness import order
+
+AT = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 @asynccontextmanager
 async def open_fetcher(_: Mapping[str, Any], __: RemoteHosts) -> AsyncIterator[Fetch]:
     async def fetch(url: str) -> Record:
         await asyncio.sleep(0)
+        captures.note(Capture(url, 200, "OK", [], b"footprints " * 100, AT))
         extraction = Extraction(status=200, extraction_method="html")
         return {"extraction": extraction, "final_url": url, "markdown": "footprints " * 2000}
 
@@ -38,13 +43,13 @@ class Encoded(InProcess):
     """Sends records as a process does."""
 
     async def start(self, hear: Any) -> None:
-        await super().start(lambda *said: hear(*said[:-1], tail_of(said[-1])) if said[1] == "done" else hear(*said))
+        await super().start(lambda worker, *said: hear(worker, *for_the_journey(*said)))
 
 
 def main() -> None:
     urls, output = sys.argv[1:]
     with Run(output) as run:
-        run.resume(order(Path(urls)))
+        run.resume(order(Path(urls), warc="a test"))
         run.fetch(Encoded(open_fetcher, {}), Pace(1, 64, Politeness(Rule(64, 0.0))))
 
 

@@ -1,12 +1,14 @@
 """A web server on loopback that writes down every request, in a process of its own: `python -m tests.batch.server LOG`.
 
 Any name is one of its hosts. A line of the log is: host, path, when the request came, when the answer began to go.
-Paths say what is answered: `/ok…` a page, `/to?URL` a redirect, `/slow` after a second, `/busy` 429 the first time.
+Paths say what is answered: `/ok…` a page, `/to?URL` a redirect, `/slow` after a second, `/busy` 429 the first time,
+`/fail` 500, `/echo` the request itself, `/shell` a page that a script would fill, `/cookies` two of them, `/big` 3 MB.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gzip
 import sys
 import time
 from urllib.parse import unquote
@@ -16,6 +18,11 @@ PAGE = (
     + b"The river in spring carries more water than anybody remembers. " * 12
     + b"</p></article>"
 )
+OTHERS = {
+    "/shell": ("", b"<!doctype html><title>A shell</title><div id=root></div><script src=/app.js></script>"),
+    "/cookies": ("Set-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Encoding: gzip\r\n", gzip.compress(PAGE)),
+    "/big": ("", PAGE + b"<p>A word. " * 300_000),
+}
 
 
 class Server:
@@ -27,14 +34,15 @@ class Server:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while line := await reader.readline():
-                came, path, host = time.monotonic(), line.split()[1].decode(), ""
+                came, path, host, head = time.monotonic(), line.split()[1].decode(), "", [line]
                 while (field := await reader.readline()).strip():
+                    head.append(field)
                     if field.lower().startswith(b"host:"):
                         host = field[5:].strip().decode().rpartition(":")[0]
-                status, headers, body = await self.answer(host, path)
+                status, headers, body = await self.answer(host, path, b"".join(head) + field)
                 gone = time.monotonic()  # before it can be there: a busy machine makes no pause look shorter
-                head = f"HTTP/1.1 {status} S\r\nContent-Type: text/html; charset=utf-8\r\n{headers}"
-                writer.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+                begins = f"HTTP/1.1 {status} S\r\nContent-Type: text/html; charset=utf-8\r\n{headers}"
+                writer.write(f"{begins}Content-Length: {len(body)}\r\n\r\n".encode() + body)
                 await writer.drain()
                 self._log.write(f"{host} {path} {came:.6f} {gone:.6f}\n")
         except (ConnectionError, IndexError):
@@ -42,7 +50,7 @@ class Server:
         finally:
             writer.close()
 
-    async def answer(self, host: str, path: str) -> tuple[int, str, bytes]:
+    async def answer(self, host: str, path: str, request: bytes) -> tuple[int, str, bytes]:
         if path == "/robots.txt":
             return 200, "", b"User-agent: *\nCrawl-delay: 1\n" if host.startswith("slow-robots") else b""
         if self._pause:
@@ -54,9 +62,11 @@ class Server:
         if path.startswith("/busy") and path not in self._busy:
             self._busy.add(path)
             return 429, "Retry-After: 1\r\n", b""
-        if path.startswith("/gone"):
-            return 404, "", b""
-        return 200, "", PAGE
+        if path.startswith(("/gone", "/fail")):
+            return 404 if path.startswith("/gone") else 500, "", b""
+        if path.startswith("/echo"):
+            return 200, "", PAGE + b"<pre>" + request + b"</pre>"
+        return 200, *next((found for name, found in OTHERS.items() if path.startswith(name)), ("", PAGE))
 
 
 async def main() -> None:

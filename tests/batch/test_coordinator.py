@@ -29,14 +29,19 @@ class Slow:
 
     def tell(self, worker: int, word: str, *values: Any) -> None:
         assert word == FETCH
-        asyncio.get_running_loop().call_later(self._seconds, self._hear, worker, DONE, values[0], Ending("", 200), {})
+        told: tuple[Any, ...] = DONE, values[0], Ending("", 200), {}, b""
+        asyncio.get_running_loop().call_later(self._seconds, self._hear, worker, *told)
 
     async def close(self) -> None:
         pass
 
 
 class Kept:
-    is_behind = False
+    is_behind = by_workers = False
+    is_idle = True
+
+    def put_part(self, part: Any, ordinals: list[int]) -> None:
+        raise AssertionError("there are none")
 
     def __init__(self) -> None:
         self.ordinals: list[int] = []
@@ -44,7 +49,7 @@ class Kept:
     def shared(self, record: Any) -> Any:
         return record
 
-    def put(self, item: Item, shared: Any) -> None:
+    def put(self, item: Item, shared: Any, captured: bytes = b"") -> None:
         self.ordinals.append(item.ordinal)
 
 

@@ -96,7 +96,7 @@ def test_the_journal_is_never_ahead_of_the_part(tmp_path: Path) -> None:
             return super().sync()
 
     class WatchedJournal(Journal):
-        def commit(self, length: int, ordinals: object) -> None:
+        def commit(self, length: int, ordinals: object, beside: int = 0) -> None:
             order.append("journal")
             assert (tmp_path / "out.jsonl").stat().st_size >= length
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from warcio.archiveiterator import ArchiveIterator
 
 from tests.batch.command import command, environment, spaniel, urls_at
 from tests.batch.harness import ROOT, Served, serving, written
@@ -48,14 +49,22 @@ def require_each_once(folder: Path, urls: Sequence[str]) -> None:
     assert all(record["extraction"]["status"] == 200 for record in found.values())
 
 
-def torture(folder: Path, kills: int, count: int = 1500) -> int:
+def require_each_captured_once(folder: Path, urls: Sequence[str]) -> None:
+    with (folder / "out.jsonl.warc.gz").open("rb") as file:
+        found = [(record.rec_type, record.rec_headers["WARC-Target-URI"]) for record in ArchiveIterator(file)]
+    assert found[0] == ("warcinfo", None)
+    assert sorted(url for kind, url in found if kind == "response") == sorted(urls)
+    assert len(found) == 1 + len(urls)
+
+
+def torture(folder: Path, kills: int, count: int = 1500, seed: int = 7) -> int:
     """Kill runs, each anew until it is whole, until as many have been killed. How many had written something new."""
-    rng, killed, sizes = random.Random(7), 0, set()
+    rng, killed, sizes = random.Random(seed), 0, set()
     urls = [f"http://www.site{n % 50}.example/page{n}" for n in range(count)]
     line = [sys.executable, "-m", "tests.batch.kill_scenario", str(written(folder, urls)), str(folder / "out.jsonl")]
     while killed < kills:
-        for old in (folder / "out.jsonl", folder / "out.jsonl.batch" / "run.json", folder / "out.jsonl.batch/journal"):
-            old.unlink(missing_ok=True)
+        for old in ("out.jsonl", "out.jsonl.warc.gz", "out.jsonl.batch/run.json", "out.jsonl.batch/journal"):
+            (folder / old).unlink(missing_ok=True)
         at_work = True
         while at_work and killed < kills:
             at_work = killed_while_it_writes(line, folder, rng)
@@ -63,6 +72,7 @@ def torture(folder: Path, kills: int, count: int = 1500) -> int:
             sizes.add(size(folder))
         subprocess.run(line, cwd=ROOT, timeout=100, check=True)
         require_each_once(folder, urls)
+        require_each_captured_once(folder, urls)
     return len(sizes)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -16,21 +14,18 @@ from spaniel.app.batching import wiring
 from spaniel.batch.breaker import NOT_TRIED, Patience
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import Processes
+from spaniel.batch.granting import Granting
 from spaniel.batch.local import Run
+from spaniel.batch.members import Member
 from spaniel.batch.ownership import Shard
 from spaniel.batch.politeness import Politeness, Rule
+from spaniel.batch.turns import Turns
 from spaniel.errors import SpanielError
 from spaniel.testing import FakeResolver
 from spaniel.testing.batching import open_fetcher
 from tests.batch import crashing
+from tests.batch.digests import digest
 from tests.batch.harness import FAST, Served, batch, order, records, serving, settings, written
-
-TIMES = ("ladder", "extraction", "checklist", "ordinal")  # what differs from run to run
-
-
-def digest(found: list[dict[str, Any]]) -> str:
-    kept = [json.dumps({k: v for k, v in record.items() if k not in TIMES}, sort_keys=True) for record in found]
-    return hashlib.sha256("\n".join(sorted(kept)).encode()).hexdigest()
 
 
 def by_ordinal(folder: Path) -> dict[int, dict[str, Any]]:
@@ -59,6 +54,15 @@ def test_each_url_has_a_record_and_equal_ones_are_fetched_once(tmp_path: Path) -
     assert found[3]["canonical_url"] is None
     assert "secret" not in (tmp_path / "out.jsonl").read_text()
     assert (progress.pages, dict(progress.failed)) == (4, {"http_4xx": 1, "invalid_scheme": 1})
+
+
+def test_a_page_without_text_does_not_pass_for_a_page(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        urls = [served.url("www.a.example", "/ok"), served.url("www.a.example", "/shell")]
+        progress, _ = batch(served, tmp_path, urls, Pace(1, 8, FAST))
+    found = by_ordinal(tmp_path)
+    assert (found[1]["markdown"], found[1]["caveats"], found[1]["error"]) == (None, ["no_text"], None)
+    assert (progress.pages, dict(progress.failed)) == (1, {"no_text": 1})
 
 
 def test_the_same_records_come_from_any_number_of_workers_and_from_shards(tmp_path: Path) -> None:
@@ -202,3 +206,25 @@ def test_a_limit_takes_the_first(tmp_path: Path) -> None:
         urls = [served.url("www.site.example", f"/ok{n}") for n in range(9)]
         batch(served, tmp_path, urls, Pace(1, 8, FAST), limit=4)
     assert sorted(by_ordinal(tmp_path)) == [0, 1, 2, 3]
+
+
+def test_a_bug_in_the_coordinator_ends_the_run_and_does_not_hang_it(tmp_path: Path, monkeypatch: Any) -> None:
+    def broken(*_: object) -> None:
+        raise LookupError("a bug of ours")
+
+    monkeypatch.setattr("spaniel.batch.granting.Granting.leave", broken)
+    with serving(tmp_path) as served, pytest.raises(SpanielError, match="a bug of ours"):
+        batch(served, tmp_path, [served.url("www.a.example", "/ok")], Pace(1, 4, FAST))
+
+
+async def test_turns_of_a_worker_that_has_died_are_given_to_nobody_of_its_name() -> None:
+    """One that ends lets in the next, which must not be one that the dead worker waited for."""
+    clock = asyncio.get_running_loop()
+    turns = Turns(FAST, clock.time, clock.call_at)
+    told: list[tuple[int, str, int]] = []
+    granting, dead, other = Granting(turns, lambda *said: told.append(said), clock.time), Member(), Member()
+    granting.ask(dead, 0, 1, "a.example")
+    granting.ask(dead, 0, 2, "a.example")
+    granting.ask(other, 1, 1, "a.example")
+    granting.worker_gone(dead)
+    assert told == [(0, "go", 1), (1, "go", 1)]

@@ -240,6 +240,19 @@ def test_standard_input_is_a_source_and_need_not_be_there_again(tmp_path: Path) 
         assert ordinals(tmp_path) == [0, 1, 2]
 
 
+def test_ray_that_is_not_there_is_told_how_to_get(tmp_path: Path) -> None:
+    """Tests need Ray themselves: here Python is made to look past it."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util as u\nfind = u.find_spec\n"
+        "u.find_spec = lambda name, *more: None if name == 'ray' else find(name, *more)\n"
+    )
+    written(tmp_path, ["http://a.example/"])
+    line = command(Served(1, tmp_path / "log"), tmp_path, "--engine", "ray")
+    told = environment(tmp_path) | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(line, env=told, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "pip install 'spaniel[ray]'" in done.stderr) == (2, True), done.stderr
+
+
 @pytest.mark.parametrize(
     ("more", "told"),
     [
@@ -252,7 +265,6 @@ def test_standard_input_is_a_source_and_need_not_be_there_again(tmp_path: Path) 
         (("--profile", "nosuch"), "no profile"),
         (("--hosts", "nosuch.toml"), "nosuch.toml"),
         (("-o", "pages.xyz"), "pages.xyz"),
-        (("--engine", "ray"), "pip install"),  # it is not among what tests need
     ],
 )
 def test_wrong_options_are_refused_in_a_sentence(tmp_path: Path, more: tuple[str, ...], told: str) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import tempfile
 from contextlib import aclosing, asynccontextmanager, closing
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from spaniel.app.engine import Engine
+from spaniel.app.engine import Engine, Working
 from spaniel.app.logs import configure
 from spaniel.app.settings import Setting, Settings, load
+from spaniel.batch.captures import CapturingHttp
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import InProcess
 from spaniel.batch.plan import Plan
@@ -19,9 +22,10 @@ from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.ports import Item
 from spaniel.batch.records import record_of
 from spaniel.batch.streaming import stream
+from spaniel.batch.worker import WorkerClock
+from spaniel.clock import SystemClock
 from spaniel.net.guard import Guard
 from spaniel.net.resolver import RememberingResolver, SystemResolver
-from spaniel.pipeline.profile import DEFAULT
 from spaniel.pipeline.profile import load as load_profile
 from spaniel.pipeline.readers import ALONE, AMONG_OTHERS
 from spaniel.pipeline.request import Request
@@ -36,18 +40,32 @@ if TYPE_CHECKING:
 
 SAID_ALREADY = ("spaniel.protection", "spaniel.settings")
 WHERE = f"{__name__}:open_fetcher"
+PROFILE = "ingest"  # of a batch that names none
+QUEUE = "queue"  # a rung: for a person, to whom a batch gives its output
 
 
 def wiring(
-    settings: Settings, profile: str, *, cached: bool = False, logs: tuple[int, bool] | None = None
+    settings: Settings,
+    profile: str,
+    *,
+    cached: bool = False,
+    logs: tuple[int, bool] | None = None,
+    captures: bool = False,
+    parts: str = "",
 ) -> dict[str, object]:
-    """What a worker is told, as plain data: it reads the settings' files no second time. `logs`: how to write its own.
+    """What a worker is told, as plain data: it reads the settings' files no second time. `logs`: how to write its own;
+    `captures`: whether it keeps what comes over the wire; `parts`: where it writes records itself.
 
     What there is to say of the settings is said here, once, and not by every worker.
     """
     Guard(SystemResolver(), settings.security)
     told = [(path, value, source) for path, (value, source) in settings.items()]
-    return {"settings": told, "profile": profile, "cached": cached, "logs": logs}
+    return {"settings": told, "profile": profile, "cached": cached, "logs": logs, "captures": captures, "parts": parts}
+
+
+def keep_ray_quiet() -> None:
+    """A Ray cluster that is started here reports its use to nobody, unless somebody wants it to."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 
 @asynccontextmanager
@@ -61,8 +79,9 @@ async def open_fetcher(
             logging.getLogger(name).setLevel(logging.ERROR)
     settings = Settings({path: Setting(_frozen(value), source) for path, value, source in told["settings"]})
     names = RememberingResolver(resolver or SystemResolver())
-    reading = ALONE if told["logs"] else AMONG_OTHERS
-    async with Engine(settings, names, hosts=hosts, reading=reading) as engine:
+    around = partial(CapturingHttp, clock=SystemClock()) if told.get("captures") else None
+    working = Working(hosts, ALONE if told["logs"] else AMONG_OTHERS, around)
+    async with Engine(settings, names, WorkerClock(hosts), working=working) as engine:
         profile = engine.profile(for_batches(engine.read_profile(told["profile"]), cached=told["cached"]))
 
         async def fetch(url: str) -> Record:
@@ -74,7 +93,7 @@ async def open_fetcher(
 async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     urls: Iterable[str],
     *,
-    profile: str = DEFAULT,
+    profile: str = PROFILE,
     settings: Settings | Mapping[str, object] | None = None,
     jobs: int = 64,
     per_host: int = 1,
@@ -85,6 +104,7 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     """Records of many URLs, as they come: `async for record in spaniel.batch(urls): …`
 
     urls       the pages; equal ones are fetched once, and each has its record
+    profile    how each is fetched: a name (`ingest`, `web_fetch`), or a TOML file
     jobs       how many pages at once
     per_host   how many requests at once at one host
     delay      seconds between an answer of a host and the next request to it
@@ -107,8 +127,10 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
 
 
 def for_batches(profile: Profile, *, cached: bool) -> Profile:
-    """The same without what a batch does not want: chunks, and a cache whose entries it would drive out."""
-    return profile._replace(cached=profile.cached and cached, limits=profile.limits._replace(chunk_tokens=0))
+    """The same without what a batch does not want: chunks, a cache whose entries it would drive out, and the queue."""
+    limits = profile.limits._replace(chunk_tokens=0)
+    ladder = tuple(rung for rung in profile.ladder if rung.name != QUEUE)
+    return profile._replace(cached=profile.cached and cached, limits=limits, ladder=ladder)
 
 
 def _frozen(value: Any) -> Any:

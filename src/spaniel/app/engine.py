@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.proxies import system_proxies, warn_of_unused_proxies
 from spaniel.app.settings import Settings, load
@@ -32,21 +32,30 @@ from spaniel.robots.disk_cache import DiskCache
 from spaniel.robots.gate import RobotsGate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from spaniel.batch.worker import RemoteHosts
     from spaniel.clock import Clock
     from spaniel.net.resolver import Resolver
     from spaniel.online.canonicalizer import Reach
     from spaniel.pipeline.errand import Ascent
     from spaniel.pipeline.outcome import Outcome
-    from spaniel.pipeline.ports import Renders
+    from spaniel.pipeline.ports import Fetcher, Renders
     from spaniel.pipeline.request import Request
+
+
+class Working(NamedTuple):
+    """What an engine has besides, that is a worker of a batch."""
+
+    hosts: RemoteHosts  # shared with the others: every request of the engine begins with a turn
+    reading: Limits = AMONG_OTHERS  # which pages are read here
+    around: Callable[[Http], Fetcher] | None = None  # a client of pages, for whoever keeps what comes over the wire
 
 
 class Engine:
     """Guard, sockets, hosts, robots files, cache and renderer, shared by all fetches. Use it as `async with Engine()`.
 
-    A profile says how one call behaves; many may be in use at once. `hosts` is what a worker of a batch shares with the
-    others: every request that this engine makes then begins with a turn. `reading` says which pages are read here.
+    A profile says how one call behaves; many may be in use at once.
     """
 
     def __init__(
@@ -55,12 +64,14 @@ class Engine:
         resolver: Resolver | None = None,
         clock: Clock | None = None,
         renderer: Renders | None = None,
-        hosts: RemoteHosts | None = None,
-        reading: Limits = AMONG_OTHERS,
+        working: Working | None = None,
     ) -> None:
         self.settings = load() if settings is None else settings
         self._clock = clock or SystemClock()
-        self._given_renderer, self._shared_hosts, self._reading = renderer, hosts, reading
+        self._given_renderer = renderer
+        self._reading = working.reading if working else AMONG_OTHERS
+        self._around = working.around if working else None
+        self._shared_hosts = hosts = working.hosts if working else None
         self._open = AsyncExitStack()
         self._rooms: Rooms | None = None
         self.guard = Guard(resolver or RememberingResolver(SystemResolver()), self.settings.security)
@@ -84,7 +95,8 @@ class Engine:
             renderer = PoliteRenderer(renderer, hosts)
         flights: Flights[Ascent] = Flights()
         self._open.push_async_callback(flights.close)  # before the rooms that it works in
-        door = Door(self.guard, self.robots, hosts or Hosts(self._clock, memory), self.http)
+        http = self._around(self.http) if self._around else self.http
+        door = Door(self.guard, self.robots, hosts or Hosts(self._clock, memory), http)
         self._rooms = Rooms(
             *(door, self._clock, flights, readers, writer),
             renderer=renderer,

@@ -9,14 +9,18 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from spaniel.batch import messages as say
 from spaniel.batch.breaker import Breaker, Patience, told_to_wait
-from spaniel.batch.crew import FAILED, GONE
+from spaniel.batch.crew import GONE
 from spaniel.batch.frontier import Frontier
-from spaniel.batch.members import Asked, Job, Member
-from spaniel.batch.messages import ANSWERED, ASK, DELAY, DONE, FETCH, GO, LEAVE, PARK, PARKED, READY
+from spaniel.batch.granting import Granting
+from spaniel.batch.keeping import Keeping
+from spaniel.batch.members import Job, Member
 from spaniel.batch.politeness import Politeness
 from spaniel.batch.progress import SHOWN, Waiting
-from spaniel.batch.records import Ending, ending_of, refused
+from spaniel.batch.records import Ending, ending_of, refusal_of, refused
+from spaniel.batch.resting import Resting
+from spaniel.batch.trials import Trials
 from spaniel.batch.turns import Turns
 from spaniel.errors import Code, SpanielError
 
@@ -30,9 +34,6 @@ if TYPE_CHECKING:
     from spaniel.batch.ports import Sink
     from spaniel.batch.progress import Progress
 
-TURN_PATIENCE = 2.0  # seconds for which a fetch may wait for a turn; one that has to wait longer is parked
-MOST_PARKED = 3  # times that one task is
-MOST_TRIES = 3  # of a page whose host asks for time
 SLICE = 200  # records that are made in one go
 
 
@@ -56,34 +57,40 @@ class Coordinator:
         self._crew, self._sink, self._progress = crew, sink, progress
         self._jobs, self._patience, self._breaker = pace.jobs, pace.patience, Breaker(pace.patience)
         self._members = [Member() for _ in range(pace.workers)]
+        self._granting = Granting(self._turns, crew.tell, loop.time)
+        self._resting = Resting(self._frontier, crew.tell)
+        self._keeping = Keeping(before, self._frontier, sink, progress)
         self._numbers = 0
         self._suspects: deque[tuple[int, Job]] = deque()  # with the worker that they belong to
-        self._tries: dict[int, int] = {}  # by the task's offset; only of those that were tried before
-        self._parked: dict[int, int] = {}
+        self._trials = Trials()
         self._leftovers: deque[Iterator[tuple[Task, SpanielError]]] = deque()  # records that need no fetch
         self._news = asyncio.Event()
         self._is_stopping = False
         self._failure: SpanielError | None = None
         self._clock = loop.time
         self._heard: dict[str, Callable[..., None]] = {
-            READY: self._ready,
-            ASK: self._ask,
-            LEAVE: self._leave,
-            ANSWERED: self._answered,
-            DELAY: self._delay,
-            PARKED: self._parked_at,
-            DONE: self._done,
+            say.READY: self._ready,
+            say.ASK: self._ask,
+            say.LEAVE: self._granting.leave,
+            say.ANSWERED: self._granting.answered,
+            say.DELAY: self._granting.delay,
+            say.REST: self._rests,
+            say.WAKE: self._wakes,
+            say.PARKED: self._parked_at,
+            say.DONE: self._done,
+            say.WROTE: self._keeping.wrote,
             GONE: self._gone,
-            FAILED: self._failed,
+            say.FAILED: self._failed,
         }
         progress.under_way = lambda: sum(len(member.jobs) for member in self._members)
         progress.waiting = self._waiting
+        progress.slowest = self._granting.times.slowest
 
     async def run(self) -> bool:
         """Fetch all; whether all was done. Cancelled, it leaves what is under way."""
         try:
             await self._crew.start(self._hear)
-            self._leftovers.append(_refused(self._frontier))
+            self._leftovers.append((task, refusal_of(task.refusal)) for task in self._frontier.refused())
             self._feed()
             while not self._is_over():  # which feeding may have brought about, and then nothing more is heard
                 await self._rest()
@@ -100,9 +107,8 @@ class Coordinator:
         self._leftovers.clear()
         self._suspects.clear()
         for number, member in enumerate(self._members):
-            for turn, asked in member.asked.items():
-                if not asked.granted:
-                    self._crew.tell(number, PARK, turn)
+            self._granting.put_off_all(number, member)
+            self._resting.drop_all(number, member)
         self._news.set()
 
     def fail(self, error: SpanielError) -> None:
@@ -113,7 +119,7 @@ class Coordinator:
     def _is_over(self) -> bool:
         if self._failure is not None:
             return True
-        if any(member.jobs for member in self._members) or self._suspects:
+        if any(member.jobs or member.kept for member in self._members) or self._suspects or not self._sink.is_idle:
             return False
         return self._is_stopping or (self._frontier.is_empty and not self._leftovers)
 
@@ -131,7 +137,7 @@ class Coordinator:
 
     def _next_time(self) -> float | None:
         """When to look again, even if nothing is heard; a host that is due is of no use while nobody has room."""
-        if self._sink.is_behind:
+        if self._sink.is_behind or not self._sink.is_idle:
             return self._clock() + 0.05
         has_room = any(member.has_room(self._jobs) for member in self._members)
         return self._frontier.next_time() if has_room and not self._is_stopping else None
@@ -142,6 +148,7 @@ class Coordinator:
             return
         now = self._clock()
         for number, member in enumerate(self._members):
+            self._resting.rise(number, member, self._jobs)
             while member.has_room(self._jobs):
                 taken = self._suspect(number) or self._frontier.take(number, now)
                 if taken is None:
@@ -149,7 +156,7 @@ class Coordinator:
                 job = taken if isinstance(taken, Job) else Job(*taken, is_suspect=False)
                 self._numbers += 1
                 member.jobs[self._numbers] = job
-                self._crew.tell(number, FETCH, self._numbers, job.task.url)
+                self._crew.tell(number, say.FETCH, self._numbers, job.task.url, self._keeping.items_for(job.task))
 
     def _suspect(self, worker: int) -> Job | None:
         """One at a time: if the worker dies again, it is known of whom."""
@@ -161,64 +168,56 @@ class Coordinator:
 
     # what workers say
 
-    def _hear(self, worker: int, word: str, *values: Any) -> None:
+    def _hear(self, worker: int, word: str, *values: Any) -> bool:
         self._heard[word](self._members[worker], worker, *values)
         self._news.set()
+        return self._sink.is_behind
 
     def _ready(self, member: Member, _worker: int) -> None:
         member.is_ready = True
 
     def _ask(self, member: Member, worker: int, turn: int, host: str, number: int | None) -> None:
         if self._is_parked(member.jobs.get(number or 0), host):
-            self._crew.tell(worker, PARK, turn)
-            return
-        asked = member.asked[turn] = Asked(host)
-        member.waiting += 1
+            self._granting.put_off(worker, turn)
+        else:
+            self._granting.ask(member, worker, turn, host)
 
-        def grant() -> None:
-            asked.granted = True
-            member.waiting -= 1
-            del member.grants[turn]
-            self._crew.tell(worker, GO, turn)
+    def _rests(self, member: Member, worker: int, number: int, reached: bool) -> None:
+        job = self._resting.rests(member, number, reached, self._clock())
+        self._trials.rested(job.task)
+        if self._is_stopping:
+            self._crew.tell(worker, say.DROP, number)
+        elif not reached:
+            self._heed_failure(job.host, Ending(reached=False))
 
-        member.grants[turn] = grant
-        self._turns.ask(host, grant)
-
-    def _leave(self, member: Member, _worker: int, turn: int) -> None:
-        self._turns.leave(member.asked.pop(turn).host)
-
-    def _answered(self, _member: Member, _worker: int, host: str, status: int, seconds: float | None) -> None:
-        self._turns.answered(host, status, seconds)
-
-    def _delay(self, _member: Member, _worker: int, host: str, seconds: float) -> None:
-        self._turns.told_crawl_delay(host, seconds)
+    def _wakes(self, member: Member, _worker: int, number: int) -> None:
+        self._resting.wakes(member, number)
 
     def _parked_at(self, member: Member, _worker: int, number: int, host: str) -> None:
-        job, now = member.jobs.pop(number), self._clock()
-        self._parked[job.task.offset] = self._parked.get(job.task.offset, 0) + 1
-        self._frontier.finished(job.host, now)
+        now = self._clock()
+        job = self._resting.left(member, number, now)
+        self._trials.parked(job.task)
         if not self._is_stopping:
             self._frontier.hand_over(host, job.task, now)
 
-    def _done(self, member: Member, _worker: int, number: int, ending: Any, shared: Any) -> None:
+    def _done(self, member: Member, _worker: int, number: int, ending: Any, shared: Any, captured: bytes) -> None:
         job, ending, now = member.jobs.pop(number), Ending(*ending), self._clock()
         self._progress.ended()
         if self._is_tried_again(job, ending, now):
             self._frontier.again(job.host, job.task, now)
+        elif shared is None:
+            self._trials.forget(job.task)
+            self._keeping.keeps(member, number, job, ending)
         else:
-            self._answer(job.task, shared, ending)
+            self._answer(job.task, shared, ending, captured)
         self._frontier.finished(job.host, now)
 
     def _gone(self, member: Member, worker: int) -> None:
         """A worker has died: its turns are over, and its pages are tried once more, each alone."""
-        member.is_ready = False
-        for turn, asked in member.asked.items():
-            if asked.granted:
-                self._turns.leave(asked.host)
-            else:
-                self._turns.withdraw(asked.host, member.grants[turn])
-        jobs = list(member.jobs.values())
-        member.jobs, member.asked, member.grants, member.waiting = {}, {}, {}, 0
+        self._granting.worker_gone(member)
+        jobs = self._resting.worker_gone(member, self._clock())
+        self._keeping.worker_gone(member, self._clock())
+        self._members[worker] = Member()
         self._progress.workers_lost += 1
         for job in jobs:
             if job.is_suspect:
@@ -228,8 +227,9 @@ class Coordinator:
             elif not self._is_stopping:
                 self._suspects.append((worker, job._replace(is_suspect=True)))
 
-    def _failed(self, _member: Member, _worker: int) -> None:
-        self.fail(SpanielError(Code.INTERNAL, error="workers cannot be started; what they say is above"))
+    def _failed(self, _member: Member, _worker: int, error: str = "") -> None:
+        told = error or "workers cannot be started; what they say is above"
+        self.fail(SpanielError(Code.INTERNAL, error=told))
 
     # how tasks end
 
@@ -237,17 +237,12 @@ class Coordinator:
         """Whether a fetch is put off that would wait for its turn, rather than that it holds a place for so long."""
         if job is None:  # a robots.txt, say: others may wait for it too
             return False
-        wait = self._turns.ready_at(host) - self._clock()
-        return self._is_stopping or (wait > TURN_PATIENCE and self._parked.get(job.task.offset, 0) < MOST_PARKED)
+        return self._is_stopping or self._trials.is_parked(job.task, self._turns.ready_at(host) - self._clock())
 
     def _is_tried_again(self, job: Job, ending: Ending, now: float) -> bool:
         """Whether the page is fetched once more, after what this fetch has shown of its host."""
         host = job.host
-        pause = self._breaker.ended(host.name, ending)
-        if pause == float("inf"):
-            self._give_up(host, self._breaker.not_reached(host.name, ending))
-        elif pause is not None:
-            self._turns.pause(host.name, pause, "not reached")
+        self._heed_failure(host, ending)
         if not ending.asks_for_time:
             self._turns.answered(host.name, ending.status, None)
             return False
@@ -255,8 +250,15 @@ class Coordinator:
         if wait > self._patience.longest_wait:
             self._give_up(host, told_to_wait(ending.status, wait))
             return False
-        tries = self._tries[job.task.offset] = self._tries.get(job.task.offset, 1) + 1
-        return tries <= MOST_TRIES and not self._is_stopping
+        return self._trials.once_more(job.task) and not self._is_stopping
+
+    def _heed_failure(self, host: Host, ending: Ending) -> None:
+        """Leave a host alone that could not be reached too often, or for good."""
+        pause = self._breaker.ended(host.name, ending)
+        if pause == float("inf"):
+            self._give_up(host, self._breaker.not_reached(host.name, ending))
+        elif pause is not None:
+            self._turns.pause(host.name, pause, "not reached")
 
     def _give_up(self, host: Host, error: SpanielError) -> None:
         self._leftovers.append((task, error) for task in self._frontier.give_up(host))
@@ -275,12 +277,12 @@ class Coordinator:
         record = refused(task.url or None, error)
         self._answer(task, self._sink.shared(record), ending_of(record))
 
-    def _answer(self, task: Task, shared: Any, ending: Ending) -> None:
-        self._tries.pop(task.offset, None)
-        self._parked.pop(task.offset, None)
+    def _answer(self, task: Task, shared: Any, ending: Ending, captured: bytes = b"") -> None:
+        """What came over the wire goes with the first of its records: on resuming, that one tells that it is there."""
+        self._trials.forget(task)
         for item in self._plan.all_items(task):
             if item.ordinal not in self._before:
-                self._sink.put(item, shared)
+                self._sink.put(item, shared, captured if item is task.items[0] else b"")
                 self._progress.recorded(ending)
 
     def _waiting(self) -> list[Waiting]:
@@ -289,10 +291,3 @@ class Coordinator:
             Waiting(host.name, max(0.0, at - now), self._turns.reason(host.name), host.left)
             for at, host in self._frontier.waiting(SHOWN)
         ]
-
-
-def _refused(frontier: Frontier) -> Iterator[tuple[Task, SpanielError]]:
-    """What is no URL, each with the reason that was found when the plan was made."""
-    for task in frontier.refused():
-        told: dict[str, Any] = task.refusal or {}
-        yield task, SpanielError(Code(told["code"]), **told.get("details", {}))

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spaniel.batch.frames import LENGTH, decode, frame
-from spaniel.batch.messages import READY
+from spaniel.batch.messages import FAILED, READY
 from spaniel.batch.worker import RemoteHosts, Worker
 from spaniel.clock import SystemClock
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from spaniel.batch.ports import Fetch
     from spaniel.batch.worker import OpenFetcher
 
-    Hear = Callable[..., None]  # the worker's number, a word, its values
+    Hear = Callable[..., bool]  # the worker's number, a word, its values; whether it should speak more slowly
 
-GONE = "gone"  # what is heard of a worker that has died,
-FAILED = "failed"  # and of one that cannot be started
+GONE = "gone"  # what is heard of a worker that has died; FAILED: of one that cannot be started
 COMMAND = "import sys; sys.path[:] = sys.argv[1:]; from spaniel.batch.worker_process import main; main()"
 DEAD_STARTS = 3  # in a row, after which nobody tries again
 END_SECONDS = 5.0
+BREAK_SECONDS = 0.05  # before a worker is listened to again while what it brought is not written yet
 
 
 class Crew(Protocol):
@@ -41,7 +41,7 @@ class Crew(Protocol):
 
 
 async def keep_alive(
-    live: Callable[[], Awaitable[bool]], hear: Callable[[str], None], is_closing: Callable[[], bool]
+    live: Callable[[], Awaitable[bool]], hear: Callable[[str], object], is_closing: Callable[[], bool]
 ) -> None:
     """Let a worker live again and again. A life tells whether the worker was ever ready."""
     dead_starts = 0
@@ -52,6 +52,20 @@ async def keep_alive(
         hear(GONE)
         dead_starts = 0 if was_ready else dead_starts + 1
     hear(FAILED)
+
+
+def watched(
+    number: int, live: Callable[[], Awaitable[bool]], hear: Hear, is_closing: Callable[[], bool]
+) -> asyncio.Task[None]:
+    """The lives of a worker. If looking after them fails, which is a bug, the run ends rather than waits for ever."""
+
+    def ended(task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            hear(number, FAILED, f"{type(error).__name__}: {error}")
+
+    task = asyncio.create_task(keep_alive(live, partial(hear, number), is_closing))
+    task.add_done_callback(ended)
+    return task
 
 
 class Processes:
@@ -65,10 +79,9 @@ class Processes:
         self._closing = False
 
     async def start(self, hear: Hear) -> None:
-        lives = (partial(self._live, number, hear) for number in range(self._count))
         self._watches = [
-            asyncio.create_task(keep_alive(live, partial(hear, number), lambda: self._closing))
-            for number, live in enumerate(lives)
+            watched(number, partial(self._live, number, hear), hear, lambda: self._closing)
+            for number in range(self._count)
         ]
 
     def tell(self, worker: int, word: str, *values: Any) -> None:
@@ -108,7 +121,8 @@ class Processes:
             while True:
                 message = await _message(process.stdout)
                 was_ready = True
-                hear(number, *message)
+                if hear(number, *message):
+                    await asyncio.sleep(BREAK_SECONDS)  # what else it says waits in the pipe, not in memory
         except (EOFError, ConnectionError):
             pass
         finally:

@@ -115,6 +115,10 @@ class Frontier:
         host.out -= 1
         self._queue(host, now)
 
+    def taken_again(self, host: Host) -> None:
+        """Somebody works on again what was finished only for a while."""
+        host.out += 1
+
     def again(self, host: Host, task: Task, now: float) -> None:
         """The task goes back to its host, after the others that went back."""
         host.put_back(task)

@@ -3,7 +3,7 @@
 A batch of records is committed in this order: they are appended to the part, the part is brought to the disk, an entry
 with their ordinals and the part's length is appended here and brought to the disk. Whoever resumes believes the
 entries up to the first that is not whole, and cuts the part to the length that the last of them names. So a record
-is there once or not at all, whenever the run ended.
+is there once or not at all, whenever the run ended. What is written beside the part is committed in the same entry.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import BinaryIO
 
-MAGIC = b"spaniel batch journal 1\n"
-_HEAD = struct.Struct("<IQI")  # CRC of the rest, length of the part, number of ordinals
+MAGIC = b"spaniel batch journal 2\n"
+_HEAD = struct.Struct("<IQQI")  # CRC of the rest, length of the part, place beside it, number of ordinals
 _CRC = 4  # bytes
 _MOST = 1 << 24  # ordinals of an entry; more is damage
 _ITEM, _BYTES = "Q", 8
@@ -33,12 +33,13 @@ class Entry(NamedTuple):
     """One commit."""
 
     length: int  # of the part
+    beside: int  # how far the captures beside it are written
     ordinals: array[int]
 
 
-def packed(length: int, ordinals: Iterable[int]) -> bytes:
+def packed(length: int, ordinals: Iterable[int], beside: int = 0) -> bytes:
     body = array(_ITEM, ordinals)
-    entry = bytearray(_HEAD.pack(0, length, len(body)) + body.tobytes())
+    entry = bytearray(_HEAD.pack(0, length, beside, len(body)) + body.tobytes())
     entry[:_CRC] = struct.pack("<I", crc32(memoryview(entry)[_CRC:]))
     return bytes(entry)
 
@@ -49,12 +50,12 @@ def entries(file: BinaryIO) -> Iterator[tuple[Entry, int]]:
         return
     at = len(MAGIC)
     while len(head := file.read(_HEAD.size)) == _HEAD.size:
-        crc, length, count = _HEAD.unpack(head)
+        crc, length, beside, count = _HEAD.unpack(head)
         body = file.read(_BYTES * count) if count <= _MOST else b""
         if len(body) != _BYTES * count or crc32(body, crc32(head[_CRC:])) != crc:
             return
         at += len(head) + len(body)
-        yield Entry(length, array(_ITEM, body)), at
+        yield Entry(length, beside, array(_ITEM, body)), at
 
 
 class Journal:
@@ -63,7 +64,7 @@ class Journal:
     def __init__(self, path: str) -> None:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
         self._file = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666)
-        self.length = 0  # of the part
+        self.length = self.beside = 0  # of the part, and of what is beside it
         self.done = Done()
         try:
             end = self._recover()
@@ -81,15 +82,15 @@ class Journal:
         with open(self._file, "rb", closefd=False) as file:
             end = 0
             for entry, end in entries(file):  # noqa: B007  the last one's
-                self.length = entry.length
+                self.length, self.beside = entry.length, entry.beside
                 for ordinal in entry.ordinals:
                     self.done.add(ordinal)
             file.seek(0)
             return end or (len(MAGIC) if file.read(len(MAGIC)) == MAGIC else 0)
 
-    def commit(self, length: int, ordinals: Iterable[int]) -> None:
+    def commit(self, length: int, ordinals: Iterable[int], beside: int = 0) -> None:
         """These records are in the part, which is on the disk up to this length."""
-        _write(self._file, packed(length, ordinals))
+        _write(self._file, packed(length, ordinals, beside))
         sync_data(self._file)
 
     def close(self) -> None:

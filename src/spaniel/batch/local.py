@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.batch.coordinator import Coordinator
 from spaniel.batch.journal import Journal
+from spaniel.batch.outputs import warc_parts
 from spaniel.batch.outputs.finish import finish
 from spaniel.batch.outputs.form import Form, form_of
 from spaniel.batch.outputs.lines_part import LinesPart
@@ -19,7 +20,7 @@ from spaniel.batch.plan import Plan
 from spaniel.batch.planning import make_plan
 from spaniel.batch.progress import Progress
 from spaniel.batch.run_folder import PART, About, RunFolder, require_same
-from spaniel.batch.writer import Writer
+from spaniel.batch.writer import PartsWriter, Writer
 from spaniel.errors import Code, SpanielError
 from spaniel.files import sync_folder, write_atomically
 
@@ -44,6 +45,8 @@ class Order(NamedTuple):
     shape: dict[str, str]  # what else decides it, in words: the profile and its version
     shard: Shard = WHOLE
     limit: int | None = None
+    warc: str = ""  # the software's name, where what comes over the wire is to be kept too
+    parts: str = ""  # where workers write records themselves; the output is then a list of parts
 
     def items(self) -> Iterator[Item]:
         """All URLs, numbered through."""
@@ -52,7 +55,14 @@ class Order(NamedTuple):
             yield item._replace(ordinal=ordinal)
 
     def whole_shape(self) -> dict[str, str]:
-        return {**self.shape, "--shard": str(self.shard), "--limit": str(self.limit or "none")}
+        warc = "yes" if self.warc else "no"
+        return {
+            **self.shape,
+            "--shard": str(self.shard),
+            "--limit": str(self.limit or "none"),
+            "--warc": warc,
+            "--parts": self.parts,
+        }
 
     def fingerprints(self) -> dict[str, str]:
         return {source.name: source.fingerprint() for source in self.sources}
@@ -67,6 +77,7 @@ class Run:
         is_lines = form_of(output) in (Form.JSONL, Form.JSONL_ZST)
         self._part = output if is_lines else os.path.join(self._folder.path, PART)
         self.counts: Counts | None = None
+        self._warc = self._parts = ""
         self._coordinator: Coordinator | None = None
 
     def __enter__(self) -> Run:
@@ -79,13 +90,18 @@ class Run:
     def begin(self, order: Order, told: Callable[[int], None] | None = None, *, overwrite: bool = False) -> None:
         """Plan a new run. Output that is there is not touched unless it may be."""
         output = self._folder.output
-        if not overwrite and (self._folder.read() or os.path.lexists(output)):
-            raise _bad(output, "is there already. Go on with --resume, or begin again with --overwrite")
+        self._warc, self._parts = order.warc, order.parts
+        captured = warc_parts.files_of(output) if order.warc else []
+        if not overwrite and (self._folder.read() or os.path.lexists(output) or captured):
+            there = output if not captured or os.path.lexists(output) else captured[0]
+            raise _bad(there, "is there already. Go on with --resume, or begin again with --overwrite")
         sources = order.fingerprints()
         with _refused(output):
             self._folder.clear()
             if os.path.lexists(output) and not os.path.isdir(output):  # in a folder, pages replace pages
                 os.unlink(output)
+            if order.warc:
+                warc_parts.remove(output)
             self.counts = make_plan(order.items(), order.canonical, self._folder.path, order.shard, told)
             self._folder.write(About(sources, order.whole_shape(), self.counts))
 
@@ -100,7 +116,7 @@ class Run:
             self.begin(order, told)
             return
         require_same(about, order.fingerprints(), order.whole_shape(), self._folder.output)
-        self.counts = about.counts
+        self.counts, self._warc, self._parts = about.counts, order.warc, order.parts
 
     def fetch(self, crew: Crew, pace: Pace, watch: Watch | None = None) -> tuple[Progress, bool]:
         """Fetch what is left. Returns what was done, and whether it was all."""
@@ -149,9 +165,14 @@ class Run:
     def _writer(self, journal: Journal) -> Writer:
         loop = asyncio.get_running_loop()
         part = self._open_part(self._part, journal.length)
+        beside = warc_parts.WarcParts(self._folder.output, journal.beside, self._warc) if self._warc else None
         for name in (self._folder.path, os.path.dirname(self._part) or "."):
             sync_folder(name)  # a power cut must not take the new files' names
-        return Writer(part, journal, lambda error: loop.call_soon_threadsafe(self._cannot_write, error))
+
+        def failed(error: Exception) -> None:
+            loop.call_soon_threadsafe(self._cannot_write, error)
+
+        return PartsWriter(self._parts, part, journal, failed) if self._parts else Writer(part, journal, failed, beside)
 
     def _cannot_write(self, error: Exception) -> None:
         if self._coordinator is not None:
@@ -163,6 +184,9 @@ class Run:
         there = os.path.getsize(output) if os.path.exists(output) else 0
         if there < journal.length:
             raise _bad(output, f"has {there} bytes, but {journal.length} were written; begin again with --overwrite")
+        if self._warc and not warc_parts.is_there(self._folder.output, journal.beside):
+            place = warc_parts.place_of(self._folder.output)
+            raise _bad(place, "is shorter than what was written to it; begin again with --overwrite")
 
 
 @contextmanager

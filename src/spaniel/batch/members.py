@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -9,8 +10,10 @@ if TYPE_CHECKING:
 
     from spaniel.batch.frontier import Host
     from spaniel.batch.plan import Task
+    from spaniel.batch.records import Ending
 
 MOST_WAITING = 2  # fetches that wait for a turn, for each that may be under way
+MOST_RESTING = 32  # and such as wait before they ask again: some 10 KB each
 
 
 class Job(NamedTuple):
@@ -24,10 +27,11 @@ class Job(NamedTuple):
 class Asked:
     """A turn that a worker has asked for."""
 
-    __slots__ = ("granted", "host")
+    __slots__ = ("granted_at", "host")
 
     def __init__(self, host: str) -> None:
-        self.host, self.granted = host, False
+        self.host = host
+        self.granted_at: float | None = None
 
 
 class Member:
@@ -39,7 +43,17 @@ class Member:
         self.asked: dict[int, Asked] = {}
         self.grants: dict[int, Callable[[], None]] = {}
         self.waiting = 0  # of its requests, for their turns
+        self.resting: dict[
+            int, bool
+        ] = {}  # of its jobs: those that wait before they ask again; whether the host is free
+        self.kept: dict[int, tuple[Job, Ending]] = {}  # what it has fetched, and not yet written into a part of its own
+        self.woken: deque[int] = deque()  # of them: those whose time has come
 
     def has_room(self, jobs: int) -> bool:
-        """Who waits for a turn takes no place, up to a bound."""
-        return self.is_ready and len(self.jobs) - min(self.waiting, MOST_WAITING * jobs) < jobs
+        """Who waits takes no place, up to a bound."""
+        idle = min(self.waiting, MOST_WAITING * jobs) + min(len(self.resting), MOST_RESTING * jobs)
+        return self.is_ready and len(self.jobs) - idle < jobs
+
+    def may_rise(self, jobs: int) -> bool:
+        """Whether one that rested may go on; for it there is no bound, or all might rest for ever."""
+        return len(self.jobs) - min(self.waiting, MOST_WAITING * jobs) - len(self.resting) < jobs

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from spaniel.batch.outputs.remote_parts import Wrote
 
 Columns = Mapping[str, object]
 
@@ -37,11 +40,11 @@ class Source(Protocol):
 class Part(Protocol):
     """A file of records that only grows. Nobody else writes to it."""
 
-    def append(self, line: bytes) -> None:
-        """One record, with its line end. It may stay in memory until `sync`."""
+    def append(self, line: bytes, /) -> None:
+        """One record, whole. It may stay in memory until `sync`."""
 
     def sync(self) -> int:
-        """Bring all that was appended to the disk. Returns the length that the file has now."""
+        """Bring all that was appended to the disk. Returns the length that the file has now, or another such place."""
 
     def close(self) -> None: ...
 
@@ -61,8 +64,19 @@ class Sink(Protocol):
     def is_behind(self) -> bool:
         """Whether it has more than it can take at the moment."""
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is under way that must be waited for before the end."""
+
+    @property
+    def by_workers(self) -> bool:
+        """Whether workers write records of pages into parts of their own."""
+
+    def put_part(self, part: Wrote, ordinals: list[int]) -> None:
+        """Take a part that a worker has written, with the records of these URLs."""
+
     def shared(self, record: Record) -> Any:
         """What all spellings of a page share, in the form that `put` takes: the one in which workers send it."""
 
-    def put(self, item: Item, shared: Any) -> None:
-        """Take the record of one URL."""
+    def put(self, item: Item, shared: Any, captured: bytes = b"") -> None:
+        """Take the record of one URL, and what came over the wire for it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from spaniel.batch.answer_times import Slow
     from spaniel.batch.records import Ending
 
 SHOWN = 5  # hosts
@@ -35,6 +36,7 @@ class Progress:
         self._recent: deque[tuple[float, int]] = deque()
         self.under_way: Callable[[], int] = lambda: 0
         self.waiting: Callable[[], list[Waiting]] = list
+        self.slowest: Callable[[int], list[Slow]] = lambda _: []
 
     def ended(self) -> None:
         self.fetched += 1
@@ -75,4 +77,8 @@ class Progress:
             "seconds": round(seconds, 3),
             "records_per_second": round(self.records / seconds, 2),
             "workers_lost": self.workers_lost,
+            "slowest_hosts": [
+                {"host": slow.host, "mean_seconds": round(slow.seconds, 3), "answers": slow.answers}
+                for slow in self.slowest(SHOWN)
+            ],
         }

@@ -6,29 +6,29 @@ it) stands first in the line; the rest is made once and shared.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
-from spaniel.pipeline.outcome import Outcome
+from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.outcome import NO_TEXT, Outcome
 from spaniel.pipeline.record import record_of as full_record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from spaniel.batch.ports import Item, Record
-    from spaniel.errors import SpanielError
     from spaniel.pipeline.record import Extraction
 
 _OWN = "requested_url"
 _UNREACHED = frozenset({"dns", "connect", "robots", "queue"})  # phases in which time may run out before an answer
-_encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder().encode
 
 
 class Ending(NamedTuple):
     """How a fetch ended, as far as the frontier cares."""
 
-    code: str = ""  # empty: the page came; else why not, in one word
+    code: str = ""  # empty: the page came, with text; else why not, in one word
     status: int = 0  # of the last answer; 0: there was none
     reached: bool = True  # whether the host answered at all
 
@@ -47,11 +47,18 @@ def refused(url: str | None, error: SpanielError) -> Record:
     return record_of(Outcome(url or "", url, refusal=error))
 
 
+def refusal_of(told: Mapping[str, Any] | None) -> SpanielError:
+    """Why a line of the input is no URL, as it was found when the plan was made."""
+    found = told or {}
+    return SpanielError(Code(found["code"]), **found.get("details", {}))
+
+
 def ending_of(record: Record) -> Ending:
     status = cast("Extraction", record["extraction"]).status or 0
     error = cast("Mapping[str, object] | None", record.get("error"))
     if not error:
-        return Ending(cast("str | None", record.get("page_type")) or "", status)
+        no_text = NO_TEXT if NO_TEXT in cast("Sequence[str]", record.get("caveats") or ()) else ""
+        return Ending(cast("str | None", record.get("page_type")) or no_text, status)
     details = cast("Mapping[str, object]", error.get("details") or {})
     unreached = not status and (
         error["code"] == "dns_failed" or "cause" in details or details.get("phase") in _UNREACHED
@@ -61,13 +68,13 @@ def ending_of(record: Record) -> Ending:
 
 def tail_of(record: Record) -> bytes:
     """What all spellings of a page share, as JSON."""
-    return _encode({name: value for name, value in record.items() if name != _OWN})
+    return encode({name: value for name, value in record.items() if name != _OWN})
 
 
 def line_of(item: Item, tail: bytes) -> bytes:
     """The line of one URL of the input."""
     own = {"ordinal": item.ordinal, _OWN: item.raw, "columns": dict(item.columns)}
-    return _encode(own)[:-1] + b"," + tail[1:] + b"\n"
+    return encode(own)[:-1] + b"," + tail[1:] + b"\n"
 
 
 def whole_record(item: Item, record: Record) -> dict[str, object]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".batch"  # behind the name of the output
 LOCK, ABOUT, JOURNAL, SUMMARY = "lock", "run.json", "journal", "summary.json"
-FORMAT = 1
+FORMAT = 2
 PART = "records.jsonl.zst"  # of an output that is made of records when all are there
 _OURS = re.compile(rf"{ABOUT}|{JOURNAL}|{SUMMARY}|{re.escape(PART)}|{TASKS}|{HOSTS}|run-\d+|{TEMPORARY_NAME.pattern}")
 

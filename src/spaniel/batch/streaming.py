@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from spaniel.batch.crew import Crew
+    from spaniel.batch.outputs.remote_parts import Wrote
     from spaniel.batch.plan import Plan
     from spaniel.batch.ports import Item, Record
 
@@ -32,10 +33,15 @@ class _Waiting:
     def is_behind(self) -> bool:
         return len(self.records) >= AHEAD
 
+    is_idle, by_workers = True, False
+
+    def put_part(self, part: Wrote, ordinals: list[int]) -> None:
+        """Nobody writes any here."""
+
     def shared(self, record: Record) -> Record:
         return record
 
-    def put(self, item: Item, shared: Record) -> None:
+    def put(self, item: Item, shared: Record, captured: bytes = b"") -> None:  # noqa: ARG002  for files alone
         self.records.append(whole_record(item, shared))
         self.news.set()
 

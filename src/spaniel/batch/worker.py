@@ -7,9 +7,29 @@ from contextvars import ContextVar
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from spaniel.batch.messages import ANSWERED, ASK, DELAY, DONE, FETCH, GO, LEAVE, PARK, PARKED
-from spaniel.batch.records import ending_of, refused, tail_of
+from spaniel.batch import captures
+from spaniel.batch.messages import (
+    ANSWERED,
+    ASK,
+    DELAY,
+    DONE,
+    DROP,
+    FAILED,
+    FETCH,
+    GO,
+    LEAVE,
+    PARK,
+    PARKED,
+    REST,
+    RISE,
+    WAKE,
+    WROTE,
+)
+from spaniel.batch.outputs.remote_parts import RemoteParts
+from spaniel.batch.ports import Item
+from spaniel.batch.records import ending_of, line_of, refused, tail_of
 from spaniel.batch.turns import ASK_FOR_TIME
+from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts.retry_after import seconds_until
 
@@ -17,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractAsyncContextManager
 
-    from spaniel.batch.ports import Fetch, Record
+    from spaniel.batch.ports import Columns, Fetch, Record
     from spaniel.clock import Clock
     from spaniel.hosts import Manners
     from spaniel.net.deadline import Deadline
@@ -36,6 +56,8 @@ class RemoteHosts:
         self._turns: dict[int, _Turn] = {}
         self._last = 0
         self._http_only: set[str] = set()
+        self._reached: set[int] = set()  # fetches that were answered since they last rested
+        self._rests: dict[int, asyncio.Future[None]] = {}
 
     def turn(self, host: str, deadline: Deadline, manners: Manners) -> _Turn:  # noqa: ARG002  the run's own hold here
         self._last += 1
@@ -48,6 +70,7 @@ class RemoteHosts:
 
     def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None:
         """Only of those who ask for time: what else was answered is part of the record."""
+        self._reached.add(_fetching.get(0))
         if status in ASK_FOR_TIME:
             self._send(ANSWERED, host, status, seconds_until(headers.get("retry-after"), self._clock.now()))
 
@@ -67,6 +90,30 @@ class RemoteHosts:
 
     def is_http_only(self, host: str) -> bool:
         return host in self._http_only
+
+    async def rest(self, seconds: float) -> None:
+        """Wait before the next request, and leave one's place to others meanwhile."""
+        if not (task := _fetching.get(0)):
+            await asyncio.sleep(seconds)
+            return
+        risen = self._rests[task] = asyncio.get_running_loop().create_future()
+        self._send(REST, task, task in self._reached)
+        self._reached.discard(task)
+        try:
+            await asyncio.sleep(seconds)
+            self._send(WAKE, task)
+            await risen
+        finally:
+            del self._rests[task]
+
+    def rise(self, task: int) -> None:
+        """There is a place again."""
+        if (risen := self._rests.get(task)) is not None and not risen.done():
+            risen.set_result(None)
+
+    def forget(self, task: int) -> None:
+        """The fetch has ended."""
+        self._reached.discard(task)
 
     def go(self, number: int) -> None:
         """A turn has come. Where nobody waits for it any more, it is over at once."""
@@ -89,6 +136,16 @@ class RemoteHosts:
         del self._turns[turn.number]
         if was_granted:
             self._send(LEAVE, turn.number)
+
+
+class WorkerClock(SystemClock):
+    """The machine's own; whoever waits by it has no place meanwhile."""
+
+    def __init__(self, hosts: RemoteHosts) -> None:
+        self._hosts = hosts
+
+    async def sleep(self, seconds: float) -> None:
+        await self._hosts.rest(seconds)
 
 
 class _Turn:
@@ -116,19 +173,23 @@ class _Turn:
 class Worker:
     """The fetches of one process."""
 
-    def __init__(self, fetch: Fetch, hosts: RemoteHosts, send: Send) -> None:
-        self._fetch, self._hosts, self._send = fetch, hosts, send
+    def __init__(self, fetch: Fetch, hosts: RemoteHosts, send: Send, parts: RemoteParts | None = None) -> None:
+        self._fetch, self._hosts, self._send, self._parts = fetch, hosts, send, parts
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._parked: dict[int, str] = {}
 
     def receive(self, word: str, *values: Any) -> None:
         if word == FETCH:
-            number, url = values
-            self._tasks[number] = asyncio.create_task(self._work(number, url))
+            number, url, items = values
+            self._tasks[number] = asyncio.create_task(self._work(number, url, items))
         elif word == GO:
             self._hosts.go(values[0])
         elif word == PARK:
-            self._park(values[0])
+            self._park(self._hosts.waits_for(values[0]))
+        elif word == RISE:
+            self._hosts.rise(values[0])
+        elif word == DROP:
+            self._park((values[0], ""))
 
     async def close(self) -> None:
         """End what is under way."""
@@ -137,28 +198,36 @@ class Worker:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _park(self, turn: int) -> None:
+    def _park(self, waits: tuple[int, str] | None) -> None:
         """Its turn would come too late: the page goes back, to be fetched when the host has time for it."""
-        waits = self._hosts.waits_for(turn)
         if waits is not None and waits[0] in self._tasks:
             task, host = waits
             self._parked[task] = host
             self._tasks[task].cancel()
 
-    async def _work(self, number: int, url: str) -> None:
+    async def _work(self, number: int, url: str, items: list[tuple[int, str, Columns]]) -> None:
         _fetching.set(number)
+        taken = captures.begin()
         try:
             record = await self._record(url)
+            captured = await captures.packed(taken)
         except asyncio.CancelledError:
             if number in self._parked:
                 self._send(PARKED, number, self._parked[number])
                 return
             raise
         else:
-            self._send(DONE, number, ending_of(record), record)
+            ending = ending_of(record)
+            if self._parts is not None and items and not ending.asks_for_time:  # those are tried again, perhaps
+                tail = tail_of(record)
+                self._send(DONE, number, ending, None, captured)
+                self._parts.add([line_of(Item(*item), tail) for item in items], number)
+            else:
+                self._send(DONE, number, ending, record, captured)
         finally:
             del self._tasks[number]
             self._parked.pop(number, None)
+            self._hosts.forget(number)
 
     async def _record(self, url: str) -> Record:
         try:
@@ -183,5 +252,12 @@ def for_the_journey(word: str, *values: Any) -> tuple[Any, ...]:
     """A message as it goes to another process: its record is JSON there, which nobody need read again."""
     if word != DONE:
         return word, *values
-    number, ending, record = values
-    return word, number, ending, tail_of(record)
+    number, ending, record, captured = values
+    return word, number, ending, None if record is None else tail_of(record), captured
+
+
+def parts_for(wiring: Mapping[str, Any], send: Send) -> RemoteParts | None:
+    """Where a worker writes records itself; None where the coordinator does."""
+    if not (place := wiring.get("parts")):
+        return None
+    return RemoteParts(place, "worker", lambda part, numbers: send(WROTE, part, numbers), lambda why: send(FAILED, why))

@@ -11,7 +11,7 @@ from typing import Any
 
 from spaniel.batch.frames import LENGTH, decode, frame
 from spaniel.batch.messages import READY
-from spaniel.batch.worker import RemoteHosts, Worker, for_the_journey, opener
+from spaniel.batch.worker import RemoteHosts, Worker, for_the_journey, opener, parts_for
 from spaniel.clock import SystemClock
 from spaniel.net.sockets import raise_descriptors
 
@@ -37,7 +37,7 @@ async def _serve(out: int) -> None:
     where, wiring = await _message(reader)
     hosts = RemoteHosts(send, SystemClock())
     async with opener(where)(wiring, hosts) as fetch:
-        worker = Worker(fetch, hosts, send)
+        worker = Worker(fetch, hosts, send, parts_for(wiring, send))
         send(READY)
         try:
             while True:

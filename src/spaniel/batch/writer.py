@@ -7,12 +7,14 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from spaniel.batch.records import line_of, tail_of
+from spaniel.batch.outputs.remote_parts import RemoteParts
+from spaniel.batch.records import encode, line_of, tail_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from spaniel.batch.journal import Journal
+    from spaniel.batch.outputs.remote_parts import Wrote
     from spaniel.batch.ports import Item, Part, Record
 
 BATCH = 64  # records, or
@@ -24,9 +26,13 @@ _END = None
 class Writer:
     """Takes records from the event loop's thread. `failed(error)` is called from the writer's own."""
 
-    def __init__(self, part: Part, journal: Journal, failed: Callable[[Exception], object]) -> None:
-        self._part, self._journal, self._failed = part, journal, failed
-        self._queue: queue.SimpleQueue[tuple[Item, bytes] | None] = queue.SimpleQueue()
+    by_workers = False
+
+    def __init__(
+        self, part: Part, journal: Journal, failed: Callable[[Exception], object], beside: Part | None = None
+    ) -> None:
+        self._part, self._journal, self._failed, self._beside = part, journal, failed, beside
+        self._queue: queue.SimpleQueue[tuple[list[int], bytes, bytes] | None] = queue.SimpleQueue()
         self._taken = self._given = 0  # bytes; each is written by one thread alone
         self.error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="spaniel batch writer", daemon=True)
@@ -35,9 +41,21 @@ class Writer:
     def shared(self, record: Record) -> bytes:
         return tail_of(record)
 
-    def put(self, item: Item, shared: bytes) -> None:
-        self._given += len(shared)
-        self._queue.put((item, shared))
+    def put(self, item: Item, shared: bytes, captured: bytes = b"") -> None:
+        self._put([item.ordinal], line_of(item, shared), captured)
+
+    def put_part(self, part: Wrote, ordinals: list[int]) -> None:
+        """Where workers write parts, the output is the list of them."""
+        self._put(ordinals, encode(part._asdict()) + b"\n")
+
+    def _put(self, ordinals: list[int], line: bytes, captured: bytes = b"") -> None:
+        self._given += len(line) + len(captured)
+        self._queue.put((ordinals, line, captured))
+
+    @property
+    def is_idle(self) -> bool:
+        """What was put is committed by `close`."""
+        return True
 
     @property
     def is_behind(self) -> bool:
@@ -48,6 +66,8 @@ class Writer:
         self._queue.put(_END)
         self._thread.join()
         self._part.close()
+        if self._beside is not None:
+            self._beside.close()
 
     def _run(self) -> None:
         try:
@@ -69,14 +89,34 @@ class Writer:
             if taken is _END:
                 self._commit(ordinals)
                 return False
-            item, tail = taken
-            self._part.append(line_of(item, tail))
-            self._taken += len(tail)
-            ordinals.append(item.ordinal)
+            mine, line, captured = taken
+            self._part.append(line)
+            if captured and self._beside is not None:
+                self._beside.append(captured)
+            self._taken += len(line) + len(captured)
+            ordinals += mine
             until = until or time.monotonic() + SECONDS
         self._commit(ordinals)
         return True
 
     def _commit(self, ordinals: list[int]) -> None:
         if ordinals:
-            self._journal.commit(self._part.sync(), ordinals)
+            beside = self._beside.sync() if self._beside is not None else 0
+            self._journal.commit(self._part.sync(), ordinals, beside)
+
+
+class PartsWriter(Writer):
+    """The writer of a run whose workers write parts: what no worker has fetched goes into parts of its own."""
+
+    by_workers = True
+
+    def __init__(self, place: str, part: Part, journal: Journal, failed: Callable[[Exception], object]) -> None:
+        super().__init__(part, journal, failed)
+        self._own = RemoteParts(place, "coordinator", self.put_part, lambda why: failed(OSError(0, why)))
+
+    @property
+    def is_idle(self) -> bool:
+        return self._own.is_idle
+
+    def put(self, item: Item, shared: bytes, captured: bytes = b"") -> None:  # noqa: ARG002  there are none with parts
+        self._own.add([line_of(item, shared)], item.ordinal)

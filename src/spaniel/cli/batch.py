@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from spaniel import __version__
 from spaniel.batch.sources.rows import Options, Problems
 from spaniel.cli.batch_options import MOST_JOBS, add_input, add_pace, add_run
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
@@ -49,7 +50,7 @@ def main(args: argparse.Namespace) -> int:
     if args.sources[0] == MERGE:
         from spaniel.cli.batch_merge import merge_outputs
 
-        return merge_outputs(args.sources[1:], args.output, by_ordinal=args.sort, quiet=args.quiet)
+        return merge_outputs(args.sources[1:], args.output, by_ordinal=args.sort, warc=args.warc, quiet=args.quiet)
     settings, problems = settings_from(args), Problems()
     order, pace = _order(args, settings, problems), _pace(args)
     if args.dry_run:
@@ -72,6 +73,8 @@ def _check(args: argparse.Namespace) -> None:
         wrong = "--limit", "must be 1 or more"
     if not args.output and not args.dry_run:
         wrong = "-o", "is missing: name the file to write, for example -o pages.jsonl"
+    if args.parts and (args.warc or not (args.output or "").endswith(".jsonl")):
+        wrong = "--parts", "needs -o FILE.jsonl, which becomes the list of parts, and goes without --warc"
     if args.engine == "ray" and find_spec("ray") is None:
         wrong = "--engine", "Ray is not installed; install it with: pip install 'spaniel[ray]'"
     if wrong:
@@ -91,7 +94,8 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
     }
     apply, options = profile.policy.apply, Options(args.kind, args.column, args.field)
     sources = [ReadSource(name, options, problems, settings, args.profile) for name in args.sources]
-    return Order(sources, lambda raw: apply(raw).url, shape, read_shard(args.shard), args.limit)
+    software = f"Spaniel {__version__}" if args.warc else ""
+    return Order(sources, lambda raw: apply(raw).url, shape, read_shard(args.shard), args.limit, software, args.parts)
 
 
 def _pace(args: argparse.Namespace) -> Pace:
@@ -113,7 +117,8 @@ def _run(run: Run, order: Order, pace: Pace, args: argparse.Namespace, settings:
     with counting(quiet=args.quiet) as told:
         run.resume(order, told) if args.resume else run.begin(order, told, overwrite=args.overwrite)
     tell_problems(problems)
-    wires = wiring(settings, args.profile, cached=args.cache, logs=(args.verbose, args.quiet))
+    beside: dict[str, Any] = {"captures": args.warc, "parts": args.parts}
+    wires = wiring(settings, args.profile, cached=args.cache, logs=(args.verbose, args.quiet), **beside)
     watch = Watch(quiet=args.quiet)
     progress, whole = run.fetch(_crew(args, pace.workers, wires), pace, watch)
     if whole:
@@ -130,8 +135,10 @@ def _crew(args: argparse.Namespace, workers: int, wires: dict[str, object]) -> C
     from spaniel.app.batching import WHERE
 
     if args.engine == "ray":
+        from spaniel.app.batching import keep_ray_quiet
         from spaniel.batch.ray_crew import RayCrew
 
+        keep_ray_quiet()
         return RayCrew(workers, WHERE, wires, args.address)
     from spaniel.batch.crew import Processes
 

@@ -12,15 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def merge_outputs(outputs: Sequence[str], out: str, *, by_ordinal: bool, quiet: bool) -> int:
+def merge_outputs(outputs: Sequence[str], out: str, *, by_ordinal: bool, warc: bool, quiet: bool) -> int:
     """The exit code. What was there before is not touched."""
-    from spaniel.batch.outputs.merge import merge
+    from spaniel.batch.outputs.merge import merge, merge_captures
 
     if len(outputs) < 1:
         raise SpanielError(Code.BAD_ARGS, field="merge", reason="name the outputs that are to be put together")
     if os.path.lexists(out):
         raise SpanielError(Code.BAD_ARGS, field=out, reason="is there already; choose another name")
     merged = merge(outputs, out, by_ordinal=by_ordinal)
+    if warc:
+        merge_captures(outputs, out)
     if not quiet:
         told = f"{merged.records:,} records in {out}"
         if merged.missing:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     import argparse
 
 JOBS, MOST_JOBS = 64, 512
+PROFILE = "ingest"  # as app/batching.py has it, which is not imported here: it takes its time
 
 
 def add_input(p: argparse.ArgumentParser) -> None:
@@ -23,12 +24,19 @@ def add_input(p: argparse.ArgumentParser) -> None:
         help="where to write: FILE.jsonl, FILE.jsonl.zst, FILE.parquet, or DIR/ for pages",
     )
     p.add_argument(
+        "--warc",
+        action="store_true",
+        help="keep what came over the wire too: in OUT.warc.gz, or in OUT.warc/ where OUT is a folder",
+    )
+    p.add_argument(
         "--column", metavar="NAME", help="the column of a table that holds the URLs: its name, or its number"
     )
     p.add_argument("--field", metavar="PATH", help="the field of JSON lines that holds the URL, for example page.url")
     p.add_argument("--from", dest="kind", metavar="KIND", help="what the sources are, if their names do not say it")
     p.add_argument("--sort", action="store_true", help="for merge: put the records in the order of the input")
-    p.add_argument("--profile", default="web_fetch", metavar="FILE", help="how to fetch: a name or a TOML file")
+    p.add_argument(
+        "--profile", default=PROFILE, metavar="FILE", help=f"how to fetch: a name or a TOML file (default: {PROFILE})"
+    )
 
 
 def add_pace(p: argparse.ArgumentParser) -> None:
@@ -67,6 +75,12 @@ def add_run(p: argparse.ArgumentParser) -> None:
         "--engine", choices=("local", "ray"), default="local",
         help="where workers run: processes here, or actors of a Ray cluster (default: local)",
     )  # fmt: skip
+    p.add_argument(
+        "--parts",
+        default="",
+        metavar="PLACE",
+        help="workers write the records themselves, as parts in this folder or address (s3://…); OUT lists them",
+    )
     p.add_argument(
         "--address",
         default="",

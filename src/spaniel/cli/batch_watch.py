@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 REDRAW_SECONDS = 0.5
 LINE_SECONDS = 30.0
+SLOWEST = 3  # hosts that are shown, with the time that they take for an answer
 INTERRUPTED, TERMINATED = 130, 143  # what a shell expects of a program that was told to end
 
 
@@ -80,7 +81,7 @@ async def _live(progress: Progress) -> None:
 
 
 def picture(progress: Progress) -> RenderableType:
-    """The live display: how far, how fast, what failed, who is waited for."""
+    """The live display: how far, how fast, what failed, who is waited for, who takes long."""
     from rich.console import Group
     from rich.progress_bar import ProgressBar
     from rich.table import Table
@@ -98,6 +99,9 @@ def picture(progress: Progress) -> RenderableType:
         for host in waiting:
             table.add_row(Text(host.host), f"{host.seconds:.0f} s", Text(host.why), str(host.left))
         parts.append(table)
+    if slowest := progress.slowest(SLOWEST):
+        told = ", ".join(f"{slow.host} {slow.seconds:.1f} s" for slow in slowest)
+        parts.append(Text(f"slowest: {told}", style="dim"))
     return Group(*parts)
 
 
@@ -122,6 +126,7 @@ def tell_end(progress: Progress, whole: bool, output: str, *, quiet: bool) -> No
         *((f"failed: {code}", f"{count:,}") for code, count in progress.failed.most_common()),
         ("by an earlier run", f"{progress.before:,}" if progress.before else ""),
         ("workers replaced", f"{progress.workers_lost}" if progress.workers_lost else ""),
+        *((f"slowest: {slow.host}", f"{slow.seconds:.2f} s") for slow in progress.slowest(SLOWEST)),
         ("time", duration(progress.seconds)),
         ("records a second", f"{progress.records / max(progress.seconds, 1e-9):.1f}"),
     ]

@@ -60,6 +60,7 @@ class Answer:
             bodiless  # to HEAD and CONNECT: it ends with its head, whatever that announces (RFC 9110 9.3.2)
         )
         self._fields: list[tuple[bytes, bytes]] = []
+        self.fields: list[tuple[bytes, bytes]] = []  # of the head, as they came
         self.pieces: list[bytes] = []  # of the body, not yet taken
         self._parser = parser = HttpResponseParser(self)
         parser.set_dangerous_leniencies(
@@ -177,7 +178,7 @@ class Answer:
             if name == "location":
                 self.locations += 1
             headers[name] = f"{headers[name]}{APART.get(name, ', ')}{value}" if name in headers else value
-        self.headers, self._fields = headers, []
+        self.headers, self.fields, self._fields = headers, self._fields, []
 
     def on_chunk_header(self) -> None:
         self._may_end, self._stuck = True, 0

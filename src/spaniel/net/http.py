@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
+from spaniel.net.crossing import crossing_of
 from spaniel.net.encodings import Chain
 from spaniel.net.heads import MOST_DIGITS
 from spaniel.net.pool import Exchange, Pool
@@ -17,6 +18,7 @@ from spaniel.net.translation import WIRE_ERRORS, translated
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
+    from spaniel.net.crossing import Crossing
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.proxy import Proxies
@@ -85,6 +87,7 @@ class Options(NamedTuple):
     # Where its status is what is wanted: of a page, too, only so much is taken, whatever becomes of the rest, and that
     # only if its type is one of which the beginning tells something.
     glance: Callable[[str | None], bool] | None = None
+    observe: Callable[[Page, Crossing], object] | None = None  # is told what went over the wire besides the page
 
     def lines(self) -> bytes:
         """As they go over the wire; `bad_args` where one cannot."""
@@ -142,7 +145,10 @@ class Http:
                 agent = options.headers.user_agent
                 async with self._pool.request(method, url, target, deadline, options.lines(), agent) as exchange:
                     deadline.phase = "body"
-                    return await take(_bare(url, exchange), exchange)
+                    page = await take(_bare(url, exchange), exchange)
+                    if options.observe is not None:
+                        options.observe(page, crossing_of(exchange, target))
+                    return page
             except WIRE_ERRORS as error:
                 raise translated(error) from None
 

@@ -85,6 +85,11 @@ class Exchange:
     def peer(self) -> Peer:
         return self._wire.peer
 
+    @property
+    def request(self) -> bytes:
+        """As it was sent."""
+        return self._request
+
     async def read(self) -> bytes:
         """The next bytes of the body; none at its end."""
         return await self._wire.read(self.answer)

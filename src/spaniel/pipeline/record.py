@@ -162,7 +162,7 @@ def _of_page(found: Found, outcome: Outcome, chunks: list[dict[str, Any]] | None
         "language": page.language,
         "page_type": page.page_type or None,
         "region": page.region or None,
-        "markdown": None if page.page_type else page.markdown,
+        "markdown": page.markdown if page.markdown.strip() and not page.page_type else None,
         "markdown_hash": page.markdown_hash or None,
         "content_hash": outcome.content_hash,
         "chunks": chunks,

@@ -13,6 +13,7 @@ from spaniel.batch.outputs.finish import finish, write_lines
 from spaniel.batch.outputs.form import Form, form_of
 from spaniel.batch.outputs.ordinals import Ordinals
 from spaniel.batch.outputs.stored import lines
+from spaniel.batch.outputs.warc_parts import FILE, files_of
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
@@ -49,6 +50,17 @@ def merge(outputs: Sequence[str], out: str, *, by_ordinal: bool = False) -> Merg
         write_lines((line.raw for line in found), out)
     missing = sum(last - first + 1 for first, last in seen.gaps())
     return Merged(seen.count, missing, list(islice(seen.gaps(), TOLD)))
+
+
+def merge_captures(outputs: Sequence[str], out: str) -> None:
+    """The WARC files beside outputs, one after another, beside the output that was made of them."""
+    files = []
+    for output in outputs:
+        own = files_of(output)
+        if not own:
+            raise SpanielError(Code.BAD_ARGS, field="--warc", reason=f"{output} has no WARC file beside it")
+        files += own
+    finish(files, out.rstrip("/" + os.sep) + FILE)
 
 
 @contextmanager

@@ -1,0 +1,104 @@
+"""The same URLs by one process and several, in shards, and by a Ray cluster whose actor is killed midway.
+
+`python -m tests.batch.digest_scenario COUNT WAY…`, run by tests/batch/test_ray.py in a network of its own, and with its
+own processes: Ray listens at the machine's address, and whom to kill is looked for among all of them. Prints what came
+of each way, as JSON. Ways are `local-N`, `shards-N`, `ray-N` and `rayparts-N`, with N workers or shards; in the last of
+them, actors write the records.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from spaniel.app.batching import wiring
+from spaniel.batch.coordinator import Pace
+from spaniel.batch.crew import Crew, Processes
+from spaniel.batch.local import Run
+from spaniel.batch.outputs.merge import merge, merge_captures
+from spaniel.batch.ownership import WHOLE, Shard
+from spaniel.batch.ray_crew import RayCrew
+from spaniel.testing.batching import WHERE
+from tests.batch.digests import captures_digest, digest
+from tests.batch.harness import FAST, Served, order, records, serving, settings, written
+from tests.batch.test_parts import found_in
+from tests.net.namespace_scenario import raise_loopback
+
+HOSTS = 40
+PARTS = "rayparts"
+
+
+def urls_at(served: Served, count: int) -> list[str]:
+    there = served.url("www.site1.example", "/ok-there")
+    paths = ["/ok", "/gone", f"/to?{there}", "/shell", "/cookies", "/ok?b=1&n="]
+    return [served.url(f"www.site{n % HOSTS}.example", f"{paths[n % len(paths)]}{n}") for n in range(count)]
+
+
+def main(count: int, ways: list[str]) -> None:
+    raise_loopback()
+    told = {}
+    with tempfile.TemporaryDirectory() as name, serving(Path(name), pause=0.005) as served:
+        urls = urls_at(served, count)
+        for way in ways:
+            folder = Path(name) / way
+            folder.mkdir()
+            began = time.monotonic()
+            lost = fetched(way, served, folder, urls)
+            found = found_in(folder) if way.startswith(PARTS) else records(folder)
+            assert sorted(record["ordinal"] for record in found) == list(range(count))
+            told[way] = {
+                "records": digest(found),
+                "captures": None if way.startswith(PARTS) else captures_digest(folder / "out.jsonl.warc.gz"),
+                "lost": lost,
+                "seconds": round(time.monotonic() - began, 1),
+            }
+    print(json.dumps(told))
+
+
+def fetched(way: str, served: Served, folder: Path, urls: list[str]) -> int:
+    """How many workers were lost."""
+    kind, _, number = way.partition("-")
+    if kind != "shards":
+        return run(kind, int(number), served, folder, urls)
+    outs = []
+    for place in range(int(number)):
+        inner = folder / str(place)
+        inner.mkdir()
+        run("local", 1, served, inner, urls, Shard(place, int(number)))
+        outs.append(str(inner / "out.jsonl"))
+    merge(outs, str(folder / "out.jsonl"))
+    merge_captures(outs, str(folder / "out.jsonl"))
+    return 0
+
+
+def run(kind: str, workers: int, served: Served, folder: Path, urls: list[str], shard: Shard = WHOLE) -> int:
+    parts = str(folder / "parts") if kind == PARTS else ""
+    told = wiring(settings(served.port, folder), "web_fetch", captures=not parts, parts=parts)
+    crew: Crew = Processes(workers, WHERE, told) if kind == "local" else RayCrew(workers, WHERE, told)
+    if kind != "local":
+        threading.Thread(target=kill_one, args=(served, len(served.requests()), len(urls)), daemon=True).start()
+    with Run(str(folder / "out.jsonl")) as batch:
+        batch.begin(order(written(folder, urls), shard=shard, warc="" if parts else "a test", parts=parts))
+        progress, whole = batch.fetch(crew, Pace(workers, 16, FAST))
+    assert whole
+    return progress.workers_lost
+
+
+def kill_one(served: Served, before: int, count: int) -> None:
+    """The process of an actor, once a third of the pages has been asked for."""
+    while served.log.read_bytes().count(b"\n") < before + count // 3:
+        time.sleep(0.05)
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        if process.read_bytes().startswith(b"ray::WorkerActor"):
+            os.kill(int(process.parent.name), signal.SIGKILL)
+            return
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

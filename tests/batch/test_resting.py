@@ -1,0 +1,93 @@
+"""Rungs that wait: a fetch that waits before it asks again keeps neither its place nor its host from others."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+from spaniel.app.batching import wiring
+from spaniel.batch.breaker import Patience
+from spaniel.batch.coordinator import Pace
+from spaniel.batch.crew import Processes
+from spaniel.batch.local import Run
+from spaniel.testing.batching import WHERE
+from tests.batch.command import command, environment
+from tests.batch.harness import FAST, Served, order, records, serving, settings, written
+
+LADDER = '[[ladder]]\nrung = "http"\n[[ladder]]\nrung = "retry"\nafter_seconds = {}\n'
+
+
+def profile(folder: Path, seconds: int) -> str:
+    path = folder / "patient.toml"
+    limits = "[limits]\ntotal_seconds = 300\nmax_wait_seconds = 100\n"
+    path.write_text(f'name = "patient"\nversion = "1"\n{limits}{LADDER.format(seconds)}')
+    return str(path)
+
+
+def run(served: Served, folder: Path, urls: list[str], jobs: int, seconds: int) -> Any:
+    with Run(str(folder / "out.jsonl")) as batch:
+        batch.begin(order(written(folder, urls)))
+        told = wiring(settings(served.port, folder), profile(folder, seconds))
+        return batch.fetch(Processes(1, WHERE, told), Pace(1, jobs, FAST))
+
+
+def test_others_are_fetched_while_a_page_waits_to_be_asked_for_again(tmp_path: Path) -> None:
+    """There is one place, and one request at a time at the host: both are free while the page waits."""
+    with serving(tmp_path) as served:
+        urls = [served.url("www.a.example", path) for path in ("/fail", "/ok1", "/ok2", "/ok3")]
+        urls += [served.url("www.b.example", "/ok1")]
+        progress, whole = run(served, tmp_path, urls, jobs=1, seconds=4)
+        asked = [(request.host, request.path) for request in sorted(served.requests(), key=lambda each: each.came)]
+    failed = [number for number, (_, path) in enumerate(asked) if path == "/fail"]
+    between = {host for host, path in asked[failed[0] : failed[-1]] if path.startswith("/ok")}
+    assert (whole, len(failed)) == (True, 2)
+    assert between == {"www.a.example", "www.b.example"}
+    assert (progress.pages, dict(progress.failed)) == (4, {"http_5xx": 1})
+    (told,) = (record["ladder"] for record in records(tmp_path) if record["error"])
+    assert [rung["rung"] for rung in told] == ["http", "retry"]
+    assert told[1]["waited"] >= 4
+
+
+def test_all_that_rest_go_on_though_they_are_more_than_there_are_places(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("spaniel.batch.members.MOST_RESTING", 2)
+    with serving(tmp_path) as served:
+        urls = [served.url(f"www.site{n}.example", "/fail") for n in range(8)]
+        progress, whole = run(served, tmp_path, urls, jobs=1, seconds=1)
+        asked = [request.host for request in served.requests() if request.path == "/fail"]
+    assert (whole, progress.records) == (True, 8)
+    assert sorted(asked) == sorted([url.split("/")[2].split(":")[0] for url in urls] * 2)
+
+
+def test_a_host_that_is_not_reached_is_given_up_by_its_attempts(tmp_path: Path) -> None:
+    """Five in a row, whether they are of one page or of several; its other pages are not tried meanwhile."""
+    with serving(tmp_path) as served:
+        dead = served._replace(port=1)  # nobody listens there
+        urls = [dead.url("dead.example", f"/ok{n}") for n in range(20)]
+        with Run(str(tmp_path / "out.jsonl")) as batch:
+            batch.begin(order(written(tmp_path, urls)))
+            security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [1]}
+            told = wiring(settings(served.port, tmp_path, security=security), profile(tmp_path, 1))
+            pace = Pace(1, 4, FAST, Patience(failures=3, pause=0.3))
+            progress, whole = batch.fetch(Processes(1, WHERE, told), pace)
+    tried = [record for record in records(tmp_path) if record["ladder"]]
+    assert (whole, progress.records) == (True, 20)
+    assert 0 < len(tried) <= 3
+
+
+def test_a_run_that_is_stopped_does_not_wait_for_those_who_rest(tmp_path: Path) -> None:
+    seconds = 80
+    with serving(tmp_path) as served:
+        written(tmp_path, [served.url("127.0.0.1", "/fail")])
+        line = [*command(served, tmp_path), "--profile", profile(tmp_path, seconds)]
+        with subprocess.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as batch:
+            while not any(request.path == "/fail" for request in served.requests()):
+                assert batch.poll() is None
+                time.sleep(0.05)
+            time.sleep(1)
+            batch.send_signal(signal.SIGINT)
+            _, told = batch.communicate(timeout=seconds / 2)
+    assert batch.returncode == 130, told
+    assert "0 of 1 URLs" in told
