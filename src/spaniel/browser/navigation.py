@@ -47,6 +47,10 @@ class Navigation:
         """Until DOMContentLoaded of whichever document is the last."""
         await self._ready.wait()
 
+    @property
+    def is_ready(self) -> bool:
+        return self._ready.is_set()
+
     def asked(self, session: Session, params: Params) -> None:
         """A document of the main frame is about to be requested: the first, a redirect, or where a script goes."""
         wanted = self._wanted

@@ -6,13 +6,15 @@ import asyncio
 from base64 import b64decode
 from functools import cache
 from importlib.resources import files
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from spaniel.browser.cdp import CdpError
-from spaniel.browser.idle import Quiet
+from spaniel.browser.idle import Quiet, ledger
 from spaniel.browser.interception import ALL, PAGE, Interception
+from spaniel.browser.loading import Loading
 from spaniel.browser.navigation import Navigation
 from spaniel.browser.rendered import PARTIAL, TRUNCATED, Rendered
 from spaniel.errors import Code, SpanielError
@@ -31,6 +33,9 @@ GRACE = 2.0  # seconds for reading the page after all waiting (D2-25)
 MOST_ELEMENTS = 150_000
 SOME_TEXT = 200  # characters; less than that is no page that fades in
 TRIES = 3  # a page may move on while it is read
+LEDGER = f"_{token_hex(8)}"
+# Tall, so that what a reader would scroll to is there from the start, and nothing need be scrolled.
+VIEWPORT = {"width": 1280, "height": 8000, "deviceScaleFactor": 1, "mobile": False}
 PICTURED = frozenset({"image", "font"})  # what a picture would be poor without
 
 
@@ -43,7 +48,8 @@ class Tab:
         self._exit = way_out
         self._interception = Interception(way_out)
         self._navigation = Navigation(self._interception, way_out)
-        self._quiet = Quiet(self._interception, self._navigation)
+        self._loading = Loading()
+        self._quiet = Quiet(self._loading, self._navigation, LEDGER)
         self._session: Session | None = None
         self._frame = ""
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -66,6 +72,8 @@ class Tab:
         session.detached = lambda: self._break("the page is gone")
         await asyncio.gather(
             session.call("Page.enable"),
+            session.call("Page.addScriptToEvaluateOnNewDocument", source=ledger(LEDGER)),
+            session.call("Emulation.setDeviceMetricsOverride", **VIEWPORT),
             session.call("Inspector.enable"),
             session.call("Network.enable"),
             session.call("Network.setBypassServiceWorker", bypass=True),  # what it answers would not have been judged
@@ -193,8 +201,8 @@ class Tab:
         session.post("Fetch.enable", patterns=ALL, handleAuthRequests=True)
         session.post("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
         if "worker" in kind:
-            session.detached = lambda: self._quiet.drop_worker(session)
-            self._quiet.add_worker(session)
+            session.detached = lambda: self._loading.drop_worker(session)
+            self._loading.add_worker(session)
             session.post("Network.enable")
         session.post("Runtime.runIfWaitingForDebugger")  # first: a popup that is closed while it waits stops its opener
         if kind == "page":
@@ -210,9 +218,10 @@ class Tab:
                 self._navigation.answered(session, params)
             else:
                 self._navigation.asked(session, params)
-                self._quiet.moved()
+                self._loading.stir()
         elif method == "Page.frameNavigated" and "parentId" not in params["frame"]:
             self._navigation.navigated(params["frame"])
+            self._loading.began_document(session, params["frame"]["loaderId"])
         elif method == "Page.domContentEventFired":
             self._navigation.parsed()
         elif method == "Page.frameStoppedLoading" and params["frameId"] == self._frame:
@@ -234,7 +243,7 @@ class Tab:
         elif method == "Target.detachedFromTarget":
             self._wire.forget(params["sessionId"])
         else:
-            self._quiet.worker_event(session, method, params)
+            self._loading.heard(session, method, params)
 
     def _is_own(self, params: Params) -> bool:
         """Whether a request is for a document of the page itself."""
