@@ -72,6 +72,7 @@ CASES = {
     ),
     "tools.webfetch.rendering.spa_fallback_enabled": Case("false", lambda s: s.rendering.spa_fallback, False),
     "tools.webfetch.rendering.min_extracted_chars": Case("1", lambda s: s.rendering.min_extracted_chars, 1),
+    "tools.webfetch.rendering.empty_fallback": Case("false", lambda s: s.rendering.empty_fallback, False),
     "tools.webfetch.robots.fail_open": Case("true", lambda s: s.robots.fail_open, True),
     "spaniel.freshness.file": Case('"/f.toml"', lambda s: s.freshness_file, "/f.toml"),
     "spaniel.mcp.max_output_bytes": Case("1025", lambda s: s.mcp.max_output_bytes, 1025),

@@ -75,6 +75,7 @@ CASES = {
     f"{FETCH}.rendering.js_heavy_domains": Case(("example",), painted("/a"), ["/a"], [], proves=("FR-WF-12b",)),
     f"{FETCH}.rendering.spa_fallback_enabled": Case(False, painted("/shell"), [], ["/shell"], proves=("FR-WF-12e",)),
     f"{FETCH}.rendering.min_extracted_chars": Case(5, painted("/shell"), [], ["/shell"], proves=("FR-WF-12c",)),
+    f"{FETCH}.rendering.empty_fallback": Case(False, painted("/empty"), [], ["/empty"], proves=("D2-34",)),
     f"{SECURITY}.block_private_ips": Case(False, fetching("http://10.0.0.1:9/"), "port_blocked", "ssrf_blocked"),
     f"{SECURITY}.block_loopback": Case(False, fetching("/a"), "hello", "ssrf_blocked"),
     f"{SECURITY}.block_link_local": Case(False, fetching("http://169.254.0.1:9/"), "port_blocked", "ssrf_blocked"),
