@@ -45,6 +45,11 @@ CASES = {
     "tools.webfetch.browser.network_idle_ms": Case("50", lambda s: s.browser.network_idle_ms, 50),
     "tools.webfetch.browser.max_rendered_dom_bytes": Case("4096", lambda s: s.browser.max_rendered_dom_bytes, 4096),
     "tools.webfetch.browser.block_resources": Case('["script"]', lambda s: s.browser.block_resources, ("script",)),
+    "tools.webfetch.browser.viewport_width": Case("900", lambda s: s.browser.viewport_width, 900),
+    "tools.webfetch.browser.viewport_height": Case("700", lambda s: s.browser.viewport_height, 700),
+    "tools.webfetch.browser.scrolls": Case("3", lambda s: s.browser.scrolls, 3),
+    "tools.webfetch.browser.wait_for": Case('".a"', lambda s: s.browser.display.wait_for, ".a"),
+    "tools.webfetch.browser.no_sandbox": Case("true", lambda s: s.browser.no_sandbox, True),
     "tools.webfetch.security.block_private_ips": Case(
         "false", lambda s: (s.security.block_private_ips, s.protection_off), (False, ("block_private_ips",))
     ),
@@ -147,6 +152,7 @@ def test_what_runs_trusts_or_opens_is_marked_as_such() -> None:
         "tools.webfetch.cache_dir",
         "tools.webfetch.http.use_system_proxy",
         "tools.webfetch.allow_auto_execution",
+        "tools.webfetch.browser.no_sandbox",
         # Whoever sets these learns which pages are fetched, and what is said to be in them.
         "spaniel.archive.available",
         "spaniel.archive.snapshot",

@@ -42,6 +42,7 @@ class Look(NamedTuple):
     unready: bool = False  # documents, fonts, scripts that are not done
     bare: bool = False
     size: int = 0
+    closed: int = 0  # shadow roots that nobody can look into
 
 
 UNKNOWN = Look()  # of a page whose ledger does not answer
@@ -56,6 +57,7 @@ class Quiet:
         self._name = msgspec.json.encode(name).decode()
         self._expired = asyncio.Event()
         self._virtual = False  # whether the page's clock is ours already
+        self.has_closed_roots = False
         self._skipped_ms = 0  # of virtual time, since the last request
 
     def expired(self) -> None:
@@ -155,7 +157,11 @@ class Quiet:
     async def _look(self, session: Session) -> Look:
         within = LATE_MS if self._skipped_ms else QUIET_MS
         found = await self._ask(session, f"look({BARE}, {within})")
-        return UNKNOWN if found is None else Look(**found)
+        if found is None:
+            return UNKNOWN
+        look = Look(**found)
+        self.has_closed_roots = look.closed > 0
+        return look
 
     async def _ask(self, session: Session, question: str) -> Params | None:
         """Asked where the page's scripts run, so that the answer waits for the one that is running."""

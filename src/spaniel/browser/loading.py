@@ -24,6 +24,7 @@ class Loading:
         self._under_way: dict[str, tuple[str, str]] = {}  # request: the session that asked, the document that it is for
         self._open: set[str] = set()  # what stays open
         self._workers: dict[str, Session] = {}
+        self._document = ""  # the request for the document that is shown; a document's loader has its name
         self.stirred = asyncio.Event()
         self.last = 0.0  # when a request began or ended
 
@@ -51,7 +52,13 @@ class Loading:
     def began_document(self, session: Session, loader: str) -> None:
         """What the document before was loading has nobody who waits for it."""
         self._keep(lambda of, for_document: of != session.ident or for_document == loader)
+        self._document = loader
         self._open.clear()
+        self.stir()
+
+    def ended_document(self) -> None:
+        """No more of the document comes; of one that a script stopped, Chromium does not say so."""
+        self._under_way.pop(self._document, None)
         self.stir()
 
     async def workers_pause(self) -> None:

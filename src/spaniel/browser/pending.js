@@ -5,7 +5,7 @@
   const above = (() => { try { return window !== parent && parent[name]; } catch { return null; } })();
   // One ledger for a page and its frames of the same origin.
   const ledger = above ? above.ledger : {
-    held: 0, lively: 0, frames: 0, timers: new Map(), clock: 0, done: new WeakSet(), guarded: false, number: 0,
+    held: 0, lively: 0, closed: 0, frames: 0, timers: new Map(), clock: 0, done: new WeakSet(), guarded: false, number: 0,
   };
   const now = performance.now.bind(performance);
   const nextFrame = requestAnimationFrame.bind(window);
@@ -95,6 +95,11 @@
   for (const kind of ["BroadcastChannel", "SharedWorker", "RTCPeerConnection"]) {
     if (window[kind]) window[kind] = new Proxy(window[kind], { construct(f, args, as) { ledger.lively++; return Reflect.construct(f, args, as); } });
   }
+  around(Element.prototype, "attachShadow", (f, self, args) => {
+    const made = Reflect.apply(f, self, args);
+    if (made.mode === "closed") ledger.closed++;
+    return made;
+  });
   // Timers: when the next is due. One whose time is over has run.
   const most = 5000;
   const timed = (start, again) => around(window, start, (f, self, args) => {
@@ -173,7 +178,7 @@
     plain.prototype.constructor = window.Date;
   };
   Object.defineProperty(window, name, { value: Object.freeze({ ledger, guard, look: (bare, within) => ({
-    held: ledger.held, frames: ledger.frames, moves: moves(), due: due(within),
+    held: ledger.held, closed: ledger.closed, frames: ledger.frames, moves: moves(), due: due(within),
     lively: ledger.lively > 0 || foreignFrames(),
     unready: document.readyState !== "complete" || document.fonts.status === "loading" || scriptsToRun(),
     bare: document.scripts.length > 0 && text(bare) < bare,

@@ -81,8 +81,13 @@ async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail,
     deadline.phase = "browser"
     left = max(0.0, deadline.left())
     types = loadable_types(errand.kinds)
-    wanted = Wanted(url, target, gate, left, way.max_redirects, errand.request.picture, headers.user_agent, types)
-    found = (await _render(wanted, rooms, trail))._replace(content_signal=permission.content_signal)
+    wanted = Wanted(
+        *(url, target, gate, left, way.max_redirects, errand.request.picture, headers.user_agent, types),
+        languages=headers.accept_language,
+        display=errand.request.display,
+        max_document_bytes=way.options.max_bytes,
+    )
+    found = (await _render(wanted, rooms, trail, deadline.seconds))._replace(content_signal=permission.content_signal)
     notes = (permission.note, EMPTY if _came_empty(ascent, rooms) else None, *found.notes)
     return found._replace(notes=tuple(dict.fromkeys(note for note in notes if note is not None)))
 
@@ -92,11 +97,14 @@ def _came_empty(ascent: Ascent, rooms: Rooms) -> bool:
     return shell is not None and shell.is_empty
 
 
-async def _render(wanted: Wanted, rooms: Rooms, trail: Trail) -> Retrieved:
+async def _render(wanted: Wanted, rooms: Rooms, trail: Trail, seconds: float) -> Retrieved:
     if rooms.renderer is None:
         raise SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path="", error="it is switched off in the settings")
     with trail.step("render") as step:
-        shown = await rooms.renderer.render(wanted)
+        try:
+            shown = await rooms.renderer.render(wanted)
+        except SpanielError as error:
+            raise _in_whole_time(error, seconds) from None
         trail.status, step.text = shown.head.status, str(shown.head.status)
     rooms.door.hosts.answered(shown.url.host, shown.head.status, shown.head.headers)
     trail.chain = list(shown.chain)
@@ -104,6 +112,13 @@ async def _render(wanted: Wanted, rooms: Rooms, trail: Trail) -> Retrieved:
     headers = {**shown.head.headers, "content-type": shown.content_type}
     trail.answer = Page(shown.url, shown.head.status, shown.head.reason, headers, shown.body)
     return Retrieved(successful(trail.answer), shown.chain, shown.notes, shown.picture)
+
+
+def _in_whole_time(error: SpanielError, seconds: float) -> SpanielError:
+    """Whoever is told that the time is over set it for all of the fetch, not for what the browser got of it."""
+    if error.code is not Code.TIMEOUT:
+        return error
+    return SpanielError(Code.TIMEOUT, **{**error.details, "timeout_ms": round(seconds * 1000)})
 
 
 def _in_vain(error: SpanielError) -> str:
