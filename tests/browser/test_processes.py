@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -108,23 +109,28 @@ async def test_pages_that_never_end_do_not_hold_up_those_behind_them() -> None:
     assert await all_gone()
 
 
+@pytest.fixture
+def sleeper() -> Iterator[str]:
+    """A program that passes for Chromium, where every user may run it, and only sleeps."""
+    with tempfile.TemporaryDirectory(prefix="spaniel-fake-") as folder:
+        program = Path(folder, "chromium")
+        program.write_text("#!/bin/sh\nexec sleep 600\n", encoding="ascii")
+        for path in (program, program.parent):
+            path.chmod(0o755)
+        yield str(program)
+
+
+def homes_of(pid: int) -> list[Path]:
+    return list(Path(tempfile.gettempdir()).glob(f"{PREFIX}{pid}-*"))
+
+
 @pytest.mark.req("FR-WF-10a", "D2-25")
-async def test_a_chromium_that_never_answers_does_not_outlive_a_short_timeout(tmp_path: Path) -> None:
-    tmp_path.chmod(0o755)
-    fake = Path(tempfile.mkdtemp(prefix="spaniel-fake-"))
-    fake.chmod(0o755)
-    program = fake / "chromium"
-    program.write_text("#!/bin/sh\nexec sleep 600\n", encoding="ascii")
-    program.chmod(0o755)
-    try:
-        async with Site({"/": GOOD}, SITE) as site, open_web(site.port, chromium_path=str(program)) as web:
-            for _ in range(2):
-                async with asyncio.timeout(30):
-                    assert await outcome(web, f"http://{SITE}:{site.port}/", 1) == "timeout"
-        assert await all_gone()
-    finally:
-        program.unlink()
-        fake.rmdir()
+async def test_a_chromium_that_never_answers_does_not_outlive_a_short_timeout(sleeper: str) -> None:
+    async with Site({"/": GOOD}, SITE) as site, open_web(site.port, chromium_path=sleeper) as web:
+        for _ in range(2):
+            async with asyncio.timeout(30):
+                assert await outcome(web, f"http://{SITE}:{site.port}/", 1) == "timeout"
+    assert await all_gone()
 
 
 async def test_the_timeout_that_is_told_is_the_one_that_was_set(tmp_path: Path) -> None:
@@ -165,7 +171,7 @@ async def test_whoever_is_killed_leaves_nothing_in_its_folder(how: signal.Signal
         )
         assert child.stdout
         assert await child.stdout.readline() == b"up\n"
-        (home,) = Path(tempfile.gettempdir()).glob(f"{PREFIX}{child.pid}-*")
+        (home,) = homes_of(child.pid)
         assert any((home / "home").iterdir())
         child.send_signal(how)
         await child.wait()
@@ -196,4 +202,4 @@ async def test_the_command_leaves_no_folder_when_it_is_terminated(tmp_path: Path
         child.terminate()
         await child.wait()
         assert await all_gone(child.pid)
-        assert not list(Path(tempfile.gettempdir()).glob(f"{PREFIX}{child.pid}-*"))
+        assert not homes_of(child.pid)

@@ -29,7 +29,7 @@ class Event(Enum):
 
 
 TABLE: dict[State, dict[Event, State]] = {
-    State.BLANK: {Event.ADMITTED: State.COMING},
+    State.BLANK: {Event.ADMITTED: State.COMING, Event.COMMITTED: State.PARSING},
     State.COMING: {Event.ADMITTED: State.COMING, Event.COMMITTED: State.PARSING},
     State.PARSING: {
         Event.PARSED: State.READY,

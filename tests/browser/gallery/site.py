@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import sys
 from base64 import b64encode
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from spaniel.testing import Reply, Site
+from tests.browser.gallery.applications import APPLICATIONS, SERVED
 from tests.browser.gallery.waiting import ARRIVED, WAITING
 
 if TYPE_CHECKING:
@@ -27,6 +30,8 @@ TEXTS = {
     "/list.xml": ("text/xml", "<list><item/></list>"),
     "/list.xsl": ("text/xml", "<x/>"),
 }
+SET_UP = Path(sys.prefix, "gallery")
+FOLDERS = {"npm": "node_modules", "built": "built"}
 PIECES, PIECE_SECONDS = 6, 0.1
 MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, 1.3
 
@@ -41,6 +46,13 @@ class Gallery(Site):
         form, _, name = unquote(path.partition("?")[0]).removeprefix("/").partition("/")
         if form in ("bare", "text") and name in WAITING:
             return 200, {"Content-Type": "text/html"}, WAITING[name].page(bare=form == "bare").encode()
+        if form == "app" and name in APPLICATIONS:
+            return 200, {"Content-Type": "text/html; charset=utf-8"}, APPLICATIONS[name].encode()
+        if form in FOLDERS and ".." not in name:
+            file = SET_UP / FOLDERS[form] / name
+            return (
+                (200, {"Content-Type": "text/javascript; charset=utf-8"}, file.read_bytes()) if file.is_file() else None
+            )
         return None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -72,7 +84,8 @@ class Gallery(Site):
 
 def _scripts() -> list[tuple[str, Reply]]:
     scripts = [(path, (200, {"Content-Type": "text/javascript"}, text.encode())) for path, text in SCRIPTS.items()]
-    return [*scripts, *((path, (200, {"Content-Type": kind}, text.encode())) for path, (kind, text) in TEXTS.items())]
+    texts = {**TEXTS, **SERVED}
+    return [*scripts, *((path, (200, {"Content-Type": kind}, text.encode())) for path, (kind, text) in texts.items())]
 
 
 async def _pump(source: asyncio.StreamReader, sink: asyncio.StreamReader) -> None:

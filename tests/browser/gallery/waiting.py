@@ -175,7 +175,7 @@ WAITING: dict[str, Waiting] = {
         "for await (const _ of d); show() })"
     ),
     "fetch that loses a race": Waiting(
-        "Promise.race([fetch('/slow?ms=350').then(() => 1), pause(450)]).then((x) => x && show())"
+        "Promise.race([fetch('/slow?ms=150').then(() => 1), pause(450)]).then((x) => x && show())"
     ),
     "fetch that is refused": Waiting("fetch('http://127.0.0.1:9/').then(show, show)"),
     # scripts
