@@ -164,7 +164,7 @@ class Tab:
         end = _now() + display.idle_ms / 1000
         notes = []
         if display.wait_for and not await reader.appears(display.wait_for, end - _now()):
-            notes.append(MISSING)
+            return (MISSING,)
         at_rest = await self._quiet.wait(session, _milliseconds(end))
         height = 0
         for _ in range(display.scrolls if at_rest else 0):
