@@ -18,7 +18,8 @@ LATE = html(
 )
 FEED = html(
     f"<h1>Feed</h1><p>{WORDS * 12}</p><script>let n = 0;"
-    "const add = () => document.body.insertAdjacentHTML('beforeend', `<p style='height: 9000px'>part ${++n} of the feed</p>`); add(); addEventListener('scroll', add)</script>"
+    "const add = () => document.body.insertAdjacentHTML('beforeend',"
+    "`<p style='height: 9000px'>part ${++n} of the feed</p>`); add(); addEventListener('scroll', add)</script>"
 )
 TALL = html(f"<h1>Tall</h1><p>{WORDS}</p><div style='height: 200000px'></div>")
 
