@@ -96,7 +96,7 @@ class Renderer:
             if not place.chrome.alive:  # what it lacks since then, nobody knows
                 raise SpanielError(Code.BROWSER_CRASHED, error="a process of Chromium ended while it was in use")
         except SpanielError as error:
-            if error.code is Code.BROWSER_CRASHED and not place.tab.has_come:
+            if error.code is Code.BROWSER_CRASHED and _is_unused(place):
                 self._set_aside(place.chrome)
                 raise UnusedError from error
             if error.code is Code.TIMEOUT and not place.tab.has_come:
@@ -232,3 +232,8 @@ class Renderer:
         task = asyncio.create_task(work)
         self._work.add(task)
         task.add_done_callback(self._work.discard)
+
+
+def _is_unused(place: Place) -> bool:
+    """Whether nothing was asked for; or nothing has come, and Chromium runs on, so that only a process was missing."""
+    return not place.tab.has_asked or (not place.tab.has_come and place.chrome.process.alive)

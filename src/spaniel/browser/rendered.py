@@ -36,6 +36,11 @@ class Display(NamedTuple):
     wait_for: str = ""  # a CSS selector: the page is not read before something matches it
     scrolls: int = 0  # times that it is scrolled to its end, as long as it grows
 
+    @property
+    def metrics(self) -> dict[str, object]:
+        """As the protocol wants to know it."""
+        return {"width": self.width, "height": self.height, "deviceScaleFactor": 1, "mobile": False}
+
 
 class BrowserSettings(NamedTuple):
     """The SRD's `[tools.webfetch.browser]`."""

@@ -66,6 +66,11 @@ class Tab:
         return self._broken.done()
 
     @property
+    def has_asked(self) -> bool:
+        """Whether anything was asked of the web."""
+        return self._navigation.moves > 0
+
+    @property
     def has_come(self) -> bool:
         """Whether a document of the web was shown: until then another tab can take this one's place."""
         return self._navigation.has_come
@@ -89,7 +94,7 @@ class Tab:
         await asyncio.gather(
             session.call("Page.enable"),
             session.call("Page.addScriptToEvaluateOnNewDocument", source=ledger(LEDGER)),
-            session.call("Emulation.setDeviceMetricsOverride", **_metrics(self._settings.display)),
+            session.call("Emulation.setDeviceMetricsOverride", **self._settings.display.metrics),
             session.call("Inspector.enable"),
             session.call("Network.enable"),
             session.call("Network.setBypassServiceWorker", bypass=True),  # what it answers would not have been judged
@@ -137,7 +142,7 @@ class Tab:
         async with Deadline(wanted.timeout_seconds).guarding("load"):
             self._introduce(session)
             if wanted.display is not None:
-                await session.call("Emulation.setDeviceMetricsOverride", **_metrics(display))
+                await session.call("Emulation.setDeviceMetricsOverride", **display.metrics)
             done = await session.call("Page.navigate", url=wanted.url.href)
             if error := done.get("errorText"):
                 await asyncio.wait([self._broken], timeout=CRASH_SECONDS)
@@ -285,10 +290,6 @@ class Tab:
                     await self._wire.call("Target.disposeBrowserContext", browserContextId=self.context)
         finally:
             await self._exit.close()
-
-
-def _metrics(display: Display) -> dict[str, object]:
-    return {"width": display.width, "height": display.height, "deviceScaleFactor": 1, "mobile": False}
 
 
 def _now() -> float:
