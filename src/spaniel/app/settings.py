@@ -121,7 +121,7 @@ class Settings:
 
         own = self._table(f"{FETCH}.browser")
         own.pop("enabled")
-        return BrowserSettings(**own, ca_file=self.ca_file)  # type: ignore[arg-type]
+        return BrowserSettings(**own)  # type: ignore[arg-type]
 
     @property
     def robots(self) -> RobotsSettings:

@@ -54,7 +54,6 @@ class BrowserSettings(NamedTuple):
     wait_for: str = ""
     scrolls: int = 0
     no_sandbox: bool = False
-    ca_file: str = ""
 
     @property
     def display(self) -> Display:
