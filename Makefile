@@ -24,7 +24,7 @@ export URL  # by the environment: a URL has signs that mean something to a shell
 run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, a short tour
 	@if [ -n "$$URL" ]; then $(BIN)/spaniel fetch "$$URL"; else $(BIN)/spaniel demo; fi
 
-test: $(VENV)/.dev $(VENV)/.inspector  ## Run all tests (ARGS="-k name" to choose)
+test: $(VENV)/.dev $(VENV)/.inspector $(VENV)/.gallery  ## Run all tests (ARGS="-k name" to choose)
 	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" \
 	  $(BIN)/python $(if $(ARGS),-m $(if $(COVERAGE),coverage run -m )pytest $(ARGS),tools/run_tests.py $(if $(COVERAGE),--coverage))
 	@$(if $(COVERAGE),$(BIN)/python tools/coverage_by_room.py $(filter --gaps,$(COVERAGE)),true)
@@ -37,7 +37,7 @@ mutants: $(VENV)/.dev  ## Break the code in small ways and see whether the tests
 	$(BIN)/python tools/mutants.py $(ARGS)
 
 torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
-	$(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)
+	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)
 
 foreign: $(VENV)/.dev $(FOREIGN_VENV)/.foreign  ## Run other projects' MCP clients and readers against the real thing (minutes)
 	@for session in langchain_agent genai_schema fastmcp_session; do echo "$$session"; \
@@ -113,6 +113,12 @@ $(VENV)/.inspector: $(INSPECTOR) | $(VENV)/.dev
 	@mkdir -p $(VENV)/inspector && cp $(INSPECTOR) $(VENV)/inspector/
 	@if cd $(VENV)/inspector && npm install --no-save --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error; \
 	then touch ../.inspector; else echo "The MCP Inspector could not be set up with npm: its tests are skipped." >&2; fi
+
+# Frameworks for the browser's gallery, pinned by hash. Without npm and node its tests are skipped.
+GALLERY := $(wildcard tests/browser/gallery/*.json tests/browser/gallery/*.mjs tests/browser/gallery/bundled/*)
+$(VENV)/.gallery: $(GALLERY) | $(VENV)/.dev
+	@if $(BIN)/python tests/browser/gallery/set_up.py $(VENV)/gallery; \
+	then touch $@; else echo "The gallery could not be set up with npm: its tests are skipped." >&2; fi
 
 define environment
 	@test -n "$(PYTHON)" || { echo "Spaniel needs Python 3.11 or newer; none was found (set PYTHON=/path/to/python3)." >&2; exit 1; }

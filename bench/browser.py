@@ -51,6 +51,7 @@ FILES = {
     "/api": ("application/json", API),
 }
 
+LAST = "Otter 59"  # what is there when all is
 Page = Callable[[str], Awaitable[str]]
 
 
@@ -79,37 +80,45 @@ async def _compare(path: str, url: str) -> None:
         contenders |= await stack.enter_async_context(_crawl4ai(path))
         for name, page in contenders.items():
             shown = await page(url)
-            print(f"  {name}: {'whole' if 'Otter 59' in shown else 'WITHOUT its content'}")
+            print(f"  {name}: {'whole' if LAST in shown else 'WITHOUT its content'}")
         for at_once in CONCURRENCIES:
             await _round(contenders, url, at_once)
 
 
 async def _round(contenders: dict[str, Page], url: str, at_once: int) -> None:
     rates: dict[str, list[float]] = {name: [] for name in contenders}
+    empty = dict.fromkeys(contenders, 0)
     names = list(contenders)
     for number in range(ROUNDS):
         for name in names[number % len(names) :] + names[: number % len(names)]:
-            rates[name].append(await _rate(contenders[name], url, at_once))
+            rate, without = await _rate(contenders[name], url, at_once)
+            rates[name].append(rate)
+            empty[name] += without
     title(f"Pages a second, a new context each, {at_once} at once")
     found = {name: statistics.median(each) for name, each in rates.items()}
     for name, rate in found.items():
-        print(f"  {name:24} {rate:6.2f}   ({min(rates[name]):.2f} to {max(rates[name]):.2f})")
+        spread = f"({min(rates[name]):.2f} to {max(rates[name]):.2f})"
+        print(f"  {name:24} {rate:6.2f}   {spread}   {empty[name]} of {ROUNDS * PAGES} empty")
+    wanted("empty pages of spaniel", empty["spaniel"], most=0)
     if at_once == 1:
         wanted("spaniel / playwright networkidle", found["spaniel"] / found["playwright networkidle"], least=3)
     else:
         wanted("spaniel / playwright load", found["spaniel"] / found["playwright load"], least=1)
 
 
-async def _rate(page: Page, url: str, at_once: int) -> float:
+async def _rate(page: Page, url: str, at_once: int) -> tuple[float, int]:
+    """Pages a second, and how many came without their content."""
     left = iter(range(PAGES))
+    empty = 0
 
     async def work() -> None:
+        nonlocal empty
         for _ in left:
-            await page(url)
+            empty += LAST not in await page(url)
 
     start = time.perf_counter()
     await asyncio.gather(*(work() for _ in range(at_once)))
-    return PAGES / (time.perf_counter() - start)
+    return PAGES / (time.perf_counter() - start), empty
 
 
 class _Here:

@@ -46,6 +46,11 @@ CASES = {
     "tools.webfetch.browser.network_idle_ms": Case("50", lambda s: s.browser.network_idle_ms, 50),
     "tools.webfetch.browser.max_rendered_dom_bytes": Case("4096", lambda s: s.browser.max_rendered_dom_bytes, 4096),
     "tools.webfetch.browser.block_resources": Case('["script"]', lambda s: s.browser.block_resources, ("script",)),
+    "tools.webfetch.browser.viewport_width": Case("900", lambda s: s.browser.viewport_width, 900),
+    "tools.webfetch.browser.viewport_height": Case("700", lambda s: s.browser.viewport_height, 700),
+    "tools.webfetch.browser.scrolls": Case("3", lambda s: s.browser.scrolls, 3),
+    "tools.webfetch.browser.wait_for": Case('".a"', lambda s: s.browser.display.wait_for, ".a"),
+    "tools.webfetch.browser.no_sandbox": Case("true", lambda s: s.browser.no_sandbox, True),
     "tools.webfetch.security.block_private_ips": Case(
         "false", lambda s: (s.security.block_private_ips, s.protection_off), (False, ("block_private_ips",))
     ),
@@ -73,6 +78,7 @@ CASES = {
     ),
     "tools.webfetch.rendering.spa_fallback_enabled": Case("false", lambda s: s.rendering.spa_fallback, False),
     "tools.webfetch.rendering.min_extracted_chars": Case("1", lambda s: s.rendering.min_extracted_chars, 1),
+    "tools.webfetch.rendering.empty_fallback": Case("false", lambda s: s.rendering.empty_fallback, False),
     "tools.webfetch.robots.fail_open": Case("true", lambda s: s.robots.fail_open, True),
     "spaniel.freshness.file": Case('"/f.toml"', lambda s: s.freshness_file, "/f.toml"),
     "spaniel.mcp.max_output_bytes": Case("1025", lambda s: s.mcp.max_output_bytes, 1025),
@@ -157,6 +163,7 @@ def test_what_runs_trusts_or_opens_is_marked_as_such() -> None:
         "tools.webfetch.cache_dir",
         "tools.webfetch.http.use_system_proxy",
         "tools.webfetch.allow_auto_execution",
+        "tools.webfetch.browser.no_sandbox",
         # Whoever sets these learns which pages are fetched, and what is said to be in them.
         "spaniel.archive.available",
         "spaniel.archive.snapshot",

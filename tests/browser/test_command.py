@@ -15,6 +15,7 @@ from tests.cli.test_canon import spaniel
 
 PAGE = (
     b"<!doctype html><title>T</title><main><script>document.write('<h1>Written by a script</h1><p>text</p>')</script>"
+    b"<p>What stands in the page itself is long enough to pass for its text.</p>"
 )
 
 
@@ -53,6 +54,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 @pytest.mark.req("IT-WF-BR-01", "FR-WF-12a")
 def test_browser_renders_and_screenshot_writes_a_picture(place: Place, tmp_path: Path) -> None:
     plain = spaniel("fetch", "-q", "--config", place.config, place.url)
+    assert "What stands in the page" in plain.stdout
     assert "Written by a script" not in plain.stdout
     rendered = spaniel("fetch", "-q", "--config", place.config, "--browser", place.url)
     (said,) = rendered.stderr.splitlines()

@@ -49,7 +49,8 @@ PAGES: dict[str, Page] = {
     "/moved": redirect("/a"),
     "/long": text(LONG),
     "/other": text(LONG[::-1]),
-    "/shell": html("<title>App</title><div id=root>a few words</div>"),
+    "/shell": html(f"<title>App</title><div id=root>{'a few words ' * 9}</div>"),
+    "/empty": html("<title>App</title><div></div><script src=/app.js></script>"),
     "/app": html("<title>App</title><div id=root></div><script src=/app.js></script>"),
     "/app.js": script("fetch('/late').then(r => r.text()).then(t => root.textContent = t + ' words '.repeat(500))"),
 }

@@ -18,7 +18,7 @@ from spaniel.browser.rendered import PARTIAL, BrowserSettings, DocumentHead, Ren
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.ports import Renders
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.rungs.browser import SIGNS
+from spaniel.pipeline.rungs.shells import shell_in
 from spaniel.testing import FakeResolver, Page, Site, settings_for
 from spaniel.url.hostlists import domains
 from tests.browser.harness import html
@@ -72,7 +72,7 @@ async def test_a_fallback_without_chromium_gives_the_http_result_with_its_note_a
     ("page", "webfetch", "note"),
     [
         (SHELL, {"rendering": {"spa_fallback_enabled": False}}, None),
-        (SHELL, {"rendering": {"min_extracted_chars": 0}}, None),
+        (SHELL, {"rendering": {"min_extracted_chars": 0, "empty_fallback": False}}, None),
         (SHELL, {"browser": {"enabled": False}}, None),
         (html("<p>short, and no sign of a script that would make it longer</p>"), {}, None),
         ((200, {"Content-Type": "text/plain"}, b'id="root"'), {}, "browser_unavailable_used_http"),
@@ -139,12 +139,13 @@ async def test_guard_and_robots_are_asked_before_the_browser_is(tmp_path: Path) 
     ],
 )  # fmt: skip
 def test_the_signs_of_a_page_that_scripts_make(page: str) -> None:
-    assert SIGNS.search(page.encode())
+    assert shell_in(page.encode(), "x" * 399, 400, empty_counts=False)
+    assert not shell_in(page.encode(), "x" * 400, 400, empty_counts=False)
 
 
 @pytest.mark.parametrize("page", ['<div id="apple">', "<div id=rooted>", "<script type=modules>", "<p>window.NUXT"])
 def test_what_only_looks_like_a_sign(page: str) -> None:
-    assert not SIGNS.search(page.encode())
+    assert not shell_in(page.encode(), "", 400, empty_counts=False)
 
 
 @pytest.mark.req("FR-WF-12b")

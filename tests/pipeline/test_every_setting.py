@@ -15,10 +15,11 @@ from typing import NamedTuple
 import pytest
 
 from spaniel.app.keys import BY_PATH, Value
-from spaniel.browser.rendered import PARTIAL, TRUNCATED
+from spaniel.browser.rendered import MISSING, PARTIAL, TRUNCATED
 from spaniel.testing import Site
 from tests.browser.harness import chromium_path
 from tests.health import settings_scenarios as links
+from tests.pipeline import display_scenarios as display
 from tests.pipeline import settings_scenarios as scene
 from tests.pipeline.settings_scenarios import NOWHERE, PAGES, Look, Place, elsewhere, fetching, painted, requests
 
@@ -73,9 +74,17 @@ CASES = {
     f"{FETCH}.browser.block_resources": Case(
         ("script",), requests("/app.js", "/app", force_browser=True), 0, 1, PATIENT, ("FR-WF-11g",)
     ),
+    f"{FETCH}.browser.viewport_width": Case(900, display.window, ("900x8000", False), ("1280x8000", False), PATIENT),
+    f"{FETCH}.browser.viewport_height": Case(700, display.window, ("1280x700", False), ("1280x8000", False), PATIENT),
+    f"{FETCH}.browser.scrolls": Case(1, display.window, ("1280x8000", True), ("1280x8000", False), PATIENT),
+    f"{FETCH}.browser.wait_for": Case(
+        "#never", display.note_of_the_window, MISSING, None, {**PATIENT, f"{FETCH}.browser.network_idle_ms": 4_000}
+    ),
+    f"{FETCH}.browser.no_sandbox": Case(True, display.sandbox, True, False, PATIENT),
     f"{FETCH}.rendering.js_heavy_domains": Case(("example",), painted("/a"), ["/a"], [], proves=("FR-WF-12b",)),
     f"{FETCH}.rendering.spa_fallback_enabled": Case(False, painted("/shell"), [], ["/shell"], proves=("FR-WF-12e",)),
     f"{FETCH}.rendering.min_extracted_chars": Case(5, painted("/shell"), [], ["/shell"], proves=("FR-WF-12c",)),
+    f"{FETCH}.rendering.empty_fallback": Case(False, painted("/empty"), [], ["/empty"], proves=("D2-34",)),
     f"{SECURITY}.block_private_ips": Case(False, fetching("http://10.0.0.1:9/"), "port_blocked", "ssrf_blocked"),
     f"{SECURITY}.block_loopback": Case(False, fetching("/a"), "hello", "ssrf_blocked"),
     f"{SECURITY}.block_link_local": Case(False, fetching("http://169.254.0.1:9/"), "port_blocked", "ssrf_blocked"),

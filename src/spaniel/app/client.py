@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 
+    from spaniel.browser.rendered import Display
     from spaniel.health.verdict import Checked, Link
     from spaniel.net.resolver import Resolver
     from spaniel.online.canonicalizer import Canonicalizer
@@ -108,15 +109,41 @@ class Spaniel:
         force_browser: bool = False,
         allowed_domains: Sequence[str] | None = None,
         blocked_domains: Sequence[str] = (),
+        screenshot: bool = False,
+        wait_for: str | None = None,
+        viewport: tuple[int, int] | None = None,
+        idle_ms: int | None = None,
+        scrolls: int | None = None,
         trace: Trace | None = None,
     ) -> Answer:
         """The page behind a URL. Where there is none, a `SpanielError` says why.
 
         With `allowed_domains`, the page and every redirect on the way to it must be in one of these domains, or below
         it. None may be in `blocked_domains`. Both hold besides those of the settings.
+
+        All after these are about the browser, which then renders the page afresh. `screenshot` puts a PNG into
+        `answer.picture`. `wait_for` is a CSS selector that something must match before the page is read. `viewport` is
+        the width and the height of the window in pixels. `idle_ms` is the longest wait for the page to come to rest.
+        `scrolls` is how often the page is scrolled to its end, as long as it grows.
         """
-        request = Request(url, max_chunk_tokens, no_cache, force_browser, False, allowed_domains, blocked_domains)
+        request = Request(
+            *(url, max_chunk_tokens, no_cache, force_browser, screenshot, allowed_domains, blocked_domains),
+            display=self.display(wait_for, viewport, idle_ms, scrolls),
+        )
         return await self.answer(request, trace)
+
+    def display(
+        self,
+        wait_for: str | None = None,
+        viewport: tuple[int, int] | None = None,
+        idle_ms: int | None = None,
+        scrolls: int | None = None,
+    ) -> Display | None:
+        """How a page is shown for one call, for a `Request`: as the settings say, but for what is given here."""
+        width, height = viewport or (None, None)
+        given = {"width": width, "height": height, "idle_ms": idle_ms, "wait_for": wait_for, "scrolls": scrolls}
+        given = {name: value for name, value in given.items() if value is not None}
+        return self.settings.browser.display._replace(**given) if given else None  # type: ignore[arg-type]
 
     async def answer(self, request: Request, trace: Trace | None = None) -> Answer:
         """The same as `fetch`, for a `Request`."""
@@ -127,7 +154,7 @@ class Spaniel:
         """How the fetch of a URL ended, as a value: the page or the error, what was tried, the redirects."""
         profile = self._open_profile()
         request = Request(request) if isinstance(request, str) else request
-        if request.picture:
+        if request.picture or request.display is not None:
             request = request._replace(no_cache=True, force_browser=True)
         return await self._engine.fetch(request, profile, trace)
 

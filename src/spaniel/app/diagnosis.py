@@ -144,7 +144,7 @@ def chromium(settings: Settings) -> Finding:
     if not settings.rendering.browser_enabled:
         return Finding("chromium", True, "not wanted (tools.webfetch.browser.enabled = false)")
     try:
-        found = locate(settings.browser.chromium_path)
+        found = locate(settings.browser.chromium_path, no_sandbox=settings.browser.no_sandbox)
     except SpanielError as error:
         cure = "Install chromium-headless-shell or chromium, or set chromium_path or enabled of tools.webfetch.browser."
         if "sandbox" in error.message:

@@ -179,4 +179,4 @@ class Engine:
 
     def _rendering(self) -> Rendering:
         own = self.settings.rendering
-        return Rendering(own.js_heavy, own.spa_fallback, own.min_extracted_chars)
+        return Rendering(own.js_heavy, own.spa_fallback, own.min_extracted_chars, own.empty_fallback)

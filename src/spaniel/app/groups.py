@@ -46,6 +46,7 @@ class RenderingSettings(NamedTuple):
     spa_fallback: bool = True
     min_extracted_chars: int = 400
     browser_enabled: bool = True
+    empty_fallback: bool = True
 
 
 class LimitSettings(NamedTuple):

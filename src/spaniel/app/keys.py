@@ -76,6 +76,21 @@ KEYS: tuple[Key, ...] = (
     Key(f"{FETCH}.browser", "network_idle_ms", 20_000, "Longest wait for a page to come to rest", 0, 300_000),
     Key(f"{FETCH}.browser", "max_rendered_dom_bytes", 5_242_880, "Largest rendered page in bytes", 1024, 104_857_600),
     Key(f"{FETCH}.browser", "block_resources", ("image", "font", "media"), "Kinds of resources that are not loaded"),
+    Key(f"{FETCH}.browser", "viewport_width", 1280, "Width of the browser's window in pixels", 100, 4096),
+    Key(
+        f"{FETCH}.browser", "viewport_height", 8000, "Its height; in a tall one nothing need be scrolled to",
+        100, 16_384,
+    ),
+    Key(
+        f"{FETCH}.browser", "wait_for", "", "A CSS selector that a page must match before it is read (empty: none)",
+        kind="line",
+    ),
+    Key(f"{FETCH}.browser", "scrolls", 0, "How often a page is scrolled to its end, as long as it grows", 0, 100),
+    Key(
+        f"{FETCH}.browser", "no_sandbox", False,
+        "Run Chromium without its sandbox, where there is none to be had and another wall stands around Spaniel",
+        trusted=True,
+    ),
     Key(SECURITY, "block_private_ips", True, "Block private addresses (RFC 1918)", trusted=True),
     Key(SECURITY, "block_loopback", True, "Block this machine (127.0.0.0/8, ::1)", trusted=True),
     Key(SECURITY, "block_link_local", True, "Block link-local addresses (169.254.0.0/16, fe80::/10)", trusted=True),
@@ -96,6 +111,7 @@ KEYS: tuple[Key, ...] = (
     Key(f"{FETCH}.rendering", "js_heavy_domains", (), "Domains whose pages go to the browser at once"),
     Key(f"{FETCH}.rendering", "spa_fallback_enabled", True, "Use the browser for pages that a script would fill"),
     Key(f"{FETCH}.rendering", "min_extracted_chars", 400, "Only where HTTP brought fewer characters", 0, 1_000_000),
+    Key(f"{FETCH}.rendering", "empty_fallback", True, "Use the browser for a page with scripts that came without text"),
     Key(f"{FETCH}.robots", "fail_open", False, "Fetch a page although its robots.txt cannot be read"),
     Key(
         f"{OWN}.freshness", "file", "", "Classes and rules for how long pages stay fresh, over Spaniel's own (TOML)",

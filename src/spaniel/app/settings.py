@@ -175,6 +175,7 @@ class Settings:
             bool(own["spa_fallback_enabled"]),
             self.number(f"{FETCH}.rendering.min_extracted_chars"),
             bool(self[f"{FETCH}.browser.enabled"]),
+            bool(own["empty_fallback"]),
         )
 
     @property

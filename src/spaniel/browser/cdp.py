@@ -38,6 +38,7 @@ class Wire:
         self._in: asyncio.ReadTransport | None = None
         self.hear: Callable[[str, Params], None] = lambda _method, _params: None
         self.gone = asyncio.Event()
+        self.user_agent = ""  # Chromium's own
 
     async def open(self, read: int, write: int) -> None:
         """Take over two file descriptors."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from spaniel.browser.tab import Tab
@@ -21,11 +22,13 @@ class Chrome:
         self._settings = settings
         self._tabs: dict[str, Tab] = {}
         self.opened = 0  # tabs so far
+        self._network = 0  # the process that opens its connections, once it is known
         process.wire.hear = self._hear
 
     @property
     def alive(self) -> bool:
-        return self.process.alive
+        """Whether it runs, and the process that does its network with it: without that, pages lose what they load."""
+        return self.process.alive and (self._network == 0 or _runs(self._network))
 
     @property
     def busy(self) -> bool:
@@ -48,12 +51,19 @@ class Chrome:
             tab.context = made["browserContextId"]
             self._tabs[tab.context] = tab
             await tab.prepare()
+            if not self._network:
+                await self._find_network()
         except BaseException:
             if self._tabs.pop(tab.context, None) is not None:
                 self.process.wire.post("Target.disposeBrowserContext", {"browserContextId": tab.context})
             await way_out.close()
             raise
         return tab
+
+    async def _find_network(self) -> None:
+        told = await self.process.wire.call("SystemInfo.getProcessInfo")
+        found = [one["id"] for one in told["processInfo"] if "networkservice" in one["type"].lower()]
+        self._network = found[0] if found else 0  # in some builds it is part of the browser's own process
 
     async def close_tab(self, tab: Tab) -> None:
         """`TimeoutError` where Chromium does not obey; it is of no use any more then."""
@@ -71,3 +81,22 @@ class Chrome:
                 session.post("Runtime.runIfWaitingForDebugger")
         elif method == "Target.detachedFromTarget":
             wire.forget(params["sessionId"])
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there and at work: one that was stopped, or only waits to be reaped, is not."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] not in (b"T", b"t", b"Z", b"X")
+    except (ProcessLookupError, FileNotFoundError):
+        return not os.path.exists("/proc/self/stat") and _is_there(pid)  # not every system tells
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

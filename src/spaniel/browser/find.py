@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import subprocess
@@ -21,7 +22,17 @@ NAMES = (
     "google-chrome",
 )
 SECONDS = 20.0
-_SANDBOX = "It is never run without its sandbox: allow user namespaces (in Docker, by a seccomp profile)."
+_SANDBOX = (
+    "It is never run without its sandbox: allow user namespaces (in Docker, by a seccomp profile). "
+    "Where another wall stands around it, no_sandbox = true under [tools.webfetch.browser] does without."
+)
+_NO_CAPABILITIES = (
+    "Chromium is never run by root: run Spaniel as an ordinary user (docker run --user 1000), "
+    "or leave it the capabilities SETUID, SETGID and CHOWN."
+)
+_UNMAPPED = (
+    "Chromium is never run by root: run Spaniel as an ordinary user, or map more than one user into the namespace."
+)
 _NOBODY = "Root has the user nobody run it: install it where every user may run it, or do not run Spaniel as root."
 
 
@@ -58,14 +69,15 @@ def _can_be_run(path: str) -> bool:
     return os.path.isfile(path) and os.access(path, os.X_OK)
 
 
-def locate(setting: str = "") -> Chromium:
+def locate(setting: str = "", *, no_sandbox: bool = False) -> Chromium:
     """Find Chromium and try it: its version, and whether it runs here. Takes about a second."""
     path = find_path(setting)
     home = home_for(path)
     try:
         version = _run([path, "--version"], path, home)
         check_version(path, version)
-        flags = ("--headless", "--disable-gpu", f"--user-data-dir={home.path}/profile", "--dump-dom")
+        flags = ["--headless", "--disable-gpu", f"--user-data-dir={home.path}/profile", "--dump-dom"]
+        flags += ["--no-sandbox"] if no_sandbox else []
         _run([path, *flags, "about:blank"], path, home)
     finally:
         remove_home(home)
@@ -74,9 +86,12 @@ def locate(setting: str = "") -> Chromium:
 
 def home_for(path: str) -> Home:
     """A new folder for a Chromium, in the hands of whoever is to run it."""
+    owner = runner(path)
     try:
-        return make_home(runner(path))
+        return make_home(owner)
     except OSError as error:
+        if owner and error.strerror in [os.strerror(n) for n in (errno.EPERM, errno.EINVAL)]:
+            raise unavailable(path, why_not(error, owner)) from None
         raise unavailable(path, f"no folder can be made for it: {error.strerror}") from None
 
 
@@ -97,8 +112,15 @@ def why_not(error: OSError | subprocess.SubprocessError | str, owner: Owner | No
     """What keeps Chromium from running, and what to do: the system's reason, or Chromium's own words."""
     if isinstance(error, str):
         said = complaint(error)
+        if owner and re.search("permission denied|cannot execute", said, re.IGNORECASE):
+            return f"{said}. {_NOBODY}"
         return f"{said}. {_SANDBOX}" if re.search("sandbox|namespace", said, re.IGNORECASE) else said
     said = getattr(error, "strerror", None) or str(error)
+    number = getattr(error, "errno", None)
+    if owner and number == errno.EPERM:
+        return f"root may not become another user here. {_NO_CAPABILITIES}"
+    if owner and number == errno.EINVAL:
+        return f"the user nobody ({owner.uid}) is not known in this user namespace. {_UNMAPPED}"
     return f"{said}. {_NOBODY}" if owner else said
 
 

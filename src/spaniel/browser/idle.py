@@ -1,93 +1,194 @@
-"""When a page has come to rest: no request under way for half a second (FR-WF-11e, f).
+"""When a page has come to rest: nothing is under way, nothing is pending, for half a second (FR-WF-11e, f; D2-35).
 
-The half second is virtual time, which stands still while the page loads something and runs ahead while it only waits;
-so a quiet page costs milliseconds. Workers are not seen by it, and their requests are counted.
+Half a second of silence is not always waited for. Where nothing is left that could break it, it is over at once; where
+only timers are left, virtual time runs ahead to them; all else (frames, storage, messages, workers, sockets) has to do
+with the world outside the page's clock, and gets the half second in real time.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+import contextlib
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from spaniel.browser.cdp import CdpError
 
 if TYPE_CHECKING:
     from spaniel.browser.cdp import Params, Session
-    from spaniel.browser.interception import Interception
+    from spaniel.browser.loading import Loading
     from spaniel.browser.navigation import Navigation
 
 QUIET_MS = 500
+SETTLED_MS = 50  # of silence, where nothing is known that could break it
+STEP_MS = 20  # between two looks at what is pending
+BARE = 400  # characters of text; a page with fewer, and with scripts, is not believed to be ready
+LATE_MS = 3_000  # of virtual time that a bare page's timers get
+PATIENCE_MS = 5_000  # for what is pending while nothing is loaded; what takes longer may never come
 STARVED = 10_000  # tasks after which virtual time goes on even though there is always another
+
+
+class Look(NamedTuple):
+    """What is pending in a page, as its ledger has it."""
+
+    held: int = 0  # answers of storage, crypto, decoders …
+    frames: int = 0  # animation frames
+    moves: bool = False  # animations that are about to end
+    due: float = -1  # milliseconds to the next timer within the window; -1: there is none
+    lively: bool = True
+    unready: bool = False  # documents, fonts, scripts that are not done
+    bare: bool = False
+    size: int = 0
+    closed: int = 0  # shadow roots that nobody can look into
+
+
+UNKNOWN = Look()  # of a page whose ledger does not answer
 
 
 class Quiet:
     """Waits for a page's rest."""
 
-    def __init__(self, interception: Interception, navigation: Navigation) -> None:
-        self._interception = interception
+    def __init__(self, loading: Loading, navigation: Navigation, name: str) -> None:
+        self._loading = loading
         self._navigation = navigation
-        self._stirred = asyncio.Event()
-        self._loading: dict[str, set[str]] = {}  # of each worker
-        self._last = 0.0
+        self._name = msgspec.json.encode(name).decode()
+        self._expired = asyncio.Event()
+        self._virtual = False  # whether the page's clock is ours already
+        self.has_closed_roots = False
+        self._skipped_ms = 0  # of virtual time, since the last request
 
     def expired(self) -> None:
-        self._stirred.set()
-
-    def moved(self) -> None:
-        self._stirred.set()
-
-    def add_worker(self, session: Session) -> None:
-        self._loading[session.ident] = set()
-        self._last = _now()
-
-    def drop_worker(self, session: Session) -> None:
-        self._loading.pop(session.ident, None)
-
-    def worker_event(self, session: Session, method: str, params: Params) -> None:
-        under_way = self._loading.get(session.ident)
-        if under_way is None:
-            return
-        if method == "Network.requestWillBeSent":
-            under_way.add(params["requestId"])
-        elif method in ("Network.loadingFinished", "Network.loadingFailed"):
-            under_way.discard(params["requestId"])
-        else:
-            return
-        self._last = _now()
+        self._expired.set()
 
     async def wait(self, session: Session, most_ms: int) -> bool:
-        """Whether the page came to rest in time; it stands still afterwards."""
+        """Whether the page came to rest in time, with nothing pending."""
         try:
             async with asyncio.timeout(most_ms / 1000):
-                for _ in range(most_ms // QUIET_MS):  # virtual time is limited too: a page that polls is not hurried on
-                    began = _now()
-                    if await self._window(session) and await self._workers_rest(began):
-                        return True
+                return await self._rest(session, most_ms)
         except TimeoutError:
-            pass
-        session.post("Runtime.terminateExecution")
-        session.post("Emulation.setVirtualTimePolicy", policy="pause")
-        return False
+            session.post("Runtime.terminateExecution")
+            if self._virtual:
+                session.post("Emulation.setVirtualTimePolicy", policy="pause")
+            return False
 
-    async def _window(self, session: Session) -> bool:
-        """Half a second goes by; whether nothing was asked for in it."""
-        await self._navigation.ready()
-        requests, moves = self._interception.requests, self._navigation.moves
-        self._stirred.clear()
+    async def _rest(self, session: Session, most_ms: int) -> bool:
+        began, last, before, moves = _now(), -1.0, UNKNOWN, -1
+        pending_ms, skips = 0.0, most_ms // QUIET_MS  # virtual time is limited too: a page that polls is not hurried on
+        while True:
+            await self._navigation.ready()
+            if self._loading.under_way:
+                await self._live(session, STEP_MS)
+                continue
+            if (last, moves) != (self._loading.last, self._navigation.moves):
+                last, moves = self._loading.last, self._navigation.moves
+                pending_ms, self._skipped_ms, before = 0.0, 0, UNKNOWN
+            look = await self._look(session)
+            silence = (_now() - max(last, began)) * 1000
+            if look.held or look.moves or look.unready:
+                if pending_ms >= PATIENCE_MS or (not look.held and silence > 2 * QUIET_MS):
+                    return not look.held
+                pending_ms += await self._live(session, STEP_MS)
+                before = look
+                continue
+            if self._may_skip(look) and skips:
+                skips -= 1
+                await self._skip(session)
+                before = UNKNOWN
+                continue
+            wanted = self._silence_wanted(look, before)
+            if silence >= wanted and await self._workers_rest(last):
+                return True
+            before = look
+            await self._live(session, min(wanted - silence, QUIET_MS / 2) if wanted > SETTLED_MS else wanted)
+
+    async def _workers_rest(self, since: float) -> bool:
+        """Whether the workers are at rest too. Where one was computing, what it says next is waited for."""
+        began = _now()
+        with contextlib.suppress(TimeoutError):  # one that computes for ever says nothing
+            async with asyncio.timeout(PATIENCE_MS / 1000):
+                await self._loading.workers_pause()
+        if (_now() - began) * 1000 > QUIET_MS / 2:
+            self._loading.stir()
+        return self._loading.last == since
+
+    def _silence_wanted(self, look: Look, before: Look) -> float:
+        """How long nothing must have happened for a page in this state."""
+        if look.lively or look.frames or look.bare or self._loading.is_live or look.due >= 0:
+            return QUIET_MS
+        return SETTLED_MS if look.size == before.size else QUIET_MS
+
+    def _may_skip(self, look: Look) -> bool:
+        """Whether only timers are pending, so that nothing is lost when the clock runs ahead to them."""
+        most = LATE_MS if look.bare else QUIET_MS
+        others = look.lively or look.frames or self._loading.is_live
+        return look.due >= 0 and not others and self._skipped_ms < most
+
+    async def _skip(self, session: Session) -> None:
+        """Half a second of virtual time goes by; it stands still while something is loaded."""
+        if not self._virtual:
+            self._virtual = True
+            await self._ask(session, "guard()")
+        self._skipped_ms += QUIET_MS
+        self._expired.clear()
         session.post(
             "Emulation.setVirtualTimePolicy",
             policy="pauseIfNetworkFetchesPending",
             budget=QUIET_MS,
             maxVirtualTimeTaskStarvationCount=STARVED,
         )
-        await self._stirred.wait()
-        return requests == self._interception.requests and moves == self._navigation.moves
+        while not self._expired.is_set() and not self._loading.is_live and self._navigation.is_ready:
+            await _either(self._expired, self._loading.stirred, QUIET_MS)
+            self._loading.stirred.clear()
 
-    async def _workers_rest(self, since: float) -> bool:
-        """Whether the workers did nothing meanwhile; if they did, the page is given time for what they say."""
-        while any(self._loading.values()) or (  # noqa: ASYNC110  it is time that is waited for
-            self._loading and _now() - self._last < QUIET_MS / 1000
-        ):
-            await asyncio.sleep(0.02)
-        return self._last <= since
+    async def _live(self, session: Session, milliseconds: float) -> float:
+        """Real time goes by, until something stirs; how much."""
+        began = _now()
+        if self._virtual:  # the page's clock goes only as far as it is told
+            session.post("Emulation.setVirtualTimePolicy", policy="advance", budget=STEP_MS)
+            await asyncio.sleep(STEP_MS / 1000)
+        else:
+            self._loading.stirred.clear()
+            await _either(self._loading.stirred, None, milliseconds)
+        return (_now() - began) * 1000
+
+    async def _look(self, session: Session) -> Look:
+        within = LATE_MS if self._skipped_ms else QUIET_MS
+        found = await self._ask(session, f"look({BARE}, {within})")
+        if found is None:
+            return UNKNOWN
+        look = Look(**found)
+        self.has_closed_roots = look.closed > 0
+        return look
+
+    async def _ask(self, session: Session, question: str) -> Params | None:
+        """Asked where the page's scripts run, so that the answer waits for the one that is running."""
+        try:
+            done = await session.call(
+                "Runtime.evaluate", expression=f"window[{self._name}].{question}", returnByValue=True
+            )
+        except CdpError:
+            return None
+        value: Params | None = done.get("result", {}).get("value")
+        return value if "exceptionDetails" not in done and isinstance(value, dict) else None
+
+
+async def _either(one: asyncio.Event, other: asyncio.Event | None, milliseconds: float) -> None:
+    waits = [asyncio.create_task(event.wait()) for event in (one, other) if event is not None]
+    try:
+        await asyncio.wait(waits, timeout=max(milliseconds, 1) / 1000, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
+@cache
+def ledger(name: str) -> str:
+    """The script that keeps a page's ledger, under a name that no page knows."""
+    source = (files("spaniel.browser") / "pending.js").read_text(encoding="utf-8")
+    return f"({source})({msgspec.json.encode(name).decode()})"
 
 
 def _now() -> float:

@@ -18,6 +18,9 @@ from spaniel.browser.home import remove_home, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import BinaryIO
+
+    from spaniel.browser.home import Home
 
 SECONDS = 20.0  # to start: a cold disk is slow
 MOST_MEMORY = 2 << 30  # bytes that one of its processes may hold; a page at rest has 0.6 of it, most of them untouched
@@ -25,17 +28,27 @@ PATIENCE = 1.0  # to end by itself
 MOST_WORDS = 1 << 16  # bytes of what it said that are looked at
 
 
+# Chromium reads from 3 and writes to 4, and has its share of memory; a shell sees to both, since nothing may be run
+# between fork and exec in a process that has threads. It stays until Chromium has gone, whoever ended it and however,
+# and empties its folder; what is not its own stays for `sweep`.
+GUARDIAN = (
+    'exec 3<&0 4>&1 0</dev/null 1>/dev/null; ulimit -d "$1"; home="$2"; shift 2; "$@"; code=$?; exec 3<&- 4>&-; '
+    'cd /; rm -rf -- "$home"; rmdir -- "${home%/*}" 2>/dev/null; exit $code'
+)
+
+
 class Process:
     """A running Chromium."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, no_sandbox: bool = False) -> None:
         self.path = path
         self.wire = Wire()
         self.version = ""
+        self._no_sandbox = no_sandbox
         self._child: subprocess.Popen[bytes] | None = None
-        self._home = home_for(path)
-        self._nowhere = _refusing_port()
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it has no name that somebody could take
+        self._home: Home | None = None
+        self._nowhere = socket.socket()  # a port that is taken and never listened on: whoever is sent there is refused
+        self._said: BinaryIO | None = None
 
     @property
     def pid(self) -> int:
@@ -47,52 +60,41 @@ class Process:
 
     async def start(self, flags: Sequence[str], user_agent: str = "") -> None:
         """Raises `browser_unavailable` with what Chromium had to say."""
+        await asyncio.to_thread(sweep)
+        self._nowhere.bind(("127.0.0.1", 0))
+        home = self._home = home_for(self.path)
+        said = self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it has no name that somebody could take
         to_it, from_it = os.pipe(), os.pipe()
         try:
-            self._child = self._spawn(self._command(flags, user_agent), to_it[0], from_it[1])
+            self._child = self._spawn(self._command(flags, user_agent, home), to_it[0], from_it[1], said, home)
         except (OSError, subprocess.SubprocessError) as error:
             _close(*to_it, *from_it)
-            raise unavailable(self.path, why_not(error, self._home.owner)) from None
+            raise unavailable(self.path, why_not(error, home.owner)) from None
         _close(to_it[0], from_it[1])
         await self.wire.open(from_it[0], to_it[1])
         try:
             async with asyncio.timeout(SECONDS):
-                self.version = str((await self.wire.call("Browser.getVersion"))["product"])
+                told = await self.wire.call("Browser.getVersion")
         except (CdpError, TimeoutError):
-            raise unavailable(self.path, self._last_words()) from None
+            raise unavailable(self.path, why_not(_last_words(said), home.owner)) from None
+        self.version, self.wire.user_agent = str(told["product"]), str(told.get("userAgent", ""))
         check_version(self.path, self.version)
 
-    def _command(self, flags: Sequence[str], user_agent: str) -> list[str]:
-        own = [f"--user-data-dir={self._home.path}/profile"]
+    def _command(self, flags: Sequence[str], user_agent: str, home: Home) -> list[str]:
+        own = [f"--user-data-dir={home.path}/profile"]
         if "--proxy-bypass-list=<-loopback>" in flags:  # what is no context's has no way out at all
             own.append(f"--proxy-server=http://127.0.0.1:{self._nowhere.getsockname()[1]}")
         if user_agent:
             own.append(f"--user-agent={user_agent}")
+        if self._no_sandbox:
+            own.append("--no-sandbox")
         return [self.path, *flags, *own]
 
-    def _spawn(self, command: list[str], read: int, write: int) -> subprocess.Popen[bytes]:
-        import resource
-
-        def prepare() -> None:  # Chromium reads from 3 and writes to 4; neither may be in the other's way
-            high = os.dup(write), os.dup(read)
-            os.dup2(high[1], 3)
-            os.dup2(high[0], 4)
-            resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
-
+    def _spawn(self, command: list[str], read: int, write: int, said: BinaryIO, home: Home) -> subprocess.Popen[bytes]:
+        guarded = ["/bin/sh", "-c", GUARDIAN, "spaniel-chromium", str(MOST_MEMORY >> 10), home.path, *command]
         return subprocess.Popen(  # noqa: S603
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=self._said,
-            pass_fds=(3, 4, read, write),
-            preexec_fn=prepare,  # noqa: PLW1509
-            start_new_session=True,
-            **self._home.popen(),
+            guarded, stdin=read, stdout=write, stderr=said, start_new_session=True, **home.popen()
         )
-
-    def _last_words(self) -> str:
-        """Read from our own descriptor, as far as it goes: the offset is shared with Chromium."""
-        return why_not(os.pread(self._said.fileno(), MOST_WORDS, 0).decode("utf-8", "replace"), self._home.owner)
 
     async def close(self) -> None:
         """Ask it to go, then see to it."""
@@ -112,27 +114,27 @@ class Process:
                 os.killpg(child.pid, signal.SIGKILL)
             await asyncio.to_thread(child.wait)
         self._nowhere.close()
-        self._said.close()
-        await asyncio.to_thread(remove_home, self._home)
+        if self._said is not None:
+            self._said.close()
+        home, self._home = self._home, None
+        if home is not None:
+            await asyncio.to_thread(remove_home, home)
 
 
-async def launch(path: str, user_agent: str = "", flags: Sequence[str] = FLAGS) -> Process:
+async def launch(path: str, user_agent: str = "", flags: Sequence[str] = FLAGS, *, no_sandbox: bool = False) -> Process:
     """Start Chromium, or raise `browser_unavailable`."""
-    process = Process(path)
+    process = Process(path, no_sandbox=no_sandbox)
     try:
-        await asyncio.to_thread(sweep)
         await process.start(flags, user_agent)
     except BaseException:
-        await process.kill()
+        await asyncio.shield(process.kill())  # to its end, even where nobody waits any longer
         raise
     return process
 
 
-def _refusing_port() -> socket.socket:
-    """A port that is taken and never listened on: whoever is sent there is refused."""
-    taken = socket.socket()
-    taken.bind(("127.0.0.1", 0))
-    return taken
+def _last_words(said: BinaryIO) -> str:
+    """Read from our own descriptor, as far as it goes: the offset is shared with Chromium."""
+    return os.pread(said.fileno(), MOST_WORDS, 0).decode("utf-8", "replace")
 
 
 def _close(*descriptors: int) -> None:

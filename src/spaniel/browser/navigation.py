@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from spaniel.browser.rendered import DocumentHead, Rendered
+from spaniel.browser.frame_states import Event, State, after
+from spaniel.browser.rendered import PARTIAL, DocumentHead, Rendered
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import REDIRECTS, has_body
 from spaniel.url.parsing import parse
@@ -30,8 +31,9 @@ class Navigation:
         self._url: Url | None = None  # of the document that is shown, or on its way
         self.url: Url | None = None  # of the document that is shown, as the browser tells it
         self.chain: tuple[str, ...] = ()  # and how it was come to
-        self._shown = False  # whether a document of the page has taken the place of the blank one
-        self._stayed = False  # whether it was kept from going elsewhere
+        self._state = State.BLANK
+        self._loader = ""  # of the document that is shown
+        self._size = 0  # bytes of it that have come
         self._before: tuple[Url, DocumentHead] | None = None  # what is shown while another is on its way
         self._ready = asyncio.Event()
         self.stopped: asyncio.Future[Rendered] = asyncio.get_running_loop().create_future()
@@ -46,6 +48,26 @@ class Navigation:
     async def ready(self) -> None:
         """Until DOMContentLoaded of whichever document is the last."""
         await self._ready.wait()
+
+    @property
+    def is_ready(self) -> bool:
+        return self._ready.is_set()
+
+    @property
+    def has_come(self) -> bool:
+        return self._shown
+
+    @property
+    def _shown(self) -> bool:
+        """Whether a document of the page has taken the place of the blank one."""
+        return self._state in (State.PARSING, State.READY, State.LEAVING)
+
+    def _step(self, event: Event) -> None:
+        self._state = after(self._state, event)
+        if self._state is State.READY:
+            self._ready.set()
+        else:
+            self._ready.clear()
 
     def asked(self, session: Session, params: Params) -> None:
         """A document of the main frame is about to be requested: the first, a redirect, or where a script goes."""
@@ -66,10 +88,10 @@ class Navigation:
             note = await wanted.gate(url, await self._exit.vet(url))
         except SpanielError as error:
             self._interception.refuse(session, params)
-            if self._shown:
-                self._stayed = True
-            else:
+            if not self._shown:
                 self.stop(error)
+            elif self._state is not State.READY:
+                self._step(Event.STAYED)
             return
         before, self._url = self._url, url
         if before is not None:
@@ -77,9 +99,31 @@ class Navigation:
             self._chain.append(before.href)
             self._note(HTTPS_DOWNGRADE if before.scheme == "https" and url.scheme == "http" else None)
         self._note(note)
-        self._ready.clear()
+        self._step(Event.ADMITTED)
         self._interception.requests += 1
         self._interception.pass_on(session, params)
+
+    def asked_for_frame(self, session: Session, params: Params) -> bool:
+        """Whether a request is for a frame that would be read with the page, which robots.txt is asked about too."""
+        page, wanted = self.url, self._wanted
+        if params["resourceType"] != "Document" or "responseStatusCode" in params or page is None or wanted is None:
+            return False
+        try:
+            url = parse(params["request"]["url"])._replace(fragment=None)
+        except SpanielError:
+            return False
+        if url.origin != page.origin:
+            return False
+        self._interception.spawn(self._admit_frame(session, params, wanted, url))
+        return True
+
+    async def _admit_frame(self, session: Session, params: Params, wanted: Wanted, url: Url) -> None:
+        try:
+            await wanted.gate(url, await self._exit.vet(url))
+        except SpanielError:
+            self._interception.refuse(session, params)
+        else:
+            self._interception.judge(session, params)
 
     def answered(self, session: Session, params: Params) -> None:
         """The head of a document has come: an error or a file is not worth rendering."""
@@ -92,14 +136,15 @@ class Navigation:
         kind = _kind(headers)
         head = DocumentHead(status, params.get("responseStatusText", ""), headers)
         if has_body(status) and self._is_readable(kind):
-            self.head = head
+            self._require_size(int(length) if (length := headers.get("content-length", "")).isdecimal() else 0)
+            self.head, self._size = head, 0
             self._interception.pass_on(session, params)
             return
         self._interception.refuse(session, params)
-        if self._before is not None and has_body(status):  # a file: the page offers it and stays where it is
+        if self._before is not None:  # a file that the page offers, or nothing at all: it stays where it is
             self._url, self.head = self._before
             self._chain = list(self.chain)
-            self._stayed = True
+            self._step(Event.STAYED)
         else:
             self.stop(Rendered(self._url, head, kind, b"", tuple(self._chain), tuple(self.notes)))
 
@@ -123,8 +168,25 @@ class Navigation:
         except SpanielError as error:
             self.stop(error)
             return
-        self._shown = True
+        self._loader = frame["loaderId"]
+        self._step(Event.COMMITTED)
         self.chain = tuple(self._chain)
+
+    def received(self, params: Params) -> None:
+        """Some of a body has come: of the document itself there is a largest size, as there is over HTTP."""
+        if params["requestId"] == self._loader or not self._shown:
+            self._size += params["dataLength"]
+            self._require_size(self._size)
+
+    def broke_off(self, params: Params) -> None:
+        """A request failed: where it is the document's own, what is shown is its beginning."""
+        if params["requestId"] == self._loader and self._state is State.PARSING:
+            self._note(PARTIAL)
+
+    def _require_size(self, size: int) -> None:
+        most = self._wanted.max_document_bytes if self._wanted else 0
+        if most and size > most:
+            self.stop(SpanielError(Code.RESPONSE_TOO_LARGE, size=size, max_bytes=most))
 
     def failed(self, reason: str) -> None:
         """A navigation came to nothing."""
@@ -133,14 +195,11 @@ class Navigation:
 
     def parsed(self) -> None:
         """DOMContentLoaded."""
-        if self._shown:
-            self._ready.set()
+        self._step(Event.PARSED)
 
     def ended(self) -> None:
         """Nothing more is being loaded. A script that leaves stops the parser, even where it was kept from leaving."""
-        if self._stayed:
-            self._stayed = False
-            self._ready.set()
+        self._step(Event.ENDED)
 
     def stop(self, outcome: Rendered | SpanielError) -> None:
         if self.stopped.done():

@@ -12,6 +12,7 @@ from spaniel.browser.chrome import Chrome
 from spaniel.browser.find import find_path
 from spaniel.browser.launch import launch
 from spaniel.browser.rendered import BrowserSettings, Rendered
+from spaniel.browser.turns import Turns
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.egress import Exit
@@ -27,13 +28,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.browser")
 
 AT_ONCE = 8
-OPEN_SECONDS = 10.0
+MOST_OPEN = 32  # with those that take long
+ANSWER_SECONDS = 2.0  # within which a Chromium that works answers
+OPEN_SECONDS = 3.0  # for a tab, which takes a tenth of one; what takes longer, another Chromium does sooner
 CORES = os.cpu_count() or 1
 PAGES = 400  # after which a Chromium is replaced
 
 
 class UnusedError(Exception):
-    """Chromium went before the page had asked for anything: nothing is lost by another try."""
+    """Chromium went before the page was there: nothing is lost by another try."""
 
 
 class Place(NamedTuple):
@@ -51,7 +54,7 @@ class Renderer:
         self._settings = settings or BrowserSettings()
         self._settings.blocked()  # a mistake in the settings is told at once
         self._proxies = proxies
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._turns = Turns(AT_ONCE, MOST_OPEN)
         self._starting = asyncio.Lock()
         self._chrome: Chrome | None = None
         self._spare: Place | None = None
@@ -63,8 +66,9 @@ class Renderer:
     async def render(self, wanted: Wanted) -> Rendered:
         """Raises `browser_unavailable`, `browser_crashed`, and whatever a fetch may."""
         deadline = Deadline(wanted.timeout_seconds)  # waiting for a turn and starting Chromium are part of it
+        turn = self._turns.taken()
         async with deadline.guarding("browser"):
-            await self._turns.acquire()
+            await turn.__aenter__()
         self._active += 1
         try:
             try:
@@ -75,20 +79,44 @@ class Renderer:
             raise SpanielError(Code.BROWSER_CRASHED, error="it crashes at every start") from error
         finally:
             self._active -= 1
-            self._turns.release()
+            await turn.__aexit__(None, None, None)
 
     async def _load(self, wanted: Wanted, deadline: Deadline) -> Rendered:
-        async with deadline.guarding("browser"):
-            place = await self._take()
+        chrome = self._chrome
+        try:
+            async with deadline.guarding("browser"):
+                place = await self._take()
+        except SpanielError as error:
+            if error.code is Code.TIMEOUT:
+                self._begin(self._suspect(chrome))
+            raise
         self._begin(self._refill())
         try:
-            return await place.tab.load(wanted._replace(timeout_seconds=max(0.0, deadline.left())))
+            page = await place.tab.load(wanted._replace(timeout_seconds=max(0.0, deadline.left())))
+            if not place.chrome.alive:  # what it lacks since then, nobody knows
+                raise SpanielError(Code.BROWSER_CRASHED, error="a process of Chromium ended while it was in use")
         except SpanielError as error:
-            if error.code is Code.BROWSER_CRASHED and not place.tab.has_asked:
+            if error.code is Code.BROWSER_CRASHED and _is_unused(place):
+                self._set_aside(place.chrome)
                 raise UnusedError from error
+            if error.code is Code.TIMEOUT and not place.tab.has_come:
+                self._begin(self._suspect(place.chrome))
             raise
+        else:
+            return page
         finally:
             self._begin(self._leave(place))
+
+    async def _suspect(self, chrome: Chrome | None) -> None:
+        """A Chromium in which a page got nowhere: one that does not answer, or has no network, is ended."""
+        if chrome is None:
+            return
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                tab = await chrome.open_tab(Exit(self._guard))
+                await chrome.close_tab(tab)
+        except (CdpError, TimeoutError):
+            await self._end(chrome)
 
     async def close(self) -> None:
         self._closed = True
@@ -105,7 +133,7 @@ class Renderer:
     async def _take(self) -> Place:
         spare, self._spare = self._spare, None
         if spare is not None:
-            if spare.chrome.alive and not spare.tab.broken:
+            if spare.chrome.alive and await spare.tab.answers(ANSWER_SECONDS):
                 return spare
             self._begin(self._leave(spare))
         try:
@@ -118,13 +146,13 @@ class Renderer:
             raise SpanielError(Code.BROWSER_CRASHED, error=str(error)) from None
 
     async def _open(self) -> Place:
-        """A tab in a running Chromium; a Chromium that cannot even open one is ended, and `CdpError` is raised."""
+        """A tab in a running Chromium; one that does not even open a tab is set aside, and `CdpError` is raised."""
         chrome = await self._running()
         try:
             async with asyncio.timeout(OPEN_SECONDS):
                 return Place(chrome, await chrome.open_tab(Exit(self._guard, self._proxies)))
         except TimeoutError:
-            await self._end(chrome)
+            self._set_aside(chrome)
             raise CdpError(f"no new page within {OPEN_SECONDS:g} s") from None
 
     async def _running(self) -> Chrome:
@@ -138,7 +166,7 @@ class Renderer:
             if old is not None:
                 self._begin(self._retire(old))
             path = find_path(self._settings.chromium_path)
-            process = await launch(path)
+            process = await launch(path, no_sandbox=self._settings.no_sandbox)
             if self._closed:
                 await process.kill()
             self._require_open()
@@ -189,6 +217,12 @@ class Renderer:
         if not chrome.alive or not chrome.busy:
             await chrome.process.close()
 
+    def _set_aside(self, chrome: Chrome) -> None:
+        """The next page gets another Chromium; those that are in this one may yet come to an end."""
+        if self._chrome is chrome:
+            self._chrome = None
+        self._begin(self._retire(chrome))
+
     async def _end(self, chrome: Chrome) -> None:
         if self._chrome is chrome:
             self._chrome = None
@@ -198,3 +232,8 @@ class Renderer:
         task = asyncio.create_task(work)
         self._work.add(task)
         task.add_done_callback(self._work.discard)
+
+
+def _is_unused(place: Place) -> bool:
+    """Whether nothing was asked for; or nothing has come, and Chromium runs on, so that only a process was missing."""
+    return not place.tab.has_asked or (not place.tab.has_come and place.chrome.process.alive)

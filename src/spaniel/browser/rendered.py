@@ -17,12 +17,29 @@ if TYPE_CHECKING:
 
 PARTIAL = "browser_timeout_dom_partial"
 TRUNCATED = "browser_dom_truncated"
+CLOSED = "closed_shadow_roots"
+MISSING = "wait_for_missing"
 
 # The protocol's names for what a request is for; a document is what was asked for, and is not among them.
 RESOURCES = (
     "stylesheet", "image", "media", "font", "script", "texttrack", "xhr", "fetch", "prefetch", "eventsource",
     "websocket", "manifest", "signedexchange", "ping", "cspviolationreport", "preflight", "fedcm", "other",
 )  # fmt: skip
+
+
+class Display(NamedTuple):
+    """How a page is shown, and what is waited for."""
+
+    width: int = 1280
+    height: int = 8000  # tall: what a reader would scroll to is there from the start, and nothing need be scrolled
+    idle_ms: int = 20_000  # the longest wait for its rest
+    wait_for: str = ""  # a CSS selector: the page is not read before something matches it
+    scrolls: int = 0  # times that it is scrolled to its end, as long as it grows
+
+    @property
+    def metrics(self) -> dict[str, object]:
+        """As the protocol wants to know it."""
+        return {"width": self.width, "height": self.height, "deviceScaleFactor": 1, "mobile": False}
 
 
 class BrowserSettings(NamedTuple):
@@ -32,6 +49,15 @@ class BrowserSettings(NamedTuple):
     network_idle_ms: int = 20_000
     max_rendered_dom_bytes: int = 5_242_880
     block_resources: tuple[str, ...] = ("image", "font", "media")
+    viewport_width: int = 1280
+    viewport_height: int = 8000
+    wait_for: str = ""
+    scrolls: int = 0
+    no_sandbox: bool = False
+
+    @property
+    def display(self) -> Display:
+        return Display(self.viewport_width, self.viewport_height, self.network_idle_ms, self.wait_for, self.scrolls)
 
     def blocked(self) -> frozenset[str]:
         """The names in small letters; one that the protocol does not have is a mistake in the settings."""
@@ -63,6 +89,9 @@ class Wanted(NamedTuple):
     picture: bool = False
     user_agent: str = ""  # empty: Chromium's own
     types: frozenset[str] = loadable_types()  # the content types of documents that are worth rendering
+    languages: str = ""  # Accept-Language
+    display: Display | None = None  # None: as the settings say
+    max_document_bytes: int = 0  # of the page's own document; 0: as much as the way out lets in
 
 
 class DocumentHead(NamedTuple):

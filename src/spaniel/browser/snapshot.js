@@ -1,9 +1,10 @@
-// The page as it is seen: a copy without what its styles hide, with open shadow roots in place.
+// The page as it is seen: a copy without what its styles hide, with open shadow roots and frames of its own in place.
 // It runs in a world of its own, so that nothing a page redefines is met here, and changes nothing in the page.
 ((limits) => {
   const root = document.documentElement;
   const answer = { url: location.href, type: document.contentType, html: "", cut: false };
-  const whole = (text) => (text.toWellFormed ? text.toWellFormed() : text).slice(0, limits.bytes);
+  const plain = (text) => (text.toWellFormed ? text.toWellFormed() : text).replaceAll("\0", "");
+  const whole = (text) => plain(text).slice(0, limits.bytes);
   if (!root) return answer;
   if (document.contentType === "text/plain") {
     const text = document.body ? document.body.textContent : "";
@@ -57,9 +58,15 @@
     return "";
   };
 
+  let left = limits.elements;  // for the page, its roots and its frames together
   const copyOf = (source) => {
     let elements = [...source.querySelectorAll("*")];
     let copy;
+    if (source !== root && elements.length > left) {
+      answer.cut = true;
+      return { copy: inert.createDocumentFragment(), elements: [], twins: [] };
+    }
+    left -= elements.length;
     if (source === root && elements.length > limits.elements) {
       answer.cut = true;
       const range = document.createRange();
@@ -91,8 +98,29 @@
       if (verdict) hidden[verdict].push(twins[at]);
       if (verdict === "gone") skip = element;
       else if (element.shadowRoot) inline(element, twins[at]);
+      else if (!verdict && (element.localName === "iframe" || element.localName === "frame")) frame(element, twins[at]);
     }
     return copy;
+  };
+  // A frame of the page's own origin is read in its place; another's is named, and left to whoever wants to go there.
+  const frame = (element, twin) => {
+    let inside = null;
+    try { inside = element.contentDocument && element.contentDocument.body; } catch { /* another's */ }
+    const place = inert.createElement("div");
+    if (inside) {
+      place.append(...work(inside).childNodes);
+    } else {
+      const box = element.getBoundingClientRect();
+      if (!/^https?:/.test(element.src) || box.width < limits.frame || box.height < limits.frame) return twin.remove();
+      const link = inert.createElement("a");
+      link.href = element.src;
+      link.textContent = element.title || element.name || element.src;
+      const line = inert.createElement("p");
+      line.append(link);
+      place.append(line);
+    }
+    for (const old of place.querySelectorAll("base,meta,title")) old.remove();
+    twin.replaceWith(place);
   };
   // A host shows its shadow tree; what stands inside the host shows where a slot takes it.
   const inline = (host, twin) => {
@@ -116,6 +144,12 @@
     for (const element of hidden.staged) element.remove();
     for (const element of hidden.unseen) {
       for (const node of [...element.childNodes]) if (node.nodeType === 3) node.remove();
+    }
+  }
+  // What is in the page only as bytes is no text, and may be more than all of it.
+  for (const name of ["src", "srcset", "href", "poster", "style", "data"]) {
+    for (const element of copy.querySelectorAll(`[${name}*="data:" i]`)) {
+      if (element.getAttribute(name).length > limits.url) element.removeAttribute(name);
     }
   }
   const html = "<!DOCTYPE html>" + copy.outerHTML;

@@ -3,34 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from base64 import b64decode
-from functools import cache
-from importlib.resources import files
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from spaniel.browser.cdp import CdpError
-from spaniel.browser.idle import Quiet
+from spaniel.browser.idle import Quiet, ledger
 from spaniel.browser.interception import ALL, PAGE, Interception
+from spaniel.browser.loading import Loading
 from spaniel.browser.navigation import Navigation
-from spaniel.browser.rendered import PARTIAL, TRUNCATED, Rendered
+from spaniel.browser.page_reader import PageReader
+from spaniel.browser.rendered import CLOSED, MISSING, PARTIAL, TRUNCATED, Rendered
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from spaniel.browser.cdp import Params, Session, Wire
-    from spaniel.browser.rendered import BrowserSettings, Wanted
+    from spaniel.browser.rendered import BrowserSettings, Display, Wanted
     from spaniel.net.egress import Exit
     from spaniel.url.value import Url
 
 DISPOSE_SECONDS = 5.0  # a stuck page goes in 10 ms, nobody waits for it; what takes this long is a stuck browser
 CRASH_SECONDS = 0.2  # by which the news of a crash follows on the failure that it caused
 GRACE = 2.0  # seconds for reading the page after all waiting (D2-25)
-MOST_ELEMENTS = 150_000
-SOME_TEXT = 200  # characters; less than that is no page that fades in
-TRIES = 3  # a page may move on while it is read
+LEDGER = f"_{token_hex(8)}"
 PICTURED = frozenset({"image", "font"})  # what a picture would be poor without
 
 
@@ -43,12 +41,25 @@ class Tab:
         self._exit = way_out
         self._interception = Interception(way_out)
         self._navigation = Navigation(self._interception, way_out)
-        self._quiet = Quiet(self._interception, self._navigation)
+        self._loading = Loading()
+        self._quiet = Quiet(self._loading, self._navigation, LEDGER)
         self._session: Session | None = None
         self._frame = ""
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._user_agent = ""
+        self._introduction = "", ""
         self.context = ""
+        # What the page's own session tells, and whether nothing else is to be done about it.
+        self._own_events: dict[str, Callable[[Session, Params], bool | None]] = {
+            "Fetch.requestPaused": self._asked_or_answered,
+            "Page.frameNavigated": self._navigated,
+            "Page.domContentEventFired": lambda _session, _params: self._navigation.parsed(),
+            "Page.frameStoppedLoading": self._stopped_loading,
+            "Page.javascriptDialogOpening": self._dialog,
+            "Network.dataReceived": lambda _session, params: self._navigation.received(params),
+            "Network.loadingFailed": self._load_failed,
+            "Emulation.virtualTimeBudgetExpired": lambda _session, _params: self._quiet.expired(),
+            "Inspector.targetCrashed": lambda _session, _params: self._break("the page crashed"),
+        }
 
     @property
     def broken(self) -> bool:
@@ -59,6 +70,22 @@ class Tab:
         """Whether anything was asked of the web."""
         return self._navigation.moves > 0
 
+    @property
+    def has_come(self) -> bool:
+        """Whether a document of the web was shown: until then another tab can take this one's place."""
+        return self._navigation.has_come
+
+    async def answers(self, seconds: float) -> bool:
+        """Whether the process that shows its page is at work."""
+        if self._session is None or self.broken:
+            return False
+        try:
+            async with asyncio.timeout(seconds):
+                await self._session.call("Runtime.evaluate", expression="1")
+        except (CdpError, TimeoutError):
+            return False
+        return True
+
     async def prepare(self) -> None:
         """All that can be done before the URL is known."""
         session = await self._create()
@@ -66,6 +93,8 @@ class Tab:
         session.detached = lambda: self._break("the page is gone")
         await asyncio.gather(
             session.call("Page.enable"),
+            session.call("Page.addScriptToEvaluateOnNewDocument", source=ledger(LEDGER)),
+            session.call("Emulation.setDeviceMetricsOverride", **self._settings.display.metrics),
             session.call("Inspector.enable"),
             session.call("Network.enable"),
             session.call("Network.setBypassServiceWorker", bypass=True),  # what it answers would not have been judged
@@ -89,7 +118,7 @@ class Tab:
         self._interception.set(blocked - PICTURED if wanted.picture else blocked, wanted.max_redirects)
         self._exit.know(wanted.target)
         self._navigation.begin(wanted)
-        self._user_agent = wanted.user_agent
+        self._introduction = wanted.user_agent, wanted.languages
         work = asyncio.create_task(self._work(wanted))
         stopped = self._navigation.stopped
         try:
@@ -109,62 +138,51 @@ class Tab:
         session = self._session
         if session is None:
             raise CdpError("there is no page")
+        display = wanted.display or self._settings.display
         async with Deadline(wanted.timeout_seconds).guarding("load"):
             self._introduce(session)
+            if wanted.display is not None:
+                await session.call("Emulation.setDeviceMetricsOverride", **display.metrics)
             done = await session.call("Page.navigate", url=wanted.url.href)
             if error := done.get("errorText"):
                 await asyncio.wait([self._broken], timeout=CRASH_SECONDS)
                 self._navigation.failed(error)
             await self._navigation.ready()
-        idle_ms = self._settings.network_idle_ms
-        async with Deadline(idle_ms / 1000 + GRACE).guarding("render"):
-            at_rest = await self._quiet.wait(session, idle_ms)
-            return await self._read(session, at_rest, picture=wanted.picture)
-
-    async def _read(self, session: Session, at_rest: bool, *, picture: bool) -> Rendered:
-        cap = self._settings.max_rendered_dom_bytes
-        limits = {"bytes": cap, "elements": MOST_ELEMENTS, "some": SOME_TEXT}
-        found = await self._evaluate(session, f"({script()})({msgspec.json.encode(limits).decode()})")
-        body = found["html"].encode("utf-8", "replace")
-        notes = [*self._navigation.notes, *(() if at_rest else (PARTIAL,))]
-        if found["cut"] or len(body) > cap:
-            body = body[:cap].decode("utf-8", "ignore").encode()
-            notes.append(TRUNCATED)
+        reader = PageReader(session, self._frame, self._navigation)
+        async with Deadline(display.idle_ms / 1000 + GRACE).guarding("render"):
+            notes = await self._rest(session, reader, display)
+            copy = await reader.copy(self._settings.max_rendered_dom_bytes)
+        picture, about = await reader.picture(display.width, display.height) if wanted.picture else (None, ())
+        notes = (*self._navigation.notes, *notes, *((TRUNCATED,) if copy.cut else ()), *about)
         return Rendered(
-            self._final(found["url"]),
+            self._final(copy.url),
             self._navigation.head,
-            f"{found['type']}; charset=utf-8",
-            body,
+            copy.content_type,
+            copy.body,
             self._navigation.chain,
-            tuple(notes),
-            await self._shoot(session) if picture else None,
+            tuple(dict.fromkeys(notes)),
+            picture,
         )
 
-    async def _evaluate(self, session: Session, expression: str) -> Params:
-        for attempt in range(TRIES):
-            try:
-                world = await session.call("Page.createIsolatedWorld", frameId=self._frame, worldName="spaniel")
-                done = await session.call(
-                    "Runtime.evaluate",
-                    expression=expression,
-                    contextId=world["executionContextId"],
-                    returnByValue=True,
-                )
-            except CdpError:
-                if attempt == TRIES - 1:
-                    raise
-                await self._navigation.ready()
-                continue
-            if "exceptionDetails" in done:
-                text = done["exceptionDetails"].get("exception", {}).get("description", "a script failed")
-                raise SpanielError(Code.EXTRACTION_FAILED, error=text)
-            value: Params = done["result"]["value"]
-            return value
-        raise AssertionError("the last attempt raises or returns")
-
-    async def _shoot(self, session: Session) -> bytes:
-        shot = await session.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)
-        return b64decode(shot["data"])
+    async def _rest(self, session: Session, reader: PageReader, display: Display) -> tuple[str, ...]:
+        """Until the page has all that it is waited for, or the time is over; notes on what may be missing."""
+        end = _now() + display.idle_ms / 1000
+        notes = []
+        if display.wait_for and not await reader.appears(display.wait_for, end - _now()):
+            return (MISSING,)
+        at_rest = await self._quiet.wait(session, _milliseconds(end))
+        height = 0
+        for _ in range(display.scrolls if at_rest else 0):
+            before, height = height, await reader.scroll()
+            if height == before:
+                break
+            self._loading.stir()
+            at_rest = await self._quiet.wait(session, _milliseconds(end))
+        if not at_rest:
+            notes.append(PARTIAL)
+        if self._quiet.has_closed_roots:
+            notes.append(CLOSED)
+        return tuple(notes)
 
     def _final(self, shown: str) -> Url:
         """What the page calls its URL, as far as it may: another path, never another origin."""
@@ -178,9 +196,11 @@ class Tab:
         return told if told.origin == arrived.origin else arrived
 
     def _introduce(self, session: Session) -> None:
-        """Whatever the page starts says who asks, as the page itself does."""
-        if self._user_agent:
-            session.post("Emulation.setUserAgentOverride", userAgent=self._user_agent)
+        """Whatever the page starts says who asks, and in which languages, as the page itself does."""
+        agent, languages = self._introduction
+        if agent or languages:
+            told = {"acceptLanguage": languages} if languages else {}
+            session.post("Emulation.setUserAgentOverride", userAgent=agent or self._wire.user_agent, **told)
 
     def adopt(self, session: Session, target: Params) -> None:
         """Something of this context has come to life: the page itself, a frame, a worker, or a popup."""
@@ -193,8 +213,8 @@ class Tab:
         session.post("Fetch.enable", patterns=ALL, handleAuthRequests=True)
         session.post("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
         if "worker" in kind:
-            session.detached = lambda: self._quiet.drop_worker(session)
-            self._quiet.add_worker(session)
+            session.detached = lambda: self._loading.drop_worker(session)
+            self._loading.add_worker(session)
             session.post("Network.enable")
         session.post("Runtime.runIfWaitingForDebugger")  # first: a popup that is closed while it waits stops its opener
         if kind == "page":
@@ -205,28 +225,47 @@ class Tab:
         session = self._session
         if session is None:
             return
-        if method == "Fetch.requestPaused" and self._is_own(params):
-            if "responseStatusCode" in params or "responseErrorReason" in params:
-                self._navigation.answered(session, params)
-            else:
-                self._navigation.asked(session, params)
-                self._quiet.moved()
-        elif method == "Page.frameNavigated" and "parentId" not in params["frame"]:
-            self._navigation.navigated(params["frame"])
-        elif method == "Page.domContentEventFired":
-            self._navigation.parsed()
-        elif method == "Page.frameStoppedLoading" and params["frameId"] == self._frame:
-            self._navigation.ended()
-        elif method == "Emulation.virtualTimeBudgetExpired":
-            self._quiet.expired()
-        elif method == "Page.javascriptDialogOpening":
-            session.post("Page.handleJavaScriptDialog", accept=False)
-        elif method == "Inspector.targetCrashed":
-            self._break("the page crashed")
+        own = self._own_events.get(method)
+        if own is not None and own(session, params):
+            return
+        self._hear_other(session, method, params)
+
+    def _asked_or_answered(self, session: Session, params: Params) -> bool:
+        """A document of the page itself is asked for, or its head has come."""
+        if params["resourceType"] != "Document" or params["frameId"] != self._frame:
+            return False
+        if "responseStatusCode" in params or "responseErrorReason" in params:
+            self._navigation.answered(session, params)
         else:
-            self._hear_other(session, method, params)
+            self._navigation.asked(session, params)
+            self._loading.stir()
+        return True
+
+    def _navigated(self, session: Session, params: Params) -> bool:
+        frame = params["frame"]
+        if "parentId" not in frame:
+            self._navigation.navigated(frame)
+            session.post("Page.resetNavigationHistory")  # there is no page before it to go back to
+            self._loading.began_document(session, frame["loaderId"])
+        return True
+
+    def _stopped_loading(self, _session: Session, params: Params) -> bool:
+        if params["frameId"] == self._frame:
+            self._navigation.ended()
+            self._loading.ended_document()
+        return True
+
+    def _load_failed(self, _session: Session, params: Params) -> bool:
+        self._navigation.broke_off(params)
+        return False
+
+    def _dialog(self, session: Session, _params: Params) -> bool:
+        session.post("Page.handleJavaScriptDialog", accept=False)
+        return True
 
     def _hear_other(self, session: Session, method: str, params: Params) -> None:
+        if method == "Fetch.requestPaused" and self._navigation.asked_for_frame(session, params):
+            return
         if self._interception.heard(session, method, params):
             return
         if method == "Target.attachedToTarget":
@@ -234,11 +273,7 @@ class Tab:
         elif method == "Target.detachedFromTarget":
             self._wire.forget(params["sessionId"])
         else:
-            self._quiet.worker_event(session, method, params)
-
-    def _is_own(self, params: Params) -> bool:
-        """Whether a request is for a document of the page itself."""
-        return bool(params["resourceType"] == "Document" and params["frameId"] == self._frame)
+            self._loading.heard(session, method, params)
 
     def _break(self, why: str) -> None:
         if not self._broken.done():
@@ -257,6 +292,9 @@ class Tab:
             await self._exit.close()
 
 
-@cache
-def script() -> str:
-    return (files("spaniel.browser") / "snapshot.js").read_text(encoding="utf-8")
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _milliseconds(end: float) -> int:
+    return max(0, round((end - _now()) * 1000))

@@ -52,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--no-cache", action="store_true", help="fetch again even if a copy is in the cache")
     p.add_argument("--browser", action="store_true", help="render pages in headless Chromium, with their scripts")
     p.add_argument("--screenshot", metavar="FILE", help="write a picture of the page (PNG); for one URL")
+    _add_display(p)
     p.add_argument(
         "--profile", default="web_fetch", metavar="FILE",
         help="how to fetch: web_fetch (the default), reader (also Markdown, PDF, JSON, feeds), ingest, or a TOML file",
@@ -66,6 +67,27 @@ def parser() -> argparse.ArgumentParser:
     add_settings_options(p)
     add_log_options(p)
     return p
+
+
+def _add_display(p: argparse.ArgumentParser) -> None:
+    """How the browser shows a page; each of them has it rendered, afresh."""
+    group = p.add_argument_group("in the browser, which any of these uses")
+    group.add_argument("--wait-for", metavar="SELECTOR", help="read the page only when something matches this (CSS)")
+    group.add_argument("--viewport", type=size, metavar="WxH", help="the window in pixels (default: 1280x8000)")
+    group.add_argument(
+        "--idle", type=duration, metavar="TIME", help="the longest wait for the page to come to rest: 5s"
+    )
+    group.add_argument("--scroll", type=int, metavar="N", help="scroll to the end so many times, as long as it grows")
+
+
+def size(text: str) -> tuple[int, int]:
+    """A width and a height: 1280x800."""
+    from argparse import ArgumentTypeError
+
+    width, _, height = text.lower().partition("x")
+    if not (width.isdecimal() and height.isdecimal()):
+        raise ArgumentTypeError(f"'{text}' is no size; write it as 1280x800")
+    return int(width), int(height)
 
 
 def _add_freshness(p: argparse.ArgumentParser) -> None:

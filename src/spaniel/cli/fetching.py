@@ -80,6 +80,9 @@ class Fetching:
             max_age=args.max_age,
             reason=args.reason,
             max_wait=args.max_wait,
+            display=self._spaniel.display(
+                args.wait_for, args.viewport, None if args.idle is None else round(args.idle * 1000), args.scroll
+            ),
         )
         async with self._places.at(host_of(asked.url)):
             self._progress.begin()

@@ -23,6 +23,10 @@ NOTES = {
     "This is what came without it.",
     "browser_timeout_dom_partial": "The page was still loading when its time was over. Parts of it may be missing.",
     "browser_dom_truncated": "The page in the browser was too large. Its end is missing.",
+    "closed_shadow_roots": "Parts of the page are closed to whoever reads it (closed shadow roots). They are missing.",
+    "wait_for_missing": "Nothing on the page matched the selector that was waited for. This is the page without it.",
+    "picture_failed": "No picture of the page could be taken.",
+    "picture_clipped": "The page is too large for one picture. Its end is not on it.",
     "robots_unavailable_fail_open": "robots.txt could not be read. The page was fetched all the same, "
     "because the setting fail_open says so.",
     "https_downgrade": "A redirect led from https to http. Others on the network can read and change such a page.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp import types
@@ -102,6 +103,8 @@ class Handlers:
     def _result(self, done: Fetched | ReadOn) -> types.CallToolResult:
         """The answer twice, for programs and for models."""
         content: list[types.ContentBlock] = [types.TextContent(text=text_of(done, self._limits.max_output_bytes))]
+        if picture := done.answer.picture:
+            content.append(types.ImageContent(data=b64encode(picture).decode(), mime_type="image/png"))
         if self._limits.resource_links and "more" in done.fields:
             content += _links(done)
         return types.CallToolResult(content=content, structured_content=done.fields)

@@ -40,6 +40,7 @@ class Answer(NamedTuple):
     trace: Sequence[TraceStep] = ()
     page_title: str | None = None
     pages: Sequence[int] = ()  # where in the Markdown each page begins, of a PDF
+    picture: bytes | None = None  # a PNG of the page, where one was asked for
 
     def chunk_records(self) -> list[dict[str, object]]:
         """The chunks for those who keep them; those of a PDF have the number of the page on which they begin."""
@@ -98,6 +99,7 @@ def answer_from(outcome: Outcome, max_tokens: int, trace: Trace) -> Answer:
         trace=outcome.steps,
         page_title=page.title,
         pages=page.pages,
+        picture=found.picture,
     )
 
 

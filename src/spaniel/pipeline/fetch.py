@@ -122,7 +122,14 @@ def _flight(errand: Errand, profile: Profile) -> Hashable:
     """What makes two fetches of a page two: those who want the same share one. A copy to ask about makes a difference,
     for whoever will have none gets the page itself."""
     request = errand.request
-    how = request.force_browser, request.picture, request.freshness_class, request.max_wait, errand.held is None
+    how = (
+        request.force_browser,
+        request.picture,
+        request.display,
+        request.freshness_class,
+        request.max_wait,
+        errand.held is None,
+    )
     return errand.canonical.url, errand.is_upgraded, profile.name, profile.version, *how, *request.lists
 
 

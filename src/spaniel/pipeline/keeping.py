@@ -57,7 +57,7 @@ async def keep(errand: Errand, best: Brought, profile: Profile, rooms: Rooms, tr
         elif why := _is_not_to_be_kept(best, profile):
             step.text = why
             await rooms.writer.write(rooms.cache.drop, key)
-        elif best.instead is not None or not PASSING.isdisjoint(best.notes):
+        elif best.instead is not None or errand.request.display or not PASSING.isdisjoint(best.notes):
             step.text = "not kept"
         else:
             known = _validators(best, page) if profile.freshness else Validators()

@@ -13,10 +13,13 @@ from spaniel.url.domains import ALLOWED, BLOCKED, domain_list, domain_rules
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from spaniel.browser.rendered import Display
     from spaniel.url.domains import Domains
 
 LEAST_CHUNK_TOKENS, MOST_CHUNK_TOKENS = 128, 2048
 LONGEST_WAIT = 86_400
+LONGEST_SELECTOR = 1_000
+DISPLAYED = {"width": (100, 4096), "height": (100, 16_384), "idle_ms": (0, 300_000), "scrolls": (0, 100)}
 
 REASONS = ("asked", "contradiction", "updated")  # for a fetch in spite of a fresh copy, as a caller gives them (FG-42)
 
@@ -32,6 +35,7 @@ SCHEMA: dict[str, object] = {
         },
         "no_cache": {"type": "boolean", "default": False, "description": "Fetch afresh even if a copy is cached"},
         "force_browser": {"type": "boolean", "default": False, "description": "Render in a headless browser"},
+        "screenshot": {"type": "boolean", "default": False, "description": "Add a picture of the page (PNG), rendered"},
     },
     "required": ["url"],
     "additionalProperties": False,
@@ -51,6 +55,7 @@ class Request(NamedTuple):
     freshness_class: str | None = None  # in place of the one that the rules choose
     max_age: float | None = None  # seconds; a stored copy that is older is asked about again
     reason: str | None = None  # why a stored copy will not do: one of REASONS
+    display: Display | None = None  # how it is rendered, in place of what the settings say: it is rendered afresh
     max_wait: float | None = None  # seconds of the longest wait that is worth it; None: the profile's
 
     @property
@@ -70,12 +75,13 @@ class Request(NamedTuple):
 
 def read_request(args: Mapping[str, object]) -> Request:
     """A request from a tool call's arguments; the first thing that is wrong with them is `bad_args`."""
-    require_known(args, ("url", "max_chunk_tokens", "no_cache", "force_browser"))
+    require_known(args, ("url", "max_chunk_tokens", "no_cache", "force_browser", "screenshot"))
     request = Request(
         text(args, "url"),
         whole_number(args, "max_chunk_tokens"),
         _truth(args, "no_cache"),
         _truth(args, "force_browser"),
+        _truth(args, "screenshot"),
     )
     return checked(request)
 
@@ -118,6 +124,7 @@ def checked(request: Request) -> Request:
     if request.max_wait is not None and not 0 <= request.max_wait <= LONGEST_WAIT:  # nor is it no number
         raise bad("max_wait", f"must be 0 to {LONGEST_WAIT} seconds")
     _check_freshness(request)
+    _check_display(request)
     allowed, blocked = request.allowed_domains, request.blocked_domains
     if allowed is None and not blocked:
         return request
@@ -137,6 +144,19 @@ def _check_freshness(request: Request) -> None:
         raise bad("max_age", "must be a number of seconds, 0 or more")
     if request.reason is not None and request.reason not in REASONS:
         raise bad("reason", f"there is no '{request.reason}'; {nearest(str(request.reason), REASONS)}")
+
+
+def _check_display(request: Request) -> None:
+    """Within the bounds of the settings of the same names."""
+    display = request.display
+    if display is None:
+        return
+    for name, (low, high) in DISPLAYED.items():
+        value = _whole(name, getattr(display, name))
+        if value is None or not low <= value <= high:
+            raise bad(name, f"{value} is not between {low} and {high}")
+    if len(str(display.wait_for)) > LONGEST_SELECTOR:
+        raise bad("wait_for", f"must be a CSS selector of at most {LONGEST_SELECTOR} characters")
 
 
 def _is_seconds(value: object) -> bool:

@@ -27,6 +27,7 @@ class Rendering(NamedTuple):
     js_heavy: HostList = HostList(())
     spa_fallback: bool = True
     least_chars: int = 400
+    empty_fallback: bool = True
 
 
 class Copies(NamedTuple):

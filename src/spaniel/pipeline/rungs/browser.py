@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from spaniel.browser.rendered import Wanted
@@ -10,6 +9,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Page
 from spaniel.pipeline.retrieve import Retrieved, successful
 from spaniel.pipeline.rungs.kind import Kind
+from spaniel.pipeline.rungs.shells import shell_in
 from spaniel.pipeline.rungs.site import asked_wait, is_rendered_from_the_start
 from spaniel.reading.kinds import loadable_types
 
@@ -18,20 +18,14 @@ if TYPE_CHECKING:
     from spaniel.net.guard import Target
     from spaniel.pipeline.errand import Ascent, Brought
     from spaniel.pipeline.retrieve import Trail
-    from spaniel.pipeline.rooms import Rooms
+    from spaniel.pipeline.rooms import Rendering, Rooms
     from spaniel.pipeline.rungs.kind import Options
+    from spaniel.pipeline.rungs.shells import Shell
     from spaniel.url.value import Url
 
 UNAVAILABLE = "browser_unavailable_used_http"
 FAILED = "browser_failed_used_http"  # ours: the SRD names only the first
-
-# FR-WF-12c; bounded, so that a page of a million "<script" takes no longer than another
-SIGNS = re.compile(
-    rb"<script\b[^>]{0,500}?\btype\s{0,9}=\s{0,9}[\"']?module\b"
-    rb"|\bid\s{0,9}=\s{0,9}[\"']?(?:__next|app|root)(?=[\"'\s>])"
-    rb"|window\.__(?:NUXT|INITIAL_STATE)__",
-    re.IGNORECASE,
-)
+EMPTY = "rendered_empty_http"  # D2-34
 
 
 def _applies(ascent: Ascent, rooms: Rooms) -> str:
@@ -42,7 +36,7 @@ def _applies(ascent: Ascent, rooms: Rooms) -> str:
         return "" if first else "HTTP comes first"
     if best is None:
         return "there is no page to render"
-    return _off(rooms) or _why_not(best, rooms.rendering.least_chars)
+    return _off(rooms) or _why_not(best, rooms.rendering)
 
 
 def _off(rooms: Rooms) -> str:
@@ -51,15 +45,21 @@ def _off(rooms: Rooms) -> str:
     return "" if rooms.rendering.spa_fallback else "off: it is not used for what HTTP brought"
 
 
-def _why_not(best: Brought, least_chars: int) -> str:
+def _why_not(best: Brought, rendering: Rendering) -> str:
     page = best.retrieved.page
     if best.instead is not None:  # a browser is no way round it
         return f"the page is not given out: {best.instead.page_type}"
     if page.status != 200:
         return f"the page came with status {page.status}"
-    if len(best.document.markdown.strip()) >= least_chars:
-        return "the page has its text"
-    return "" if SIGNS.search(page.body) else "nothing says that a script fills the page"
+    if _shell(best, rendering) is not None:
+        return ""
+    enough = len(best.document.markdown.strip()) >= rendering.least_chars
+    return "the page has its text" if enough else "nothing says that a script fills the page"
+
+
+def _shell(best: Brought, rendering: Rendering) -> Shell | None:
+    empty = rendering.empty_fallback and best.reader == "html"
+    return shell_in(best.retrieved.page.body, best.document.markdown, rendering.least_chars, empty_counts=empty)
 
 
 async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail, _options: Options) -> Retrieved:
@@ -81,17 +81,30 @@ async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail,
     deadline.phase = "browser"
     left = max(0.0, deadline.left())
     types = loadable_types(errand.kinds)
-    wanted = Wanted(url, target, gate, left, way.max_redirects, errand.request.picture, headers.user_agent, types)
-    found = (await _render(wanted, rooms, trail))._replace(content_signal=permission.content_signal)
-    note = permission.note
-    return found if note is None else found._replace(notes=tuple(dict.fromkeys((note, *found.notes))))
+    wanted = Wanted(
+        *(url, target, gate, left, way.max_redirects, errand.request.picture, headers.user_agent, types),
+        languages=headers.accept_language,
+        display=errand.request.display,
+        max_document_bytes=way.options.max_bytes,
+    )
+    found = (await _render(wanted, rooms, trail, deadline.seconds))._replace(content_signal=permission.content_signal)
+    notes = (permission.note, EMPTY if _came_empty(ascent, rooms) else None, *found.notes)
+    return found._replace(notes=tuple(dict.fromkeys(note for note in notes if note is not None)))
 
 
-async def _render(wanted: Wanted, rooms: Rooms, trail: Trail) -> Retrieved:
+def _came_empty(ascent: Ascent, rooms: Rooms) -> bool:
+    shell = _shell(ascent.best, rooms.rendering) if ascent.best is not None else None
+    return shell is not None and shell.is_empty
+
+
+async def _render(wanted: Wanted, rooms: Rooms, trail: Trail, seconds: float) -> Retrieved:
     if rooms.renderer is None:
         raise SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path="", error="it is switched off in the settings")
     with trail.step("render") as step:
-        shown = await rooms.renderer.render(wanted)
+        try:
+            shown = await rooms.renderer.render(wanted)
+        except SpanielError as error:
+            raise _in_whole_time(error, seconds) from None
         trail.status, step.text = shown.head.status, str(shown.head.status)
     rooms.door.hosts.answered(shown.url.host, shown.head.status, shown.head.headers)
     trail.chain = list(shown.chain)
@@ -99,6 +112,13 @@ async def _render(wanted: Wanted, rooms: Rooms, trail: Trail) -> Retrieved:
     headers = {**shown.head.headers, "content-type": shown.content_type}
     trail.answer = Page(shown.url, shown.head.status, shown.head.reason, headers, shown.body)
     return Retrieved(successful(trail.answer), shown.chain, shown.notes, shown.picture)
+
+
+def _in_whole_time(error: SpanielError, seconds: float) -> SpanielError:
+    """Whoever is told that the time is over set it for all of the fetch, not for what the browser got of it."""
+    if error.code is not Code.TIMEOUT:
+        return error
+    return SpanielError(Code.TIMEOUT, **{**error.details, "timeout_ms": round(seconds * 1000)})
 
 
 def _in_vain(error: SpanielError) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.browser.rendered import PARTIAL
+from spaniel.browser.rendered import MISSING, PARTIAL
 from spaniel.pipeline.rungs.archive import ARCHIVE, FROM_ARCHIVE
 from spaniel.pipeline.rungs.browser import BROWSER, FAILED, UNAVAILABLE
 from spaniel.pipeline.rungs.copies import FROM_MIRROR, FROM_SEARCH_CACHE, MIRRORS, SEARCH_CACHE
@@ -27,4 +27,4 @@ RUNGS: dict[str, Kind] = {
 
 # Notes on what is not kept. It may be better next time: a copy from elsewhere stands in for a page that may be back.
 # And a page that came over plain HTTP is nothing for whoever asks for the same page over HTTPS.
-PASSING = frozenset({PARTIAL, UNAVAILABLE, FAILED, FROM_ARCHIVE, FROM_SEARCH_CACHE, FROM_MIRROR, HTTP_ONLY})
+PASSING = frozenset({PARTIAL, MISSING, UNAVAILABLE, FAILED, FROM_ARCHIVE, FROM_SEARCH_CACHE, FROM_MIRROR, HTTP_ONLY})

@@ -1,0 +1,129 @@
+"""Reads a page that has come to rest: its copy as text, a selector that was waited for, a picture."""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64decode
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from spaniel.browser.cdp import CdpError
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    from spaniel.browser.cdp import Params, Session
+    from spaniel.browser.navigation import Navigation
+
+MOST_ELEMENTS = 150_000
+SOME_TEXT = 200  # characters; less than that is no page that fades in
+LONGEST_DATA = 2_048  # characters of a data: URL that stay in the page
+SMALLEST_FRAME = 40  # pixels; what is smaller, of another's frames, is no place for something to read
+TRIES = 3  # a page may move on while it is read
+TALLEST, WIDEST = 16_384, 4_096  # pixels of a picture; beyond, Chromium repeats itself or runs out of memory
+PICTURE_SECONDS = 15.0
+AGAIN_SECONDS = 0.05  # between two looks for a selector
+NO_PICTURE, CLIPPED = "picture_failed", "picture_clipped"
+
+
+class Copy(NamedTuple):
+    """A page as text."""
+
+    url: str
+    content_type: str
+    body: bytes  # in UTF-8
+    cut: bool
+
+
+class PageReader:
+    """Works in a world of its own, so that nothing a page redefines is met there."""
+
+    def __init__(self, session: Session, frame: str, navigation: Navigation) -> None:
+        self._session, self._frame, self._navigation = session, frame, navigation
+
+    async def copy(self, most_bytes: int) -> Copy:
+        limits = {
+            "bytes": most_bytes, "elements": MOST_ELEMENTS, "some": SOME_TEXT, "url": LONGEST_DATA,
+            "frame": SMALLEST_FRAME,
+        }  # fmt: skip
+        found = await self._evaluate(f"({script()})({msgspec.json.encode(limits).decode()})")
+        body, cut = found["html"].encode("utf-8", "replace"), bool(found["cut"])
+        if cut or len(body) > most_bytes:
+            body, cut = body[:most_bytes].decode("utf-8", "ignore").encode(), True
+        return Copy(found["url"], f"{found['type']}; charset=utf-8", body, cut)
+
+    async def appears(self, selector: str, seconds: float) -> bool:
+        """Whether something that a selector matches is there in time. `bad_args` for one that is none."""
+        quoted = msgspec.json.encode(selector).decode()
+        look = f"(() => {{ try {{ return {{found: !!document.querySelector({quoted})}} }} catch {{ return {{}} }} }})()"
+        try:
+            async with asyncio.timeout(seconds):
+                while not (await self._found(look, selector)):  # noqa: ASYNC110  a page tells nobody of its elements
+                    await asyncio.sleep(AGAIN_SECONDS)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _found(self, look: str, selector: str) -> bool:
+        await self._navigation.ready()
+        answer = await self._evaluate(look)
+        if "found" not in answer:
+            raise SpanielError(Code.BAD_ARGS, field="wait_for", reason=f"'{selector}' is no CSS selector")
+        return bool(answer["found"])
+
+    async def scroll(self) -> int:
+        """To the end of the page; how tall it is."""
+        told = await self._evaluate(
+            "(() => { const all = document.scrollingElement || document.documentElement;"
+            "all.scrollTo(0, all.scrollHeight); return {height: all.scrollHeight} })()"
+        )
+        return int(told["height"])
+
+    async def picture(self, width: int, height: int) -> tuple[bytes | None, tuple[str, ...]]:
+        """A PNG, and notes on it: one that cannot be had costs nothing but itself."""
+        call = self._session.call
+        try:
+            async with asyncio.timeout(PICTURE_SECONDS):
+                # In a window of a usual height: a tall one would be shown with all that is empty in it.
+                await call(
+                    "Emulation.setDeviceMetricsOverride",
+                    width=width, height=min(height, 900), deviceScaleFactor=1, mobile=False,
+                )  # fmt: skip
+                size = (await call("Page.getLayoutMetrics"))["cssContentSize"]
+                area = {"x": 0, "y": 0, "width": min(size["width"], WIDEST), "height": min(size["height"], TALLEST)}
+                shot = await call(
+                    "Page.captureScreenshot", format="png", captureBeyondViewport=True, clip={**area, "scale": 1}
+                )
+        except (CdpError, TimeoutError):
+            return None, (NO_PICTURE,)
+        clipped = size["width"] > WIDEST or size["height"] > TALLEST
+        return b64decode(shot["data"]), (CLIPPED,) if clipped else ()
+
+    async def _evaluate(self, expression: str) -> Params:
+        for attempt in range(TRIES):
+            try:
+                world = await self._session.call("Page.createIsolatedWorld", frameId=self._frame, worldName="spaniel")
+                done = await self._session.call(
+                    "Runtime.evaluate",
+                    expression=expression,
+                    contextId=world["executionContextId"],
+                    returnByValue=True,
+                )
+            except CdpError:
+                if attempt == TRIES - 1:
+                    raise
+                await self._navigation.ready()
+                continue
+            if "exceptionDetails" in done:
+                text = done["exceptionDetails"].get("exception", {}).get("description", "a script failed")
+                raise SpanielError(Code.EXTRACTION_FAILED, error=text)
+            value: Params = done["result"]["value"]
+            return value
+        raise AssertionError("the last attempt raises or returns")
+
+
+@cache
+def script() -> str:
+    return (files("spaniel.browser") / "snapshot.js").read_text(encoding="utf-8")

@@ -1,0 +1,81 @@
+"""Whether what came over HTTP is a shell that scripts fill (FR-WF-12c, D2-34); the signs are data: `shells.toml`."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+NEXT_TO_NOTHING = 60  # characters of text
+WITHOUT_SCRIPTS = 1_500  # characters; a `noscript` of that length is no excuse, it is the page (forums do so)
+_SCRIPT = re.compile(rb"<script\b(?![^>]{0,300}?\btype\s{0,9}=\s{0,9}[\"']?application/(?:ld\+)?json\b)")
+_NOSCRIPT = b"<noscript"
+
+
+class Sign(NamedTuple):
+    """What a shell is known by, and how much text speaks against it."""
+
+    name: str
+    has: tuple[bytes, ...]
+    pattern: re.Pattern[bytes] | None
+    also: re.Pattern[bytes] | None
+    below: int  # 0: as the settings say
+
+    def is_in(self, page: bytes) -> bool:
+        if not any(word in page for word in self.has):
+            return False
+        return all(each is None or each.search(page) for each in (self.pattern, self.also))
+
+
+class Shell(NamedTuple):
+    """What speaks for rendering a page."""
+
+    sign: str
+    is_empty: bool = False  # next to nothing came, and there are scripts
+
+
+def shell_in(body: bytes, markdown: str, least_chars: int, *, empty_counts: bool) -> Shell | None:
+    """What says that scripts fill this page; None where nothing does."""
+    size = len(markdown.strip())
+    if size >= max(WITHOUT_SCRIPTS, least_chars):
+        return None
+    page = body.lower()
+    if size and _NOSCRIPT in page:  # what stands there is for readers without scripts, and often only an excuse
+        size = min(size, len(_text_without_noscript(body)))
+    for sign in signs():
+        if size < (sign.below or least_chars) and sign.is_in(page):
+            return Shell(sign.name)
+    if empty_counts and size < NEXT_TO_NOTHING and _SCRIPT.search(page):
+        return Shell("scripts, and next to no text", is_empty=True)
+    return None
+
+
+def _text_without_noscript(body: bytes) -> str:
+    from turbohtml import parse
+
+    page = parse(body, positions=False)
+    for element in page.select("noscript,script,style,template,head"):
+        element.decompose()
+    return " ".join(page.text.split())
+
+
+@cache
+def signs() -> tuple[Sign, ...]:
+    import tomllib
+
+    text = (files("spaniel.pipeline.rungs") / "shells.toml").read_text(encoding="utf-8")
+    return tuple(
+        Sign(
+            one["name"],
+            tuple(word.encode() for word in one["has"]),
+            _compiled(one.get("pattern")),
+            _compiled(one.get("and")),
+            one["below"],
+        )
+        for one in tomllib.loads(text)["sign"]
+    )
+
+
+def _compiled(pattern: str | None) -> re.Pattern[bytes] | None:
+    return None if pattern is None else re.compile(pattern.encode())

@@ -1,0 +1,3 @@
+import { mount } from "svelte";
+import Page from "./Page.svelte";
+mount(Page, { target: document.getElementById("root"), intro: true });

@@ -1,0 +1,89 @@
+"""How a page is shown for one call: what is waited for, and how long; the window, scrolling, a picture."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from spaniel.errors import SpanielError
+from spaniel.pipeline.profile import from_data
+from spaniel.testing import Page, Site, spaniel_for
+from tests.browser.harness import WORDS, html, spaniel_at, with_chromium
+
+LATE = html(
+    f"<h1>Late</h1><p>{WORDS * 12}</p><script>setTimeout(() => document.body.insertAdjacentHTML('beforeend',"
+    "'<p id=late>It came late.</p>'), 1500)</script>"
+)
+FEED = html(
+    f"<h1>Feed</h1><p>{WORDS * 12}</p><script>let n = 0;"
+    "const add = () => document.body.insertAdjacentHTML('beforeend',"
+    "`<p style='height: 9000px'>part ${++n} of the feed</p>`); add(); addEventListener('scroll', add)</script>"
+)
+TALL = html(f"<h1>Tall</h1><p>{WORDS}</p><div style='height: 200000px'></div>")
+
+
+async def test_a_selector_is_waited_for_and_one_that_never_matches_is_told(tmp_path: Path) -> None:
+    async with spaniel_at({"/": LATE}, tmp_path) as (spaniel, site):
+        url = site.url("/")
+        assert "came late" not in (await spaniel.fetch(url, force_browser=True)).markdown  # the control
+        assert "came late" in (await spaniel.fetch(url, wait_for="#late")).markdown
+        missing = await spaniel.fetch(url, wait_for="#never", idle_ms=2_500)
+        assert (missing.note, "Late" in missing.markdown) == ("wait_for_missing", True)
+        with pytest.raises(SpanielError) as caught:
+            await spaniel.fetch(url, wait_for="p[")
+        assert (str(caught.value.code), "no CSS selector" in caught.value.message) == ("bad_args", True)
+
+
+async def test_what_is_shown_otherwise_is_not_what_the_cache_has(tmp_path: Path) -> None:
+    async with spaniel_at({"/": LATE}, tmp_path) as (spaniel, site):
+        await spaniel.fetch(site.url("/"), wait_for="#late")
+        assert "came late" not in (await spaniel.fetch(site.url("/"), force_browser=True)).markdown
+
+
+async def test_scrolling_ends_where_it_is_told_to(tmp_path: Path) -> None:
+    async with spaniel_at({"/": FEED}, tmp_path) as (spaniel, site):
+        assert "part 2 of" not in (await spaniel.fetch(site.url("/"), force_browser=True)).markdown
+        markdown = (await spaniel.fetch(site.url("/"), scrolls=2)).markdown
+    assert "part 3 of" in markdown
+    assert "part 9 of" not in markdown
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"viewport": (5, 5)}, {"viewport": (1280, 99_999)}, {"idle_ms": -1}, {"scrolls": 101}]
+)
+async def test_what_is_out_of_bounds_is_refused(wrong: dict[str, object], tmp_path: Path) -> None:
+    async with spaniel_at({"/": LATE}, tmp_path) as (spaniel, site):
+        with pytest.raises(SpanielError) as caught:
+            await spaniel.fetch(site.url("/"), **wrong)  # type: ignore[arg-type]
+    assert str(caught.value.code) == "bad_args"
+
+
+async def test_a_picture_comes_with_the_answer_clipped_where_it_must_be(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/": html(f"<h1>Short</h1><p>{WORDS}</p>"), "/tall": TALL}
+    async with spaniel_at(pages, tmp_path) as (spaniel, site):
+        short = await spaniel.fetch(site.url("/"), screenshot=True)
+        tall = await spaniel.fetch(site.url("/tall"), screenshot=True)
+    assert short.picture is not None
+    assert tall.picture is not None
+    assert size_of(short.picture) == (1280, 900)
+    assert size_of(tall.picture) == (1280, 16_384)
+    assert (short.note, tall.note) == (None, "picture_clipped")
+    assert "The otter" in tall.markdown
+
+
+def size_of(png: bytes) -> tuple[int, int]:
+    width, height = struct.unpack(">II", png[16:24])
+    return width, height
+
+
+async def test_the_profiles_languages_are_asked_for(tmp_path: Path) -> None:
+    languages = {"headers": {"accept_language": "de-AT,de;q=0.8"}}
+    profile = from_data({"name": "mine", "version": "1", **languages}, "mine")
+    page = html("<h1>Sprache</h1><p id=p></p><script>p.textContent = navigator.languages; fetch('/x')</script>")
+    async with Site({"/": page}) as site:
+        async with spaniel_for(site, cache=tmp_path, browser=with_chromium(), profile=profile) as spaniel:
+            answer = await spaniel.fetch(site.url("/"), force_browser=True)
+        assert "de-AT" in answer.markdown
+        assert all(seen.get("accept-language", "").startswith("de-AT") for seen in site.seen)

@@ -1,0 +1,129 @@
+"""Frames and shadow roots: one's own are read in their place, others' are a link, closed ones are said to be there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spaniel.testing import Page, Site, text
+from tests.browser.harness import SITE, VICTIM, WORDS, Victim, html, open_web, spaniel_at
+
+TOP = f"<main><h1>Top</h1><p>{WORDS * 6}</p>"
+INNER = f"<h2>Inner</h2><p>In the frame, herons stand in the shallow water. {WORDS}</p>"
+
+
+async def markdown_of(pages: dict[str, Page], folder: Path) -> str:
+    async with spaniel_at(pages, folder) as (spaniel, site):
+        return (await spaniel.fetch(site.url("/"), force_browser=True)).markdown
+
+
+async def test_a_frame_of_the_same_origin_is_read_in_its_place(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {
+        "/": html(f"{TOP}<iframe src=/inner></iframe><p>{WORDS} Below the frame.</p></main>"),
+        "/inner": html(f"<title>Other</title>{INNER}<iframe src=/deep></iframe>"),
+        "/deep": html("<script>document.write('<p>Deeper still, otters sleep in their holt.</p>')</script>"),
+    }
+    markdown = await markdown_of(pages, tmp_path)
+    places = [markdown.find(words) for words in ("# Top", "herons stand", "otters sleep", "Below the frame")]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        f'<iframe srcdoc="{INNER}"></iframe>',
+        "<iframe id=f></iframe><script>f.contentDocument.write(`" + INNER + "`)</script>",
+        "<iframe src=\"javascript:'" + INNER.replace("'", "") + "'\"></iframe>",
+    ],
+)
+async def test_a_frame_that_the_page_wrote_itself_is_its_own(frame: str, tmp_path: Path) -> None:
+    assert "herons stand" in await markdown_of({"/": html(f"{TOP}{frame}</main>")}, tmp_path)
+
+
+async def test_hidden_text_in_a_frame_stays_hidden_and_so_does_a_hidden_frame(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {
+        "/": html(f"{TOP}<iframe src=/inner></iframe><iframe src=/other style='display: none'></iframe></main>"),
+        "/inner": html(f"<style>.x {{ display: none }}</style>{INNER}<p class=x>not to be seen</p>"),
+        "/other": html("<p>in a hidden frame</p>"),
+    }
+    markdown = await markdown_of(pages, tmp_path)
+    assert "herons stand" in markdown
+    assert "not to be seen" not in markdown
+    assert "hidden frame" not in markdown
+
+
+async def test_a_frame_of_another_origin_is_a_link(tmp_path: Path) -> None:
+    async with spaniel_at({"/inner": html(INNER)}, tmp_path) as (spaniel, site):
+        other = site.url("/inner", "other.example")
+        frames = f"<iframe src='{other}' title='A talk'></iframe><iframe src='{other}?ad' width=1 height=1></iframe>"
+        site.pages["/"] = html(f"{TOP}<p>{WORDS}</p>{frames}<p>{WORDS} The end.</p></main>")
+        markdown = (await spaniel.fetch(site.url("/"), force_browser=True)).markdown
+    assert f"[A talk]({other})" in markdown
+    assert "herons stand" not in markdown
+    assert "?ad" not in markdown
+
+
+async def test_a_sandboxed_frame_is_another_origin(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/": html(f"{TOP}<iframe sandbox src=/inner></iframe></main>"), "/inner": html(INNER)}
+    assert "herons stand" not in await markdown_of(pages, tmp_path)
+
+
+@pytest.mark.req("FR-WF-08", "FR-WF-11b")
+async def test_robots_txt_is_asked_for_a_frame_that_is_read(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {
+        "/": html(f"{TOP}<iframe src=/closed></iframe><iframe src=/open></iframe></main>"),
+        "/closed": html("<p>not for robots</p>"),
+        "/open": html(INNER),
+        "/robots.txt": text("User-agent: *\nDisallow: /closed\n"),
+    }
+    async with spaniel_at(pages, tmp_path) as (spaniel, site):
+        markdown = (await spaniel.fetch(site.url("/"), force_browser=True)).markdown
+        assert site.requests["/closed"] == 0
+        assert site.requests["/open"] == 1
+    assert "herons stand" in markdown
+    assert "not for robots" not in markdown
+
+
+@pytest.mark.req("FR-WF-11b", "NFR-WF-SEC-04")
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "<iframe src='{v}'></iframe>",
+        "<iframe src='/to'></iframe>",
+        "<iframe srcdoc=\"<iframe src='{v}'></iframe>\"></iframe>",
+        "<iframe srcdoc=\"<script>location = '{v}'</script>\"></iframe>",
+        "<iframe id=f></iframe><script>f.contentWindow.location = '{v}'</script>",
+        "<iframe id=f srcdoc='<p>mine'></iframe><script>onload = () => f.contentWindow.fetch('{v}')"
+        ".then((r) => r.text()).then((t) => document.body.append(t))</script>",
+    ],
+)
+async def test_what_is_inside_never_comes_in_by_a_frame(frame: str) -> None:
+    async with Victim() as victim, Site({}, SITE) as site:
+        inside = f"http://{VICTIM}:{victim.port}/"
+        site.pages["/"] = html(f"<h1>Page</h1>{frame.format(v=inside)}<iframe src=/own></iframe>")
+        site.pages["/own"] = html("<p>the control</p>")
+        site.pages["/to"] = (302, {"Location": inside}, b"")
+        async with open_web(site.port, victim.port, network_idle_ms=3_000) as web:
+            body = (await web.render(f"http://{SITE}:{site.port}/")).body.decode()
+        assert victim.hits == 0
+        assert "VICTIM" not in body
+        assert "the control" in body
+
+
+async def test_a_closed_root_is_said_to_be_there(tmp_path: Path) -> None:
+    closed = (
+        "<x-a></x-a><script>document.querySelector('x-a').attachShadow({mode: 'MODE'}).innerHTML = '<p>kept in</p>'"
+    )
+    for mode, note in (("closed", "closed_shadow_roots"), ("open", None)):
+        pages: dict[str, Page] = {"/": html(f"{TOP}{closed.replace('MODE', mode)}</script></main>")}
+        async with spaniel_at(pages, tmp_path / mode) as (spaniel, site):
+            answer = await spaniel.fetch(site.url("/"), force_browser=True)
+        assert (answer.note, "kept in" in answer.markdown) == (note, mode == "open")
+
+
+async def test_frames_without_end_are_cut_and_the_page_is_brought(tmp_path: Path) -> None:
+    many = "".join(f"<iframe srcdoc='<b></b>{'<i></i>' * 400}'></iframe>" for _ in range(60))
+    pages: dict[str, Page] = {"/": html(f"{TOP}</main>{many}")}
+    assert "The otter" in await markdown_of(pages, tmp_path)

@@ -1,0 +1,111 @@
+"""Which pages are shells that scripts fill, and which only look like it."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+
+from spaniel import extract
+from spaniel.pipeline.rungs.shells import shell_in, signs
+from spaniel.testing import Page, Site
+from tests.browser.harness import WORDS, html
+from tests.pipeline.test_choosing import opened
+
+CORPUS = Path(__file__).parents[3] / "shared" / "corpora" / "pages"
+MENU = "<nav>" + "".join(f"<a href=/{n}>Chapter {n} of the book</a> " for n in range(20)) + "</nav>"
+HOLLOW = {
+    "swagger ui": "<div id=swagger-ui></div><script src=./swagger-ui-bundle.js></script>",
+    "redoc": "<redoc spec-url=/openapi.json></redoc><script src=redoc.standalone.js></script>",
+    "docsify": "<div id=main></div><script>window.$docsify = {}</script>",
+    "discourse": "<discourse-assets></discourse-assets><section id=main></section>",
+    "htmx": "<div hx-get='/rows' hx-trigger='load'></div>",
+    "htmx with data attributes": '<div data-hx-get="/rows" data-hx-trigger="revealed once"></div>',
+    "alpine": "<div x-data='list' x-init='load()'><template x-for='i in items'><p x-text=i></p></template></div>",
+    "jquery": "<div id=x></div><script>$('#x').load('/part.html')</script>",
+    "turbo": "<turbo-frame id=a src=/messages></turbo-frame>",
+}
+PLAIN = {
+    "htmx on a click": "<button hx-get='/rows' hx-trigger='click'>more</button>",
+    "alpine for a menu": "<div x-data='{open: false}'><a @click='open = !open'>menu</a></div>",
+    "jquery that fades": "<script>$('#x').fadeIn()</script>",
+    "linked data alone": '<script type="application/ld+json">{}</script>',
+}
+
+
+def sent(page: str, markdown: str) -> bool:
+    return shell_in(page.encode(), markdown, 400, empty_counts=True) is not None
+
+
+@pytest.mark.req("D2-34", "FG-20")
+@pytest.mark.parametrize("name", HOLLOW)
+def test_a_hollow_page_is_known_although_its_menu_has_text(name: str) -> None:
+    assert sent(MENU + HOLLOW[name], "x" * 500)
+    assert not sent(MENU + HOLLOW[name], "x" * 1500)  # what has its text has it
+
+
+@pytest.mark.req("D2-34")
+@pytest.mark.parametrize("name", PLAIN)
+def test_what_fills_no_page_is_no_sign(name: str) -> None:
+    assert not sent(f"<p>{WORDS * 3}</p>{PLAIN[name]}", WORDS * 3)
+
+
+@pytest.mark.req("D2-34")
+def test_next_to_nothing_and_a_script_is_enough() -> None:
+    assert sent("<div></div><script src=a.js></script>", "x" * 59)
+    assert not sent("<div></div><script src=a.js></script>", "x" * 60)
+    assert not sent("<div></div>", "")
+    assert not sent('<script type="application/ld+json">{}</script>', "")
+
+
+@pytest.mark.req("D2-34")
+def test_what_stands_in_noscript_is_not_counted_unless_it_is_the_page() -> None:
+    excuse = "Please switch scripts on. " * 20
+    page = f"<div id=root></div><noscript><p>{excuse}</p></noscript><script src=a.js></script>"
+    assert sent(page, excuse)
+    assert not sent(page.replace("noscript", "section"), excuse)
+    thread = WORDS * 60
+    assert not sent(f"<script type=module></script><noscript>{thread}</noscript>", thread)
+
+
+@pytest.mark.req("D2-34", "D2-05")
+async def test_the_note_says_that_http_brought_nothing(tmp_path: Path) -> None:
+    from spaniel.browser.rendered import DocumentHead, Rendered
+    from tests.pipeline.test_choosing import Failing, rendered_by
+
+    page = Rendered(None, DocumentHead(200), "text/html", b"<h1>There</h1>", (), ())  # type: ignore[arg-type]
+    pages: dict[str, Page] = {
+        "/": html("<script src=/a.js></script>"),
+        "/plain": html(f"<p>{WORDS * 20}</p><script></script>"),
+    }
+    async with Site(pages) as site, rendered_by(Failing(page), site, tmp_path) as spaniel:
+        answer = await spaniel.fetch(site.url("/"))
+        assert (answer.rendering_method, answer.note, answer.markdown) == (
+            "browser",
+            "rendered_empty_http",
+            "# There\n",
+        )
+        assert (await spaniel.fetch(site.url("/plain"))).rendering_method == "http"
+    off = {"empty_fallback": False}
+    async with Site(pages) as site, opened(site, tmp_path / "off", rendering=off) as spaniel:
+        assert (await spaniel.fetch(site.url("/"))).rendering_method == "http"
+
+
+def test_each_sign_names_what_is_looked_for_in_small_letters() -> None:
+    for sign in signs():
+        assert all(word == word.lower() for word in sign.has)
+        for pattern in (sign.pattern, sign.also):
+            assert pattern is None or not re.search(rb"(?<!\\)[A-Z]", pattern.pattern), sign.name
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="the development pages are not here")
+@pytest.mark.req("D2-34")
+def test_hardly_any_page_that_has_its_text_is_rendered() -> None:
+    pages = [gzip.decompress(path.read_bytes()) for path in sorted(CORPUS.glob("*/*.html.gz"))[::3]]
+    needless = 0
+    for body in pages:
+        markdown = extract(body, url="https://page.example/").markdown
+        needless += len(markdown) > 100 and shell_in(body, markdown, 400, empty_counts=True) is not None
+    assert needless < len(pages) / 100
