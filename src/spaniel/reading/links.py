@@ -14,6 +14,7 @@ SAFE = frozenset({"http", "https", "mailto", "tel", "ftp"})
 HARMFUL = frozenset({"javascript", "vbscript", "data", "file", "blob"})
 LAZY = ("data-src", "data-original", "data-lazy-src", "data-srcset", "srcset")
 ANCHOR_SIGNS = frozenset({"¶", "#", "§", "🔗", "∞", "⚓", "permalink", "anchor", ""})
+SURE_SIGNS = frozenset({"¶", "§", "🔗", "⚓"})  # and in a link to the page itself they are nothing else anywhere
 HEADINGS = "h1,h2,h3,h4,h5,h6"
 # What would end a link target early or act in a terminal: controls go, the rest is percent-encoded.
 UNSAFE = dict.fromkeys((*range(32), *range(127, 160))) | {ord(c): f"%{ord(c):02X}" for c in ' <>()"\\`'}
@@ -135,11 +136,11 @@ def _loads(image: Element, resolve: Resolver, *, absolute: bool) -> bool:
 def _drop_permalinks(root: Element) -> None:
     """The sign beside a heading that links to the heading itself."""
     for link in root.select("a")[: 4 * MANY]:
-        if (
-            link.text.strip().lower() in ANCHOR_SIGNS
-            and (link.closest(f"{HEADINGS},dt") is not None or link.matches(".headerlink"))
-            and not link.select_one("img")
-        ):
+        sign = link.text.strip().lower()
+        if sign not in ANCHOR_SIGNS or link.select_one("img"):
+            continue
+        own = sign in SURE_SIGNS and (link.attr("href") or "").startswith("#")
+        if own or link.closest(f"{HEADINGS},dt") is not None or link.matches(".headerlink"):
             link.decompose()
 
 
