@@ -49,7 +49,7 @@ def _mended(lines: Iterable[tuple[str, str]], mend: Callable[[str, str, str], st
                 fence = ""
             yield line
             continue
-        if not line or (line[0] in "> " and not line.strip("> ")):
+        if not line.strip() or (line[0] in "> " and not line.strip("> ")):
             if bare:
                 behind = _shorter(behind, line.rstrip())
             else:
