@@ -34,8 +34,10 @@ def headline(
         if text.casefold() in whole.casefold():
             return BAR.split(text)[0] or text
     called = one_line(unescape(next(filter(None, (*told, title)), "")))  # plugins write entities where no HTML is read
-    if called is None or _is_home(url):
-        return called and _without_last(PARTING.split(called), names)
+    if called is None or not _squeezed(called):
+        return called
+    if _is_home(url):
+        return _without_last(PARTING.split(called), names)
     bare = _without_site(called, names)
     alike = _alike(headings, f"{whole} {called}") if told[0] is None else None
     if alike is None and len(headings) == 1 and _squeezed(PARTING.split(called)[0]) in names:
