@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from turbohtml import Element
 
+from spaniel.reading.images import drop_decoration
+
 if TYPE_CHECKING:
     from turbohtml import Document
 
 SAFE = frozenset({"http", "https", "mailto", "tel", "ftp"})
 HARMFUL = frozenset({"javascript", "vbscript", "data", "file", "blob"})
-LAZY = ("data-src", "data-original", "data-lazy-src", "data-srcset", "srcset")
 ANCHOR_SIGNS = frozenset({"¶", "#", "§", "🔗", "∞", "⚓", "permalink", "anchor", ""})
 SURE_SIGNS = frozenset({"¶", "§", "🔗", "⚓"})  # and in a link to the page itself they are nothing else anywhere
 HEADINGS = "h1,h2,h3,h4,h5,h6"
@@ -34,7 +35,7 @@ class Linked(NamedTuple):
 def set_links(doc: Document, root: Element, url: str | None, room: int) -> Linked:
     """Make every target absolute or take it away: no more than `room` characters of them in all."""
     _drop_permalinks(root)
-    _wake_images(root)
+    drop_decoration(root)
     _move_into_headings(root)
     base = base_of(doc, url)
     resolve = Resolver(base if base.startswith(WEB) else "", room)
@@ -142,21 +143,6 @@ def _drop_permalinks(root: Element) -> None:
         own = sign in SURE_SIGNS and (link.attr("href") or "").startswith("#")
         if own or link.closest(f"{HEADINGS},dt") is not None or link.matches(".headerlink"):
             link.decompose()
-
-
-def _wake_images(root: Element) -> None:
-    """An image that a script would load: its address waits in another attribute."""
-    for image in root.select("img"):
-        source = (image.attr("src") or "").strip()
-        if source and not source.startswith("data:"):
-            continue
-        for name in LAZY:
-            waiting = (image.attr(name) or "").strip()
-            if "srcset" in name:
-                waiting = next(iter(waiting.partition(",")[0].split(None, 1)), "")
-            if waiting:
-                image.attrs["src"] = waiting
-                break
 
 
 def _move_into_headings(root: Element) -> None:
