@@ -24,6 +24,7 @@ DESCRIPTOR = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)[wx],?")
 SMALL = 48  # pixels each way: icons
 THIN = 8  # pixels one way: rules and trackers
 LARGE = 200  # pixels each way: a picture, whatever it is called
+LONGEST_SIGN, LONGEST_EMOJI = 3, 12  # characters
 FEW_WORDS = 5  # of a description that is a name and no sentence
 LONGEST = 8000  # characters of a set, an address or a description that are looked at
 MOST_SIBLINGS = 32  # before an image in a `<picture>`
@@ -103,7 +104,7 @@ def drop_decoration(root: Element) -> None:
         source = (image.attr("src") or "").strip()
         names = parts_of(image.attr("class") or "")
         if "emoji" in names or "smilie" in names or "smiley" in names:
-            image.replace_with(Text(scrub(alt.strip())[0]))  # before it is written, as all text
+            image.replace_with(Text(_sign(alt)))
         elif (source and source == before) or _shows_nothing(image, source):
             image.decompose()
         elif _is_named_so(image, source, names, alt):
@@ -112,6 +113,12 @@ def drop_decoration(root: Element) -> None:
                 image.decompose()
         else:
             before = source
+
+
+def _sign(alt: str) -> str:
+    """An emoji or `:-)`; a name such as `:wave:` is none. Scrubbed before it is written, as all text."""
+    sign = scrub(alt.strip())[0]
+    return sign if len(sign) <= LONGEST_SIGN or (not sign.isascii() and len(sign) <= LONGEST_EMOJI) else ""
 
 
 def _shows_nothing(image: Element, source: str) -> bool:

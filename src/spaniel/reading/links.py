@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from turbohtml import Element
+from turbohtml import Element, Text
 
 from spaniel.reading.images import drop_decoration
 
@@ -16,6 +16,7 @@ SAFE = frozenset({"http", "https", "mailto", "tel", "ftp"})
 HARMFUL = frozenset({"javascript", "vbscript", "data", "file", "blob"})
 ANCHOR_SIGNS = frozenset({"¶", "#", "§", "🔗", "∞", "⚓", "permalink", "anchor", ""})
 SURE_SIGNS = frozenset({"¶", "§", "🔗", "⚓"})  # and in a link to the page itself they are nothing else anywhere
+INLINE = frozenset({"a", "strong", "em", "b", "i"})
 HEADINGS = "h1,h2,h3,h4,h5,h6"
 # What would end a link target early or act in a terminal: controls go, the rest is percent-encoded.
 UNSAFE = dict.fromkeys((*range(32), *range(127, 160))) | {ord(c): f"%{ord(c):02X}" for c in ' <>()"\\`'}
@@ -163,4 +164,6 @@ def _drop_empty(root: Element) -> None:
     """From the end, so that of elements inside each other none is looked at once for each that is around it."""
     for element in reversed(root.select(f"a,li,{HEADINGS},dt,summary,blockquote,strong,em,b,i")[: 4 * MANY]):
         if next(element.stripped_strings, None) is None and element.select_one("img,input,x-math") is None:
+            if element.tag in INLINE and element.text:
+                element.insert_before(Text(" "))  # its blank may be all that parts two words
             element.decompose()
