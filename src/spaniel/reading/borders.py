@@ -18,6 +18,9 @@ BLOCKS = "center,fieldset,legend,option,optgroup,hgroup,search"
 NEIGHBOURS = "a+a,label+label,span[class]+span[class],span+time,time+span,a+time,time+a"
 # What an icon font has its pictures at: no other font has anything to show there.
 ICONS = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+# At the beginning or the end of other text, with a blank between them.
+EDGES = re.compile("^ \\s*[\ue000-\uf8ff]{1,4}(?=\\s)|(?<=\\s)[\ue000-\uf8ff]{1,4}\\s* $")
+LONG = 2000  # characters of a text that has no icons at its ends
 FEW = 4  # icons on end; a longer text is in a script of its own
 DEEPEST = 12  # elements around the text at an end
 MANY = 8000  # elements of one sort that are looked at
@@ -36,11 +39,9 @@ def _drop_icons(root: Element) -> None:
     if ICONS.search(root.text) is None:
         return
     for node in list(root.descendants):
-        if type(node) is Text and not node.data.isascii() and ICONS.search(node.data):
-            bare = node.data.strip()
-            up = node.parent
-            if len(bare) <= FEW and not ICONS.sub("", bare).strip() and not _is_code(up):
-                node.data = " " if node.data != bare else ""
+        if type(node) is Text and not node.data.isascii() and ICONS.search(node.data) and not _is_code(node.parent):
+            text = EDGES.sub(" ", f" {node.data} ")[1:-1] if len(node.data) <= LONG else node.data
+            node.data = text if ICONS.sub("", text).strip() or len(text.strip()) > FEW else " " * (text != text.strip())
 
 
 def _is_code(element: object) -> bool:
