@@ -32,13 +32,34 @@ MOST_FIGURES = 500  # that are searched for a caption
 MANY = 8000  # images that are looked at
 
 
-def wake_images(doc: Document) -> None:
-    """Give every image its address, before `<noscript>` and hidden parts go."""
-    for image in doc.select("img")[:MANY]:
-        source = (image.attr("src") or "").strip()
-        asleep = not source or source.startswith("data:") or _is_empty(source)
-        if found := _waiting(image) or (_in_a_set(image) or _in_noscript(image) if asleep else ""):
-            image.attrs["src"] = found
+def take_from_noscript(doc: Document) -> None:
+    """An image that sleeps has its address in the `<noscript>` right behind it. Runs before those go."""
+    for without in doc.select("noscript")[:MANY]:
+        node = without.previous_sibling
+        while isinstance(node, Text) and not node.data.strip():
+            node = node.previous_sibling
+        if not isinstance(node, Element) or node.tag != "img" or not _sleeps(_source(node)):
+            continue
+        real = without.select_one("img")
+        if real is not None and (source := _source(real)):
+            node.attrs["src"] = source
+
+
+def _source(image: Element) -> str:
+    return (image.attr("src") or "").strip()
+
+
+def _sleeps(source: str) -> bool:
+    return not source or source.startswith("data:") or _is_empty(source)
+
+
+def _wake(image: Element) -> str:
+    """The address of the image itself, also where a script would have set it."""
+    source = _source(image)
+    found = _waiting(image) or (_in_a_set(image) if _sleeps(source) else "")
+    if found:
+        image.attrs["src"] = found
+    return found or source
 
 
 def _waiting(image: Element) -> str:
@@ -83,25 +104,14 @@ def largest(candidates: str) -> str:
     return best
 
 
-def _in_noscript(image: Element) -> str:
-    """The same image for those without scripts stands right behind it."""
-    node = image.next_sibling
-    while isinstance(node, Text) and not node.data.strip():
-        node = node.next_sibling
-    if not isinstance(node, Element) or node.tag != "noscript":
-        return ""
-    real = node.select_one("img")
-    return (real.attr("src") or "").strip() if real is not None else ""
-
-
-def drop_decoration(root: Element) -> None:
-    """What is left says something. Emoji become the sign that they show."""
+def set_images(root: Element) -> None:
+    """Each has its address, and what is left says something. Emoji become the sign that they show."""
     before, figures = "", MOST_FIGURES
     for image in root.select("img")[:MANY]:
         alt = (image.attr("alt") or "")[:LONGEST]
         if "&" in alt:
             image.attrs["alt"] = alt = scrub(unescape(alt))[0]
-        source = (image.attr("src") or "").strip()
+        source = _wake(image)
         names = parts_of(image.attr("class") or "")
         if "emoji" in names or "smilie" in names or "smiley" in names:
             image.replace_with(Text(_sign(alt)))

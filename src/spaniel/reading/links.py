@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from turbohtml import Element, Text
 
-from spaniel.reading.images import drop_decoration
+from spaniel.reading.images import set_images
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -36,7 +36,7 @@ class Linked(NamedTuple):
 def set_links(doc: Document, root: Element, url: str | None, room: int) -> Linked:
     """Make every target absolute or take it away: no more than `room` characters of them in all."""
     _drop_permalinks(root)
-    drop_decoration(root)
+    set_images(root)
     _move_into_headings(root)
     base = base_of(doc, url)
     resolve = Resolver(base if base.startswith(WEB) else "", room)
