@@ -19,6 +19,7 @@ WAITING = ("data-src", "data-original", "data-lazy-src", "data-lazy", "data-url"
 SETS = ("data-srcset", "data-lazy-srcset", "srcset")
 DECORATING, EMPTY = (frozenset(lexicon("images")[name].split()) for name in ("decorating", "empty"))
 NAMED = frozenset(lexicon("images")["named"].split())
+EMOJI = frozenset(lexicon("images")["emoji"].split())
 SIZE = re.compile(r"([0-9]{1,5})(?:\.0+)?(?:px)?")
 DESCRIPTOR = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)[wx],?")
 SMALL = 48  # pixels each way: icons
@@ -113,7 +114,7 @@ def set_images(root: Element) -> None:
             image.attrs["alt"] = alt = scrub(unescape(alt))[0]
         source = _wake(image)
         names = parts_of(image.attr("class") or "")
-        if "emoji" in names or "smilie" in names or "smiley" in names:
+        if not EMOJI.isdisjoint(names) or not EMOJI.isdisjoint(_path(source).lower().split("/")[:-1]):
             image.replace_with(Text(_sign(alt)))
         elif (source and source == before) or _shows_nothing(image, source):
             image.decompose()
