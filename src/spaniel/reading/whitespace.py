@@ -67,8 +67,8 @@ def _mended(lines: Iterable[tuple[str, str]], mend: Callable[[str, str, str], st
         fence = mark[1] if mark else ""
         whole = line.rstrip() if fence else mend(line, before, following).rstrip()
         before = line
-        if not whole:
-            blank = blank or ""
+        if not whole.strip("> "):
+            blank = _shorter(blank, whole)
             continue
         if begun and blank is not None:
             yield blank
