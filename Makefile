@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 
 .DEFAULT_GOAL := help
-.PHONY: help run test mutants torture foreign coverage check policies lint types layers dead docs bench lock clean
+.PHONY: help run test mutants torture foreign coverage check policies pages lint types layers dead docs bench lock clean
 
 help:  ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' Makefile
@@ -66,6 +66,9 @@ docs: $(VENV)/.dev  ## Write again the pages that are made from the code, and th
 
 policies: $(VENV)/.dev  ## Write again what is compiled of the shipped policies
 	$(BIN)/python tools/compile_policies.py
+
+pages: $(VENV)/.dev  ## Write the golden pages beside their Markdown as one HTML file, dist/pages.html
+	@$(BIN)/python tools/golden_pages.py dist/pages.html
 
 bench: $(BENCH_VENV)/.bench $(BENCH_VENV)/.link_checkers  ## Run Spaniel beside its peers, interleaved (ARGS="canon" to choose)
 	$(BENCH_VENV)/bin/python -m bench $(ARGS)

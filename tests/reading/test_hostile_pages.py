@@ -70,6 +70,11 @@ BIG = {
     "styles": lambda n: "<p style='opacity:0'>no</p><p>yes</p>" * (n // 20),
     "definitions": lambda n: "<dl>" + "<dt>term<dd>meaning" * (n // 20),
     "code": lambda n: "<pre><span class=lineno>1</span>x</pre>" * (n // 20),
+    "line numbers": lambda n: "<pre>" + "".join(f"<span>{i}</span>a\n" for i in range(1, n // 10)),
+    "neighbours": lambda n: "<p>" + "<span class=a>ab</span><span class=b>Cd" * (n // 20),
+    "icons": lambda n: "<p>" + "<i>\uf0c1</i>x " * (n // 10),
+    "sleeping images": lambda n: "<figure>" + "<img alt=x><noscript><img src=logo.png alt=y></noscript>" * (n // 20),
+    "the same heading": lambda n: "<h2>x</h2>" * (n // 10),
     "joiners": lambda n: "<p>" + "a\u200d" * n,
     "terminal": lambda n: "<p>" + "\x1b]x" * n,
 }  # fmt: skip

@@ -118,3 +118,44 @@ def test_the_types_of_linked_data_and_the_generator_are_told_once_and_clean() ->
     many = [{"@type": "x" * 100_000 + str(number)} for number in range(5)]
     long = extract(page(f'<script type="application/ld+json">{json.dumps(many)}</script>'))
     assert all(len(name) <= 2000 for name in long.types)
+
+
+@pytest.mark.req("FG-17")
+@pytest.mark.parametrize(
+    ("title", "headings", "name", "found"),
+    [
+        ("Die Kunst des Backens - Morgenblatt", ["Morgenblatt", "Die Kunst des Backens"], "Morgenblatt", None),
+        ("Die Kunst des Backens | Example", ["Example", "Rezepte"], None, None),
+        ("Die Kunst des Backens | Rezepte | Küche heute", ["Küche heute"], None, None),
+        ("Die Kunst des Backens - Das Buch vom Brot", ["Das Buch vom Brot"], None, None),
+        ("Example - für alle da", ["Die Kunst des Backens"], None, None),
+        ("Vom guten Brot", ["Die Kunst des Backens ¶"], None, "Vom guten Brot"),
+        ("Backens Kunst, die wir lieben", ["Die Kunst des Backens ¶"], None, None),
+        ("Die Kunst des Backens", ["Thema: Die Kunst des Backens"], None, None),
+        ("Die Kunst des Backens", [], None, None),
+        ("パンの作り方｜台所", ["台所"], None, "パンの作り方"),
+        ("", [], None, ""),
+        ("| |", ["|"], None, "| |"),
+    ],
+)
+def test_the_name_of_the_site_is_no_title(title: str, headings: list[str], name: str | None, found: str | None) -> None:
+    head = f"<title>{title}</title>" + (f'<meta property="og:site_name" content="{name}">' if name else "")
+    body = "".join(f"<h1>{heading}</h1>" for heading in headings) + "<p>text</p>"
+    wanted = "Die Kunst des Backens" if found is None else found
+    assert (extract(page(head, body), url=URL).metadata.title or "") == wanted
+
+
+@pytest.mark.req("FG-17")
+def test_a_home_page_is_called_what_its_head_calls_it() -> None:
+    html = page("<title>Example | Bread for all</title>", "<h1>Bread, and all that</h1><p>text</p>")
+    assert extract(html, url="https://example.org/").metadata.title == "Example | Bread for all"
+
+
+@pytest.mark.req("FG-17")
+def test_all_authors_are_told_once() -> None:
+    cited = "".join(f'<meta name="citation_author" content="{name}">' for name in ("Ana Ruiz", "Bo Ek", "Ana Ruiz"))
+    assert extract(page(cited)).metadata.author == "Ana Ruiz, Bo Ek"
+    byline = '<p class="byline">By <a href="/a">Ana Ruiz</a> and <a href="/b">Bo Ek</a></p><p>text</p>'
+    assert extract(page("", byline)).metadata.author == "Ana Ruiz, Bo Ek"
+    many = "".join(f'<meta name="citation_author" content="Author {number}">' for number in range(5000))
+    assert len((extract(page(many)).metadata.author or "").split(", ")) == 20

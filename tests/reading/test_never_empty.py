@@ -44,7 +44,7 @@ SHELL = """<html><head><title>Shop</title><script type="application/ld+json">{da
     ("data", "markdown"),
     [
         ('{"@type": "Product", "name": "Kettle", "description": "Boils 2 * 3 litres.\\n\\nIn <blue>."}',
-         "# Kettle\n\nBoils 2 \\* 3 litres.\n\nIn \\<blue>.\n"),
+         "# Kettle\n\nBoils 2 * 3 litres.\n\nIn \\<blue>.\n"),
         ('{"@type": "NewsArticle", "headline": "Rain", "articleBody": "<p>It <b>rained</b>.</p><script>x()<\\/script>"}',
          "# Rain\n\nIt **rained**.\n"),
         ('{"@type": "WebSite", "name": "Shop", "description": "The best shop."}', ""),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
 
+from spaniel.reading.code_labels import drop_labels, drop_numbers, is_gutter
 from spaniel.reading.nesting import INDENTED, INDENTING
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ MANY = 2000  # blocks of code that are looked into; in 745 real pages there are 
 LINES = 5000  # elements in a block that may be its lines
 GUTTER = (
     ".linenos,.lineno,.linenodiv,.line-numbers-rows,.gutter,.hljs-ln-numbers,.rouge-gutter,.blob-num,.ln,.lnt,.linenumber,"
-    ".line-number"
+    ".line-number,.linenum,.line-num,.lineNumber,.react-syntax-highlighter-line-number,.CodeMirror-linenumber,.crayon-num"
 )
 TABLES = "table.highlighttable,table.rouge-table,table.hljs-ln,table.lntable,figure.highlight table"
 LINE = "div,li,p,tr"
@@ -53,10 +55,12 @@ def set_code(root: Element, room: int) -> bool:
     for table in _outermost(root.select(TABLES)):
         _unwrap_gutter(table)
     cut = False
-    for block in _outermost(root.select("pre")):
+    for block in _without_gutters(_outermost(root.select("pre"))):
         for gutter in block.select(GUTTER):
             gutter.decompose()
         language = _language(block)
+        drop_labels(block, language)
+        drop_numbers(block, block.text.strip("\n"))
         text, room = _indentable(_exact(block), block, room)
         cut = cut or room < 0
         block.clear()
@@ -71,6 +75,20 @@ def _outermost(elements: list[Element]) -> list[Element]:
         if not any(up in found for up in element.ancestors):
             found[element] = None
     return list(found)
+
+
+def _without_gutters(blocks: list[Element]) -> list[Element]:
+    """A block of nothing but numbers beside one of as many lines is no code; a table of the two is its code."""
+    kept = []
+    for block, following in zip_longest(blocks, blocks[1:]):
+        if following is None or not is_gutter(block, following):
+            kept.append(block)
+            continue
+        table = block.closest("table")
+        block.decompose()
+        if table is not None and len(table.select("pre")) == 1:
+            table.replace_with(following)
+    return kept
 
 
 def _indentable(text: str, block: Element, room: int) -> tuple[str, int]:

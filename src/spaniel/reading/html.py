@@ -13,6 +13,7 @@ from spaniel.reading.content import keep_content
 from spaniel.reading.dates import day_in_text
 from spaniel.reading.document import CHARSET_GUESSED, READING_CUT, Document, Hygiene
 from spaniel.reading.hygiene import one_line
+from spaniel.reading.images import take_from_noscript
 from spaniel.reading.markdown import Written, to_markdown
 from spaniel.reading.math import set_math
 from spaniel.reading.metadata import Told, read_head
@@ -28,6 +29,7 @@ def read_html(body: bytes | str, url: str | None, charset: str | None) -> Docume
     head = read_head(tree, url)
     root = _body(tree)
     set_math(tree)
+    take_from_noscript(tree)
     hidden = clean(tree, root)
     facts = facts_of(head, root, url or "")
     metadata = head.metadata
@@ -65,6 +67,7 @@ def markdown_of(html: str, url: str | None) -> Written:
     """A piece of HTML, all of it."""
     tree = parse_within(html, None).tree
     root = _body(tree)
+    take_from_noscript(tree)
     clean(tree, root)
     return to_markdown(tree, root, url, len(html))
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from turbohtml import Element
+from turbohtml import Element, Text
+
+from spaniel.reading.images import set_images
 
 if TYPE_CHECKING:
     from turbohtml import Document
 
 SAFE = frozenset({"http", "https", "mailto", "tel", "ftp"})
 HARMFUL = frozenset({"javascript", "vbscript", "data", "file", "blob"})
-LAZY = ("data-src", "data-original", "data-lazy-src", "data-srcset", "srcset")
 ANCHOR_SIGNS = frozenset({"¶", "#", "§", "🔗", "∞", "⚓", "permalink", "anchor", ""})
+SURE_SIGNS = frozenset({"¶", "§", "🔗", "⚓"})  # and in a link to the page itself they are nothing else anywhere
+INLINE = frozenset({"a", "strong", "em", "b", "i"})
 HEADINGS = "h1,h2,h3,h4,h5,h6"
 # What would end a link target early or act in a terminal: controls go, the rest is percent-encoded.
 UNSAFE = dict.fromkeys((*range(32), *range(127, 160))) | {ord(c): f"%{ord(c):02X}" for c in ' <>()"\\`'}
@@ -33,7 +36,7 @@ class Linked(NamedTuple):
 def set_links(doc: Document, root: Element, url: str | None, room: int) -> Linked:
     """Make every target absolute or take it away: no more than `room` characters of them in all."""
     _drop_permalinks(root)
-    _wake_images(root)
+    set_images(root)
     _move_into_headings(root)
     base = base_of(doc, url)
     resolve = Resolver(base if base.startswith(WEB) else "", room)
@@ -135,27 +138,12 @@ def _loads(image: Element, resolve: Resolver, *, absolute: bool) -> bool:
 def _drop_permalinks(root: Element) -> None:
     """The sign beside a heading that links to the heading itself."""
     for link in root.select("a")[: 4 * MANY]:
-        if (
-            link.text.strip().lower() in ANCHOR_SIGNS
-            and (link.closest(f"{HEADINGS},dt") is not None or link.matches(".headerlink"))
-            and not link.select_one("img")
-        ):
-            link.decompose()
-
-
-def _wake_images(root: Element) -> None:
-    """An image that a script would load: its address waits in another attribute."""
-    for image in root.select("img"):
-        source = (image.attr("src") or "").strip()
-        if source and not source.startswith("data:"):
+        sign = link.text.strip().lower()
+        if sign not in ANCHOR_SIGNS or link.select_one("img"):
             continue
-        for name in LAZY:
-            waiting = (image.attr(name) or "").strip()
-            if "srcset" in name:
-                waiting = next(iter(waiting.partition(",")[0].split(None, 1)), "")
-            if waiting:
-                image.attrs["src"] = waiting
-                break
+        own = sign in SURE_SIGNS and (link.attr("href") or "").startswith("#")
+        if own or link.closest(f"{HEADINGS},dt") is not None or link.matches(".headerlink"):
+            link.decompose()
 
 
 def _move_into_headings(root: Element) -> None:
@@ -176,4 +164,6 @@ def _drop_empty(root: Element) -> None:
     """From the end, so that of elements inside each other none is looked at once for each that is around it."""
     for element in reversed(root.select(f"a,li,{HEADINGS},dt,summary,blockquote,strong,em,b,i")[: 4 * MANY]):
         if next(element.stripped_strings, None) is None and element.select_one("img,input,x-math") is None:
+            if element.tag in INLINE and element.text:
+                element.insert_before(Text(" "))  # its blank may be all that parts two words
             element.decompose()

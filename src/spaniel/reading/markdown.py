@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from turbohtml import Element, Markdown, Text
 
+from spaniel.reading.borders import set_borders
 from spaniel.reading.code import set_code
 from spaniel.reading.escapes import without_needless
 from spaniel.reading.hygiene import scrub, scrub_tree
@@ -25,7 +26,7 @@ AT_LEAST = 64 << 10  # characters that even the smallest page may become
 RAISED = re.compile(r"[+\-−–]?[\dn]{1,4}")
 # Code spans and escapes are stepped over; the rest is what the writer could not say in Markdown.
 LEFT = re.compile(
-    r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|\\.|</?(?:strong|em|s|del|code|sub|sup|b|i|u|br)/?>|&#(?:160|10|32);|\u00a0"
+    r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|\\.|</?(?:strong|em|s|del|code|sub|sup|b|i|u|br)/?>|&#(?:160|10|32|5760|819[2-9]|820[0-2]|8239|8287|12288);[\u2000-\u200a\u3000]*|\u00a0"
 )
 LONG = 1 << 16  # characters of a line in which escapes are not looked at one by one: no text has such lines
 LEFT_IN_LONG = re.compile(r"(?P<plain>(?:\\.|[^\\`<&\u00a0])++)|" + LEFT.pattern)
@@ -56,13 +57,14 @@ def to_markdown(doc: Document, root: Element, url: str | None, size: int) -> Wri
     most = 4 * size + AT_LEAST
     too_deep = flatten(root)
     too_long = set_code(root, most)
+    invisible, controls = scrub_tree(root)
+    set_borders(root)
     set_tables(root)
     harmful, unlinked = set_links(doc, root, url, size // 2 + AT_LEAST)
     formulas = take_formulas(root)
     _set_terms(root)
     _set_small_things(root)
     shorten_breaks(root)
-    invisible, controls = scrub_tree(root)
     written, unseen, acting = scrub(root.to_markdown(style()))
     markdown = put_formulas(tidy_markdown(written, _mend), formulas)
     short = shortened(markdown, most)
@@ -124,4 +126,6 @@ def _mended(match: re.Match[str]) -> str:
     found = match[0]
     if match.lastgroup == "plain" or found[0] in "`\\":
         return found
-    return " " if found[0] in "&\u00a0" else ""
+    if found[0] in "&\u00a0":  # a space, but where there is one
+        return " " if match.start() and match.string[match.start() - 1] != " " else ""
+    return ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.dates import day_of, shown_day
 from spaniel.reading.document import Metadata
+from spaniel.reading.headline import headline
 from spaniel.reading.hygiene import LONGEST_LINE, one_line
 from spaniel.reading.lexicon import lexicon
 from spaniel.reading.links import base_of, scheme_of
@@ -33,6 +34,8 @@ ANY_SIGNED = (
 )
 ABOUT_THE_SITE = frozenset({"organization", "website", "webpage", "breadcrumblist", "person", "imageobject"})
 ROBOTS = "robots"  # the one name whose values add up
+CITED = "meta[name=citation_author i][content]"  # one for each author
+MOST_NAMES = 20  # of authors
 MOST = 400  # objects of linked data that are looked at
 LONGEST_DATA = 1 << 20  # characters of linked data, which takes thirty times as much when it is parsed
 
@@ -140,9 +143,10 @@ def _metadata(
 ) -> Metadata:
     base = base_of(doc, url)
     link = doc.select_one("link[rel~=canonical i][href]")
+    told = (_first(objects, "headline"), meta.get("og:title"), meta.get("twitter:title"))
     canonical = (link.attr("href") if link is not None else None) or meta.get("og:url")
     return Metadata(
-        title=_headline(doc, meta, objects, title),
+        title=headline(doc, title, told, site=meta.get("og:site_name"), url=url),
         description=one_line(_named(meta, DESCRIPTION) or _first(objects, "description")),
         author=_author(doc, meta, objects),
         canonical_url=_absolute(canonical, base),
@@ -151,30 +155,6 @@ def _metadata(
         site_name=one_line(meta.get("og:site_name") or _publisher(objects) or meta.get("application-name")),
         image=_absolute(meta.get("og:image") or meta.get("twitter:image") or _first(objects, "image"), base),
     )
-
-
-def _headline(doc: Document, meta: dict[str, str], objects: list[dict[str, object]], title: str | None) -> str | None:
-    """The title without the site's name: the heading that the title repeats, else what the head calls it."""
-    whole = (title or "").casefold()
-    for heading in doc.select("h1")[:3]:
-        text = one_line(" ".join(heading.stripped_strings))
-        if text and text.casefold() in whole:
-            return text
-    told = _first(objects, "headline") or meta.get("og:title") or meta.get("twitter:title") or title
-    told = one_line(unescape(told or ""))  # plugins write entities where no HTML is read
-    return _without_site(told, one_line(meta.get("og:site_name"))) if told else None
-
-
-def _without_site(title: str, site: str | None) -> str:
-    for sign in (" | ", " - ", " – ", " — ", " » ", " · ", ": "):
-        rest, found, last = title.rpartition(sign)
-        if (
-            found
-            and rest
-            and (last.casefold() == (site or "").casefold() or (sign != ": " and len(last) < len(rest) / 2))
-        ):
-            return rest
-    return title
 
 
 def _named(meta: dict[str, str], names: Iterable[str]) -> str | None:
@@ -207,15 +187,26 @@ def _names(value: object) -> list[str]:
 
 def _author(doc: Document, meta: dict[str, str], objects: list[dict[str, object]]) -> str | None:
     told = [name for thing in objects for name in _names(thing.get("author"))]
-    told += [meta[name] for name in AUTHOR if name in meta]
+    told += [cited.attr("content") or "" for cited in doc.select(CITED)] if "citation_author" in meta else []
+    told = told or [meta[name] for name in AUTHOR if name in meta]
     if not told and doc.select_one(ANY_SIGNED) is not None:
-        signed = filter(None, map(doc.select_one, SIGNED))
-        told = [found.attr("content") or found.text for found in islice(signed, 1)]
+        told = _signed(doc)
     names: dict[str, str] = {}
-    for raw in told[:8]:
+    for raw in told[:MOST_NAMES]:
         if name := _person(raw):
             names.setdefault(name.casefold(), name)
     return ", ".join(names.values()) or None
+
+
+def _signed(doc: Document) -> list[str]:
+    """The byline: all its links, else the first of what else may sign a page."""
+    line = doc.select_one(".byline")
+    if line is not None and doc.select_one("[itemprop=author],[rel=author]") is None:
+        links = [link.text for link in line.select("a")[:MOST_NAMES]]
+        if links:
+            return links
+    signed = filter(None, map(doc.select_one, SIGNED))
+    return [found.attr("content") or found.text for found in islice(signed, 1)]
 
 
 def _person(raw: str) -> str | None:

@@ -10,6 +10,8 @@ import re
 from itertools import chain, pairwise
 
 FENCE = re.compile(r"^(?:[ >]|[-*+] |\d{1,9}[.)] )*(`{3,}|~{3,})")
+BARE = re.compile(r"(?:[ >]|[-*+] |\d{1,9}[.)] )*(?:[-*+]|\d{1,9}[.)])")  # marks of items, and nothing in them
+MARKS = frozenset("-*+.)")
 PIECE = 1 << 16  # characters that are taken apart at a time
 SOME = 10_000  # parts that are held before they are joined
 BLANK = re.compile(r"\s")
@@ -36,27 +38,53 @@ def tidy_markdown(markdown: str, mend: Callable[[str, str, str], str]) -> str:
 
 
 def _mended(lines: Iterable[tuple[str, str]], mend: Callable[[str, str, str], str]) -> Iterator[str]:
-    fence = before = ""
-    blank = True
+    fence = before = bare = ""
+    blank: str | None = ""  # the one that waits: it is written when something follows it
+    behind: str | None = None  # one that waits behind the mark of an item
+    begun = False
     for line, following in lines:
-        if not line and not fence:
-            if not blank:
-                yield line
-            blank, before = True, ""
-            continue
-        mark = FENCE.match(line) if "``" in line or "~~" in line else None
         if fence:
+            mark = FENCE.match(line) if "``" in line or "~~" in line else None
             if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
                 fence = ""
-            blank = False
             yield line
             continue
+        if not line.strip() or (line[0] in "> " and not line.strip("> ")):
+            if bare:
+                behind = _shorter(behind, line.rstrip())
+            else:
+                blank = _shorter(blank, line.rstrip())
+            before = ""
+            continue
+        if (whole := _beginning(bare, line)) is line and behind is not None:
+            blank = _shorter(blank, behind)
+        line, behind = whole, None  # noqa: PLW2901 - the line as the item has it
+        bare = line.rstrip()
+        if bare[-1] in MARKS and BARE.fullmatch(bare):
+            continue
+        bare = ""
+        mark = FENCE.match(line) if "``" in line or "~~" in line else None
         fence = mark[1] if mark else ""
         whole = line.rstrip() if fence else mend(line, before, following).rstrip()
         before = line
-        if whole or not blank:
-            yield whole
-        blank = not whole
+        if not whole.strip("> "):
+            blank = _shorter(blank, whole)
+            continue
+        if begun and blank is not None:
+            yield blank
+        begun, blank = True, None
+        yield whole
+
+
+def _shorter(waiting: str | None, line: str) -> str:
+    """Of blank lines on end the one that is in the fewest quotes."""
+    return line if waiting is None else min(waiting, line, key=len)
+
+
+def _beginning(bare: str, line: str) -> str:
+    """The first line of an item whose mark stood on a line of its own. With nothing in it, the item is none."""
+    within = "".join(c if c == ">" else " " for c in bare) + " "
+    return f"{bare} {line[len(within) :]}" if bare and line.startswith(within) else line
 
 
 def _squeezed(lines: Iterable[str], most: int) -> Iterator[str]:
