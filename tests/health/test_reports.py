@@ -108,6 +108,16 @@ def test_a_table_groups_by_file_in_the_order_of_lines() -> None:
     assert lines[-1].startswith("11 links: 2 ok, 1 moved, 1 changed, 1 blocked, 1 rate-limited, 1 failing, 2 dead")
 
 
+def test_nothing_is_told_twice() -> None:
+    missing = Finding(Remark.FRAGMENT_MISSING, "a.md has no anchor 'x'")
+    anchor = Checked(link("a.md", Place("a.md", 1, 1)), Verdict.FAILING, missing.text, findings=(missing,))
+    moved = RESULTS[1]._replace(reason="It redirects for good.")
+    text = told("table", [anchor, moved])
+    assert text.count("has no anchor") == 1
+    assert "It redirects" not in text
+    assert "leads for good to" in text
+
+
 def test_what_is_well_is_listed_where_asked_for_and_colours_only_then() -> None:
     assert "ok.example" in told("table", context=CONTEXT._replace(verbose=True))
     assert "\x1b[31m" in told("table", RESULTS[5:6], CONTEXT._replace(color=True))

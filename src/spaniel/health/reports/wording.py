@@ -36,7 +36,7 @@ def label(checked: Checked) -> str:
 
 def details(checked: Checked) -> list[str]:
     """What is to be said beside the verdict, a line each; safe to print."""
-    lines = [shown(checked.reason, LONGEST)] if checked.reason else []
+    lines = [shown(checked.reason, LONGEST)] if checked.reason and checked.verdict is not Verdict.MOVED else []
     if checked.move is not None:
         how = "for good" if checked.move.is_permanent else "for now"
         suspect = f", suspect: {checked.move.why_suspect or 'not the same page'}" if checked.move.is_suspect else ""
@@ -47,7 +47,7 @@ def details(checked: Checked) -> list[str]:
     lines.extend(shown(finding.text, LONGEST) for finding in checked.findings)
     if checked.archived:
         lines.append(f"an archive has it: {shown(checked.archived, LONGEST)}")
-    return lines
+    return list(dict.fromkeys(lines))  # what a finding says may be the reason too
 
 
 def is_worth_telling(checked: Checked) -> bool:
