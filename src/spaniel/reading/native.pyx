@@ -5,9 +5,10 @@
 agree is a law of the tests. Only what is hot is here: a page has hundreds of blocks.
 """
 
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ, PyUnicode_READ_CHAR
 from cython.view cimport array as matrix
 from libc.math cimport exp
+from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcmp
 
 from turbohtml import Element, Text
@@ -48,12 +49,19 @@ cdef frozenset INSIDE_LINES = INLINE, ITEM_TAGS = ITEMS, LIST_TAGS = LISTS, ENDI
 cdef Py_ssize_t SHORT_ITEM = SHORT, FULL_BLOCK = FULL, HEAD = BEGINNING, LONGEST_NAMES = LONGEST, FAR_AWAY = FAR
 cdef Py_ssize_t START_OF_BLOCK = START, SHORTEST_START = TOO_SHORT, MOST_BLOCKS = BLOCKS, MOST_CONTAINERS = CONTAINERS, LONG_TEXT = PIECE
 cdef Py_ssize_t DEEPEST_OPEN = 512  # as budgets.DEEPEST, which is not loaded before this
-cdef dict LEVELS = HEADINGS, RANKS = TAGS, LAND_BITS = LANDMARKS, TONES = learnt.TEXTS
+cdef dict LEVELS = HEADINGS, RANKS = TAGS, LAND_BITS = LANDMARKS
 cdef dict known_parts = {}, known_lists = {}
 cdef double CLEAR_SUM = CLEAR
+cdef unsigned long long START_OF_HASH = 14695981039346656037ULL, HASH_FACTOR = 1099511628211ULL  # FNV-1a
+
+cdef int GROUP_COUNT = len(GROUPS)
+cdef long long GROUP_BITS[32]
+for place, group in enumerate(GROUPS):  # no more than there are bits in a mask
+    GROUP_BITS[place] = bit(group)
 
 include "native_source.pxi"
 include "native_outline.pxi"
+include "native_shapes.pxi"
 include "native_sheet.pxi"
 
 

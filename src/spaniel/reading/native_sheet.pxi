@@ -1,72 +1,4 @@
-# The numbers of a page and of its blocks: shapes.py, surroundings.py, features.py, page.py and model.py for the compiler.
-
-cdef int shape(Block block, str tag, frozenset title, double[:, ::1] v, Py_ssize_t row) except -1:
-    """As shapes.shape."""
-    cdef str text = block.text, low
-    cdef Py_ssize_t chars = len(text), spaces = 0, capital = 0, words = 0, known = 0, begin = 0, end = min(chars, HEAD), i
-    cdef double total = 0.0, tone, linked = <double>block.link_chars / chars if block.link_chars < chars else 1.0
-    cdef Py_UCS4 sign, last = text[chars - 1]
-    cdef int level = LEVELS.get(tag, 0)
-    cdef int kind = PyUnicode_KIND(text)
-    cdef void *data = PyUnicode_DATA(text)
-    cdef set named = None
-    for sign in text:
-        spaces += sign == u" "
-    for i in range(end + 1):
-        if i == end or PyUnicode_READ(kind, data, i) == u" ":
-            capital += is_title(kind, data, begin, i)
-            begin = i + 1
-            words += 1
-    low, begin = text[:end].lower(), 0
-    kind, data, end = PyUnicode_KIND(low), PyUnicode_DATA(low), len(low)
-    for i in range(end + 1):
-        if i == end or PyUnicode_READ(kind, data, i) == u" ":
-            word = low[begin:i]
-            begin = i + 1
-            if word in title:
-                if named is None:
-                    named = set()
-                named.add(word)
-            tone = TONES.get(word, 0.0)
-            if tone:
-                total += tone
-                known += 1
-    v[row, WORDS], v[row, CHARS], v[row, LINKED], v[row, LEVEL] = spaces + 1, chars, linked, level
-    v[row, ENDING] = 3 if last in ENDING_SIGNS else 2 if last == u":" else 1 if last in LEADING_ON else 0
-    v[row, GOOD] = linked < 0.4 and (spaces + 1 >= 15 * block.items or chars > 120 * block.items) and not level
-    v[row, CAPS] = <double>capital / words
-    v[row, TONE] = total / known if known else 0.0
-    v[row, TITLE] = <double>len(named) / words if named is not None and spaces < 39 else 0.0
-    return 0
-
-
-cdef bint is_title(int kind, void *data, Py_ssize_t begin, Py_ssize_t end):
-    """As str.istitle of a part of a text."""
-    cdef bint cased = False, inside = False
-    cdef Py_UCS4 sign
-    cdef Py_ssize_t i
-    for i in range(begin, end):
-        sign = PyUnicode_READ(kind, data, i)
-        if sign.isupper() or sign.istitle():
-            if inside:
-                return False
-            cased = inside = True
-        elif sign.islower():
-            if not inside:
-                return False
-            cased = inside = True
-        else:
-            inside = False
-    return cased
-
-
-cdef bint has_digit(str text):
-    cdef Py_UCS4 sign
-    for sign in text:
-        if sign.isdecimal():
-            return True
-    return False
-
+# The numbers of a page and of its blocks: surroundings.py, features.py, page.py and model.py for the compiler.
 
 cdef class Sheet:
     """Everything about one page as numbers: rows of blocks, containers, running sums."""
@@ -79,7 +11,7 @@ cdef class Sheet:
     def __cinit__(self, Outline out, str title):
         cdef Py_ssize_t i
         cdef Block block
-        cdef frozenset words = frozenset(title.lower().split())
+        cdef Known words = Known(dict.fromkeys(title.lower().split(), 0.0))
         self.out, self.blocks, self.containers = out, len(out.blocks), len(out.parent)
         self.v = matrix(shape=(self.blocks or 1, KINDS + KIND_COUNT), itemsize=sizeof(double), format="d")
         self.sums = matrix(shape=(self.blocks + 1, 3), itemsize=sizeof(double), format="d")
@@ -125,9 +57,12 @@ cdef class Sheet:
         cdef double words = self.sums[self.blocks, SUM_WORDS] or 1
         cdef Py_ssize_t i, at = 7, heads = 0, firsts = 0, good = 0, prices = 0, twins = 0
         cdef Block block
-        cdef long long one
-        cdef double under
+        cdef long long mask
+        cdef double under[32]
+        cdef int k
         cdef dict tags = {}
+        for k in range(GROUP_COUNT):
+            under[k] = 0
         for i in range(self.blocks):
             block = self.out.blocks[i]
             good += self.v[i, GOOD] > 0
@@ -143,13 +78,14 @@ cdef class Sheet:
         for number in (*[tags.get(tag, 0) for tag in COUNTED], facts.times, facts.images, prices):
             page[at] = number
             at += 1
-        for group in GROUPS:
-            one, under = bit(group), 0
-            for i in range(self.blocks):
-                block = self.out.blocks[i]
-                if self.box[block.container, ALL_MASKS] & one:
-                    under += self.v[i, WORDS]
-            page[at] = under / words
+        for i in range(self.blocks):
+            block = self.out.blocks[i]
+            mask = self.box[block.container, ALL_MASKS]
+            for k in range(GROUP_COUNT):
+                if mask & GROUP_BITS[k]:
+                    under[k] += self.v[i, WORDS]
+        for k in range(GROUP_COUNT):
+            page[at] = under[k] / words
             at += 1
         for number in head_numbers(facts):
             page[at] = number
