@@ -12,7 +12,9 @@ from urllib.parse import urlsplit
 
 from turbohtml import parse
 
+from reading_own import own_pages
 from spaniel.reading import page as paging
+from spaniel.reading import scripts
 from spaniel.reading.blocks import segment
 from spaniel.reading.clean import clean
 from spaniel.reading.metadata import read_head
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 WORD = re.compile(r"\w+")
+TOKEN = re.compile(
+    rf"{scripts.WIDE.pattern[:-1]}|{scripts.CLOSE.pattern[:-1]}|[^\W{scripts.WIDE.pattern[1:-2]}{scripts.CLOSE.pattern[1:-2]}]+"
+)
 # package -> content, what inside it is not content
 DOCS = {
     "rust-doc": ("main", ".sub-container,.out-of-band,#copy-path,.nav-wrapper,#menu-bar,.srclink,a.src"),
@@ -41,7 +46,22 @@ DOCS = {
     "cmake-doc": ("div[role=main]", "a.headerlink"),
     "nodejs-doc": ("#apicontent", "a.mark"),
     "debian-policy": ("div[role=main]", "a.headerlink"),
+    # in scripts without blanks
+    "aptitude-doc-ja": ("body", ".navheader,.navfooter"),
+    "debian-faq-ja": ("body", ".navheader,.navfooter"),
+    "debian-faq-zh-cn": ("body", ".navheader,.navfooter"),
+    "debian-policy-ja": ("div[role=main],div.body", "a.headerlink"),
+    "debian-reference-zh-cn": ("body", ".navheader,.navfooter"),
+    "developers-reference-ja": ("body", ".navheader,.navfooter"),
+    "gimp-help-ja": ("body", ".navheader,.navfooter"),
+    "gimp-help-zh-cn": ("body", ".navheader,.navfooter"),
+    "kicad-doc-zh": ("#header,#content", "#toc,#footer"),
+    "lilypond-doc-html-ja": ("#main,body", "#tocframe,.nav_table,.footer,#footer"),
+    "lilypond-doc-html-zh": ("#main,body", "#tocframe,.nav_table,.footer,#footer"),
+    "maint-guide-ja": ("body", ".navheader,.navfooter"),
+    "maint-guide-zh-tw": ("body", ".navheader,.navfooter"),
 }
+MARKED = ("docs", "own")  # groups whose pages have their content marked
 
 
 class Sample:
@@ -52,7 +72,7 @@ class Sample:
         parts = (urlsplit(url).hostname or "").split(".")
         self.site = (
             ".".join(parts[-3 if len(parts) > 2 and len(parts[-2]) <= 3 else -2 :])
-            if group != "docs"
+            if group not in MARKED
             else name.partition(":")[0]
         )
         tree = parse(html, positions=False)
@@ -61,12 +81,12 @@ class Sample:
         clean(tree, body)
         self.facts = paging.facts_of(head, body, url)
         self.out = segment(body)
-        if group == "docs":
+        if group in MARKED:
             self.labels = self._marked()
             self.truth = "\n".join(b.text for b, label in zip(self.out.blocks, self.labels) if label > 0.5)
         else:
             self.labels = label_blocks([b.text for b in self.out.blocks], truth)
-        self.sizes = [len(WORD.findall(b.text)) for b in self.out.blocks]
+        self.sizes = [len(TOKEN.findall(b.text)) for b in self.out.blocks]
         self.names = [(e.attr("class") or "", e.attr("id") or "") for e in self.out.elements]
         self.out.elements = []
         for b in self.out.blocks:
@@ -81,7 +101,7 @@ class Sample:
 
 
 def tokens(text: str) -> list[str]:
-    return [w.lower() for w in WORD.findall(re.sub(r"(?<!\w)_+|_+(?!\w)|[*`¶]+", "", text))]
+    return [w.lower() for w in TOKEN.findall(re.sub(r"(?<!\w)_+|_+(?!\w)|[*`¶]+", "", text))]
 
 
 def label_blocks(texts: list[str], truth: str) -> list[float]:
@@ -128,6 +148,7 @@ def load(corpora: Path, docs: list[Path]) -> list[Sample]:
     for folder in docs:
         for package in sorted(DOCS):
             samples += load_docs(folder / package, package) if (folder / package).is_dir() else []
+    samples += [Sample("own", name, url, kind, "", html) for _, name, url, kind, html in own_pages()]
     sites = sorted({s.site for s in samples})
     random.Random(0).shuffle(sites)
     for s in samples:

@@ -35,7 +35,7 @@ import numpy
 from reading_samples import FOLDS, WORD, Sample, load
 from reading_words import learn_words
 from spaniel import reading
-from spaniel.reading import content, extract, features, judge, model, shapes, surroundings, words
+from spaniel.reading import columns, content, extract, features, judge, model, shapes, surroundings, words
 from spaniel.reading import page as paging
 
 READING = Path(__file__).resolve().parent.parent / "src/spaniel/reading"
@@ -54,7 +54,7 @@ KIND = BLOCK | {
     "extra_trees": False,
 }
 ROUNDS = {"block": 200, "kind": 60}
-WEIGHTS = {"articles": 2.0, "mixed": 1.0, "docs": 0.4}
+WEIGHTS = {"articles": 2.0, "mixed": 1.0, "docs": 0.4, "own": 0.4}
 WHOLE = ("article", "documentation", "forum")  # kinds of which the truth should have all that looks like content
 CONTRADICTED, TRUST = 0.3, 0.4  # a share of a page
 
@@ -79,7 +79,7 @@ def trees_source(made: dict) -> str:
     lines = ['"""Made by tools/train_reading.py: trees as Python expressions. Not written by hand."""', ""]
     kinds = []
     for place, trees in enumerate(made.get("kind", [])):
-        names, text = functions(f"kind_{place}", list(paging.PAGE), trees)
+        names, text = functions(f"kind_{place}", list(columns.PAGE), trees)
         kinds.append(f"({', '.join(names)},)")
         lines += text
     names, text = functions("block", ROW, made.get("block", []))
@@ -116,14 +116,14 @@ def expression(tree: object, variables: dict[str, str]) -> str:
 def describe(s: Sample) -> None:
     """Fill in what depends on the learnt words."""
     s.out.weight = [words.judge_names(*names)[1] for names in s.names]
-    title = frozenset(s.facts.title.lower().split())
+    title = shapes.title_words(s.facts.title)
     s.shapes = [shapes.shape(b, s.out.tag[b.container], title, words.tones()) for b in s.out.blocks]
     s.sums, s.heritage = surroundings.Sums(s.shapes), surroundings.Heritage(s.out)
     s.page = paging.page_numbers(s.out, s.shapes, s.sums, s.heritage, s.facts)
 
 
-ROW = [*features.NAMES, *(f"k.{k}" for k in content.KINDS)]
-BITS = {name: len(surroundings.LANDMARKS) if name == "marks" else len(words.group_names()) for name in features.SETS}
+ROW = [*columns.NAMES, *(f"k.{k}" for k in columns.KINDS)]
+BITS = {name: len(surroundings.LANDMARKS) if name == "marks" else len(words.group_names()) for name in columns.SETS}
 COLUMNS = [n for n in ROW if n not in BITS] + [f"{n}&{k}" for n, size in BITS.items() for k in range(size)]
 
 
@@ -136,7 +136,7 @@ def expand(table: list[tuple[float, ...]]) -> numpy.ndarray:
 
 
 def fit_kinds(samples: list[Sample]) -> lightgbm.Booster:
-    target = [content.KINDS.index(s.kind) for s in samples]
+    target = [columns.KINDS.index(s.kind) for s in samples]
     return lightgbm.train(KIND, lightgbm.Dataset(numpy.array([s.page for s in samples]), target), ROUNDS["kind"])
 
 
@@ -187,7 +187,7 @@ def trees_of(booster: lightgbm.Booster, columns: list[str], whole: set[str]) -> 
 
 
 def whole_columns(s: Sample) -> set[str]:
-    row = next(features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, (0.5,) * len(content.KINDS)))
+    row = next(features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, (0.5,) * len(columns.KINDS)))
     return {name for name, value in zip(ROW, row, strict=True) if isinstance(value, int)} | {
         c for c in COLUMNS if "&" in c
     }
@@ -211,8 +211,8 @@ def learn(samples: list[Sample]) -> dict:
             )
     weigh_pages(samples)
     made = learn_words(samples)
-    kinds = trees_of(fit_kinds(samples), list(paging.PAGE), set())
-    made["kind"] = [kinds[place :: len(content.KINDS)] for place in range(len(content.KINDS))]
+    kinds = trees_of(fit_kinds(samples), list(columns.PAGE), set())
+    made["kind"] = [kinds[place :: len(columns.KINDS)] for place in range(len(columns.KINDS))]
     made["block"] = trees_of(fit_blocks(samples), COLUMNS, whole_columns(samples[0]))
     return made
 

@@ -52,49 +52,78 @@ cdef class Known:
             slot = (slot + 1) & self.room
         return -1
 
+    cdef bint is_new(self, Py_ssize_t slot, Py_ssize_t block):
+        """Whether there is such a word, and this block had it not before."""
+        if slot < 0 or self.last[slot] == block:
+            return False
+        self.last[slot] = block
+        return True
+
 
 cdef Known TONES = Known(learnt.TEXTS)
 
 
 cdef int shape(Block block, str tag, Known title, double[:, ::1] v, Py_ssize_t row) except -1:
     """As shapes.shape."""
-    cdef str text = block.text, low
-    cdef Py_ssize_t chars = len(text), spaces = 0, capital = 0, words = 0, known = 0, begin = 0, end = min(chars, HEAD), i, slot
-    cdef Py_ssize_t named = 0
-    cdef unsigned long long code = START_OF_HASH
-    cdef double total = 0.0, linked = <double>block.link_chars / chars if block.link_chars < chars else 1.0
-    cdef Py_UCS4 sign, last = text[chars - 1]
+    cdef str text = block.text
+    cdef Py_ssize_t size = len(text), chars, count, end = min(size, HEAD)
+    cdef double linked = <double>block.link_chars / size if block.link_chars < size else 1.0
+    cdef Py_UCS4 last = text[size - 1]
     cdef int level = LEVELS.get(tag, 0)
-    cdef int kind = PyUnicode_KIND(text)
-    cdef void *data = PyUnicode_DATA(text)
-    for sign in text:
-        spaces += sign == u" "
+    cdef Signs signs = signs_of(text)
+    chars, count = size + 2 * signs.wide, signs.spaces + 1 + more_words(signs.wide, signs.close)
+    v[row, WORDS], v[row, CHARS], v[row, LINKED], v[row, LEVEL] = count, chars, linked, level
+    v[row, ENDING] = 3 if last in ENDING_SIGNS else 2 if last in COLON_SIGNS else 1 if last in LEADING_ON else 0
+    v[row, GOOD] = linked < MOST_LINKED and not level and (
+        count >= LONG_WORDS * block.items or chars > LONG_LETTERS * block.items
+    )
+    v[row, CAPS] = capitals(PyUnicode_KIND(text), PyUnicode_DATA(text), end)
+    say(text[:end].lower(), title, v, row, count < LONGEST_TITLE)
+    return 0
+
+
+cdef double capitals(int kind, void *data, Py_ssize_t end):
+    """The share of the words that are written like a name."""
+    cdef Py_ssize_t i, begin = 0, capital = 0, words = 0
     for i in range(end + 1):
         if i == end or PyUnicode_READ(kind, data, i) == u" ":
             capital += is_title(kind, data, begin, i)
             begin = i + 1
             words += 1
-    low, begin = text[:end].lower(), 0
-    kind, data, end = PyUnicode_KIND(low), PyUnicode_DATA(low), len(low)
+    return <double>capital / words
+
+
+cdef int say(str low, Known title, double[:, ::1] v, Py_ssize_t row, bint short) except -1:
+    """What the words mean, and which of them the title has. A sign of an unspaced script is a word of its own."""
+    cdef Py_ssize_t i, begin = 0, end = len(low), words = 0, known = 0, named = 0
+    cdef int kind = PyUnicode_KIND(low)
+    cdef void *data = PyUnicode_DATA(low)
+    cdef unsigned long long code = START_OF_HASH
+    cdef double total = 0.0
+    cdef Py_UCS4 sign
+    cdef bint alone = False
     for i in range(end + 1):
-        if i == end or PyUnicode_READ(kind, data, i) == u" ":
-            slot = title.find(kind, data, begin, i, code)
-            if slot >= 0 and title.last[slot] != row:
-                title.last[slot] = row
-                named += 1
+        sign = u" " if i == end else PyUnicode_READ(kind, data, i)
+        if sign != u" " and not alone:
+            alone = sign >= FIRST_SIGN and script_of(sign) > 0
+            if not alone or i == begin:
+                code = (code ^ <unsigned long long>sign) * HASH_FACTOR
+                continue
+        if i > begin:
+            words += 1
+            named += title.is_new(title.find(kind, data, begin, i, code), row)
             slot = TONES.find(kind, data, begin, i, code)
             if slot >= 0 and TONES.values[slot]:
                 total += TONES.values[slot]
                 known += 1
-            begin, code = i + 1, START_OF_HASH
+        begin, code = i, START_OF_HASH
+        if sign == u" ":
+            begin, alone = i + 1, False
         else:
-            code = (code ^ <unsigned long long>PyUnicode_READ(kind, data, i)) * HASH_FACTOR
-    v[row, WORDS], v[row, CHARS], v[row, LINKED], v[row, LEVEL] = spaces + 1, chars, linked, level
-    v[row, ENDING] = 3 if last in ENDING_SIGNS else 2 if last == u":" else 1 if last in LEADING_ON else 0
-    v[row, GOOD] = linked < 0.4 and (spaces + 1 >= 15 * block.items or chars > 120 * block.items) and not level
-    v[row, CAPS] = <double>capital / words
+            alone = sign >= FIRST_SIGN and script_of(sign) > 0
+            code = (code ^ <unsigned long long>sign) * HASH_FACTOR
     v[row, TONE] = total / known if known else 0.0
-    v[row, TITLE] = <double>named / words if spaces < 39 else 0.0
+    v[row, TITLE] = <double>named / words if short else 0.0
     return 0
 
 

@@ -11,7 +11,7 @@ cdef class Sheet:
     def __cinit__(self, Outline out, str title):
         cdef Py_ssize_t i
         cdef Block block
-        cdef Known words = Known(dict.fromkeys(title.lower().split(), 0.0))
+        cdef Known words = Known(dict.fromkeys(title_words(title), 0.0))
         self.out, self.blocks, self.containers = out, len(out.blocks), len(out.parent)
         self.v = matrix(shape=(self.blocks or 1, KINDS + KIND_COUNT), itemsize=sizeof(double), format="d")
         self.sums = matrix(shape=(self.blocks + 1, 3), itemsize=sizeof(double), format="d")
@@ -30,7 +30,7 @@ cdef class Sheet:
         """As surroundings.Heritage and trunk_of."""
         cdef Outline out = self.out
         cdef Py_ssize_t i, up
-        cdef double share, most = 0.6 * self.sums[self.blocks, SUM_GOOD]
+        cdef double share, most = TRUNK_PART * self.sums[self.blocks, SUM_GOOD]
         self.box = matrix(shape=(self.containers, 6), itemsize=sizeof(long long), format="q")
         self.weights = matrix(shape=(self.containers, 3), itemsize=sizeof(double), format="d")
         for i in range(self.containers):
@@ -44,7 +44,7 @@ cdef class Sheet:
             self.box[i, ALL_MASKS] = self.box[up, ALL_MASKS] | self.box[i, OWN_MASK]
             self.box[i, LANDS] = self.box[up, LANDS] | <long long>LAND_BITS.get(out.tag[i], 0)
             self.weights[i, 1] = min(self.weights[up, 1], self.weights[i, 0])
-            self.weights[i, 2] = 0.75 * self.weights[up, 2] + self.weights[i, 0]
+            self.weights[i, 2] = FADE * self.weights[up, 2] + self.weights[i, 0]
             if up == self.trunk:
                 share = self.sum_of(SUM_GOOD, i)
                 if 0 < share >= most:
@@ -55,7 +55,7 @@ cdef class Sheet:
         """As page.page_numbers and model.guess_kind."""
         cdef double[::1] page = matrix(shape=(len(PAGE),), itemsize=sizeof(double), format="d")
         cdef double words = self.sums[self.blocks, SUM_WORDS] or 1
-        cdef Py_ssize_t i, at = 7, heads = 0, firsts = 0, good = 0, prices = 0, twins = 0
+        cdef Py_ssize_t i, at = PAGE_TAGS, heads = 0, firsts = 0, good = 0, prices = 0, twins = 0
         cdef Block block
         cdef long long mask
         cdef double under[32]
@@ -68,11 +68,12 @@ cdef class Sheet:
             good += self.v[i, GOOD] > 0
             heads += self.v[i, LEVEL] > 0
             firsts += self.v[i, LEVEL] == 1
-            if self.v[i, CHARS] < 40 and has_digit(block.text) and PRICE.search(block.text) is not None:
+            if len(block.text) < LONGEST_PRICE and has_digit(block.text) and PRICE.search(block.text) is not None:
                 prices += 1
-        page[0], page[1] = words, self.blocks
-        page[2], page[3] = self.sums[self.blocks, SUM_LINKED] / words, self.sums[self.blocks, SUM_GOOD] / words
-        page[4], page[5], page[6] = good, heads, firsts
+        page[PAGE_WORDS], page[PAGE_BLOCKS] = words, self.blocks
+        page[PAGE_LINKED] = self.sums[self.blocks, SUM_LINKED] / words
+        page[PAGE_GOOD] = self.sums[self.blocks, SUM_GOOD] / words
+        page[PAGE_GOOD_BLOCKS], page[PAGE_HEADS], page[PAGE_H1] = good, heads, firsts
         for tag in self.out.tag:
             tags[tag] = tags.get(tag, 0) + 1
         for number in (*[tags.get(tag, 0) for tag in COUNTED], facts.times, facts.images, prices):
@@ -85,8 +86,8 @@ cdef class Sheet:
                 if mask & GROUP_BITS[k]:
                     under[k] += self.v[i, WORDS]
         for k in range(GROUP_COUNT):
-            page[at] = under[k] / words
-            at += 1
+            page[PAGE_GROUPS + k] = under[k] / words
+        at = PAGE_HEAD
         for number in head_numbers(facts):
             page[at] = number
             at += 1
@@ -94,7 +95,7 @@ cdef class Sheet:
             count = self.out.twins[self.out.kin[i]]
             if count > 2:
                 twins = max(twins, <Py_ssize_t>count * (self.box[i, LAST] - self.box[i, FIRST]))
-        page[at] = <double>twins / (self.blocks or 1)
+        page[PAGE_TWINS] = <double>twins / (self.blocks or 1)
         scores = [kind_score(i, &page[0]) for i in range(KIND_COUNT)]
         most = max(scores)
         powers = [exp(score - most) for score in scores]
@@ -115,8 +116,8 @@ cdef class Sheet:
         for i in range(n):
             block = self.out.blocks[i]
             self.place(i, block.container, paragraphs)
-            self.v[i, NEAR_WORDS] = self.sums[min(n, i + 4), SUM_WORDS] - self.sums[max(0, i - 3), SUM_WORDS]
-            self.v[i, NEAR_GOOD] = self.sums[min(n, i + 4), SUM_GOOD] - self.sums[max(0, i - 3), SUM_GOOD]
+            self.v[i, NEAR_WORDS] = self.sums[min(n, i + NEAR + 1), SUM_WORDS] - self.sums[max(0, i - NEAR), SUM_WORDS]
+            self.v[i, NEAR_GOOD] = self.sums[min(n, i + NEAR + 1), SUM_GOOD] - self.sums[max(0, i - NEAR), SUM_GOOD]
             self.v[i, BEFORE] = self.sums[i, SUM_WORDS] / whole
             self.v[i, AFTER] = 1 - self.sums[i + 1, SUM_GOOD] / paragraphs
             self.v[i, SAME] = times[block.text]
@@ -192,20 +193,20 @@ cdef class Sheet:
             block, like = self.out.blocks[i], tally[<Py_ssize_t>makes[i]]
             self.v[i, LIKE_GOOD], self.v[i, LIKE_LINKED] = like[2] / paragraphs, like[1] / like[0]
             self.v[i, LIKE_WORDS] = like[0] / like[3]
-            self.look(i, i - 1, BEFORE_LINKED)
-            self.look(i, i + 1, NEXT_LINKED)
+            self.look(i, i - 1, 0)
+            self.look(i, i + 1, NEXT_LINKED - BEFORE_LINKED)
             start = block.text[:START_OF_BLOCK]
             self.v[i, SAID], self.v[i, SAID_CHARS] = 1 if told or description else 0, len(told)
-            if len(start) >= SHORTEST_START:
+            if letters_of(start) >= SHORTEST_START:
                 self.v[i, SAID] += 2 if start in told else 1 if start in description else 0
         return 0
 
-    cdef int look(self, Py_ssize_t i, Py_ssize_t other, int column) except -1:
-        if other < 0 or other == self.blocks:
-            self.v[i, column : column + 4] = -1
-            return 0
-        self.v[i, column], self.v[i, column + 1] = self.v[other, LINKED], self.v[other, ENDING]
-        self.v[i, column + 2], self.v[i, column + 3] = self.v[other, LEVEL], self.v[other, TONE]
+    cdef int look(self, Py_ssize_t i, Py_ssize_t other, int shift) except -1:
+        cdef bint there = 0 <= other < self.blocks
+        self.v[i, BEFORE_LINKED + shift] = self.v[other, LINKED] if there else -1
+        self.v[i, BEFORE_ENDING + shift] = self.v[other, ENDING] if there else -1
+        self.v[i, BEFORE_LEVEL + shift] = self.v[other, LEVEL] if there else -1
+        self.v[i, BEFORE_TONE + shift] = self.v[other, TONE] if there else -1
         return 0
 
     cdef list makes(self):
