@@ -6,6 +6,7 @@ import gzip
 import json
 import random
 import re
+import subprocess
 from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -134,6 +135,15 @@ def label_blocks(texts: list[str], truth: str) -> list[float]:
             labels[k] = 1.0
             bag.subtract(own)
     return labels
+
+
+def bring(folder: Path) -> None:
+    """Unpack the documentation packages that are not there yet, as `apt-get download` has them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for package in DOCS:
+        if not (folder / package).is_dir():
+            subprocess.run(["apt-get", "download", "-q", package], cwd=folder, check=True)  # noqa: S607
+            subprocess.run(["dpkg-deb", "-x", next(folder.glob(f"{package}_*.deb")), folder / package], check=True)  # noqa: S607
 
 
 def load(corpora: Path, docs: list[Path]) -> list[Sample]:

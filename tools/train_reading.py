@@ -1,10 +1,9 @@
 """Make `src/spaniel/reading/learnt.py` and `trees.py`: learn from labelled pages which blocks are content.
 
-Usage, with lightgbm, numpy and the project installed:
-  python tools/train_reading.py CORPORA [--docs DIR …] [--check]
+Usage, with the project and its extra `train` installed (pip install -e '.[train]'):
+  python tools/train_reading.py CORPORA [--docs DIR …] [--bring] [--check]
 
-CORPORA holds pages/articles.json, pages/mixed.json and the pages beside them; DIR holds unpacked documentation packages
-(see DOCS). What is learnt, all of it from counts and trees, none of it from a single page:
+`tools/README.md` says what CORPORA and DIR hold and where it comes from. What is learnt, all of it from counts and trees, none of it from a single page:
 1. a weight for every word of class names and of short texts that occurs on enough sites: the log odds of content;
 2. trees that guess the kind of page from page-wide numbers;
 3. trees that judge a block from its features and the guessed kind.
@@ -32,7 +31,7 @@ from pathlib import Path
 import lightgbm
 import numpy
 
-from reading_samples import FOLDS, WORD, Sample, load
+from reading_samples import FOLDS, WORD, Sample, bring, load
 from reading_words import learn_words
 from spaniel import reading
 from spaniel.reading import columns, content, extract, features, judge, model, shapes, surroundings, words
@@ -253,6 +252,7 @@ def main() -> int:
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("corpora", type=Path)
     ap.add_argument("--docs", type=Path, nargs="*", default=[])
+    ap.add_argument("--bring", action="store_true", help="download the packages that the first DIR lacks (Debian 12)")
     ap.add_argument("--check", action="store_true")
     ap.add_argument("--dump", type=Path, help="with --check: where to put the judged blocks (pickle)")
     ap.add_argument("--seed", type=int, default=1, help="with --check: to see how far two trainings differ")
@@ -261,6 +261,8 @@ def main() -> int:
     started = time.time()
     content.judge = judge.judge  # the compiled one has its trees built in
     install({"names": {}, "texts": {}})
+    if args.bring and args.docs:
+        bring(args.docs[0])
     samples = load(args.corpora, args.docs)
     print(
         f"{len(samples)} pages, {sum(len(s.labels) for s in samples)} blocks, {time.time() - started:.0f} s", flush=True

@@ -34,7 +34,8 @@ SOME_WORDS = 60  # there must be something else to be the article
 SURE = 0.7  # a block so likely is no stray
 WHOLE = frozenset({"table", "dl", "blockquote", "ul", "ol"})  # of which a reader misses a part
 LARGER_PART, POSSIBLY = 0.6, 0.1
-CAPTION = 0.3
+SOMEHOW = 0.3
+FRAMED = frozenset({"figcaption", "dl", "table", "blockquote"})  # what stands apart from the text and belongs to it
 TERMS = frozenset({*HEADINGS, "summary", "dt"})
 BESIDE = 2  # blocks before and after a heading
 COMPARED = 20_000  # characters of a block that are looked for elsewhere
@@ -186,6 +187,8 @@ def _fill(out: Outline, words: list[float], odds: list[float], keep: list[bool])
 
 def _complete(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
     """A table, a list or a quotation of which the larger part is kept is kept with what is not unlikely of the rest."""
+    if WHOLE.isdisjoint(out.tag):
+        return
     total = [0.0, *accumulate(words)]
     kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
     done = 0
@@ -204,14 +207,13 @@ def _join(out: Outline, odds: list[float], keep: list[bool]) -> None:
     """What stands between kept text and belongs to it: headings, linked ones too, terms, questions, captions."""
     chosen = list(keep)
     for i in range(len(keep) - 1, -1, -1):
-        if keep[i] or True not in chosen[max(0, i - BESIDE) : i] or True not in keep[i + 1 : i + 1 + BESIDE]:
+        if keep[i] or odds[i] < POSSIBLY:
             continue
         home = out.blocks[i].container
         tag = out.tag[home]
-        if tag in TERMS or out.blocks[i].text[-1] in "?？؟":
-            keep[i] = odds[i] >= POSSIBLY
-        elif tag == "figcaption" or (home and out.tag[out.parent[home]] == "figcaption"):
-            keep[i] = odds[i] >= CAPTION
+        framed = tag in FRAMED or (home > 0 and out.tag[out.parent[home]] in FRAMED)
+        if tag in TERMS or out.blocks[i].text[-1] in "?？؟" or (framed and odds[i] >= SOMEHOW):
+            keep[i] = True in chosen[max(0, i - BESIDE) : i] and True in keep[i + 1 : i + 1 + BESIDE]
 
 
 def _plain_rules(out: Outline, words: list[float]) -> list[bool]:

@@ -125,4 +125,4 @@ def _twins(out: Outline) -> int:
     """The most blocks that any group of like siblings can hold."""
     twins, first, last = out.twins, out.first, out.last
     many = {kin: count for kin, count in twins.items() if count > 2}
-    return max([many[kin] * (last[i] - first[i]) for i, kin in enumerate(out.kin) if kin in many], default=0)
+    return max([0, *(many[kin] * (last[i] - first[i]) for i, kin in enumerate(out.kin) if kin in many)])
