@@ -47,7 +47,8 @@ DOCS = {
     "cmake-doc": ("div[role=main]", "a.headerlink"),
     "nodejs-doc": ("#apicontent", "a.mark"),
     "debian-policy": ("div[role=main]", "a.headerlink"),
-    # in scripts without blanks
+}
+FOREIGN = {  # likewise, in scripts without blanks
     "aptitude-doc-ja": ("body", ".navheader,.navfooter"),
     "debian-faq-ja": ("body", ".navheader,.navfooter"),
     "debian-faq-zh-cn": ("body", ".navheader,.navfooter"),
@@ -62,7 +63,7 @@ DOCS = {
     "maint-guide-ja": ("body", ".navheader,.navfooter"),
     "maint-guide-zh-tw": ("body", ".navheader,.navfooter"),
 }
-MARKED = ("docs", "own")  # groups whose pages have their content marked
+MARKED = ("docs", "foreign", "own")  # groups whose pages have their content marked
 
 
 class Sample:
@@ -140,7 +141,7 @@ def label_blocks(texts: list[str], truth: str) -> list[float]:
 def bring(folder: Path) -> None:
     """Unpack the documentation packages that are not there yet, as `apt-get download` has them."""
     folder.mkdir(parents=True, exist_ok=True)
-    for package in DOCS:
+    for package in DOCS | FOREIGN:
         if not (folder / package).is_dir():
             subprocess.run(["apt-get", "download", "-q", package], cwd=folder, check=True)  # noqa: S607
             subprocess.run(["dpkg-deb", "-x", next(folder.glob(f"{package}_*.deb")), folder / package], check=True)  # noqa: S607
@@ -156,7 +157,7 @@ def load(corpora: Path, docs: list[Path]) -> list[Sample]:
                 Sample(group, name, truth[name]["url"], truth[name].get("type", "article"), truth[name]["text"], html)
             )
     for folder in docs:
-        for package in sorted(DOCS):
+        for package in sorted(DOCS | FOREIGN):
             samples += load_docs(folder / package, package) if (folder / package).is_dir() else []
     samples += [Sample("own", name, url, kind, "", html) for _, name, url, kind, html in own_pages()]
     sites = sorted({s.site for s in samples})
@@ -170,7 +171,7 @@ def load_docs(folder: Path, package: str, most: int = 10) -> list[Sample]:
     files = sorted(f for f in folder.rglob("*.html") if f.is_file() and 6000 < f.stat().st_size < 400_000)
     random.Random(5).shuffle(files)
     found: list[Sample] = []
-    where, without = DOCS[package]
+    where, without = (DOCS | FOREIGN)[package]
     for file in files:
         tree = parse(file.read_bytes(), positions=False)
         if len(found) >= most or not (roots := tree.select(where)):
@@ -179,7 +180,7 @@ def load_docs(folder: Path, package: str, most: int = 10) -> list[Sample]:
         for element in tree.select(without):
             element.attrs["data-truth"] = "0"
         sample = Sample(
-            "docs",
+            "docs" if package in DOCS else "foreign",
             f"{package}:{file.name}",
             f"https://{package}.example/{file.relative_to(folder)}",
             "documentation",

@@ -53,7 +53,8 @@ KIND = BLOCK | {
     "extra_trees": False,
 }
 ROUNDS = {"block": 200, "kind": 60}
-WEIGHTS = {"articles": 2.0, "mixed": 1.0, "docs": 0.4, "own": 0.4}
+WEIGHTS = {"articles": 2.0, "mixed": 1.0, "docs": 0.4, "foreign": 0.1, "own": 0.1}
+RARE = 0.25  # what a page in a script without blanks counts for the kinds: there are few such sites
 WHOLE = ("article", "documentation", "forum")  # kinds of which the truth should have all that looks like content
 CONTRADICTED, TRUST = 0.3, 0.4  # a share of a page
 
@@ -136,7 +137,9 @@ def expand(table: list[tuple[float, ...]]) -> numpy.ndarray:
 
 def fit_kinds(samples: list[Sample]) -> lightgbm.Booster:
     target = [columns.KINDS.index(s.kind) for s in samples]
-    return lightgbm.train(KIND, lightgbm.Dataset(numpy.array([s.page for s in samples]), target), ROUNDS["kind"])
+    weight = [RARE if s.group in ("foreign", "own") else 1.0 for s in samples]
+    pages = lightgbm.Dataset(numpy.array([s.page for s in samples]), target, weight=weight)
+    return lightgbm.train(KIND, pages, ROUNDS["kind"])
 
 
 def shares(s: Sample) -> numpy.ndarray:
