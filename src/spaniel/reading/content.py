@@ -110,10 +110,13 @@ def threshold(odds: list[float], words: list[float], recall: float) -> float:
     expected = recall * sum(p * w for p, w in zip(odds, words, strict=True))
     right = kept = best = 0.0
     least = HIGH
-    for p, w in sorted(zip(odds, words, strict=True), reverse=True):
+    likely = sorted([(p, w) for p, w in zip(odds, words, strict=True) if p >= LOW], reverse=True)
+    for p, w in likely:
         right, kept = right + p * w, kept + w
         if (value := right / (kept + expected + 1e-9)) > best:
             best, least = value, p
+    if likely and least == likely[-1][0]:
+        return LOW  # it would go on falling: the rest is not sorted, for there are many
     return min(max(least, LOW), HIGH)
 
 
