@@ -86,7 +86,7 @@ clean:  ## Remove everything that was set up
 	rm -rf $(VENV) $(BENCH_VENV) $(FOREIGN_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage dist
 
 # A stamp stands for an environment that holds exactly its requirements file, and what is compiled.
-BUILT := pyproject.toml hatch_build.py $(wildcard src/spaniel/reading/native*.p[xy]*) src/spaniel/reading/trees.py
+BUILT := pyproject.toml hatch_build.py $(wildcard src/spaniel/reading/native*.p[xy]*) src/spaniel/reading/trees.py src/spaniel/reading/columns.py
 $(VENV)/.run: requirements/run.txt $(BUILT)
 	$(call environment,$(VENV),run)
 

@@ -42,6 +42,7 @@ def build(root: Path) -> None:
 
     with tempfile.TemporaryDirectory() as scratch:
         Path(scratch, "trees.h").write_text(trees_in_c((root / READING / "trees.py").read_text("utf-8")))
+        Path(scratch, "columns.h").write_text(columns_in_c((root / READING / "columns.py").read_text("utf-8")))
         quick = ["-O2", "-g0"] if os.name == "posix" else []  # half the time to build, and no slower to run
         source = str(root / READING / "native.pyx")
         native = Extension("spaniel.reading.native", [source], include_dirs=[scratch], extra_compile_args=quick)
@@ -50,6 +51,19 @@ def build(root: Path) -> None:
         command.build_temp, command.build_lib = scratch, str(root / "src")
         command.ensure_finalized()
         command.run()
+
+
+def columns_in_c(source: str) -> str:
+    """The columns of `columns.py` as C names, numbered in their order."""
+    table: dict[str, Any] = {}
+    exec(source, table)  # noqa: S102 - of this very package; it imports nothing
+    columns = [named("COLUMN", name) for name in table["NAMES"]]
+    pages = [named("PAGE_OF", name) for name in table["PAGE"]]
+    return f"enum {{ {', '.join(columns)}, COLUMNS }};\nenum {{ {', '.join(pages)} }};\n"
+
+
+def named(prefix: str, name: str) -> str:
+    return f"{prefix}_{''.join(sign if sign.isalnum() else '_' for sign in name).upper()}"
 
 
 def trees_in_c(source: str) -> str:

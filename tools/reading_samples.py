@@ -6,13 +6,16 @@ import gzip
 import json
 import random
 import re
+import subprocess
 from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from turbohtml import parse
 
+from reading_own import own_pages
 from spaniel.reading import page as paging
+from spaniel.reading import scripts
 from spaniel.reading.blocks import segment
 from spaniel.reading.clean import clean
 from spaniel.reading.metadata import read_head
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 WORD = re.compile(r"\w+")
+TOKEN = re.compile(
+    rf"{scripts.WIDE.pattern[:-1]}|{scripts.CLOSE.pattern[:-1]}|[^\W{scripts.WIDE.pattern[1:-2]}{scripts.CLOSE.pattern[1:-2]}]+"
+)
 # package -> content, what inside it is not content
 DOCS = {
     "rust-doc": ("main", ".sub-container,.out-of-band,#copy-path,.nav-wrapper,#menu-bar,.srclink,a.src"),
@@ -42,6 +48,22 @@ DOCS = {
     "nodejs-doc": ("#apicontent", "a.mark"),
     "debian-policy": ("div[role=main]", "a.headerlink"),
 }
+FOREIGN = {  # likewise, in scripts without blanks
+    "aptitude-doc-ja": ("body", ".navheader,.navfooter"),
+    "debian-faq-ja": ("body", ".navheader,.navfooter"),
+    "debian-faq-zh-cn": ("body", ".navheader,.navfooter"),
+    "debian-policy-ja": ("div[role=main],div.body", "a.headerlink"),
+    "debian-reference-zh-cn": ("body", ".navheader,.navfooter"),
+    "developers-reference-ja": ("body", ".navheader,.navfooter"),
+    "gimp-help-ja": ("body", ".navheader,.navfooter"),
+    "gimp-help-zh-cn": ("body", ".navheader,.navfooter"),
+    "kicad-doc-zh": ("#header,#content", "#toc,#footer"),
+    "lilypond-doc-html-ja": ("#main,body", "#tocframe,.nav_table,.footer,#footer"),
+    "lilypond-doc-html-zh": ("#main,body", "#tocframe,.nav_table,.footer,#footer"),
+    "maint-guide-ja": ("body", ".navheader,.navfooter"),
+    "maint-guide-zh-tw": ("body", ".navheader,.navfooter"),
+}
+MARKED = ("docs", "foreign", "own")  # groups whose pages have their content marked
 
 
 class Sample:
@@ -52,7 +74,7 @@ class Sample:
         parts = (urlsplit(url).hostname or "").split(".")
         self.site = (
             ".".join(parts[-3 if len(parts) > 2 and len(parts[-2]) <= 3 else -2 :])
-            if group != "docs"
+            if group not in MARKED
             else name.partition(":")[0]
         )
         tree = parse(html, positions=False)
@@ -61,12 +83,12 @@ class Sample:
         clean(tree, body)
         self.facts = paging.facts_of(head, body, url)
         self.out = segment(body)
-        if group == "docs":
+        if group in MARKED:
             self.labels = self._marked()
             self.truth = "\n".join(b.text for b, label in zip(self.out.blocks, self.labels) if label > 0.5)
         else:
             self.labels = label_blocks([b.text for b in self.out.blocks], truth)
-        self.sizes = [len(WORD.findall(b.text)) for b in self.out.blocks]
+        self.sizes = [len(TOKEN.findall(b.text)) for b in self.out.blocks]
         self.names = [(e.attr("class") or "", e.attr("id") or "") for e in self.out.elements]
         self.out.elements = []
         for b in self.out.blocks:
@@ -81,7 +103,7 @@ class Sample:
 
 
 def tokens(text: str) -> list[str]:
-    return [w.lower() for w in WORD.findall(re.sub(r"(?<!\w)_+|_+(?!\w)|[*`¶]+", "", text))]
+    return [w.lower() for w in TOKEN.findall(re.sub(r"(?<!\w)_+|_+(?!\w)|[*`¶]+", "", text))]
 
 
 def label_blocks(texts: list[str], truth: str) -> list[float]:
@@ -116,6 +138,15 @@ def label_blocks(texts: list[str], truth: str) -> list[float]:
     return labels
 
 
+def bring(folder: Path) -> None:
+    """Unpack the documentation packages that are not there yet, as `apt-get download` has them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for package in DOCS | FOREIGN:
+        if not (folder / package).is_dir():
+            subprocess.run(["apt-get", "download", "-q", package], cwd=folder, check=True)  # noqa: S607
+            subprocess.run(["dpkg-deb", "-x", next(folder.glob(f"{package}_*.deb")), folder / package], check=True)  # noqa: S607
+
+
 def load(corpora: Path, docs: list[Path]) -> list[Sample]:
     samples: list[Sample] = []
     for group in ("articles", "mixed"):
@@ -126,8 +157,9 @@ def load(corpora: Path, docs: list[Path]) -> list[Sample]:
                 Sample(group, name, truth[name]["url"], truth[name].get("type", "article"), truth[name]["text"], html)
             )
     for folder in docs:
-        for package in sorted(DOCS):
+        for package in sorted(DOCS | FOREIGN):
             samples += load_docs(folder / package, package) if (folder / package).is_dir() else []
+    samples += [Sample("own", name, url, kind, "", html) for _, name, url, kind, html in own_pages()]
     sites = sorted({s.site for s in samples})
     random.Random(0).shuffle(sites)
     for s in samples:
@@ -139,7 +171,7 @@ def load_docs(folder: Path, package: str, most: int = 10) -> list[Sample]:
     files = sorted(f for f in folder.rglob("*.html") if f.is_file() and 6000 < f.stat().st_size < 400_000)
     random.Random(5).shuffle(files)
     found: list[Sample] = []
-    where, without = DOCS[package]
+    where, without = (DOCS | FOREIGN)[package]
     for file in files:
         tree = parse(file.read_bytes(), positions=False)
         if len(found) >= most or not (roots := tree.select(where)):
@@ -148,7 +180,7 @@ def load_docs(folder: Path, package: str, most: int = 10) -> list[Sample]:
         for element in tree.select(without):
             element.attrs["data-truth"] = "0"
         sample = Sample(
-            "docs",
+            "docs" if package in DOCS else "foreign",
             f"{package}:{file.name}",
             f"https://{package}.example/{file.relative_to(folder)}",
             "documentation",

@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from spaniel.reading import words
+from spaniel.reading import scripts, words
 
 if TYPE_CHECKING:
     from reading_samples import Sample
@@ -36,7 +36,7 @@ def learn_words(samples: list[Sample]) -> dict[str, dict[str, float]]:
                     shares["names"][part][0] += good[b] - good[a]
                     shares["names"][part][1] += whole[b] - whole[a]
         for block, label, size in zip(s.out.blocks, s.labels, s.sizes):
-            for word in {w.lower() for w in block.text[:90].split(" ")} if size else ():
+            for word in set(scripts.cut(block.text[:90].lower())) if size else ():
                 shares["texts"][word][0] += label
                 shares["texts"][word][1] += 1
         for sort, table in shares.items():

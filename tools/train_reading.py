@@ -1,10 +1,9 @@
 """Make `src/spaniel/reading/learnt.py` and `trees.py`: learn from labelled pages which blocks are content.
 
-Usage, with lightgbm, numpy and the project installed:
-  python tools/train_reading.py CORPORA [--docs DIR …] [--check]
+Usage, with the project and its extra `train` installed (pip install -e '.[train]'):
+  python tools/train_reading.py CORPORA [--docs DIR …] [--bring] [--check]
 
-CORPORA holds pages/articles.json, pages/mixed.json and the pages beside them; DIR holds unpacked documentation packages
-(see DOCS). What is learnt, all of it from counts and trees, none of it from a single page:
+`tools/README.md` says what CORPORA and DIR hold and where it comes from. What is learnt, all of it from counts and trees, none of it from a single page:
 1. a weight for every word of class names and of short texts that occurs on enough sites: the log odds of content;
 2. trees that guess the kind of page from page-wide numbers;
 3. trees that judge a block from its features and the guessed kind.
@@ -32,10 +31,10 @@ from pathlib import Path
 import lightgbm
 import numpy
 
-from reading_samples import FOLDS, WORD, Sample, load
+from reading_samples import FOLDS, WORD, Sample, bring, load
 from reading_words import learn_words
 from spaniel import reading
-from spaniel.reading import content, extract, features, judge, model, shapes, surroundings, words
+from spaniel.reading import columns, content, extract, features, judge, model, shapes, surroundings, words
 from spaniel.reading import page as paging
 
 READING = Path(__file__).resolve().parent.parent / "src/spaniel/reading"
@@ -54,7 +53,8 @@ KIND = BLOCK | {
     "extra_trees": False,
 }
 ROUNDS = {"block": 200, "kind": 60}
-WEIGHTS = {"articles": 2.0, "mixed": 1.0, "docs": 0.4}
+WEIGHTS = {"articles": 2.0, "mixed": 1.0, "docs": 0.4, "foreign": 0.1, "own": 0.1}
+RARE = 0.25  # what a page in a script without blanks counts for the kinds: there are few such sites
 WHOLE = ("article", "documentation", "forum")  # kinds of which the truth should have all that looks like content
 CONTRADICTED, TRUST = 0.3, 0.4  # a share of a page
 
@@ -79,7 +79,7 @@ def trees_source(made: dict) -> str:
     lines = ['"""Made by tools/train_reading.py: trees as Python expressions. Not written by hand."""', ""]
     kinds = []
     for place, trees in enumerate(made.get("kind", [])):
-        names, text = functions(f"kind_{place}", list(paging.PAGE), trees)
+        names, text = functions(f"kind_{place}", list(columns.PAGE), trees)
         kinds.append(f"({', '.join(names)},)")
         lines += text
     names, text = functions("block", ROW, made.get("block", []))
@@ -116,14 +116,14 @@ def expression(tree: object, variables: dict[str, str]) -> str:
 def describe(s: Sample) -> None:
     """Fill in what depends on the learnt words."""
     s.out.weight = [words.judge_names(*names)[1] for names in s.names]
-    title = frozenset(s.facts.title.lower().split())
+    title = shapes.title_words(s.facts.title)
     s.shapes = [shapes.shape(b, s.out.tag[b.container], title, words.tones()) for b in s.out.blocks]
     s.sums, s.heritage = surroundings.Sums(s.shapes), surroundings.Heritage(s.out)
     s.page = paging.page_numbers(s.out, s.shapes, s.sums, s.heritage, s.facts)
 
 
-ROW = [*features.NAMES, *(f"k.{k}" for k in content.KINDS)]
-BITS = {name: len(surroundings.LANDMARKS) if name == "marks" else len(words.group_names()) for name in features.SETS}
+ROW = [*columns.NAMES, *(f"k.{k}" for k in columns.KINDS)]
+BITS = {name: len(surroundings.LANDMARKS) if name == "marks" else len(words.group_names()) for name in columns.SETS}
 COLUMNS = [n for n in ROW if n not in BITS] + [f"{n}&{k}" for n, size in BITS.items() for k in range(size)]
 
 
@@ -136,8 +136,10 @@ def expand(table: list[tuple[float, ...]]) -> numpy.ndarray:
 
 
 def fit_kinds(samples: list[Sample]) -> lightgbm.Booster:
-    target = [content.KINDS.index(s.kind) for s in samples]
-    return lightgbm.train(KIND, lightgbm.Dataset(numpy.array([s.page for s in samples]), target), ROUNDS["kind"])
+    target = [columns.KINDS.index(s.kind) for s in samples]
+    weight = [RARE if s.group in ("foreign", "own") else 1.0 for s in samples]
+    pages = lightgbm.Dataset(numpy.array([s.page for s in samples]), target, weight=weight)
+    return lightgbm.train(KIND, pages, ROUNDS["kind"])
 
 
 def shares(s: Sample) -> numpy.ndarray:
@@ -187,7 +189,7 @@ def trees_of(booster: lightgbm.Booster, columns: list[str], whole: set[str]) -> 
 
 
 def whole_columns(s: Sample) -> set[str]:
-    row = next(features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, (0.5,) * len(content.KINDS)))
+    row = next(features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, (0.5,) * len(columns.KINDS)))
     return {name for name, value in zip(ROW, row, strict=True) if isinstance(value, int)} | {
         c for c in COLUMNS if "&" in c
     }
@@ -211,8 +213,8 @@ def learn(samples: list[Sample]) -> dict:
             )
     weigh_pages(samples)
     made = learn_words(samples)
-    kinds = trees_of(fit_kinds(samples), list(paging.PAGE), set())
-    made["kind"] = [kinds[place :: len(content.KINDS)] for place in range(len(content.KINDS))]
+    kinds = trees_of(fit_kinds(samples), list(columns.PAGE), set())
+    made["kind"] = [kinds[place :: len(columns.KINDS)] for place in range(len(columns.KINDS))]
     made["block"] = trees_of(fit_blocks(samples), COLUMNS, whole_columns(samples[0]))
     return made
 
@@ -253,6 +255,7 @@ def main() -> int:
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("corpora", type=Path)
     ap.add_argument("--docs", type=Path, nargs="*", default=[])
+    ap.add_argument("--bring", action="store_true", help="download the packages that the first DIR lacks (Debian 12)")
     ap.add_argument("--check", action="store_true")
     ap.add_argument("--dump", type=Path, help="with --check: where to put the judged blocks (pickle)")
     ap.add_argument("--seed", type=int, default=1, help="with --check: to see how far two trainings differ")
@@ -261,6 +264,8 @@ def main() -> int:
     started = time.time()
     content.judge = judge.judge  # the compiled one has its trees built in
     install({"names": {}, "texts": {}})
+    if args.bring and args.docs:
+        bring(args.docs[0])
     samples = load(args.corpora, args.docs)
     print(
         f"{len(samples)} pages, {sum(len(s.labels) for s in samples)} blocks, {time.time() - started:.0f} s", flush=True

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from turbohtml import parse
 
 from spaniel.reading import content
 from spaniel.reading.blocks import Outline, segment
-from spaniel.reading.content import HIGH, KINDS, LOW, STRICT, decide, threshold
+from spaniel.reading.columns import KINDS
+from spaniel.reading.content import HIGH, LOW, STRICT, decide, threshold
 
 FIRST = "The harbour board met on Monday evening and talked about the engines of the old ferry until midnight. " * 6
 SECOND = "Everybody who lives beside the water remembers another winter without any crossing, and nobody liked it. " * 6
@@ -86,11 +89,65 @@ def test_what_stood_elsewhere_before_is_not_kept_again(monkeypatch: pytest.Monke
 @pytest.mark.req("FG-16")
 def test_on_an_article_a_doubtful_stretch_apart_from_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     page = f"<p>{FIRST * 2}</p><div>{THIRD}</div><p>Everybody reads this too.</p>"
-    odds = {"The": 0.97, "Somebody": 0.01, "Everybody": 0.7}
+    odds = {"The": 0.97, "Somebody": 0.01, "Everybody": 0.65}
     assert kept(page, odds) == ["The"]
     assert kept(page, odds, "documentation") == ["The", "Everybody"]
     monkeypatch.setattr(content, "_drop_strays", lambda *_: None)
     assert kept(page, odds) == ["The", "Everybody"]
+
+
+@pytest.mark.req("FG-16")
+def test_a_likely_block_is_no_stray(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = f"<p>{FIRST * 2}</p><div>{THIRD}</div><p>Everybody reads this too.</p>"
+    odds = {"The": 0.97, "Somebody": 0.01, "Everybody": 0.8}
+    assert kept(page, odds) == ["The", "Everybody"]
+    monkeypatch.setattr(content, "SURE", 0.9)
+    assert kept(page, odds) == ["The"]
+
+
+@pytest.mark.req("FG-16")
+@pytest.mark.parametrize("tag", ["h2", "h3", "dt", "summary", "figcaption"])
+def test_what_stands_between_kept_text_and_belongs_to_it_is_kept(tag: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = f"<p>{FIRST}</p><{tag}>Everybody and nobody</{tag}><p>{THIRD}</p><{tag}>Everybody and more</{tag}>"
+    odds = {"The": 0.97, "Everybody": 0.31, "Somebody": 0.95}
+    assert kept(page, odds) == ["The", "Everybody", "Somebody"]  # not the last, after which nothing is kept
+    assert kept(page.replace(f"<{tag}", "<div").replace(f"</{tag}", "</div"), odds) == ["The", "Somebody"]
+    assert kept(page, odds | {"Everybody": 0.01}) == ["The", "Somebody"]
+    monkeypatch.setattr(content, "_join", lambda *_: None)
+    assert kept(page, odds) == ["The", "Somebody"]
+
+
+@pytest.mark.req("FG-16")
+def test_a_question_between_kept_text_is_kept() -> None:
+    page = f"<p>{FIRST}</p><div>Everybody{{}}</div><p>{THIRD}</p>"
+    odds = {"The": 0.97, "Everybody": 0.2, "Everybody?": 0.2, "Somebody": 0.95}
+    assert kept(page.format("?"), odds) == ["The", "Everybody?", "Somebody"]
+    assert kept(page.format(""), odds) == ["The", "Somebody"]
+
+
+@pytest.mark.req("FG-16")
+@pytest.mark.parametrize(("outer", "inner"), [("ul", "li"), ("dl", "dd"), ("blockquote", "p"), ("table", "td")])
+def test_a_list_of_which_most_is_kept_is_kept_whole(outer: str, inner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = "<tr>" if outer == "table" else ""
+    page = f"<p>{SECOND}</p><{outer}>{row}<{inner}>{FIRST}</{inner}>{row}<{inner}>{THIRD}</{inner}></{outer}>"
+    odds = {"Everybody": 0.9, "The": 0.97, "Somebody": 0.2}
+    assert kept(page.replace(THIRD, THIRD[:300]), odds, "service") == ["Everybody", "The", "Somebody"]
+    assert kept(page.replace(FIRST, FIRST[:300]), odds, "service") == ["Everybody", "The"]  # the smaller part
+    assert kept(page.replace(THIRD, THIRD[:300]), odds | {"Somebody": 0.01}, "service") == ["Everybody", "The"]
+    assert kept(page.replace(THIRD, THIRD[:300]), odds, "forum") == ["Everybody", "The"]
+    monkeypatch.setattr(content, "_complete", lambda *_: None)
+    assert kept(page.replace(THIRD, THIRD[:300]), odds, "service") == ["Everybody", "The"]
+
+
+@pytest.mark.req("FG-16")
+def test_the_kind_of_a_page_weighs_and_does_not_switch() -> None:
+    """Around a half an article's comments lose their odds little by little."""
+    out = outline(COMMENTED)
+    words = [float(block.text.count(" ") + 1) for block in out.blocks]
+    left = [content._doubt(out, words, [0.97, 0.95], firm)[1] for firm in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    assert left == sorted(left, reverse=True)
+    assert left[0] == 0.95
+    assert max(a - b for a, b in itertools.pairwise(left)) < 0.55
 
 
 @pytest.mark.req("FG-16")

@@ -66,6 +66,11 @@ BIG = {
     "cards": lambda n: "".join(f"<a href=/{i}><div><h3>head</h3><p>text</p></div></a>" for i in range(n // 20)),
     "paragraphs": lambda n: "<p>Some words, and then some more words.</p>" * (n // 10),
     "breaks": lambda n: "<p>" + "x<br><br>" * (n // 9),
+    "dialogs": lambda n: "<div role=dialog>" * (n // 16) + "<h1>x</h1>" + "words " * (n // 6),
+    "questions": lambda n: "<button aria-expanded=false>Why?</button>" * (n // 40),
+    "unspaced": lambda n: "<p>" + "漢字かなไทย" * (n // 7),
+    "captions": lambda n: "<p>Some words, and then some more words.</p><figcaption>x</figcaption><h2>y</h2>" * (n // 20),
+    "quotations": lambda n: "<blockquote>" * (n // 12) + "Some words, and then some more words. " * (n // 40),
     "hidden": lambda n: "<p hidden>no</p><p>yes</p>" * (n // 20),
     "styles": lambda n: "<p style='opacity:0'>no</p><p>yes</p>" * (n // 20),
     "definitions": lambda n: "<dl>" + "<dt>term<dd>meaning" * (n // 20),
@@ -147,6 +152,45 @@ def test_a_panel_that_a_control_opens_is_not_hidden_text() -> None:
 def test_the_only_content_of_a_page_is_never_removed(wrap: str) -> None:
     body = "<p>" + "The article is rendered on the server and waits for a script. " * 5 + "</p>"
     assert "waits for a script" in extract("<p>Loading</p>" + wrap.format(body)).markdown
+
+
+@pytest.mark.req("D2-08")
+@pytest.mark.parametrize(
+    "opening", ["<div role=dialog>", "<ul role=menu><li>", "<button>", "<object>", "<div role=search>"]
+)
+def test_an_element_whose_end_was_lost_does_not_swallow_the_page(opening: str) -> None:
+    text = "<p>The council met on Monday and spoke about the bridge until midnight came.</p>" * 8
+    assert "until midnight came" in extract(f"<p>Top</p>{opening}close<main><h1>A bridge</h1>{text}</main>").markdown
+
+
+@pytest.mark.parametrize("opening", ["<div role=dialog>", "<button>", "<object>"])
+def test_control_what_holds_no_page_goes_though_it_is_long(opening: str) -> None:
+    text = "<p>The council met on Monday and spoke about the bridge until midnight came.</p>" * 8
+    end = "</" + opening[1:].split(" ", maxsplit=1)[0].rstrip(">") + ">"
+    page = f"<main><h1>A bridge</h1>{text.replace('council', 'board')}</main>{opening}{text}{end}"
+    assert "council" not in extract(page).markdown
+    assert "board" in extract(page).markdown
+
+
+@pytest.mark.req("FR-WF-13")
+@pytest.mark.parametrize(
+    "button",
+    ["<button aria-expanded=false>When does it begin?</button>", "<button aria-controls=a>¿Cuándo empieza?</button>",
+     "<button class=faq data-target='#a'>The beginning of the work</button>", "<h3><button>The beginning of the work</button></h3>"],
+)  # fmt: skip
+def test_a_question_on_a_button_that_opens_its_answer_stays(button: str) -> None:
+    page = f"<main><h1>Questions</h1>{button}<div id=a>{VISIBLE * 30}</div>{button}<div>{VISIBLE * 30}</div></main>"
+    words = button.split(">")[-3 if "h3" in button else -2].split("<", maxsplit=1)[0]
+    assert extract(page).markdown.count(words) == 2
+
+
+@pytest.mark.parametrize(
+    "button",
+    ["<button>When does it begin?</button>", "<button aria-expanded=false>Menu</button>", "<nav><button aria-expanded=false>Why us?</button></nav>"],
+)  # fmt: skip
+def test_control_other_buttons_go(button: str) -> None:
+    words = button.split("</button>", maxsplit=1)[0].rsplit(">", maxsplit=1)[-1]
+    assert words not in extract(f"<main><h1>Questions</h1>{button}<div>{VISIBLE * 30}</div></main>").markdown
 
 
 @pytest.mark.req("D2-08")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from turbohtml import parse
 
 from spaniel.reading import extract, substitution, whitespace
+from spaniel.reading.scripts import more_words, unspaced
 from spaniel.reading.whitespace import count_words, one_spaced, tidy_markdown, tidy_text
 
 URL = "https://example.org/dir/"
@@ -182,7 +183,7 @@ def test_a_long_text_is_taken_apart_as_a_short_one_is(text: str, piece: int) -> 
         patch.setattr(whitespace, "SOME", 3)
         assert (tidy_text(text), tidy_markdown(text, lambda line, _before, _next: line)) == whole
         assert one_spaced(text) == " ".join(text.split())
-        assert count_words(text) == len(text.split())
+        assert count_words(text) == len(text.split()) + more_words(*unspaced(text))
 
 
 @given(st.text(alphabet="a_\\`<b>[ ", max_size=60))

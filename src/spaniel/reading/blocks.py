@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from turbohtml import Element, Text
 
 from spaniel.reading.lexicon import lexicon
+from spaniel.reading.scripts import measure
 from spaniel.reading.whitespace import one_spaced
 from spaniel.reading.words import judge_names
 
@@ -68,7 +69,7 @@ class Outline:
     def close(self, container: int, nodes: list[Text], text: str, link_chars: int) -> None:
         """Take in a run of text. Short items of one list join."""
         home = container
-        if self.tag[container] in ITEMS and len(text) <= SHORT:
+        if self.tag[container] in ITEMS and measure(text)[1] <= SHORT:
             home = self._list_of(container)
         last = self.blocks[-1] if self.blocks else None
         if home == container or last is None or last.container != home or len(last.text) > FULL:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from turbohtml import Document, Element
 
 SOME_WORDS = 30
+LOOKS = 200  # elements into which it is looked whether they swallowed the page: each may hold all others
 MANY = 500
 LOOKED_AT = 8_000_000  # characters of hidden text that are counted; in 745 real pages there are 500,000 at most
 STREAMED = "S:"  # React sends late parts of a page in hidden elements and moves them into place
@@ -30,7 +31,13 @@ VANISHING = {
 OFF_SCREEN = -900
 LONGEST_STYLE = 2000  # characters of a style that are looked at: they are kept for the next element with the same
 SOMETIMES = frozenset({"button", "dialog", "title"})
+OPEN_ENDED = frozenset({"button", "object", "canvas", "video", "audio"})  # others end where a block begins
+MAIN = "main,article,[role=main],h1"
 OPENING = "h1,h2,h3,h4,h5,dt,summary"
+CONTROLLING = ("aria-expanded", "aria-controls", "data-bs-target", "data-target")
+BARS = "nav,header,footer,form,[role=navigation],[role=menu],[role=search]"
+QUESTION = ("?", "？", "؟", ";")  # the last is Greek
+SHORTEST_QUESTION = 12  # characters
 CONTROLS = ("aria-controls", "data-target", "data-bs-target", "href")
 
 
@@ -68,18 +75,31 @@ def clean(doc: Document, body: Element) -> int:
     landmarks = [element for tag in rule.landmark_tags for element in doc.select(tag)]
     noscripts = doc.select("noscript")
     roles = [(element, element.attr("role")) for element in body.select("[role]")]
+    looks = LOOKS
     for tag, elements in never:
         for element in elements:
             if tag not in SOMETIMES or _goes(element, tag):
-                element.decompose()
+                looks -= tag in OPEN_ENDED
+                _drop(body, element, tag in OPEN_ENDED and looks > 0)
     for element, role in roles:
         if role in rule.never_roles:
-            element.decompose()
+            looks -= 1
+            _drop(body, element, looks > 0)
         elif role in rule.landmark_roles:
             landmarks.append(element)
     gone = _drop_hidden(body, noscripts)
     _drop_unless_content(body, list(dict.fromkeys(_inside(body, landmarks))))
     return gone
+
+
+def _drop(body: Element, element: Element, may_swallow: bool) -> None:
+    """Drop what is never content. Where its end was lost the rest of the page stands in it: that one only opens."""
+    if may_swallow and element.select_one(MAIN) is not None and element.parent is not None:
+        size = count_words(element.text)
+        if size > SOME_WORDS and 2 * size > count_words(body.text):
+            element.unwrap()
+            return
+    element.decompose()
 
 
 def _inside(body: Element, elements: list[Element]) -> list[Element]:
@@ -93,10 +113,25 @@ def _goes(element: Element, tag: str) -> bool:
         return element.attr("open") is None
     if tag == "title":
         return element.closest("head") is None
-    if element.closest(OPENING) is None:
+    if element.closest(OPENING) is not None:
+        element.unwrap()  # a button with a question that opens its answer
+        return False
+    if not _asks(element):
         return True
-    element.unwrap()  # a button with a question that opens its answer
+    element.tag = "summary"
     return False
+
+
+def _asks(button: Element) -> bool:
+    """Whether a button opens an answer: it controls something, and is a question or named like one."""
+    if all(button.attr(name) is None for name in CONTROLLING) or button.closest(BARS) is not None:
+        return False
+    text = button.text.strip()
+    if text.endswith(QUESTION):
+        return True
+    around = button.closest("[class]")  # itself, mostly
+    names = around.attr("class") if around is not None and len(text) >= SHORTEST_QUESTION else None
+    return names is not None and not rules().revealed.isdisjoint(parts_of(names))
 
 
 def _drop_hidden(body: Element, noscripts: list[Element]) -> int:

@@ -6,7 +6,8 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.reading.judge import FEW_WORDS
+from spaniel.reading.columns import FEW_WORDS, KINDS
+from spaniel.reading.shapes import HEADINGS
 from spaniel.reading.words import bit
 
 try:
@@ -20,20 +21,28 @@ if TYPE_CHECKING:
     from spaniel.reading.blocks import Outline
     from spaniel.reading.page import Facts
 
-KINDS = ("article", "documentation", "forum", "service", "product", "collection", "listing")
 NOTHING = 0.17  # below it the likeliest block of the page is surely none: a shell whose content scripts would fetch,
 # or a page of a kind that was never seen
 LIKE_AN_ARTICLE = 0.5
 LIKE_DOCUMENTATION = 0.5
+LIKE_A_FORUM = 0.5
 MOST, HARDLY = 0.9, 0.12
 STRICT = 0.5
-REMARK, INNER = 0.2, 0.3  # what is left of the odds of a comment, and of an article inside an article
+REMARK, INNER = 0.05, 0.3  # what is left of the odds of a comment, and of an article inside an article
 LIKELY = 0.6  # of the odds of the page's likeliest block
-SOME_WORDS = 80  # there must be something else to be the article
+SOME_WORDS = 60  # there must be something else to be the article
+SURE = 0.7  # a block so likely is no stray
+WHOLE = frozenset({"table", "dl", "blockquote", "ul", "ol"})  # of which a reader misses a part
+LARGER_PART, POSSIBLY = 0.6, 0.1
+SOMEHOW = 0.3
+FRAMED = frozenset({"figcaption", "dl", "table", "blockquote"})  # what stands apart from the text and belongs to it
+TERMS = frozenset({*HEADINGS, "summary", "dt"})
+BESIDE = 2  # blocks before and after a heading
 COMPARED = 20_000  # characters of a block that are looked for elsewhere
 REMEMBERED = 50_000  # places of three words that are remembered for that
 GAP = 20  # words of dropped text that part two stretches of kept text
 WORD = re.compile(r"\w+")
+CLAUSE = re.compile("[ ，。、；：！？]")  # a script without blanks has its clauses compared
 LOW, HIGH = 0.15, 0.6  # the threshold that promises the best F1 is kept between these
 
 
@@ -69,16 +78,19 @@ def decide(out: Outline, words: list[float], odds: list[float], kinds: list[floa
         return keep if sum(w for w, k in zip(words, keep, strict=True) if k) >= FEW_WORDS else [False] * len(keep)
     if best < LOW:
         return [p >= best / 3 for p in odds]
-    article = kinds[0] > LIKE_AN_ARTICLE
-    if article:
-        odds = _doubt(out, words, odds)
-    least = threshold(odds, words, STRICT if article else 1.0)
+    firm = min(1.0, max(0.0, 2 * kinds[0] - 0.3))  # the kind is a guess: it weighs, it does not switch
+    if firm:
+        odds = _doubt(out, words, odds, firm)
+    least = threshold(odds, words, STRICT**firm)
     keep = [p >= least for p in odds]
     drop_repeats(out, keep)
-    if article:
+    if kinds[0] > LIKE_AN_ARTICLE:
         _drop_strays(words, odds, keep)
     elif kinds[1] > LIKE_DOCUMENTATION:
         _fill(out, words, odds, keep)
+    if kinds[2] <= LIKE_A_FORUM:  # where quotes and signatures are what a reader does not miss
+        _complete(out, words, odds, keep)
+        _join(out, odds, keep)
     return keep
 
 
@@ -98,14 +110,17 @@ def threshold(odds: list[float], words: list[float], recall: float) -> float:
     expected = recall * sum(p * w for p, w in zip(odds, words, strict=True))
     right = kept = best = 0.0
     least = HIGH
-    for p, w in sorted(zip(odds, words, strict=True), reverse=True):
+    likely = sorted([(p, w) for p, w in zip(odds, words, strict=True) if p >= LOW], reverse=True)
+    for p, w in likely:
         right, kept = right + p * w, kept + w
         if (value := right / (kept + expected + 1e-9)) > best:
             best, least = value, p
+    if likely and least == likely[-1][0]:
+        return LOW  # it would go on falling: the rest is not sorted, for there are many
     return min(max(least, LOW), HIGH)
 
 
-def _doubt(out: Outline, words: list[float], odds: list[float]) -> list[float]:
+def _doubt(out: Outline, words: list[float], odds: list[float], firm: float) -> list[float]:
     """On an article's page comments are not the article, nor is an article inside an article."""
     comment = bit("comment")
     if out.tag.count("article") < 2 and not any(mask & comment for mask in out.mask):
@@ -119,8 +134,8 @@ def _doubt(out: Outline, words: list[float], odds: list[float]) -> list[float]:
     whole = sum(w for w, _, _ in likely)
     told = sum(w for w, remark, _ in likely if not remark)
     outer = sum(w for w, _, depth in likely if depth < 2)
-    remark = REMARK if told >= max(SOME_WORDS, 0.15 * whole) else 1.0
-    inner = INNER if outer >= max(SOME_WORDS, 0.2 * whole) else 1.0
+    remark = REMARK**firm if told >= max(SOME_WORDS, 0.15 * whole) else 1.0
+    inner = INNER**firm if outer >= max(SOME_WORDS, 0.2 * whole) else 1.0
     factors = [(remark if said else 1.0) * (inner if depth > 1 else 1.0) for said, depth in under]
     return [p * factors[b.container] for b, p in zip(out.blocks, odds, strict=True)]
 
@@ -134,7 +149,7 @@ def drop_repeats(out: Outline, keep: list[bool]) -> None:
     for i, block in enumerate(out.blocks):
         if not keep[i] or len(block.text) < 60 or len(seen) > REMEMBERED:
             continue
-        words, home = [*block.text[:COMPARED].split(" "), "", ""], out.parent[block.container]
+        words, home = [*CLAUSE.split(block.text[:COMPARED]), "", ""], out.parent[block.container]
         marks = [three for three in zip(words, words[1:], words[2:], strict=False) if len(three[0]) > 6]
         if len(marks) >= 4 and sum(seen.get(mark, home) != home for mark in marks) >= 0.8 * len(marks):
             keep[i] = False
@@ -160,7 +175,7 @@ def _drop_strays(words: list[float], odds: list[float], keep: list[bool]) -> Non
         sure = sum(odds[i] * (words[i] + 0.1) for i in stretch) / (size + 0.1 * len(stretch))
         if size < 0.2 * max(sizes) and sure < 0.85:
             for i in stretch:
-                keep[i] = False
+                keep[i] = odds[i] >= SURE
 
 
 def _fill(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
@@ -171,6 +186,37 @@ def _fill(out: Outline, words: list[float], odds: list[float], keep: list[bool])
         first, last = spans[-1]  # the deepest: containers come in document order
         for i in range(first, last):
             keep[i] = keep[i] or odds[i] >= HARDLY
+
+
+def _complete(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
+    """A table, a list or a quotation of which the larger part is kept is kept with what is not unlikely of the rest."""
+    if WHOLE.isdisjoint(out.tag):
+        return
+    total = [0.0, *accumulate(words)]
+    kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
+    done = 0
+    for tag, first, last in zip(out.tag, out.first, out.last, strict=True):
+        if (
+            tag in WHOLE
+            and last > max(first, done)
+            and kept[last] - kept[first] >= LARGER_PART * (total[last] - total[first])
+        ):
+            for i in range(max(first, done), last):  # those inside each other are looked at once
+                keep[i] = keep[i] or odds[i] >= POSSIBLY
+            done = last
+
+
+def _join(out: Outline, odds: list[float], keep: list[bool]) -> None:
+    """What stands between kept text and belongs to it: headings, linked ones too, terms, questions, captions."""
+    chosen = list(keep)
+    for i in range(len(keep) - 1, -1, -1):
+        if keep[i] or odds[i] < POSSIBLY:
+            continue
+        home = out.blocks[i].container
+        tag = out.tag[home]
+        framed = tag in FRAMED or (home > 0 and out.tag[out.parent[home]] in FRAMED)
+        if tag in TERMS or out.blocks[i].text[-1] in "?？؟" or (framed and odds[i] >= SOMEHOW):
+            keep[i] = True in chosen[max(0, i - BESIDE) : i] and True in keep[i + 1 : i + 1 + BESIDE]
 
 
 def _plain_rules(out: Outline, words: list[float]) -> list[bool]:

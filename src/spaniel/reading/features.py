@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from spaniel.reading.shapes import ENDS_LIKE, GOOD, LEVEL, LINKED, SHAPE, TONE, WORDS
+from spaniel.reading.columns import FAR, START, TOO_SHORT, WINDOW
+from spaniel.reading.scripts import measure
+from spaniel.reading.shapes import ENDS_LIKE, GOOD, LEVEL, LINKED, TONE, WORDS
 from spaniel.reading.surroundings import TAGS, UNRANKED, Heritage, Sums, sections, trunk_of
 
 if TYPE_CHECKING:
@@ -15,36 +17,7 @@ if TYPE_CHECKING:
     from spaniel.reading.page import Facts
     from spaniel.reading.shapes import Shape
 
-TREE = (
-    "tag",
-    "every",  # groups of names on it and above it
-    "marks",  # landmarks it stands in
-    "low", "total",  # the lowest weight of names above it, and their faded sum
-    "pweight",  # the weight of its parent's names
-    "good", "linked", "twins",  # of its container: share of words in paragraphs, in links; siblings that look like it
-    "up.words", "up.good", "up.goodshare",  # of the parent; the last is its share of the page's paragraphs
-    "trunk",  # 1 inside the trunk of the page
-)  # fmt: skip
-FLOW = (
-    "window.words", "window.good",  # in the three blocks before, itself, and the three after
-    "place", "after",  # share of the page's words before it, of its paragraphs after it
-    "same",  # how often the page has this very text
-    "since.h1", "since.head",  # blocks
-    "head.mask", "head.level", "section.linked",
-)  # fmt: skip
-BESIDE = tuple(f"{side}.{name}" for side in ("before", "next") for name in ("linked", "ends", "level", "tone"))
-LIKE = (
-    "like.good", "like.linked", "like.words",  # of all blocks of its make: share of the page's paragraphs, links, mean
-)  # fmt: skip
-SAID = (
-    "said",  # 3 if the page's linked data has it, 2 if its description has, 1 if neither, 0 if there is neither
-    "said.chars",  # of the linked data
-)
-NAMES = (*(f"s.{name}" for name in SHAPE), *TREE, *FLOW, *BESIDE, *LIKE, *SAID)
-SETS = ("every", "marks", "head.mask")  # columns that are sets of bits
-FAR = 99
 NOBODY = (-1.0, -1, -1, -1.0)
-START, TOO_SHORT = 40, 15  # characters of a block that are looked for; so few may stand anywhere
 
 Row = tuple[float, ...]
 
@@ -52,7 +25,7 @@ Row = tuple[float, ...]
 def rows(
     out: Outline, shapes: list[Shape], sums: Sums, heritage: Heritage, facts: Facts, kinds: tuple[float, ...]
 ) -> Iterator[Row]:
-    """One row for each block, in the order of NAMES, then the likelihood of each kind of page."""
+    """One row for each block, in the order of columns.NAMES, then the likelihood of each kind of page."""
     homes = [block.container for block in out.blocks]
     tree = _tree_columns(out, set(homes), sums, heritage)
     rest = (_flow_columns(out, shapes, sums), _beside(shapes), _like(out, shapes), _said(out, facts))
@@ -89,7 +62,7 @@ def _flow_columns(out: Outline, shapes: list[Shape], sums: Sums) -> Iterator[Row
     first = next((i for i, s in enumerate(shapes) if s[LEVEL] == 1), None)
     times = Counter(block.text for block in out.blocks)
     for i, (head, mask, level, linked) in enumerate(sections(out, shapes, sums)):
-        low, high = i - 3 if i > 3 else 0, min(n, i + 4)
+        low, high = max(0, i - WINDOW), min(n, i + WINDOW + 1)
         yield (
             words[high] - words[low], good[high] - good[low],
             words[i] / whole, 1 - good[i + 1] / paragraphs,
@@ -130,6 +103,6 @@ def _said(out: Outline, facts: Facts) -> list[Row]:
     found: list[Row] = []
     for block in out.blocks:
         start = block.text[:START]
-        known = 0 if len(start) < TOO_SHORT else 2 if start in told else 1 if start in description else 0
+        known = 0 if measure(start)[1] < TOO_SHORT else 2 if start in told else 1 if start in description else 0
         found.append((1 + known, len(told)))
     return found

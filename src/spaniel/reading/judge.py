@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.blocks import segment
+from spaniel.reading.columns import FEW_WORDS
 from spaniel.reading.features import rows
 from spaniel.reading.model import guess_kind, judge_blocks
 from spaniel.reading.page import page_numbers
-from spaniel.reading.shapes import shape
+from spaniel.reading.shapes import shape, title_words
 from spaniel.reading.surroundings import Heritage, Sums
 from spaniel.reading.words import tones
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     from spaniel.reading.blocks import Outline
     from spaniel.reading.page import Facts
-
-FEW_WORDS = 120  # a page so small is not judged
 
 
 class Judged(NamedTuple):
@@ -32,7 +31,7 @@ class Judged(NamedTuple):
 
 def judge(body: Element, facts: Facts) -> Judged:
     out = segment(body)
-    title, known = frozenset(facts.title.lower().split()), tones()
+    title, known = title_words(facts.title), tones()
     shapes = [shape(block, out.tag[block.container], title, known) for block in out.blocks]
     words, sums = [s[0] for s in shapes], Sums(shapes)
     if sums.words[-1] < FEW_WORDS:

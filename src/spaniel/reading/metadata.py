@@ -67,7 +67,7 @@ def read_head(doc: Document, url: str | None) -> Head:
     title = _title(doc)
     return Head(
         title=title,
-        titled=doc.select_one("title") is not None,
+        titled=any(found.text.strip() for found in doc.select("title")[:2]),
         language=_language(doc),
         metadata=_metadata(title, doc, meta, objects, url),
         types=[name for thing in objects for name in _names(thing.get("@type"))][:40],

@@ -38,7 +38,7 @@ def _judge_some(rows: list[tuple[float, ...]]) -> list[float]:
 
 
 def guess_kind(page: tuple[float, ...]) -> list[float]:
-    """What each kind of page gets of one, in the order of KINDS."""
+    """What each kind of page gets of one, in the order of columns.KINDS."""
     from spaniel.reading import trees
 
     scores = [sum(some([page])[0] for some in kind) for kind in trees.KIND]

@@ -5,20 +5,25 @@
 agree is a law of the tests. Only what is hot is here: a page has hundreds of blocks.
 """
 
-from cpython.unicode cimport PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ
+from cpython.unicode cimport PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ, PyUnicode_READ_CHAR
 from cython.view cimport array as matrix
 from libc.math cimport exp
+from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memcmp
 
 from turbohtml import Element, Text
 
 from spaniel.reading import learnt
 from spaniel.reading.blocks import BLOCKS, CONTAINERS, FULL, INLINE, ITEMS, LISTS, SHORT, drop_from
-from spaniel.reading.features import FAR, START, TOO_SHORT
-from spaniel.reading.judge import FEW_WORDS, Judged
+from spaniel.reading.columns import (
+    BEGINNING, COUNTED, FADING, FAR, FEW_WORDS, GROUPS, HARDLY_LINKED, PAGE, PARAGRAPH_LETTERS, PARAGRAPH_WORDS,
+    PRICE_LETTERS, START, TITLE_WORDS, TOO_SHORT, TRUNK_SHARE, WINDOW,
+)
+from spaniel.reading.judge import Judged
 from spaniel.reading.model import CLEAR
-from spaniel.reading.page import COUNTED, GROUPS, PAGE, PRICE, head_numbers
-from spaniel.reading.shapes import BEGINNING, ENDS, HEADINGS, LEADS_ON
+from spaniel.reading.page import PRICE, head_numbers
+from spaniel.reading.scripts import CLOSE_RANGES, FIRST_UNSPACED, WIDE_RANGES
+from spaniel.reading.shapes import COLONS, ENDS, HEADINGS, LEADS_ON, title_words
 from spaniel.reading.surroundings import LANDMARKS, TAGS, UNRANKED
 from spaniel.reading.whitespace import PIECE
 from spaniel.reading.whitespace import one_spaced as well_spaced
@@ -29,13 +34,25 @@ cdef extern from "trees.h":
     double block_odds(int chunk, const double *row) nogil
     double kind_score(int kind, const double *page) nogil
 
-cdef enum:  # the columns of a row, in the order of features.NAMES, then the kinds
-    WORDS, CHARS, LINKED, ENDING, LEVEL, GOOD, CAPS, TONE, TITLE,
-    TAG, EVERY, MARKS, LOW, TOTAL, UP_WEIGHT, HOME_GOOD, HOME_LINKED, TWINS, UP_WORDS, UP_GOOD, UP_SHARE, TRUNK,
-    NEAR_WORDS, NEAR_GOOD, BEFORE, AFTER, SAME, SINCE_FIRST, SINCE_HEAD, HEAD_MASK, HEAD_LEVEL, SECTION_LINKED,
-    BEFORE_LINKED, BEFORE_ENDING, BEFORE_LEVEL, BEFORE_TONE, NEXT_LINKED, NEXT_ENDING, NEXT_LEVEL, NEXT_TONE,
-    LIKE_GOOD, LIKE_LINKED, LIKE_WORDS, SAID, SAID_CHARS,
-    KINDS
+cdef extern from "columns.h":  # made of columns.py: a name that is not there does not build
+    enum:
+        WORDS "COLUMN_S_WORDS", CHARS "COLUMN_S_CHARS", LINKED "COLUMN_S_LINKED", ENDING "COLUMN_S_ENDS", 
+        LEVEL "COLUMN_S_LEVEL", GOOD "COLUMN_S_GOOD", CAPS "COLUMN_S_CAPS", TONE "COLUMN_S_TONE", 
+        TITLE "COLUMN_S_TITLE", TAG "COLUMN_TAG", EVERY "COLUMN_EVERY", MARKS "COLUMN_MARKS", LOW "COLUMN_LOW", 
+        TOTAL "COLUMN_TOTAL", UP_WEIGHT "COLUMN_PWEIGHT", HOME_GOOD "COLUMN_GOOD", HOME_LINKED "COLUMN_LINKED", 
+        TWINS "COLUMN_TWINS", UP_WORDS "COLUMN_UP_WORDS", UP_GOOD "COLUMN_UP_GOOD", UP_SHARE "COLUMN_UP_GOODSHARE", 
+        TRUNK "COLUMN_TRUNK", NEAR_WORDS "COLUMN_WINDOW_WORDS", NEAR_GOOD "COLUMN_WINDOW_GOOD", 
+        BEFORE "COLUMN_PLACE", AFTER "COLUMN_AFTER", SAME "COLUMN_SAME", SINCE_FIRST "COLUMN_SINCE_H1", 
+        SINCE_HEAD "COLUMN_SINCE_HEAD", HEAD_MASK "COLUMN_HEAD_MASK", HEAD_LEVEL "COLUMN_HEAD_LEVEL", 
+        SECTION_LINKED "COLUMN_SECTION_LINKED", BEFORE_LINKED "COLUMN_BEFORE_LINKED", 
+        BEFORE_ENDING "COLUMN_BEFORE_ENDS", BEFORE_LEVEL "COLUMN_BEFORE_LEVEL", BEFORE_TONE "COLUMN_BEFORE_TONE", 
+        NEXT_LINKED "COLUMN_NEXT_LINKED", LIKE_GOOD "COLUMN_LIKE_GOOD", LIKE_LINKED "COLUMN_LIKE_LINKED", 
+        LIKE_WORDS "COLUMN_LIKE_WORDS", SAID "COLUMN_SAID", SAID_CHARS "COLUMN_SAID_CHARS", KINDS "COLUMNS"
+    enum:
+        PAGE_WORDS "PAGE_OF_WORDS", PAGE_BLOCKS "PAGE_OF_BLOCKS", PAGE_LINKED "PAGE_OF_LINKED", 
+        PAGE_GOOD "PAGE_OF_GOOD", PAGE_GOOD_BLOCKS "PAGE_OF_GOODBLOCKS", PAGE_HEADS "PAGE_OF_HEADS", 
+        PAGE_H1 "PAGE_OF_H1", PAGE_TAGS "PAGE_OF_ARTICLE", PAGE_GROUPS "PAGE_OF_IN_FORUM", 
+        PAGE_HEAD "PAGE_OF_OPEN_GRAPH", PAGE_TWINS "PAGE_OF_TWINS"
 
 cdef enum:  # of the page's table of containers
     UP, FIRST, LAST, OWN_MASK, ALL_MASKS, LANDS
@@ -44,16 +61,37 @@ cdef enum:  # of running sums
     SUM_WORDS, SUM_LINKED, SUM_GOOD
 
 cdef object TEXT = Text, ELEMENT = Element, ATTRIBUTE = Element.attr
-cdef frozenset INSIDE_LINES = INLINE, ITEM_TAGS = ITEMS, LIST_TAGS = LISTS, ENDING_SIGNS = ENDS, LEADING_ON = LEADS_ON
+cdef frozenset INSIDE_LINES = INLINE, ITEM_TAGS = ITEMS, LIST_TAGS = LISTS, ENDING_SIGNS = ENDS, LEADING_ON = LEADS_ON, COLON_SIGNS = COLONS
 cdef Py_ssize_t SHORT_ITEM = SHORT, FULL_BLOCK = FULL, HEAD = BEGINNING, LONGEST_NAMES = LONGEST, FAR_AWAY = FAR
 cdef Py_ssize_t START_OF_BLOCK = START, SHORTEST_START = TOO_SHORT, MOST_BLOCKS = BLOCKS, MOST_CONTAINERS = CONTAINERS, LONG_TEXT = PIECE
 cdef Py_ssize_t DEEPEST_OPEN = 512  # as budgets.DEEPEST, which is not loaded before this
-cdef dict LEVELS = HEADINGS, RANKS = TAGS, LAND_BITS = LANDMARKS, TONES = learnt.TEXTS
+cdef dict LEVELS = HEADINGS, RANKS = TAGS, LAND_BITS = LANDMARKS
 cdef dict known_parts = {}, known_lists = {}
-cdef double CLEAR_SUM = CLEAR
+cdef double CLEAR_SUM = CLEAR, FADE = FADING, TRUNK_PART = TRUNK_SHARE, MOST_LINKED = HARDLY_LINKED
+cdef Py_ssize_t LONG_WORDS = PARAGRAPH_WORDS, LONG_LETTERS = PARAGRAPH_LETTERS, LONGEST_TITLE = TITLE_WORDS
+cdef Py_ssize_t NEAR = WINDOW, LONGEST_PRICE = PRICE_LETTERS
+cdef unsigned long long START_OF_HASH = 14695981039346656037ULL, HASH_FACTOR = 1099511628211ULL  # FNV-1a
+
+cdef int GROUP_COUNT = len(GROUPS)
+cdef long long GROUP_BITS[32]
+for place, group in enumerate(GROUPS):  # no more than there are bits in a mask
+    GROUP_BITS[place] = bit(group)
+
+cdef int WIDE_COUNT = len(WIDE_RANGES), CLOSE_COUNT = len(CLOSE_RANGES)
+cdef unsigned int FIRST_SIGN = FIRST_UNSPACED
+cdef unsigned int WIDE_FROM[16]
+cdef unsigned int WIDE_TO[16]
+cdef unsigned int CLOSE_FROM[16]
+cdef unsigned int CLOSE_TO[16]
+for place, (first, last) in enumerate(WIDE_RANGES):
+    WIDE_FROM[place], WIDE_TO[place] = first, last
+for place, (first, last) in enumerate(CLOSE_RANGES):
+    CLOSE_FROM[place], CLOSE_TO[place] = first, last
 
 include "native_source.pxi"
+include "native_scripts.pxi"
 include "native_outline.pxi"
+include "native_shapes.pxi"
 include "native_sheet.pxi"
 
 

@@ -79,7 +79,7 @@ cdef class Outline:
         cdef Py_ssize_t home = self.place
         if not self.nodes or not (text := one_spaced("".join(self.parts))):
             return 0
-        if self.tag[home] in ITEM_TAGS and len(text) <= SHORT_ITEM:
+        if self.tag[home] in ITEM_TAGS and letters_of(text) <= SHORT_ITEM:
             home = self.list_of(home)
             if home != self.place and self.blocks:
                 last = self.blocks[-1]
@@ -159,20 +159,6 @@ cdef bint is_blank(str text):
         if not sign.isspace():
             return False
     return True
-
-
-def count_words(str text):
-    """As whitespace.count_words."""
-    cdef Py_ssize_t words = 0
-    cdef bint inside = False
-    cdef Py_UCS4 sign
-    for sign in text:
-        if sign.isspace():
-            inside = False
-        elif not inside:
-            inside = True
-            words += 1
-    return words
 
 
 cdef str one_spaced(str text):

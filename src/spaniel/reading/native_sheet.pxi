@@ -1,72 +1,4 @@
-# The numbers of a page and of its blocks: shapes.py, surroundings.py, features.py, page.py and model.py for the compiler.
-
-cdef int shape(Block block, str tag, frozenset title, double[:, ::1] v, Py_ssize_t row) except -1:
-    """As shapes.shape."""
-    cdef str text = block.text, low
-    cdef Py_ssize_t chars = len(text), spaces = 0, capital = 0, words = 0, known = 0, begin = 0, end = min(chars, HEAD), i
-    cdef double total = 0.0, tone, linked = <double>block.link_chars / chars if block.link_chars < chars else 1.0
-    cdef Py_UCS4 sign, last = text[chars - 1]
-    cdef int level = LEVELS.get(tag, 0)
-    cdef int kind = PyUnicode_KIND(text)
-    cdef void *data = PyUnicode_DATA(text)
-    cdef set named = None
-    for sign in text:
-        spaces += sign == u" "
-    for i in range(end + 1):
-        if i == end or PyUnicode_READ(kind, data, i) == u" ":
-            capital += is_title(kind, data, begin, i)
-            begin = i + 1
-            words += 1
-    low, begin = text[:end].lower(), 0
-    kind, data, end = PyUnicode_KIND(low), PyUnicode_DATA(low), len(low)
-    for i in range(end + 1):
-        if i == end or PyUnicode_READ(kind, data, i) == u" ":
-            word = low[begin:i]
-            begin = i + 1
-            if word in title:
-                if named is None:
-                    named = set()
-                named.add(word)
-            tone = TONES.get(word, 0.0)
-            if tone:
-                total += tone
-                known += 1
-    v[row, WORDS], v[row, CHARS], v[row, LINKED], v[row, LEVEL] = spaces + 1, chars, linked, level
-    v[row, ENDING] = 3 if last in ENDING_SIGNS else 2 if last == u":" else 1 if last in LEADING_ON else 0
-    v[row, GOOD] = linked < 0.4 and (spaces + 1 >= 15 * block.items or chars > 120 * block.items) and not level
-    v[row, CAPS] = <double>capital / words
-    v[row, TONE] = total / known if known else 0.0
-    v[row, TITLE] = <double>len(named) / words if named is not None and spaces < 39 else 0.0
-    return 0
-
-
-cdef bint is_title(int kind, void *data, Py_ssize_t begin, Py_ssize_t end):
-    """As str.istitle of a part of a text."""
-    cdef bint cased = False, inside = False
-    cdef Py_UCS4 sign
-    cdef Py_ssize_t i
-    for i in range(begin, end):
-        sign = PyUnicode_READ(kind, data, i)
-        if sign.isupper() or sign.istitle():
-            if inside:
-                return False
-            cased = inside = True
-        elif sign.islower():
-            if not inside:
-                return False
-            cased = inside = True
-        else:
-            inside = False
-    return cased
-
-
-cdef bint has_digit(str text):
-    cdef Py_UCS4 sign
-    for sign in text:
-        if sign.isdecimal():
-            return True
-    return False
-
+# The numbers of a page and of its blocks: surroundings.py, features.py, page.py and model.py for the compiler.
 
 cdef class Sheet:
     """Everything about one page as numbers: rows of blocks, containers, running sums."""
@@ -79,7 +11,7 @@ cdef class Sheet:
     def __cinit__(self, Outline out, str title):
         cdef Py_ssize_t i
         cdef Block block
-        cdef frozenset words = frozenset(title.lower().split())
+        cdef Known words = Known(dict.fromkeys(title_words(title), 0.0))
         self.out, self.blocks, self.containers = out, len(out.blocks), len(out.parent)
         self.v = matrix(shape=(self.blocks or 1, KINDS + KIND_COUNT), itemsize=sizeof(double), format="d")
         self.sums = matrix(shape=(self.blocks + 1, 3), itemsize=sizeof(double), format="d")
@@ -98,7 +30,7 @@ cdef class Sheet:
         """As surroundings.Heritage and trunk_of."""
         cdef Outline out = self.out
         cdef Py_ssize_t i, up
-        cdef double share, most = 0.6 * self.sums[self.blocks, SUM_GOOD]
+        cdef double share, most = TRUNK_PART * self.sums[self.blocks, SUM_GOOD]
         self.box = matrix(shape=(self.containers, 6), itemsize=sizeof(long long), format="q")
         self.weights = matrix(shape=(self.containers, 3), itemsize=sizeof(double), format="d")
         for i in range(self.containers):
@@ -112,7 +44,7 @@ cdef class Sheet:
             self.box[i, ALL_MASKS] = self.box[up, ALL_MASKS] | self.box[i, OWN_MASK]
             self.box[i, LANDS] = self.box[up, LANDS] | <long long>LAND_BITS.get(out.tag[i], 0)
             self.weights[i, 1] = min(self.weights[up, 1], self.weights[i, 0])
-            self.weights[i, 2] = 0.75 * self.weights[up, 2] + self.weights[i, 0]
+            self.weights[i, 2] = FADE * self.weights[up, 2] + self.weights[i, 0]
             if up == self.trunk:
                 share = self.sum_of(SUM_GOOD, i)
                 if 0 < share >= most:
@@ -123,34 +55,39 @@ cdef class Sheet:
         """As page.page_numbers and model.guess_kind."""
         cdef double[::1] page = matrix(shape=(len(PAGE),), itemsize=sizeof(double), format="d")
         cdef double words = self.sums[self.blocks, SUM_WORDS] or 1
-        cdef Py_ssize_t i, at = 7, heads = 0, firsts = 0, good = 0, prices = 0, twins = 0
+        cdef Py_ssize_t i, at = PAGE_TAGS, heads = 0, firsts = 0, good = 0, prices = 0, twins = 0
         cdef Block block
-        cdef long long one
-        cdef double under
+        cdef long long mask
+        cdef double under[32]
+        cdef int k
         cdef dict tags = {}
+        for k in range(GROUP_COUNT):
+            under[k] = 0
         for i in range(self.blocks):
             block = self.out.blocks[i]
             good += self.v[i, GOOD] > 0
             heads += self.v[i, LEVEL] > 0
             firsts += self.v[i, LEVEL] == 1
-            if self.v[i, CHARS] < 40 and has_digit(block.text) and PRICE.search(block.text) is not None:
+            if len(block.text) < LONGEST_PRICE and has_digit(block.text) and PRICE.search(block.text) is not None:
                 prices += 1
-        page[0], page[1] = words, self.blocks
-        page[2], page[3] = self.sums[self.blocks, SUM_LINKED] / words, self.sums[self.blocks, SUM_GOOD] / words
-        page[4], page[5], page[6] = good, heads, firsts
+        page[PAGE_WORDS], page[PAGE_BLOCKS] = words, self.blocks
+        page[PAGE_LINKED] = self.sums[self.blocks, SUM_LINKED] / words
+        page[PAGE_GOOD] = self.sums[self.blocks, SUM_GOOD] / words
+        page[PAGE_GOOD_BLOCKS], page[PAGE_HEADS], page[PAGE_H1] = good, heads, firsts
         for tag in self.out.tag:
             tags[tag] = tags.get(tag, 0) + 1
         for number in (*[tags.get(tag, 0) for tag in COUNTED], facts.times, facts.images, prices):
             page[at] = number
             at += 1
-        for group in GROUPS:
-            one, under = bit(group), 0
-            for i in range(self.blocks):
-                block = self.out.blocks[i]
-                if self.box[block.container, ALL_MASKS] & one:
-                    under += self.v[i, WORDS]
-            page[at] = under / words
-            at += 1
+        for i in range(self.blocks):
+            block = self.out.blocks[i]
+            mask = self.box[block.container, ALL_MASKS]
+            for k in range(GROUP_COUNT):
+                if mask & GROUP_BITS[k]:
+                    under[k] += self.v[i, WORDS]
+        for k in range(GROUP_COUNT):
+            page[PAGE_GROUPS + k] = under[k] / words
+        at = PAGE_HEAD
         for number in head_numbers(facts):
             page[at] = number
             at += 1
@@ -158,7 +95,7 @@ cdef class Sheet:
             count = self.out.twins[self.out.kin[i]]
             if count > 2:
                 twins = max(twins, <Py_ssize_t>count * (self.box[i, LAST] - self.box[i, FIRST]))
-        page[at] = <double>twins / (self.blocks or 1)
+        page[PAGE_TWINS] = <double>twins / (self.blocks or 1)
         scores = [kind_score(i, &page[0]) for i in range(KIND_COUNT)]
         most = max(scores)
         powers = [exp(score - most) for score in scores]
@@ -179,8 +116,8 @@ cdef class Sheet:
         for i in range(n):
             block = self.out.blocks[i]
             self.place(i, block.container, paragraphs)
-            self.v[i, NEAR_WORDS] = self.sums[min(n, i + 4), SUM_WORDS] - self.sums[max(0, i - 3), SUM_WORDS]
-            self.v[i, NEAR_GOOD] = self.sums[min(n, i + 4), SUM_GOOD] - self.sums[max(0, i - 3), SUM_GOOD]
+            self.v[i, NEAR_WORDS] = self.sums[min(n, i + NEAR + 1), SUM_WORDS] - self.sums[max(0, i - NEAR), SUM_WORDS]
+            self.v[i, NEAR_GOOD] = self.sums[min(n, i + NEAR + 1), SUM_GOOD] - self.sums[max(0, i - NEAR), SUM_GOOD]
             self.v[i, BEFORE] = self.sums[i, SUM_WORDS] / whole
             self.v[i, AFTER] = 1 - self.sums[i + 1, SUM_GOOD] / paragraphs
             self.v[i, SAME] = times[block.text]
@@ -256,20 +193,20 @@ cdef class Sheet:
             block, like = self.out.blocks[i], tally[<Py_ssize_t>makes[i]]
             self.v[i, LIKE_GOOD], self.v[i, LIKE_LINKED] = like[2] / paragraphs, like[1] / like[0]
             self.v[i, LIKE_WORDS] = like[0] / like[3]
-            self.look(i, i - 1, BEFORE_LINKED)
-            self.look(i, i + 1, NEXT_LINKED)
+            self.look(i, i - 1, 0)
+            self.look(i, i + 1, NEXT_LINKED - BEFORE_LINKED)
             start = block.text[:START_OF_BLOCK]
             self.v[i, SAID], self.v[i, SAID_CHARS] = 1 if told or description else 0, len(told)
-            if len(start) >= SHORTEST_START:
+            if letters_of(start) >= SHORTEST_START:
                 self.v[i, SAID] += 2 if start in told else 1 if start in description else 0
         return 0
 
-    cdef int look(self, Py_ssize_t i, Py_ssize_t other, int column) except -1:
-        if other < 0 or other == self.blocks:
-            self.v[i, column : column + 4] = -1
-            return 0
-        self.v[i, column], self.v[i, column + 1] = self.v[other, LINKED], self.v[other, ENDING]
-        self.v[i, column + 2], self.v[i, column + 3] = self.v[other, LEVEL], self.v[other, TONE]
+    cdef int look(self, Py_ssize_t i, Py_ssize_t other, int shift) except -1:
+        cdef bint there = 0 <= other < self.blocks
+        self.v[i, BEFORE_LINKED + shift] = self.v[other, LINKED] if there else -1
+        self.v[i, BEFORE_ENDING + shift] = self.v[other, ENDING] if there else -1
+        self.v[i, BEFORE_LEVEL + shift] = self.v[other, LEVEL] if there else -1
+        self.v[i, BEFORE_TONE + shift] = self.v[other, TONE] if there else -1
         return 0
 
     cdef list makes(self):

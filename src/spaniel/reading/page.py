@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.reading.columns import COUNTED, GROUPS, PRICE_LETTERS
 from spaniel.reading.lexicon import lexicon, numbered
+from spaniel.reading.scripts import count
 from spaniel.reading.shapes import GOOD, LEVEL
 from spaniel.reading.words import bit
 
@@ -18,17 +20,9 @@ if TYPE_CHECKING:
     from spaniel.reading.surroundings import Heritage, Sums
 
 SIGNS = {name: numbered(lines, 1) for name, lines in lexicon("page").items()}
-GROUPS = ("forum", "comment", "product", "review", "card", "docs", "content", "service")
 WORD = re.compile(r"[a-z]+")
-PRICE = re.compile(r"[$€£¥₹]\s?\d|\d\s?(?:€|zł|kr\b|USD|EUR)")
+PRICE = re.compile(r"[$€£¥₹￥₩฿]\s?\d|\d\s?(?:€|zł|kr\b|USD|EUR|円|元|원|บาท)")
 LONGEST_TOLD = 20_000  # characters of linked data that are compared with blocks
-COUNTED = ("article", "pre", "tr", "form", "main", "li")
-PAGE = (
-    "words", "blocks", "linked", "good", "goodblocks", "heads", "h1", *COUNTED, "times", "images", "prices",
-    *(f"in.{group}" for group in GROUPS),
-    "open graph", "linked data", "url.depth", "url.dash", "url.root", "url.digits", "url.word",
-    "generator", "title", "twins",
-)  # fmt: skip
 
 
 def url_numbers(url: str) -> tuple[float, ...]:
@@ -81,10 +75,10 @@ def facts_of(head: Head, body: Element, url: str) -> Facts:
 
 
 def page_numbers(out: Outline, shapes: list[Shape], sums: Sums, heritage: Heritage, facts: Facts) -> tuple[float, ...]:
-    """In the order of PAGE."""
+    """In the order of columns.PAGE."""
     words = sums.words[-1] or 1
     levels = [s[LEVEL] for s in shapes if s[LEVEL]]
-    prices = sum(1 for block in out.blocks if len(block.text) < 40 and PRICE.search(block.text))
+    prices = sum(1 for block in out.blocks if len(block.text) < PRICE_LETTERS and PRICE.search(block.text))
     return (
         words,
         len(shapes),
@@ -104,7 +98,7 @@ def page_numbers(out: Outline, shapes: list[Shape], sums: Sums, heritage: Herita
 
 
 def head_numbers(facts: Facts) -> tuple[float, ...]:
-    """What the address and the head tell, in the order of PAGE: from "open graph" to "title"."""
+    """What the address and the head tell, in the order of columns.PAGE: from "open graph" to "title"."""
     types = [SIGNS["linked_data"][t] for name in facts.linked_data if (t := name.lower()) in SIGNS["linked_data"]]
     makers = [SIGNS["generator"][w] for w in WORD.findall(facts.generator[:80].lower()) if w in SIGNS["generator"]]
     return (
@@ -112,7 +106,7 @@ def head_numbers(facts: Facts) -> tuple[float, ...]:
         min(types, default=0),
         *url_numbers(facts.url),
         makers[0] if makers else 0,
-        facts.title.count(" ") + 1,
+        count(facts.title),
     )
 
 
@@ -131,4 +125,4 @@ def _twins(out: Outline) -> int:
     """The most blocks that any group of like siblings can hold."""
     twins, first, last = out.twins, out.first, out.last
     many = {kin: count for kin, count in twins.items() if count > 2}
-    return max([many[kin] * (last[i] - first[i]) for i, kin in enumerate(out.kin) if kin in many], default=0)
+    return max([0, *(many[kin] * (last[i] - first[i]) for i, kin in enumerate(out.kin) if kin in many)])

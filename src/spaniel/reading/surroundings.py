@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from spaniel.reading.columns import FADING, TRUNK_SHARE
 from spaniel.reading.lexicon import lexicon, numbered
 from spaniel.reading.shapes import GOOD, LEVEL, LINKED
 
@@ -43,13 +44,13 @@ class Heritage:
                 every.append(every[up] | own[i])
                 marks.append(marks[up] | LANDMARKS.get(tags[i], 0))
                 low.append(min(least, weight))
-                total.append(0.75 * total[up] + weight)
+                total.append(FADING * total[up] + weight)
 
 
 def trunk_of(out: Outline, sums: Sums) -> int:
     """The end of the way down from the body as long as one child holds most of the words in paragraphs."""
     good, parent, first, last = sums.good, out.parent, out.first, out.last
-    most = 0.6 * good[-1]
+    most = TRUNK_SHARE * good[-1]
     here = 0
     for i in range(1, len(parent)):  # children come after their parents, and two cannot both hold most
         if parent[i] == here and 0 < good[last[i]] - good[first[i]] >= most:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from itertools import chain, pairwise
 
+from spaniel.reading.scripts import more_words, unspaced
+
 FENCE = re.compile(r"^(?:[ >]|[-*+] |\d{1,9}[.)] )*(`{3,}|~{3,})")
 BARE = re.compile(r"(?:[ >]|[-*+] |\d{1,9}[.)] )*(?:[-*+]|\d{1,9}[.)])")  # marks of items, and nothing in them
 MARKS = frozenset("-*+.)")
@@ -146,10 +148,11 @@ def one_spaced(text: str) -> str:
 
 
 def count_words(text: str) -> int:
-    """As len(text.split())."""
-    if len(text) <= PIECE:
-        return len(text.split())
-    return sum(len(part.split()) for part in _parts(text))
+    """Words between blanks, and those that a script without blanks would have."""
+    if not text or text.isspace():
+        return 0
+    parted = len(text.split()) if len(text) <= PIECE else sum(len(part.split()) for part in _parts(text))
+    return parted + more_words(*unspaced(text))
 
 
 def _parts(text: str) -> Iterator[str]:

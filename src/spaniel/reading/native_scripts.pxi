@@ -1,0 +1,62 @@
+# Scripts without blanks between words: scripts.py for the compiler.
+
+cdef struct Signs:
+    Py_ssize_t spaces, wide, close
+
+
+cdef int script_of(Py_UCS4 sign) noexcept nogil:
+    """2 for a sign of wide script, 1 for one of close script, else 0."""
+    cdef int i
+    if sign < FIRST_SIGN:
+        return 0
+    for i in range(WIDE_COUNT):
+        if WIDE_FROM[i] <= sign <= WIDE_TO[i]:
+            return 2
+    for i in range(CLOSE_COUNT):
+        if CLOSE_FROM[i] <= sign <= CLOSE_TO[i]:
+            return 1
+    return 0
+
+
+cdef Signs signs_of(str text):
+    cdef Signs found
+    cdef Py_UCS4 sign
+    cdef int script
+    found.spaces = found.wide = found.close = 0
+    for sign in text:
+        if sign == u" ":
+            found.spaces += 1
+        elif sign >= FIRST_SIGN:
+            script = script_of(sign)
+            found.wide += script == 2
+            found.close += script == 1
+    return found
+
+
+cdef Py_ssize_t more_words(Py_ssize_t wide, Py_ssize_t close) noexcept nogil:
+    return max(0, 2 * wide + close - 2) // 4
+
+
+cdef Py_ssize_t letters_of(str text):
+    """As scripts.measure(text)[1]."""
+    return len(text) if text.isascii() else len(text) + 2 * signs_of(text).wide
+
+
+def count_words(str text):
+    """As whitespace.count_words."""
+    cdef Py_ssize_t words = 0, wide = 0, close = 0
+    cdef bint inside = False
+    cdef Py_UCS4 sign
+    cdef int script
+    for sign in text:
+        if sign.isspace():
+            inside = False
+            continue
+        if not inside:
+            inside = True
+            words += 1
+        if sign >= FIRST_SIGN:
+            script = script_of(sign)
+            wide += script == 2
+            close += script == 1
+    return words + more_words(wide, close)
