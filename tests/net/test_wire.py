@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from spaniel.errors import SpanielError
-from spaniel.net import pool
+from spaniel.net import connecting, pool
 from spaniel.net.answers import NoAnswerError
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import USUAL, Http, Page
@@ -261,6 +261,19 @@ async def test_many_requests_of_one_host_at_once_use_a_connection_each_and_then_
             pages = await asyncio.gather(*(harness.get(server.url()) for _ in range(8)))
             assert [page.body for page in pages] == [b"page"] * 8
         assert server.connections == 8
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_where_buffers_are_filled_meanwhile_no_two_connections_share_one(
+    monkeypatch: pytest.MonkeyPatch, *, at_once: bool
+) -> None:
+    monkeypatch.setattr(connecting, "READS_AT_ONCE", at_once)
+    async with serve(PAGES) as server, open_harness(server) as harness:
+        await asyncio.gather(*(harness.get(server.url()) for _ in range(4)))
+        (kept,) = harness.rooms.http._pool._idle.values()
+        rooms = {id(wire._room) for wire in kept}
+        assert len(kept) == 4
+        assert len(rooms) == (1 if at_once else 4)
 
 
 async def test_a_name_that_tls_has_no_room_for_is_a_network_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 
 READ_AT_ONCE = 1 << 16  # bytes
+# Whether a loop fills a buffer and tells so in one go. Windows fills them meanwhile: there no two may share one.
+READS_AT_ONCE = os.name != "nt"
 
 
 class UnreachedError(Exception):
@@ -34,7 +37,7 @@ class Connector:
     def __init__(self, ca_file: str) -> None:
         self._ca_file = ca_file
         self._tls: ssl.SSLContext | None = None
-        self._room = memoryview(bytearray(READ_AT_ONCE))
+        self._room = _new_room()
         self.sockets = Sockets(descriptors())
 
     def certificates(self, scheme: str) -> ssl.SSLContext | None:
@@ -64,7 +67,7 @@ class Connector:
         return await connect(await _addresses(host), port, self.sockets)
 
     async def _start(self, sock: Counted, tls: ssl.SSLContext | None, target: Target) -> Wire:
-        wire = Wire(sock, self._room)
+        wire = Wire(sock, self._room if READS_AT_ONCE else _new_room())
         loop = asyncio.get_running_loop()
         try:
             await loop.create_connection(
@@ -86,6 +89,10 @@ class Connector:
             wire.close()
             raise
         return wire
+
+
+def _new_room() -> memoryview:
+    return memoryview(bytearray(READ_AT_ONCE))
 
 
 def _name(target: Target) -> str:
