@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
-FIRST = {"app", "architecture", "batch", "cache", "chunking", "cli", "hosts", "mcp", "online", "queue"}
+FIRST = {"app", "architecture", "batch", "cache", "chunking", "cli", "health", "hosts", "mcp", "online", "queue"}
 NO_TESTS = 5  # what pytest says where a half has none
 
 

@@ -97,7 +97,7 @@ def test_files_and_folders_are_read_in_order_and_told_apart(folder: Path, jobs: 
     assert done.returncode == 1
     named = [json.loads(line[6:]) for line in done.stdout.splitlines() if line.startswith("file: ")]
     assert named == [*(file for file in FILES if file != "site/z.html"), "site/b.html"]
-    assert 'file: "site/b.html"\ntitle: "b"\nlanguage: "en"\n---\n\n# b\n\nWords \\*of\\* it.\n' in done.stdout
+    assert 'file: "site/b.html"\ntitle: "b"\nlanguage: "en"\n---\n\n# b\n\nWords \\*of* it.\n' in done.stdout
     assert MARKDOWN in done.stdout
     assert "site/z.html: unsupported_content_type" in done.stderr
     assert "5 files were read, 1 could not be" in done.stderr

@@ -20,7 +20,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 class Client:
     """Answers with a picture whoever asks for one."""
 
-    async def check(self, request: Request, trace: Trace | None = None) -> None:
+    async def require_form(self, request: Request, trace: Trace | None = None) -> None:
         pass
 
     async def answer(self, request: Request, trace: Trace | None = None) -> Answer:
