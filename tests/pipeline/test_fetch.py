@@ -328,4 +328,4 @@ class TestRequest:
         assert SCHEMA["required"] == ["url"]
         properties = SCHEMA["properties"]
         assert isinstance(properties, dict)
-        assert tuple(properties) == Request._fields[:4]  # the others are for programs
+        assert tuple(properties) == (*Request._fields[:4], "screenshot")  # the others are for programs

@@ -162,6 +162,8 @@ class Asker:
             if body is None:
                 return await self._door.http.get(url, target, deadline, options._replace(glance=tells_something))
             latest = asyncio.get_running_loop().time() + self._ways.content_seconds
+            if body.is_measured:
+                deadline.renew(self._ways.seconds, latest)
 
             def take(piece: bytes) -> None:
                 body.take(piece)

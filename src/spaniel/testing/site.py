@@ -61,7 +61,9 @@ class Site:
         self._open.add(writer)
         try:
             while line := await reader.readline():
-                method, path, *_ = line.decode("latin-1").split()
+                method, path, version = line.decode("latin-1").split()
+                if not version.startswith("HTTP/"):
+                    raise ValueError(version)  # TLS, say: whoever speaks it would wait for an answer
                 await self._count(path, reader)
                 page = self.reply(path) or self.pages.get(path.partition("?")[0], (404, {}, b""))
                 reply = await page() if callable(page) else page

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
+
+from spaniel.tables import Table, read_toml
 
 NEXT_TO_NOTHING = 60  # characters of text
 WITHOUT_SCRIPTS = 1_500  # characters; a `noscript` of that length is no excuse, it is the page (forums do so)
 _SCRIPT = re.compile(rb"<script\b(?![^>]{0,300}?\btype\s{0,9}=\s{0,9}[\"']?application/(?:ld\+)?json\b)")
 _NOSCRIPT = b"<noscript"
+_FILE = os.path.join(os.path.dirname(__file__), "shells.toml")
 
 
 class Sign(NamedTuple):
@@ -62,20 +65,15 @@ def _text_without_noscript(body: bytes) -> str:
 
 @cache
 def signs() -> tuple[Sign, ...]:
-    import tomllib
-
-    text = (files("spaniel.pipeline.rungs") / "shells.toml").read_text(encoding="utf-8")
-    return tuple(
-        Sign(
-            one["name"],
-            tuple(word.encode() for word in one["has"]),
-            _compiled(one.get("pattern")),
-            _compiled(one.get("and")),
-            one["below"],
-        )
-        for one in tomllib.loads(text)["sign"]
-    )
+    what = "signs of shells"
+    return tuple(map(_sign, Table(read_toml(_FILE, what), what).tables("sign")))
 
 
-def _compiled(pattern: str | None) -> re.Pattern[bytes] | None:
-    return None if pattern is None else re.compile(pattern.encode())
+def _sign(one: Table) -> Sign:
+    has = tuple(word.encode() for word in one.texts("has"))
+    pattern, also = _compiled(one.text("pattern", "")), _compiled(one.text("and", ""))
+    return Sign(one.text("name"), has, pattern, also, one.number("below"))
+
+
+def _compiled(pattern: str) -> re.Pattern[bytes] | None:
+    return re.compile(pattern.encode()) if pattern else None
