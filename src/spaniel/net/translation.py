@@ -48,4 +48,6 @@ def _reason(error: BaseException) -> str:
         return f"TLS: {error.reason or error}"
     if isinstance(error, OSError) and error.errno:  # asyncio writes over the system's own words
         return os.strerror(error.errno)
+    if isinstance(error, ConnectionResetError):  # asyncio's own, where the other end hangs up during a handshake
+        return os.strerror(errno.ECONNRESET)
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
