@@ -14,6 +14,7 @@ from spaniel.browser.pool import Renderer
 from spaniel.browser.rendered import BrowserSettings, Rendered, Wanted
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Target
+from spaniel.net.sockets import stop_accepting
 from spaniel.testing import FakeResolver, Page, Reply, Site, spaniel_for
 from spaniel.url import Url, parse
 from tests.net.harness import guard_with_a_hole
@@ -113,6 +114,7 @@ class Victim(asyncio.DatagramProtocol):
 
     async def __aexit__(self, *_: object) -> None:
         if self._server and self._datagrams:
+            await stop_accepting(self._server)
             self._server.close()
             self._datagrams.close()
         for visitor in self._visitors:

@@ -20,6 +20,7 @@ from spaniel.net.deadline import Deadline
 from spaniel.net.dialling import PIECE, Ends, dial, dial_proxy
 from spaniel.net.heads import Head, MalformedError, read_request, read_response
 from spaniel.net.proxy import literal
+from spaniel.net.sockets import stop_accepting
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class Exit:
         """Shut the port, and every connection with it."""
         self._closed = True
         if self._server is not None:
-            await _stop_accepting(self._server)
+            await stop_accepting(self._server)
             self._server.close()
         tasks: list[asyncio.Future[Any]] = [*self._serving, *self._targets.values()]
         for client in self._serving.values():
@@ -200,15 +201,6 @@ class Exit:
                 raise MalformedError(f"more than {self._most_bytes} bytes for one page")
             sink.write(piece)
             await sink.drain()
-
-
-async def _stop_accepting(server: asyncio.Server) -> None:
-    """A connection that asyncio has accepted, and not yet handed over when its server closes, is never closed."""
-    loop = asyncio.get_running_loop()
-    for sock in server.sockets:
-        loop.remove_reader(sock.fileno())
-    for _ in range(3):  # to make its transport, to begin it, to let us know
-        await asyncio.sleep(0)
 
 
 def _asked_for(head: Head) -> tuple[Url, str]:

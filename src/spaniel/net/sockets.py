@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import suppress
 from ipaddress import ip_address
 from socket import AF_INET, AF_INET6, SOCK_STREAM, socket
 from typing import TYPE_CHECKING
@@ -145,3 +146,13 @@ async def _connect(address: Address, port: int, count: Sockets, target: Target |
         made.close()
         raise
     return made
+
+
+async def stop_accepting(server: asyncio.Server) -> None:
+    """A connection that asyncio has accepted, and not yet handed over when its server closes, is never closed."""
+    loop = asyncio.get_running_loop()
+    with suppress(NotImplementedError):  # Windows accepts in another way
+        for sock in server.sockets:
+            loop.remove_reader(sock.fileno())
+    for _ in range(3):  # to make its transport, to begin it, to let us know
+        await asyncio.sleep(0)

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
+from spaniel.net.sockets import stop_accepting
+
 if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
@@ -44,6 +46,7 @@ class Site:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._server is not None:
+            await stop_accepting(self._server)
             self._server.close()
         for writer in self._open:
             writer.transport.abort()  # whatever is on its way: nobody waits for it
