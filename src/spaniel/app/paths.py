@@ -13,30 +13,26 @@ if TYPE_CHECKING:
 
 
 def default_cache_dir() -> str:
-    """The user's cache folder. A relative `XDG_CACHE_HOME` is to be ignored, says its specification."""
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(named):
-        base = named
-    elif sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~\\AppData\\Local")
-    elif sys.platform == "darwin":
-        base = os.path.expanduser("~/Library/Caches")
-    else:
-        base = os.path.expanduser("~/.cache")
-    return os.path.join(base, "spaniel")
+    """The user's cache folder."""
+    return _own_folder("XDG_CACHE_HOME", "~/Library/Caches", "~/.cache")
 
 
 def default_state_dir() -> str:
     """The user's folder for what a program has learnt and nobody has written."""
-    named = os.environ.get("XDG_STATE_HOME", "")
+    return _own_folder("XDG_STATE_HOME", "~/Library/Application Support", "~/.local/state")
+
+
+def _own_folder(variable: str, on_a_mac: str, elsewhere: str) -> str:
+    """Where the system keeps such things. A relative path in the variable is to be ignored, says its specification."""
+    named = os.environ.get(variable, "")
     if os.path.isabs(named):
         base = named
     elif sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or os.path.expanduser("~\\AppData\\Local")
     elif sys.platform == "darwin":
-        base = os.path.expanduser("~/Library/Application Support")
+        base = os.path.expanduser(on_a_mac)
     else:
-        base = os.path.expanduser("~/.local/state")
+        base = os.path.expanduser(elsewhere)
     return os.path.join(base, "spaniel")
 
 

@@ -9,7 +9,7 @@ CASES = {
     "round brackets": "[wiki](⟦https://en.wiki.org/wiki/A_(b)⟧), [two](⟦https://one.org/(a(b)c)⟧).",
     "escaped brackets": r"[odd](⟦https://one.org/\)⟧) and [even](⟦https://one.org/\(\)⟧)",
     "entity": "[e](⟦https://one.org/?a=1&amp;b=2⟧) [f](⟦https://one.org/?a=1&copy=2⟧)",
-    "relative": "[r](⟦other.md⟧) [u](⟦../up/x.md#frag⟧) [f](⟦#here⟧) [s](⟦/root/x⟧)",
+    "relative": "[r](⟦other.md⟧) [u](⟦../up/x.md#frag⟧) [f](⟦#here⟧) [s](⟦/base/x⟧)",
     "image": "![alt](⟦https://one.org/i.png⟧) ![](⟦i2.png⟧ \"t\")",
     "image in link": "[![alt](⟦badge.svg⟧)](⟦https://one.org/build⟧)",
     "link in alt": "![see [this](https://no.org/)](⟦picture.png⟧)",
