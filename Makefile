@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 
 .DEFAULT_GOAL := help
-.PHONY: help run test mutants torture foreign coverage check policies pages lint types layers dead docs bench lock clean
+.PHONY: help run test mutants torture foreign coverage check policies pages wheels lint types layers dead docs bench lock clean
 
 help:  ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' Makefile
@@ -70,6 +70,9 @@ policies: $(VENV)/.dev  ## Write again what is compiled of the shipped policies
 pages: $(VENV)/.dev  ## Write the golden pages beside their Markdown as one HTML file, dist/pages.html
 	@$(BIN)/python tools/golden_pages.py dist/pages.html
 
+wheels: $(VENV)/.dev  ## Build the wheel with its compiled part into dist/, and read a page with it where there is no compiler
+	@$(BIN)/python tools/wheels.py dist
+
 bench: $(BENCH_VENV)/.bench $(BENCH_VENV)/.link_checkers  ## Run Spaniel beside its peers, interleaved (ARGS="canon" to choose)
 	$(BENCH_VENV)/bin/python -m bench $(ARGS)
 
@@ -78,11 +81,11 @@ lock: $(VENV)/.dev  ## Pin the dependencies again (hashes, no addresses)
 	@for set in run: dev:--extra=dev bench:--extra=bench; do \
 	  $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
 	    pyproject.toml requirements/build.in $${set#*:} -o requirements/$${set%%:*}.txt; done
-	@$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
-	  requirements/foreign.in -o requirements/foreign.txt
+	@for set in foreign pip; do $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-annotate requirements/$$set.in -o requirements/$$set.txt; done
 
 clean:  ## Remove everything that was set up
-	rm -f src/spaniel/reading/native.*.so
+	rm -f src/spaniel/reading/native*.so
 	rm -rf $(VENV) $(BENCH_VENV) $(FOREIGN_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage dist
 
 # A stamp stands for an environment that holds exactly its requirements file, and what is compiled.
@@ -101,20 +104,20 @@ $(BENCH_VENV)/.bench: requirements/bench.txt $(BUILT)
 CHECKERS := bench/link_checkers/package.json bench/link_checkers/package-lock.json
 $(BENCH_VENV)/.link_checkers: $(CHECKERS) | $(BENCH_VENV)/.bench
 	@mkdir -p $(BENCH_VENV)/link_checkers && cp $(CHECKERS) $(BENCH_VENV)/link_checkers/
-	@if cd $(BENCH_VENV)/link_checkers && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error; \
+	@if cd $(BENCH_VENV)/link_checkers && npm install --fetch-retries=5 --no-save --ignore-scripts --no-audit --no-fund --loglevel=error; \
 	then touch ../.link_checkers; else echo "Node's link checkers could not be set up with npm: they are left out." >&2; fi
 
 # Other projects' clients have nothing of Spaniel in their environment: they speak to a server of ours.
 $(FOREIGN_VENV)/.foreign: requirements/foreign.txt
 	@test -x $(FOREIGN_VENV)/bin/pip || { echo "Setting up $(FOREIGN_VENV) ..."; $(PYTHON) -m venv $(FOREIGN_VENV); }
-	@$(FOREIGN_VENV)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements/foreign.txt
+	@$(call packages,$(FOREIGN_VENV),foreign)
 	@touch $@
 
 # The MCP Inspector, a second client for tests/mcp. Without npm its tests are skipped, which CI takes for a failure.
 INSPECTOR := tests/mcp/inspector/package.json tests/mcp/inspector/package-lock.json
 $(VENV)/.inspector: $(INSPECTOR) | $(VENV)/.dev
 	@mkdir -p $(VENV)/inspector && cp $(INSPECTOR) $(VENV)/inspector/
-	@if cd $(VENV)/inspector && npm install --no-save --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error; \
+	@if cd $(VENV)/inspector && npm install --fetch-retries=5 --no-save --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error; \
 	then touch ../.inspector; else echo "The MCP Inspector could not be set up with npm: its tests are skipped." >&2; fi
 
 # Frameworks for the browser's gallery, pinned by hash. Without npm and node its tests are skipped.
@@ -125,9 +128,21 @@ $(VENV)/.gallery: $(GALLERY) | $(VENV)/.dev
 
 define environment
 	@test -n "$(PYTHON)" || { echo "Spaniel needs Python 3.11 or newer; none was found (set PYTHON=/path/to/python3)." >&2; exit 1; }
-	@test -x $(1)/bin/pip || { echo "Setting up $(1) ..."; rm -rf $(1); $(PYTHON) -m venv $(1) || { \
+	@test -x $(1)/bin/pip || { echo "Setting up $(1): packages are downloaded, which takes a minute or more ..."; rm -rf $(1); $(PYTHON) -m venv $(1) || { \
 	  echo "'$(PYTHON) -m venv' failed; on Debian: apt install python3-venv" >&2; exit 1; }; }
-	@$(1)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements/$(2).txt
+	@$(call packages,$(1),$(2))
 	@$(1)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
+endef
+
+# A download that breaks off ends pip, which keeps what it has: on a bad connection the next try needs less of it. Older
+# ones do not notice and keep half a list of versions, too: so pip itself comes first, and keeps nothing until it is new.
+define packages
+pip() { $(1)/bin/python -m pip install --quiet --require-hashes --no-deps --no-cache-dir -r requirements/pip.txt; }; \
+	all() { $(1)/bin/python -m pip install --quiet --require-hashes --no-deps -r requirements/$(2).txt; }; \
+	for part in pip all; do for try in 1 2 3 4 5 6 7 8; do \
+	  $$part && break; \
+	  test $$try = 8 || { echo "Not everything came. Trying again ..." >&2; sleep $$try; continue; }; \
+	  test $$part = pip || { echo "Run make again when the connection is better: what came is kept." >&2; exit 1; }; \
+	done; done
 endef

@@ -1,4 +1,4 @@
-"""Builds `spaniel/reading/native.pyx` where there is a C compiler; without one Spaniel runs in Python alone, slower."""
+"""Builds `spaniel/reading/native*.pyx` where there is a C compiler; without one Spaniel runs in Python, slower."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 READING = Path("src/spaniel/reading")
+MODULES = ("native", "native_signs")
 
 
 class NativeHook(BuildHookInterface):
@@ -21,8 +22,9 @@ class NativeHook(BuildHookInterface):
     PLUGIN_NAME = "custom"
 
     def initialize(self, _version: str, build_data: dict[str, Any]) -> None:
-        built = Path(self.root, READING, f"native{sysconfig.get_config_var('EXT_SUFFIX')}")
-        built.unlink(missing_ok=True)  # an old one would hide what the source says now
+        built = [Path(self.root, READING, f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}") for name in MODULES]
+        for module in built:
+            module.unlink(missing_ok=True)  # an old one would hide what the source says now
         if os.environ.get("SPANIEL_BUILD") == "pure":
             return
         try:
@@ -32,7 +34,7 @@ class NativeHook(BuildHookInterface):
             return
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
-        build_data["artifacts"].append(str(built.relative_to(self.root)))
+        build_data["artifacts"] += [str(module.relative_to(self.root)) for module in built]
 
 
 def build(root: Path) -> None:
@@ -44,9 +46,16 @@ def build(root: Path) -> None:
         Path(scratch, "trees.h").write_text(trees_in_c((root / READING / "trees.py").read_text("utf-8")))
         Path(scratch, "columns.h").write_text(columns_in_c((root / READING / "columns.py").read_text("utf-8")))
         quick = ["-O2", "-g0"] if os.name == "posix" else []  # half the time to build, and no slower to run
-        source = str(root / READING / "native.pyx")
-        native = Extension("spaniel.reading.native", [source], include_dirs=[scratch], extra_compile_args=quick)
-        modules = cythonize([native], build_dir=scratch, quiet=True)
+        found = [
+            Extension(
+                f"spaniel.reading.{name}",
+                [str(root / READING / f"{name}.pyx")],
+                include_dirs=[scratch],
+                extra_compile_args=quick,
+            )
+            for name in MODULES
+        ]
+        modules = cythonize(found, build_dir=scratch, quiet=True)
         command: Any = Distribution({"ext_modules": modules}).get_command_obj("build_ext")
         command.build_temp, command.build_lib = scratch, str(root / "src")
         command.ensure_finalized()
@@ -59,7 +68,9 @@ def columns_in_c(source: str) -> str:
     exec(source, table)  # noqa: S102 - of this very package; it imports nothing
     columns = [named("COLUMN", name) for name in table["NAMES"]]
     pages = [named("PAGE_OF", name) for name in table["PAGE"]]
-    return f"enum {{ {', '.join(columns)}, COLUMNS }};\nenum {{ {', '.join(pages)} }};\n"
+    again = [named("AGAIN", name) for name in table["AGAIN"]]
+    tables = ([*columns, "COLUMNS"], pages, [*again, "AGAIN_COLUMNS"])
+    return "".join(f"enum {{ {', '.join(names)} }};\n" for names in tables)
 
 
 def named(prefix: str, name: str) -> str:
@@ -76,6 +87,8 @@ def trees_in_c(source: str) -> str:
         comprehension: Any = node.body[0].value  # type: ignore[attr-defined]
         places = {target.id: place for place, target in enumerate(comprehension.generators[0].target.elts)}
         lines.append(f"static double {name}(const double *v) {{ return {in_c(comprehension.elt, places)}; }}")
+    again = [f"{name}(v)" for name in functions if name.startswith("again_")]
+    lines.append(f"static double again_score(const double *v) {{ return {' + '.join(again)}; }}")
     lines.append("static double block_odds(int chunk, const double *v) { switch (chunk) {")
     lines += [f"case {place}: return {name}(v);" for place, name in enumerate(blocks)]
     lines.append("} return 0; }\nstatic double kind_score(int kind, const double *v) { switch (kind) {")

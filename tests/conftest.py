@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import signal
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -16,6 +17,9 @@ settings.register_profile(
 )
 settings.register_profile("wide", parent=settings.get_profile("steady"), derandomize=False, max_examples=20_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+# A shell that starts us in the background has us ignore Ctrl-C, and so would every program that a test stops by it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MAY_BE_MISSING = "the shared corpus is not here"  # the project stands alone
 

@@ -1,43 +1,74 @@
-"""Runs all tests in two processes at once: `python tools/run_tests.py [--coverage]`. Each is about half of the time.
+"""Runs all tests, folder by folder, some at once: `python tools/run_tests.py [--coverage]`.
 
-Tests count, or measure what the processor did, so that they do not mind a neighbour. What is not named here goes to
-the second half; both print as pytest does, one after the other.
+Tests count, or measure what the processor did, so that they do not mind neighbours. Many wait for something, so there is
+one process more than cores. What a folder printed is shown when it is done, and at the end how many tests there were.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
-import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
-FIRST = {"app", "architecture", "batch", "cache", "chunking", "cli", "health", "hosts", "mcp", "online", "queue"}
-NO_TESTS = 5  # what pytest says where a half has none
+LONGEST_FIRST = (
+    "browser",
+    "health",
+    "batch",
+    "reading",
+    "net",
+    "cli",
+    "pipeline",
+    "mcp",
+)  # or one would run alone at the end
+NO_TESTS = 5  # what pytest says where a folder has none
+STOPPED = 130
+CLOSING = re.compile(rb"^.*\b(?:passed|failed|skipped|errors?)\b.* in [\d.]+s\b.*$", re.MULTILINE)
+COUNT = re.compile(rb"(\d+) (passed|failed|skipped|error)")
 
 
-def halves() -> list[list[str]]:
-    """Folders with tests, and single files, each in one of the two."""
-    found = [p for p in sorted(TESTS.iterdir()) if p.name.startswith("test_") or (p / "__init__.py").exists()]
-    paths = [p for p in found if p.is_dir() or p.suffix == ".py"]
-    return [[str(p) for p in paths if (p.name in FIRST) is first] for first in (True, False)]
+def parts() -> list[list[Path]]:
+    """The folders with tests, and all single files together."""
+    folders = {file.parent.name: file.parent for file in TESTS.glob("*/__init__.py") if file.parent.name != "torture"}
+    first = [[folders.pop(name)] for name in LONGEST_FIRST]
+    return [*first, sorted(TESTS.glob("test_*.py")), *([folders[name]] for name in sorted(folders))]
+
+
+def run(paths: list[Path], runner: list[str]) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", *runner, "-q", "-p", "no:cacheprovider", *map(str, paths)]
+    return subprocess.run(command, cwd=TESTS.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
 
 
 def main() -> int:
-    runner = ["coverage", "run", "--parallel-mode", "-m", "pytest"] if "--coverage" in sys.argv else ["pytest"]
-    with tempfile.TemporaryFile() as kept:
-        commands = [[sys.executable, "-m", *runner, "-q", "-p", "no:cacheprovider", *paths] for paths in halves()]
-        second = subprocess.Popen(commands[1], cwd=TESTS.parent, stdout=kept, stderr=subprocess.STDOUT)
+    with_coverage = "--coverage" in sys.argv
+    runner = ["coverage", "run", "--parallel-mode", "-m", "pytest"] if with_coverage else ["pytest"]
+    counts: Counter[str] = Counter(passed=0, failed=0)
+    worst = 0
+    with ThreadPoolExecutor((os.cpu_count() or 1) + 1) as pool:
+        running = {pool.submit(run, paths, runner): paths for paths in parts()}
         try:
-            codes = [subprocess.run(commands[0], cwd=TESTS.parent, check=False).returncode, second.wait()]
-        finally:
-            second.terminate()  # where somebody has stopped the first
-        kept.seek(0)
-        sys.stdout.buffer.write(kept.read())
-        sys.stdout.buffer.flush()
-    if "--coverage" in sys.argv:
+            for done in as_completed(running):
+                worst = show(running[done], done.result(), counts) or worst
+        except KeyboardInterrupt:
+            pool.shutdown(cancel_futures=True)
+            return STOPPED
+    if with_coverage:
         subprocess.run([sys.executable, "-m", "coverage", "combine", "--quiet"], cwd=TESTS.parent, check=False)
-    return next((code for code in codes if code not in (0, NO_TESTS)), 0)
+    print("\n" + ", ".join(f"{number} {what}" for what, number in counts.items()))
+    return worst
+
+
+def show(paths: list[Path], result: subprocess.CompletedProcess[bytes], counts: Counter[str]) -> int:
+    print(f"\n{paths[0].name if len(paths) == 1 else 'single files'}", flush=True)
+    sys.stdout.buffer.write(result.stdout)
+    sys.stdout.buffer.flush()
+    for number, what in COUNT.findall(b"".join(CLOSING.findall(result.stdout)[-1:])):
+        counts[what.decode().replace("error", "failed")] += int(number)
+    return 0 if result.returncode == NO_TESTS else result.returncode
 
 
 if __name__ == "__main__":
