@@ -28,8 +28,9 @@ async def visit_after_another(manners: Manners) -> str:
     await taken.wait()
     deadline = Deadline(SHORT)
     try:
-        async with deadline.guarding("start"), hosts.turn(HOST, deadline, manners):
-            return "came in"
+        with deadline.guarding("start"):
+            async with hosts.turn(HOST, deadline, manners):
+                return "came in"
     except SpanielError as error:
         return str(error.code)
     finally:
@@ -56,8 +57,9 @@ async def test_a_wait_for_its_time_counts_or_does_not(counts: bool, end: str) ->
         pass
     deadline, ended = Deadline(SHORT), "came in"
     try:
-        async with deadline.guarding("start"), hosts.turn(HOST, deadline, manners):
-            pass
+        with deadline.guarding("start"):
+            async with hosts.turn(HOST, deadline, manners):
+                pass
     except SpanielError as error:
         ended = str(error.code)
     assert ended == end

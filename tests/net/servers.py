@@ -189,22 +189,30 @@ async def silence(wire: Wire) -> None:
         pass
 
 
-async def proxying(wire: Wire) -> None:
-    """A forward proxy: CONNECT, and absolute-form GET. Nothing but loopback can be asked of it here."""
-    while (request := await wire.request()) is not None:
-        connect = request.method == "CONNECT"
-        authority = request.target if connect else request.target.split("/")[2]
-        host, _, port = authority.rpartition(":")
-        assert ip_address(host.strip("[]")).is_loopback, f"the proxy was asked for {authority}"
-        reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
-        try:
-            await (_tunnel if connect else _forward)(wire, request, reader, writer)
-        finally:
-            writer.close()
+def proxying_with(said: bytes) -> Behaviour:
+    """A forward proxy: CONNECT, answered so, and absolute-form GET. Nothing but loopback can be asked of it here."""
+
+    async def behave(wire: Wire) -> None:
+        while (request := await wire.request()) is not None:
+            connect = request.method == "CONNECT"
+            authority = request.target if connect else request.target.split("/")[2]
+            host, _, port = authority.rpartition(":")
+            assert ip_address(host.strip("[]")).is_loopback, f"the proxy was asked for {authority}"
+            reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+            try:
+                if connect:
+                    await wire.send(said)
+                await (_tunnel if connect else _forward)(wire, request, reader, writer)
+            finally:
+                writer.close()
+
+    return behave
+
+
+proxying = proxying_with(b"HTTP/1.1 200 Connected\r\n\r\n")
 
 
 async def _tunnel(wire: Wire, _: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await wire.send(b"HTTP/1.1 200 Connected\r\n\r\n")
     ways = [asyncio.create_task(_copy(wire.reader, writer)), asyncio.create_task(_copy(reader, wire.writer))]
     try:
         await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)

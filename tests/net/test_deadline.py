@@ -58,7 +58,7 @@ async def ended(deadline: Deadline, *phases: str) -> str:
     async def inside(left: tuple[str, ...]) -> None:
         if not left:
             await asyncio.Event().wait()
-        async with deadline.guarding(left[0]):
+        with deadline.guarding(left[0]):
             await inside(left[1:])
 
     async with asyncio.timeout(30):
@@ -79,8 +79,8 @@ async def test_whatever_is_awaited_under_it_ends_with_it() -> None:
 async def test_what_ends_in_time_is_left_alone_and_the_next_part_is_watched_again() -> None:
     deadline = Deadline(0.05)
     for phase in ("dns", "connect"):
-        async with deadline.guarding(phase):
-            async with deadline.guarding("inside"):
+        with deadline.guarding(phase):
+            with deadline.guarding("inside"):
                 pass
             assert deadline.guarded is asyncio.current_task()  # the outer one still watches
         assert deadline.guarded is None
@@ -90,9 +90,8 @@ async def test_what_ends_in_time_is_left_alone_and_the_next_part_is_watched_agai
 async def test_what_goes_wrong_by_itself_stays_what_it_is() -> None:
     deadline = Deadline(60)
     for error in (ValueError("x"), TimeoutError("another's"), SpanielError(Code.NETWORK, error="x")):
-        with pytest.raises(type(error)) as caught:
-            async with deadline.guarding("headers"):
-                raise error
+        with pytest.raises(type(error)) as caught, deadline.guarding("headers"):
+            raise error
         assert caught.value is error
         assert deadline.guarded is None
 
@@ -103,7 +102,7 @@ async def test_a_task_that_works_for_the_fetch_is_ended_too() -> None:
     deadline = Deadline(0.05)
 
     async def work() -> None:
-        async with deadline.guarding("start"):
+        with deadline.guarding("start"):
             helpers.append(asyncio.create_task(ended(deadline, "helper")))
             await asyncio.Event().wait()
 
@@ -129,10 +128,75 @@ async def test_a_renewed_one_stops_who_waits_at_its_new_moment() -> None:
     deadline = Deadline(3600)
 
     async def wait() -> None:
-        async with deadline.guarding("body"):
+        with deadline.guarding("body"):
             deadline.renew(0.01, latest=deadline.at)
             await asyncio.Event().wait()
 
     with pytest.raises(SpanielError) as caught:
         await wait()
     assert caught.value.code is Code.TIMEOUT
+
+
+async def test_of_many_each_is_stopped_at_its_own_moment() -> None:
+    """One timer serves them all: also the one that came last and ends first, and those after one that was met."""
+    ends: list[str] = []
+
+    async def wait(name: str, seconds: float, needed: float = 60) -> None:
+        deadline = Deadline(seconds)
+        try:
+            with deadline.guarding(name):
+                await asyncio.sleep(needed)
+            ends.append(f"{name} was met")
+        except SpanielError as error:
+            assert deadline.left() <= 0
+            ends.append(f"{name} ended as {error.code}")
+
+    async with asyncio.timeout(30):
+        await asyncio.gather(wait("long", 0.3), wait("short", 0.2), wait("met", 0.1, 0), wait("last", 0.01))
+    assert ends == ["met was met", "last ended as timeout", "short ended as timeout", "long ended as timeout"]
+
+
+async def test_who_is_stopped_by_somebody_else_has_not_missed_it() -> None:
+    inside = asyncio.Event()
+
+    async def wait() -> None:
+        with Deadline(60).guarding("body"):
+            inside.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(wait())
+    await inside.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_who_is_stopped_by_both_has_not_missed_it_either() -> None:
+    """As with `asyncio.timeout`: whoever else asked the task to end must not be denied."""
+
+    async def wait() -> None:
+        with Deadline(0).guarding("body"):
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                task.cancel()
+                raise
+
+    task = asyncio.create_task(wait())
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_after_it_has_stopped_a_task_that_one_goes_on() -> None:
+    with pytest.raises(SpanielError), Deadline(0).guarding("body"):
+        await asyncio.Event().wait()
+    task = asyncio.current_task()
+    assert task is not None
+    assert not task.cancelling()
+
+
+def test_each_event_loop_has_a_timer_of_its_own() -> None:
+    async def miss() -> str:
+        return await ended(Deadline(0.01), "body")
+
+    assert [asyncio.run(miss()) for _ in range(2)] == ["body", "body"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from ipaddress import ip_address
 
 import pytest
@@ -12,6 +13,7 @@ from spaniel.net.addresses import Address
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security
 from spaniel.net.resolver import MOST_KEPT, RememberingResolver
+from spaniel.net.validator import AddressValidator
 from spaniel.testing import FakeResolver
 from spaniel.url.parsing import parse
 
@@ -119,23 +121,47 @@ async def test_the_memory_is_bounded() -> None:
 
 async def test_a_deadline_stands_still_while_it_is_held() -> None:
     deadline = Deadline(0.3)
-    async with deadline.guarding("start"):
+    with deadline.guarding("start"):
         with deadline.held():
             await asyncio.sleep(0.5)
         assert deadline.left() > 0
-    with pytest.raises(SpanielError, match="timeout"):
-        async with deadline.guarding("start"):
-            await asyncio.sleep(5)
+    with pytest.raises(SpanielError, match="timeout"), deadline.guarding("start"):
+        await asyncio.sleep(5)
 
 
 async def test_a_deadline_that_was_held_still_ends_what_it_guards() -> None:
     deadline = Deadline(0.2)
 
     async def work() -> None:
-        async with deadline.guarding("start"):
+        with deadline.guarding("start"):
             with deadline.held():
                 await asyncio.sleep(0.3)
             await asyncio.sleep(5)
 
     with pytest.raises(SpanielError, match="timeout"):
         await work()
+
+
+async def test_a_list_that_may_change_is_judged_each_time_and_another_tuple_is_too() -> None:
+    """Only the very same tuple is passed by as judged: nobody can have changed it."""
+    answers: list[Sequence[Address]] = []
+
+    class Given:
+        async def resolve(self, host: str) -> Sequence[Address]:
+            return answers[-1]
+
+    validator = AddressValidator(Given())
+    public, private = ip_address("93.184.216.34"), ip_address("10.0.0.1")
+    answers.append((public,))
+    assert await validator.resolve_and_validate("site.example") == await validator.resolve_and_validate("site.example")
+    answers.append((public, private))
+    with pytest.raises(SpanielError, match="ssrf_blocked"):
+        await validator.resolve_and_validate("site.example")
+    with pytest.raises(SpanielError, match="ssrf_blocked"):  # what was refused is not remembered as judged
+        await validator.resolve_and_validate("site.example")
+    changing = [public]
+    answers.append(changing)
+    await validator.resolve_and_validate("site.example")
+    changing.append(private)
+    with pytest.raises(SpanielError, match="ssrf_blocked"):
+        await validator.resolve_and_validate("site.example")

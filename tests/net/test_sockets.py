@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 from ipaddress import ip_address
 
 import pytest
@@ -14,12 +16,15 @@ from spaniel.net.guard import Guard, Security, Target
 from spaniel.net.sockets import (
     MOST_AT_ONCE,
     MOST_OPEN,
+    NEXT_SECONDS,
     Sockets,
     connect,
     connect_to,
     descriptors,
     in_turn,
     raise_descriptors,
+    require_judged,
+    stop_accepting,
 )
 from spaniel.testing import FakeResolver
 from spaniel.url import parse
@@ -155,7 +160,11 @@ async def test_no_more_sockets_are_used_than_the_system_has_to_spare(monkeypatch
 
 
 @pytest.mark.parametrize(
-    ("soft", "hard", "right"), [(1024, 1 << 20, 4096), (1024, 2048, 2048), (8192, 1 << 20, None), (-1, -1, None)]
+    ("soft", "hard", "right"),
+    [
+        *((1024, 1 << 20, 4096), (1024, 2048, 2048), (8192, 1 << 20, None), (-1, -1, None)),
+        *((1024, -1, 4096), (-1, 1 << 20, None), (4096, 1 << 20, None), (4095, 4096, 4096)),
+    ],
 )
 def test_the_system_is_asked_for_as_many_descriptors_as_are_enough(
     soft: int, hard: int, right: int | None, monkeypatch: pytest.MonkeyPatch
@@ -165,3 +174,117 @@ def test_the_system_is_asked_for_as_many_descriptors_as_are_enough(
     monkeypatch.setattr("resource.setrlimit", lambda _, limits: asked.append(limits))
     raise_descriptors()
     assert asked == ([] if right is None else [(right, hard)])
+
+
+def places_of(count: Sockets) -> int:
+    taken = 0
+    while count.places.take():
+        taken += 1
+    return taken
+
+
+@pytest.mark.parametrize(
+    ("descriptors", "places", "keep"),
+    [(1, 1, 0), (2, 1, 0), (3, 1, 1), (64, 32, 24), (1024, 512, 384), (1 << 20, 512, 1024)],
+)
+def test_of_the_systems_descriptors_half_are_used_and_three_eighths_kept(
+    descriptors: int, places: int, keep: int
+) -> None:
+    count = Sockets(descriptors)
+    assert (places_of(count), count.keep, count.open) == (places, keep, 0)
+
+
+def test_where_the_system_does_not_say_there_are_enough_for_all_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def limit(*given: object) -> tuple[int, int]:
+        asked.append(given)
+        return 16, 64
+
+    monkeypatch.setattr("resource.getrlimit", limit)
+    monkeypatch.setattr("resource.setrlimit", limit)
+    monkeypatch.setattr("sys.platform", "win32")
+    assert descriptors() == 1024
+    raise_descriptors()
+    assert not asked
+    monkeypatch.setattr("sys.platform", "linux")
+    assert descriptors() == 16
+
+
+async def test_one_that_answers_at_once_leaves_the_others_in_peace(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert NEXT_SECONDS == 0.25  # RFC 8305 8: a silent one is given this long
+    monkeypatch.setattr(sockets, "NEXT_SECONDS", 30.0)  # a busy machine may need longer
+    count = Sockets(1024)
+    async with serve(silence) as server, serve(silence, "127.0.0.2", port=server.port) as other:
+        for _ in range(3):
+            (await connect([HERE, ip_address("127.0.0.2")], server.port, count)).close()
+        assert await server.sees(lambda: server.connections == 3)
+        await asyncio.sleep(0.05)
+        assert other.connections == 0
+
+
+async def test_one_that_refuses_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sockets, "NEXT_SECONDS", 600.0)
+    async with serve(silence) as server, asyncio.timeout(60):
+        (await connect([ip_address("127.0.0.5"), HERE], server.port, Sockets(1024))).close()
+
+
+@pytest.mark.req("FR-WF-06a")
+@pytest.mark.parametrize(
+    ("order", "wrong"),
+    [(["127.0.0.5", "127.0.0.6"], ConnectionRefusedError), (["127.0.0.6", "127.0.0.5"], SpanielError)],
+)
+async def test_each_is_judged_and_it_is_the_first_failure_that_is_told(
+    order: list[str], wrong: type[Exception]
+) -> None:
+    count = Sockets(1024)
+    target = await vetted(9, "127.0.0.5")
+    with pytest.raises(wrong):
+        await connect([ip_address(text) for text in order], 9, count, target)
+    assert count.open == 0
+
+
+@pytest.mark.req("FR-WF-06a")
+async def test_an_address_is_judged_without_the_name_of_its_interface() -> None:
+    target = await vetted(9, "127.0.0.5")
+    require_judged("127.0.0.5%lo", target)
+    with pytest.raises(SpanielError):
+        require_judged("127.0.0.6%lo", target)
+
+
+async def test_a_server_that_stops_has_handed_over_whomever_it_accepted_and_accepts_nobody_else() -> None:
+    """Else their connections would never be closed."""
+    begun: list[asyncio.StreamWriter] = []
+    server = await asyncio.start_server(lambda _, writer: begun.append(writer), "127.0.0.1", 0)
+    address = server.sockets[0].getsockname()
+    with contextlib.ExitStack() as callers:
+
+        def call() -> None:
+            callers.enter_context(socket.socket()).connect(address)
+
+        for _ in range(5):
+            call()
+        for _ in range(2):  # it is seen that they are there, and they are accepted
+            await asyncio.sleep(0)
+        await stop_accepting(server)
+        assert len(begun) == 5
+        call()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert len(begun) == 5
+        server.close()
+        for writer in begun:
+            writer.close()
+
+
+async def test_a_server_stops_where_the_loop_has_no_readers_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows."""
+
+    def remove_reader(_: int) -> bool:
+        raise NotImplementedError
+
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    with monkeypatch.context() as patched:
+        patched.setattr(asyncio.get_running_loop(), "remove_reader", remove_reader)
+        await stop_accepting(server)
+    server.close()

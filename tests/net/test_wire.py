@@ -19,6 +19,7 @@ from spaniel.net.http import USUAL, Http, Page
 from spaniel.net.proxy import Proxies
 from spaniel.net.requests import request
 from spaniel.net.wire import MOST_HELD, Wire
+from spaniel.slots import Slots
 from spaniel.url import parse
 from spaniel.url.hostlists import HostList
 from tests.net.harness import Harness, open_harness
@@ -363,7 +364,7 @@ async def test_a_connection_that_answers_slowly_holds_up_no_other() -> None:
 @pytest.mark.req("FR-WF-10a")
 async def test_whoever_waits_for_a_place_is_on_the_clock_and_told_so() -> None:
     async with serve(silence) as server, open_harness(server) as harness:
-        harness.rooms.http._pool.connector.sockets.places = asyncio.Semaphore(1)
+        harness.rooms.http._pool.connector.sockets.places = Slots(1)
         first = asyncio.create_task(harness.get(server.url()))
         assert await server.sees(lambda: server.open == 1)
         error = await harness.refuses(server.url(), "timeout", 0.2, serves=False)

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.hosts.memory import WEEK
+from spaniel.hosts.memory import NOTHING, WEEK
 from spaniel.hosts.retry_after import seconds_until
 
 if TYPE_CHECKING:
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from spaniel.clock import Clock
-    from spaniel.hosts.memory import Memory
+    from spaniel.hosts.memory import Known, Memory
     from spaniel.net.deadline import Deadline
 
 MOST_KNOWN = 10_000  # hosts that are remembered for what they said
 ASK_FOR_TIME = {429: "Too Many Requests", 503: "Service Unavailable"}
 NEVER = float("-inf")
+FRESH = 1.0  # seconds for which what other processes know is not looked up again
 RECENT = 60.0  # seconds for which the last visit is remembered
 
 
@@ -98,10 +99,11 @@ class Hosts:
     def __init__(self, clock: Clock, memory: Memory | None = None) -> None:
         self._clock, self._memory = clock, memory
         self._hosts: dict[str, _Host] = {}
+        self._told: dict[str, tuple[float, Known]] = {}  # by other processes, and until when that is fresh
 
-    def turn(self, host: str, deadline: Deadline, manners: Manners) -> _Turn:
+    def turn(self, host: str, deadline: Deadline, manners: Manners) -> HostTurn:
         """A turn at a host: the block is entered when there is a place and it is time."""
-        return _Turn(self._know(host), self._clock, deadline, manners)
+        return HostTurn(self._know(host), self._clock, deadline, manners)
 
     def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None:
         """Remember what a host asked for with an answer."""
@@ -131,19 +133,20 @@ class Hosts:
         known = self._hosts.get(host)
         if known is not None and known.http_only_until > self._clock.monotonic():
             return True
-        return self._memory is not None and self._memory.look(host, self._wall()).http_only_until > 0
+        return self._told_of(host).http_only_until > self._wall()
 
     def asked(self, host: str) -> Asked | None:
         """What a host said, to this process or to another, when it asked to be left alone; None if that is over."""
-        known, found = self._hosts.get(host), []
-        if known is not None:
-            found.append(Asked(known.status, known.not_before - self._clock.monotonic()))
-        if self._memory is not None:
-            now = self._wall()
-            told = self._memory.look(host, now)
-            found.append(Asked(told.status, told.not_before - now))
-        longest = max(found, key=lambda asked: asked.seconds, default=None)
-        return longest if longest is not None and longest.seconds > 0 else None
+        known, status, seconds = self._hosts.get(host), 0, 0.0
+        if self._memory is None and (known is None or known.not_before == NEVER):
+            return None  # as of nearly all hosts
+        if known is not None and known.not_before > NEVER:
+            status, seconds = known.status, known.not_before - self._clock.monotonic()
+        if (told := self._told_of(host)).not_before:
+            left = told.not_before - self._wall()
+            if left > seconds:
+                status, seconds = told.status, left
+        return Asked(status, seconds) if seconds > 0 else None
 
     async def heed(self, host: str, deadline: Deadline, manners: Manners) -> None:
         """Leave a host alone for as long as it asked. Where nobody waits that long, this is refused at once."""
@@ -158,6 +161,18 @@ class Hosts:
         """How long a request that began now would have to wait for its time; places aside."""
         known = self._hosts.get(host)
         return 0.0 if known is None else max(0.0, _begin_at(known, manners) - self._clock.monotonic())
+
+    def _told_of(self, host: str) -> Known:
+        """What other processes have heard of a host, but for the last second."""
+        if self._memory is None:
+            return NOTHING
+        now = self._clock.monotonic()
+        found = self._told.get(host)
+        if found is None or now >= found[0]:
+            if len(self._told) >= MOST_KNOWN:
+                self._told.clear()
+            found = self._told[host] = now + FRESH, self._memory.look(host, self._wall())
+        return found[1]
 
     def _wall(self) -> float:
         return self._clock.now().timestamp()
@@ -179,7 +194,7 @@ class Hosts:
             del self._hosts[name]
 
 
-class _Turn:
+class HostTurn:
     """A class: a generator made into a context manager takes three times as long."""
 
     __slots__ = ("_clock", "_deadline", "_known", "_manners")
@@ -187,7 +202,21 @@ class _Turn:
     def __init__(self, known: _Host, clock: Clock, deadline: Deadline, manners: Manners) -> None:
         self._known, self._clock, self._deadline, self._manners = known, clock, deadline, manners
 
+    def begin_at_once(self) -> bool:
+        """Whether there is a place and it is time: then the turn has begun. Else it is to be waited for."""
+        known, now = self._known, self._clock.monotonic()
+        if known.here >= self._manners.at_once or known.waiting or _begin_at(known, self._manners) > now:
+            return False
+        known.here += 1
+        known.began = now
+        return True
+
     async def __aenter__(self) -> None:
+        if not self.begin_at_once():
+            await self.wait()
+
+    async def wait(self) -> None:
+        """Until there is a place, and then for its time."""
         known, manners = self._known, self._manners
         if known.here >= manners.at_once or known.waiting:
             with self._waiting():
@@ -224,13 +253,13 @@ class _Turn:
         try:
             await self._clock.sleep(seconds)
         except BaseException:
-            self._leave()
+            self.leave()
             raise
 
     async def __aexit__(self, *_: object) -> None:
-        self._leave()
+        self.leave()
 
-    def _leave(self) -> None:
+    def leave(self) -> None:
         self._known.here -= 1
         self._known.let_in()
 

@@ -7,7 +7,6 @@ refused. Everything that a server may make longer has a bound here, for the pars
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
@@ -43,17 +42,17 @@ class Answer:
     _interim = 0  # answers before this one
     _left = STEP  # bytes until the next look
     _seen = 0  # fields that had come at the last look
-    _stuck = 0  # looks since another has
-    _may_end = False  # a chunk's size was read and nothing of the chunk: it may be the last one
+    _stuck = 0  # looks since another has, or a piece of the body
     begun = False  # something has come
     headed = False  # the head is complete
-    status = 0
-    headers: Mapping[str, str] = MappingProxyType({})  # names in lower case; a repeated one is joined
     locations = 0  # fields of that name
-    persistent = False  # the connection may serve another request
     size = 0  # of the pieces
     complete = False
     unasked = False  # more came than was asked for
+    # As soon as the head is complete:
+    status: int
+    headers: Mapping[str, str]  # names in lower case; a repeated one is joined
+    persistent: bool  # the connection may serve another request
 
     def __init__(self, *, bodiless: bool = False) -> None:
         self._bodiless = (
@@ -104,9 +103,8 @@ class Answer:
         self._left -= len(rest)
 
     def _look(self) -> None:
-        """A field that has not ended within two steps is too long for a line; the parser would hold all of it."""
-        if self.headed and not self._may_end:
-            return
+        """What has not ended within two steps is too long for a line: the parser would hold all of a field, and what
+        stands behind the size of a chunk would come without end."""
         self._stuck = self._stuck + 1 if len(self._fields) == self._seen else 0
         self._seen = len(self._fields)
         if self._stuck > 1:
@@ -174,20 +172,24 @@ class Answer:
                 raise _too_long()
             if b"\0" in raw_value:  # the one control that no lenience covers
                 raise MalformedError("NUL in a header field")
-            name, value = _NAMES.get(raw_name) or _name(raw_name), _text(raw_value).rstrip(" \t")
+            name = _NAMES.get(raw_name) or _name(raw_name)
+            try:
+                value = raw_value.decode().rstrip(" \t")
+            except UnicodeDecodeError:
+                value = _text(raw_value).rstrip(" \t")
             if name == "location":
                 self.locations += 1
             headers[name] = f"{headers[name]}{APART.get(name, ', ')}{value}" if name in headers else value
         self.headers, self.fields, self._fields = headers, self._fields, []
 
     def on_chunk_header(self) -> None:
-        self._may_end, self._stuck = True, 0
+        self._stuck = 0
 
     def on_body(self, body: bytes) -> None:
         if self._bodiless:
             self.unasked = True
             raise _UnaskedError
-        self._may_end = False
+        self._stuck = 0
         self.pieces.append(body)
         self.size += len(body)
 

@@ -12,7 +12,7 @@ from spaniel.net.validator import AddressValidator, literal_address
 from spaniel.url.domains import ALLOWED, ANYWHERE, BLOCKED, domain_list, domain_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Coroutine, Sequence
 
     from spaniel.net.addresses import Address
     from spaniel.net.deadline import Deadline
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from spaniel.net.validator import SsrfValidator
     from spaniel.url.domains import Domains
     from spaniel.url.value import Url
+
+    Vetting = Coroutine[object, object, "Target"]
 
 log = logging.getLogger("spaniel.protection")  # a name of its own: no option hides what it says
 
@@ -106,7 +108,8 @@ class Guard:
             self._validator.validate_ip(literal)
         if url.effective_port not in self._ports:
             raise SpanielError(Code.PORT_BLOCKED, port=url.effective_port, allowed_ports=list(self._ports))
-        self._nothing_from.require(url)
+        if self._nothing_from is not ANYWHERE:
+            self._nothing_from.require(url)
 
     def check_page(self, url: Url, asked: Domains = ANYWHERE) -> None:
         """The same of a page, and whether pages may come from there: by the settings, and by whoever asks for it.
@@ -114,13 +117,22 @@ class Guard:
         It is asked of each page on the way, not of what a page loads into itself: that is from elsewhere as a rule.
         """
         self.check_form(url)
-        self._pages_from.require(url)
-        asked.require(url)
+        for domains in (self._pages_from, asked):
+            if domains is not ANYWHERE:
+                domains.require(url)
 
-    async def vet(self, url: Url, deadline: Deadline) -> Target:
+    def vet_page(self, url: Url, deadline: Deadline, asked: Domains = ANYWHERE) -> Vetting:
+        """Both at once, for whoever has nothing to do between them."""
+        self.check_page(url, asked)
+        return self._vet(url, deadline)
+
+    def vet(self, url: Url, deadline: Deadline) -> Vetting:
         """Resolve once, judge every answer; whoever dials, dials one of these."""
         self.check_form(url)
-        async with deadline.guarding("dns"):
+        return self._vet(url, deadline)
+
+    async def _vet(self, url: Url, deadline: Deadline) -> Target:
+        with deadline.guarding("dns"):
             addresses = await self._validator.resolve_and_validate(url.host)
         key = url.host, url.effective_port
         made = self._made.get(key)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spaniel.url.value import Url
 
     Sink = Callable[[bytes], object]
-    Taker = Callable[["Page", Exchange], Awaitable["Page"]]  # what of an answer is taken
+    Taker = Callable[["Page", Exchange], Awaitable["Page"]]  # what of an answer's body is taken
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})  # FR-WF-07a
 BODILESS = frozenset({204, 205, 206})  # 2xx without a body that could be the page
@@ -131,21 +131,23 @@ class Http:
 
     async def head(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:
         """The head of an answer alone. It ends where the head does, whatever length it announces (RFC 9110 9.3.2)."""
-        return await self._ask("HEAD", url, target, deadline, options, _nothing)
+        return await self._ask("HEAD", url, target, deadline, options, None)
 
     async def stream(self, url: Url, target: Target, deadline: Deadline, sink: Sink, options: Options = USUAL) -> Page:
         """GET `url`, its decoded body piece by piece into `sink`: any size in the memory of a few pieces."""
         return await self._ask("GET", url, target, deadline, options, partial(_poured, options, sink))
 
     async def _ask(
-        self, method: str, url: Url, target: Target, deadline: Deadline, options: Options, take: Taker
+        self, method: str, url: Url, target: Target, deadline: Deadline, options: Options, take: Taker | None
     ) -> Page:
-        async with deadline.guarding("connect"):
+        with deadline.guarding("connect"):
             try:
                 agent = options.headers.user_agent
                 async with self._pool.request(method, url, target, deadline, options.lines(), agent) as exchange:
                     deadline.phase = "body"
-                    page = await take(_bare(url, exchange), exchange)
+                    page = _bare(url, exchange)
+                    if take is not None:
+                        page = await take(page, exchange)
                     if options.observe is not None:
                         options.observe(page, crossing_of(exchange, target))
                     return page
@@ -176,10 +178,6 @@ def _bare(url: Url, exchange: Exchange) -> Page:
     if answer.locations > 1:
         raise SpanielError(Code.NETWORK, error="two Location headers", status=answer.status)
     return Page(url, answer.status, answer.reason, answer.headers, b"", peer.address, peer.certificate_ends)
-
-
-async def _nothing(page: Page, _: Exchange) -> Page:
-    return page
 
 
 async def _page(options: Options, page: Page, exchange: Exchange) -> Page:

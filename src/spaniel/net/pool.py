@@ -42,37 +42,34 @@ class Exchange:
 
     async def __aenter__(self) -> Exchange:
         places = self._pool.connector.sockets.places
-        if places.locked():
+        if not places.take():
             self._deadline.phase = "queue"  # whoever waits for a place among all sockets is on the clock
-        await places.acquire()
+            await places.wait()
         try:
-            self.answer = await self._ask()
+            self.answer = await self._ask(self._pool.take(self._key))
         except BaseException:
             places.release()
             raise
         return self
 
-    async def _ask(self) -> Answer:
-        wire = self._pool.take(self._key)
-        if wire is not None:
+    async def _ask(self, kept: Wire | None) -> Answer:
+        bodiless = self._method == "HEAD"
+        if kept is not None:
             try:
-                return await self._ask_by(wire)
+                return await self._by(kept).ask(self._request, bodiless=bodiless)
             except (NoAnswerError, OSError):
-                if wire.answered:
+                if kept.answered:
                     raise
                 # It was closed while it was idle, and nothing was done: GET and HEAD may be repeated (RFC 9112 9.3.1).
         self._deadline.phase = "connect"
         scheme = str(self._key[0])
-        return await self._ask_by(await self._pool.connector.open(scheme, self._target, self._proxy, self._agent))
+        new = await self._pool.connector.open(scheme, self._target, self._proxy, self._agent)
+        return await self._by(new).ask(self._request, bodiless=bodiless)
 
-    async def _ask_by(self, wire: Wire) -> Answer:
+    def _by(self, wire: Wire) -> Wire:
         self._wire = wire
         self._deadline.phase = "headers"  # the request is out
-        try:
-            return await wire.ask(self._request, bodiless=self._method == "HEAD")
-        except BaseException:
-            wire.close()
-            raise
+        return wire
 
     async def __aexit__(self, kind: object, *_: object) -> None:
         self._pool.connector.sockets.places.release()
@@ -116,7 +113,6 @@ class Pool:
         """The block that it is used in gets the answer, and leaving it by an error closes the connection."""
         if (target.host, target.port) != (url.host, url.effective_port):
             raise SpanielError(Code.INTERNAL, error=f"{target!r} is not the target of {url.redacted}")
-        self.connector.certificates(url.scheme)
         proxy = self._proxies.choose(url) if self._proxies else None
         if proxy is not None and url.scheme == "http":
             written = proxied(method, url, target, proxy, lines)
@@ -161,7 +157,7 @@ class Pool:
         loop = asyncio.get_running_loop()
         oldest = loop.time() - KEEP_ALIVE_SECONDS
         for key, wires in list(self._idle.items()):
-            young = [wire for wire in wires if wire.idle_since > oldest and not wire.closed]
+            young = [wire for wire in wires if wire.idle_since > oldest]
             for wire in set(wires) - set(young):
                 wire.close()
             if young:

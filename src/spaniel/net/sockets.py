@@ -10,6 +10,7 @@ from socket import AF_INET, AF_INET6, SOCK_STREAM, socket
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
+from spaniel.slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,7 @@ class Sockets:
     def __init__(self, descriptors: int) -> None:
         self.open = 0
         self.keep = min(MOST_OPEN, descriptors * 3 // 8)
-        self.places = asyncio.Semaphore(max(1, min(MOST_AT_ONCE, descriptors // 2)))
+        self.places = Slots(max(1, min(MOST_AT_ONCE, descriptors // 2)))
 
 
 def descriptors() -> int:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from spaniel.net.resolver import Resolver
 
+MOST_PASSED = 4096  # hosts
+
 
 class SsrfValidator(Protocol):
     """What judges addresses; tests may put their own in its place."""
@@ -33,6 +35,7 @@ class AddressValidator:
     def __init__(self, resolver: Resolver, off: frozenset[str] = frozenset()) -> None:
         self._resolver = resolver
         self._off = off
+        self._passed: dict[str, Sequence[Address]] = {}  # what was judged last, by its host
 
     def validate_ip(self, ip: Address) -> None:
         if found := blocked(ip, self._off):
@@ -43,12 +46,18 @@ class AddressValidator:
     async def resolve_and_validate(self, host: str) -> Sequence[Address]:
         literal = literal_address(host)
         addresses = [literal] if literal else await self._resolver.resolve(host)
+        if self._passed.get(host) is addresses:  # the very same, which is no other now than when it passed
+            return addresses
         if not addresses:
             raise failed(host, "it has no address")
         if len(addresses) > MOST_ADDRESSES:
             raise failed(host, f"more than {MOST_ADDRESSES} addresses")
         for address in addresses:  # one bad answer spoils them all: which one would be dialled is not ours to say
             self.validate_ip(address)
+        if isinstance(addresses, tuple):  # which nobody can change
+            if len(self._passed) >= MOST_PASSED:
+                self._passed.clear()
+            self._passed[host] = addresses
         return addresses
 
 

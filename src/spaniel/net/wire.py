@@ -19,8 +19,8 @@ MOST_HELD = 1 << 17  # bytes of a body that wait to be taken; more are left to t
 class Peer(NamedTuple):
     """Who is at the other end."""
 
-    address: str = ""
-    certificate_ends: float | None = None  # seconds since 1970; None without TLS
+    address: str
+    certificate_ends: float | None  # seconds since 1970; None without TLS
 
 
 class Wire(asyncio.BufferedProtocol):
@@ -75,9 +75,13 @@ class Wire(asyncio.BufferedProtocol):
         answer = self._answer = Answer(bodiless=bodiless)
         if self.closed:
             raise NoAnswerError
-        self._transport.write(request)
-        while not answer.headed:
-            await self._more()
+        try:
+            self._transport.write(request)
+            while not answer.headed:
+                await self._more()
+        except BaseException:
+            self.close()
+            raise
         return answer
 
     @property
@@ -91,21 +95,19 @@ class Wire(asyncio.BufferedProtocol):
             if answer.complete and self._error is None:
                 return b""
             await self._more()
-        data = answer.pieces[0] if len(answer.pieces) == 1 else b"".join(answer.pieces)
+        data = b"".join(answer.pieces)
         answer.pieces, answer.size = [], 0
         if self._paused:
             self._paused = False
             self._transport.resume_reading()
         return data
 
-    async def _more(self) -> None:
+    def _more(self) -> asyncio.Future[None]:
+        """To be awaited until something has come."""
         if self._error is not None:
             raise self._error
-        self._waiter = self._loop.create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
+        self._waiter = waiter = self._loop.create_future()
+        return waiter
 
     async def secure(self, tls: ssl.SSLContext, name: str) -> None:
         """Shake hands over what is a tunnel by now."""
@@ -128,8 +130,7 @@ class Wire(asyncio.BufferedProtocol):
         """At once: nobody waits for what is left, and a TLS peer that does not say goodbye holds nothing up."""
         self.closed = True
         self._error = self._error or NoAnswerError()  # to whoever still waits: what we end is no end of a body
-        self._transport.abort()
-        self._wake()
+        self._transport.abort()  # which wakes whoever waits, by `connection_lost`
 
     # What the event loop calls.
 
@@ -149,7 +150,7 @@ class Wire(asyncio.BufferedProtocol):
         except (MalformedError, BrokenBodyError) as error:
             self._fail(error)
             return
-        if answer.size > MOST_HELD and not self._paused:
+        if answer.size > MOST_HELD:
             self._paused = True
             self._transport.pause_reading()
         self._wake()
@@ -165,5 +166,6 @@ class Wire(asyncio.BufferedProtocol):
         self.close()
 
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)

@@ -140,7 +140,7 @@ class RobotsGate:
         if flight is None:
             flight = self._flights[url.origin] = asyncio.create_task(self._fly(url, target, headers))
             flight.add_done_callback(lambda _: self._flights.pop(url.origin))
-        async with deadline.guarding("robots"):
+        with deadline.guarding("robots"):
             return await asyncio.shield(flight)
 
     async def _fly(self, url: Url, target: Target, headers: RequestHeaders) -> _Known:

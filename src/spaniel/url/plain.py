@@ -20,6 +20,11 @@ _PLAIN = re.compile(
 # Single hyphens, so no "xn--"; the last label begins with a letter; 63 characters fit DNS however they are divided.
 _HOST = re.compile(r"(?=.{1,63}\Z)(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z][a-z0-9]*")
 
+_SPELLED = re.compile(r"(https?://([a-z0-9.-]+\.[a-z]{2,})(:[1-9][0-9]{0,3})?/[\w./?=&~+-]*)(?:#(.*))?", re.ASCII)
+_USUAL_PORTS = (":80", ":443")  # which are not written
+
+Spelled = tuple[str, str, str | None]
+
 
 class _Hosts(dict[str, bool]):
     """Which hosts need no parser; hosts repeat, so the answers are kept, but not without end."""
@@ -49,3 +54,18 @@ def recognize(text: str) -> Parts | None:
         elif int(port[1:]) > 65535:
             return None
     return scheme, host, port or "", path, query, fragment
+
+
+def in_one_spelling(text: str) -> Spelled | None:
+    """URL without its fragment, host, and fragment as it is, of a text in the parser's own spelling; None where it is
+    not plainly so.
+
+    It judges nothing: a host that is refused is refused by whoever parses it.
+    """
+    found = _SPELLED.fullmatch(text)
+    if found is None:
+        return None
+    url, host, port, fragment = found.groups()
+    if port in _USUAL_PORTS or "/." in url or "xn--" in url:
+        return None
+    return url, host, fragment

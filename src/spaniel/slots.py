@@ -1,0 +1,51 @@
+"""So many at once, first come, first served. As `asyncio.Semaphore`, at a fraction of its cost where nobody waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+
+class Slots:
+    """Take one, or wait for one; give it back."""
+
+    __slots__ = ("_free", "_waiting")
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def are_taken(self) -> bool:
+        """All of them."""
+        return not self._free
+
+    def take(self) -> bool:
+        """Whether one was free, and is now taken."""
+        if self._free:
+            self._free -= 1
+            return True
+        return False
+
+    async def wait(self) -> None:
+        """Until one is free, and is taken."""
+        if self.take():
+            return
+        mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(mine)
+        try:
+            await mine
+        except BaseException:
+            if mine.done() and not mine.cancelled():
+                self.release()  # it came too late
+            elif mine in self._waiting:  # else somebody who released one has passed over it already
+                self._waiting.remove(mine)
+            raise
+
+    def release(self) -> None:
+        """To whoever has waited longest; no other may take it before them."""
+        while self._waiting:
+            next_ = self._waiting.popleft()
+            if not next_.done():
+                next_.set_result(None)
+                return
+        self._free += 1

@@ -1,0 +1,93 @@
+"""What a host asked for: how it is told, how long it is heeded, when it is over."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaniel.errors import Code, SpanielError
+from spaniel.hosts import Asked, Hosts, Manners
+from spaniel.net.deadline import Deadline
+from spaniel.testing import FakeClock
+
+HOST = "site.example"
+WEEK = 7 * 86_400
+HEEDING = Manners(heeds_delays=True, longest_wait=30.0)
+
+
+@pytest.mark.req("FG-22")
+@pytest.mark.parametrize(
+    ("status", "code", "text"),
+    [
+        (429, Code.HTTP_4XX, "Too Many Requests"),
+        (503, Code.HTTP_5XX, "Service Unavailable"),
+        (500, Code.HTTP_5XX, ""),  # of another version's memory
+    ],
+)
+def test_a_refusal_says_what_the_host_said_and_when_it_may_be_asked(status: int, code: Code, text: str) -> None:
+    refusal = Asked(status, 1.2).refusal()
+    assert refusal.code is code
+    assert refusal.details == {
+        "status": status,
+        "status_text": text,
+        "retry_after": "2",
+        "reason": "the host asked to be left alone; it was not asked again",
+    }
+
+
+@pytest.mark.req("FG-22")
+@pytest.mark.parametrize(("seconds", "waits"), [("30", True), ("31", False)])
+async def test_a_wish_is_waited_for_up_to_a_length_and_refused_beyond(seconds: str, waits: bool) -> None:
+    clock = FakeClock()
+    hosts, deadline = Hosts(clock), Deadline(60)
+    hosts.answered(HOST, 503, {"retry-after": seconds})
+    if waits:
+        await hosts.heed(HOST, deadline, HEEDING)
+        assert (clock.slept, deadline.phase) == ([30.0], "queue")
+        assert hosts.asked(HOST) is None
+        await hosts.heed(HOST, deadline, HEEDING)
+        assert clock.slept == [30.0]
+    else:
+        with pytest.raises(SpanielError) as refused:
+            await hosts.heed(HOST, deadline, HEEDING)
+        assert (refused.value.code, clock.slept) == (Code.HTTP_5XX, [])
+
+
+async def test_nobody_waits_longer_than_there_is_time() -> None:
+    clock = FakeClock()
+    hosts = Hosts(clock)
+    hosts.answered(HOST, 429, {"retry-after": "20"})
+    with pytest.raises(SpanielError):
+        await hosts.heed(HOST, Deadline(10), HEEDING)
+    await hosts.heed(HOST, Deadline(10), Manners())  # who does not heed it does not wait
+    await hosts.heed("other.example", Deadline(10), HEEDING)
+    assert clock.slept == []
+
+
+@pytest.mark.req("FG-22")
+async def test_a_wish_is_over_when_its_time_is() -> None:
+    clock = FakeClock()
+    hosts = Hosts(clock)
+    assert hosts.asked(HOST) is None
+    hosts.answered(HOST, 429, {"retry-after": "20"})
+    clock.advance(15)
+    assert hosts.asked(HOST) == Asked(429, 5.0)
+    hosts.answered(HOST, 503, {"retry-after": "5"})  # no longer than what is left
+    assert hosts.asked(HOST) == Asked(429, 5.0)
+    hosts.answered(HOST, 503, {"retry-after": "6"})
+    assert hosts.asked(HOST) == Asked(503, 6.0)
+    clock.advance(6)
+    assert hosts.asked(HOST) is None
+
+
+def test_https_is_tried_again_after_a_week() -> None:
+    clock = FakeClock()
+    hosts = Hosts(clock)
+    hosts.told_http_only(HOST)
+    clock.advance(WEEK - 1)
+    assert hosts.is_http_only(HOST)
+    clock.advance(1)
+    assert not hosts.is_http_only(HOST)
+
+
+def test_so_fetches_behave_where_nobody_says_otherwise() -> None:
+    assert Manners() == Manners(16, 0.0, heeds_delays=False, longest_wait=60.0, waits_count=True)
