@@ -1,9 +1,13 @@
-"""A site for `bench.batch`: `python batch_site.py FOLDER HOSTS` serves FOLDER/*.html at 127.0.0.1, 127.0.0.2, …"""
+"""A site for `bench.batch`: `python batch_site.py FOLDER HOSTS` serves FOLDER/*.html at 127.0.0.1, 127.0.0.2, …
+
+`/cpu` tells how many CPU seconds it has used: it runs on the same cores as those who fetch.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from pathlib import Path
 
 
@@ -27,7 +31,12 @@ class Site(asyncio.Protocol):
         while b"\r\n\r\n" in self._came:
             head, _, self._came = self._came.partition(b"\r\n\r\n")
             path = head.split(b" ", 2)[1].partition(b"?")[0]
-            self._transport.write(PAGES.get(path, NONE))  # type: ignore[attr-defined]
+            page = (
+                answer("200 OK", "text/plain", b"%f" % time.process_time())
+                if path == b"/cpu"
+                else PAGES.get(path, NONE)
+            )
+            self._transport.write(page)  # type: ignore[attr-defined]
 
 
 async def main() -> None:

@@ -17,7 +17,7 @@ import threading
 import time
 from pathlib import Path
 
-from spaniel.app.batching import wiring
+from spaniel.app.batch_wiring import wiring
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import Crew, Processes
 from spaniel.batch.local import Run

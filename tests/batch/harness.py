@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spaniel.app.batch_sources import ReadSource
-from spaniel.app.batching import wiring
+from spaniel.app.batch_wiring import wiring
 from spaniel.app.settings import Settings, from_data
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import Processes

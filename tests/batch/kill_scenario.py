@@ -1,4 +1,4 @@
-"""A run that writes as fast as it can, to be killed: `python -m tests.batch.kill_scenario URLS OUT`.
+"""A run that writes as fast as it can, to be killed by tests/batch/test_kills.py.
 
 Coordinator, plan, writer and journal are the real ones; only the pages come from nowhere, so that most of the time
 is spent where a kill could do harm.
@@ -7,7 +7,6 @@ is spent where a kill could do harm.
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from typing import Any
 
 from spaniel.batch import captures
 from spaniel.batch.coordinator import Pace
-from spaniel.batch.crew import InProcess
+from spaniel.batch.in_process import InProcess
 from spaniel.batch.local import Run
 from spaniel.batch.outputs.warc import Capture
 from spaniel.batch.politeness import Politeness, Rule
@@ -46,12 +45,7 @@ class Encoded(InProcess):
         await super().start(lambda worker, *said: hear(worker, *for_the_journey(*said)))
 
 
-def main() -> None:
-    urls, output = sys.argv[1:]
-    with Run(output) as run:
-        run.resume(order(Path(urls), warc="a test"))
-        run.fetch(Encoded(open_fetcher, {}), Pace(1, 64, Politeness(Rule(64, 0.0))))
-
-
-if __name__ == "__main__":
-    main()
+def run(urls: str, output: str) -> None:
+    with Run(output) as batch:
+        batch.resume(order(Path(urls), warc="a test"))
+        batch.fetch(Encoded(open_fetcher, {}), Pace(1, 64, Politeness(Rule(64, 0.0))))

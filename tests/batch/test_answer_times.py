@@ -6,12 +6,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from spaniel.app import batching
+from spaniel.app import batch_wiring, batching
 from spaniel.batch import answer_times
 from spaniel.batch.answer_times import AnswerTimes
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.progress import Progress
-from spaniel.cli import batch_options
 from spaniel.cli.batch_watch import picture
 from spaniel.pipeline.profile import load
 from tests.batch.harness import FAST, batch, serving
@@ -59,7 +58,6 @@ def test_nobody_is_called_slow_before_anybody_has_answered() -> None:
 
 
 def test_a_batch_fetches_as_for_ingestion_and_leaves_the_queue_alone() -> None:
-    assert batch_options.PROFILE == batching.PROFILE
-    names = [rung.name for rung in batching.for_batches(load(batching.PROFILE), cached=False).ladder]
+    names = [rung.name for rung in batching.for_batches(load(batch_wiring.PROFILE), cached=False).ladder]
     assert "retry" in names
     assert "queue" not in names

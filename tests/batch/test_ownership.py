@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaniel.batch.ownership import Shard, domain_number, read_shard, registrable_domain, worker_of
+from spaniel.batch.ownership import Owners, Shard, domain_number, read_shard, registrable_domain
 from spaniel.errors import SpanielError
 
 labels = st.text("abcdefghij", min_size=1, max_size=8)
@@ -42,11 +44,29 @@ def test_every_host_is_in_one_shard(host: str, count: int) -> None:
     assert sum(Shard(place, count).has(domain_number(host)) for place in range(count)) == 1
 
 
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=30), st.integers(1, 8))
+def test_no_worker_has_more_than_another_by_more_than_the_largest_domain(pages: list[int], workers: int) -> None:
+    numbers = [domain_number(f"site{n}.example") for n in range(len(pages))]
+    owners = Owners(zip(numbers, pages, strict=True), workers)
+    loads = [0] * workers
+    for number, count in zip(numbers, pages, strict=True):
+        loads[owners.of(number)] += count
+    assert max(loads) - min(loads) <= max(pages)
+
+
+def test_eight_equal_hosts_are_shared_equally() -> None:
+    numbers = [domain_number(f"127.0.0.{n}") for n in range(1, 9)]
+    for workers in (2, 4):
+        owners = Owners([(number, 125) for number in numbers], workers)
+        assert set(Counter(map(owners.of, numbers)).values()) == {8 // workers}
+
+
 def test_shards_do_not_thin_out_workers() -> None:
-    """Hosts of one shard are spread over all workers: the two choices do not depend on each other."""
+    """Hosts of one shard are spread over all workers, those that only redirects lead to included."""
     numbers = [domain_number(f"site{n}.example") for n in range(1000)]
     mine = [number for number in numbers if Shard(0, 2).has(number)]
-    first = sum(worker_of(number, 2) == 0 for number in mine)
+    owners = Owners([], 2)
+    first = sum(owners.of(number) == 0 for number in mine)
     assert 400 < len(mine) < 600
     assert 0.4 < first / len(mine) < 0.6
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spaniel.app.batching import wiring
+from spaniel.app.batch_wiring import wiring
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import Processes
 from spaniel.batch.local import Run

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from spaniel.batch import planning
 from spaniel.batch.done import Done
 from spaniel.batch.frontier import Frontier
-from spaniel.batch.ownership import WHOLE, Shard, domain_number, worker_of
+from spaniel.batch.ownership import WHOLE, Shard, registrable_domain
 from spaniel.batch.plan import Plan, Task
 from spaniel.batch.planning import Counts, make_plan
 from spaniel.batch.ports import Item
@@ -118,6 +118,9 @@ class Ready:
     def places(self, _host: str) -> int:
         return self._places
 
+    def has_pauses(self, _host: str) -> bool:
+        return False
+
 
 @settings(max_examples=100)
 @given(st.lists(urls, max_size=40), st.integers(1, 3), st.sets(st.integers(0, 39)), st.randoms(use_true_random=False))
@@ -128,6 +131,7 @@ def test_the_frontier_gives_out_what_is_not_done_once_and_a_host_to_one_at_a_tim
         done = Done(before)
         frontier = Frontier(plan, done, workers, 2, Ready())
         given_out: Counter[int] = Counter()
+        owners: dict[str, int] = {}
         busy: list[tuple[object, Task]] = []
         for _ in frontier.refused():
             pass
@@ -135,7 +139,7 @@ def test_the_frontier_gives_out_what_is_not_done_once_and_a_host_to_one_at_a_tim
             worker = rng.randrange(workers)  # type: ignore[attr-defined]
             if (taken := frontier.take(worker, float(now))) is not None:
                 host, task = taken
-                assert worker_of(domain_number(host.name), workers) == worker
+                assert owners.setdefault(registrable_domain(host.name), worker) == worker
                 assert host.name not in {other.name for other, _ in busy}  # type: ignore[attr-defined]
                 given_out.update(item.ordinal for item in plan.all_items(task))
                 busy.append(taken)

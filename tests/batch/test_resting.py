@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from spaniel.app.batching import wiring
+from spaniel.app.batch_wiring import wiring
 from spaniel.batch.breaker import Patience
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import Processes

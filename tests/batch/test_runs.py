@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import spaniel
-from spaniel.app.batching import wiring
+from spaniel.app.batch_wiring import wiring
 from spaniel.batch.breaker import NOT_TRIED, Patience
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import Processes

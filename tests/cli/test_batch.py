@@ -7,6 +7,7 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -62,8 +63,8 @@ def stopped_midway(served: Served, folder: Path, count: int = 300) -> None:
     written(folder, urls_at(served, count))
     with subprocess.Popen(command(served, folder, "-q", "--delay", "0.01"), env=environment(folder)) as run:
         wait_for(served, 20)
-        run.send_signal(signal.SIGINT)
-        assert run.wait(60) == 130
+        run.send_signal(signal.SIGHUP)  # a terminal that is closed is as good as Ctrl-C
+        assert run.wait(60) == 128 + signal.SIGHUP
 
 
 def test_ctrl_c_finishes_what_is_under_way_and_the_run_goes_on_later(tmp_path: Path) -> None:
@@ -101,6 +102,17 @@ def test_a_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
             _, told = run.communicate(timeout=20)
         assert run.returncode == 130
         assert "--resume" in told
+
+
+def test_a_run_that_is_stopped_while_it_plans_leaves_nothing_behind(tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "spaniel", "batch", "/dev/zero", "-o", str(tmp_path / "out.jsonl"), "--workers", "1"]
+    with subprocess.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as run:
+        while not (tmp_path / "out.jsonl.batch").exists():
+            time.sleep(0.01)
+        run.send_signal(signal.SIGTERM)
+        _, told = run.communicate(timeout=60)
+    assert (run.returncode, told) == (128 + signal.SIGTERM, "")
+    assert not list(tmp_path.glob("out.jsonl*"))
 
 
 @pytest.mark.parametrize("change", ["input", "limit", "sources"])
@@ -210,9 +222,10 @@ def test_an_output_that_cannot_be_is_told_and_one_in_a_new_folder_is_made(tmp_pa
 
 def test_a_dry_run_fetches_and_writes_nothing(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
-        written(tmp_path, [*urls_at(served, 5), urls_at(served, 1)[0], "no url"])
+        written(tmp_path, [*urls_at(served, 5), urls_at(served, 1)[0], "no url", "x" * 70_000])
         done = spaniel(served, tmp_path, "--dry-run")
         assert done.returncode == 0
+        assert "line 8: is longer than" in done.stderr
         rows = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines()[:7])
         assert {name.strip(): int(value) for name, value in rows.items()} == {
             "URLs in the input": 7,

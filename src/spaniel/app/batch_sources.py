@@ -8,7 +8,6 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
 
 from spaniel.batch.ports import Item
-from spaniel.batch.sources.fetched import bring_through
 from spaniel.batch.sources.files import local_files
 from spaniel.batch.sources.fingerprint import fingerprint
 from spaniel.batch.sources.walk import items
@@ -75,8 +74,12 @@ def in_lots(found: AsyncGenerator[T, None]) -> Iterator[T]:
         try:
             while taken := runner.run(lot()):
                 yield from taken
-        finally:
+        except KeyboardInterrupt:  # in the midst of a step: nothing more can be asked of it
+            raise
+        except BaseException:
             runner.run(_close(found))
+            raise
+        runner.run(_close(found))
 
 
 async def _close(found: AsyncGenerator[T, None]) -> None:
@@ -91,6 +94,7 @@ def _bring(stack: AsyncExitStack, settings: Settings, profile: str) -> Bring:
     async def bring(url: str, most: int) -> AsyncIterator[Brought]:
         if not opened:
             from spaniel.app.engine import Engine
+            from spaniel.batch.sources.fetched import bring_through
 
             engine = await stack.enter_async_context(Engine(settings))
             opened.append(bring_through(engine.rooms.door, engine.http, engine.read_profile(profile).way))

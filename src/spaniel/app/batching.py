@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import tempfile
 from contextlib import aclosing, asynccontextmanager, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from spaniel.app.batch_wiring import PROFILE, wiring
 from spaniel.app.engine import Engine, Working
 from spaniel.app.logs import configure
 from spaniel.app.settings import Setting, Settings, load
 from spaniel.batch.captures import CapturingHttp
 from spaniel.batch.coordinator import Pace
-from spaniel.batch.crew import InProcess
+from spaniel.batch.in_process import InProcess
 from spaniel.batch.plan import Plan
 from spaniel.batch.planning import make_plan
 from spaniel.batch.politeness import Politeness, Rule
@@ -24,11 +24,11 @@ from spaniel.batch.records import record_of
 from spaniel.batch.streaming import stream
 from spaniel.batch.worker import WorkerClock
 from spaniel.clock import SystemClock
-from spaniel.net.guard import Guard
 from spaniel.net.resolver import RememberingResolver, SystemResolver
 from spaniel.pipeline.profile import load as load_profile
 from spaniel.pipeline.readers import ALONE, AMONG_OTHERS
 from spaniel.pipeline.request import Request
+from spaniel.reading import html as _html  # noqa: F401  every worker needs it, and loads it while the coordinator plans
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
@@ -39,33 +39,7 @@ if TYPE_CHECKING:
     from spaniel.pipeline.profile import Profile
 
 SAID_ALREADY = ("spaniel.protection", "spaniel.settings")
-WHERE = f"{__name__}:open_fetcher"
-PROFILE = "ingest"  # of a batch that names none
 QUEUE = "queue"  # a rung: for a person, to whom a batch gives its output
-
-
-def wiring(
-    settings: Settings,
-    profile: str,
-    *,
-    cached: bool = False,
-    logs: tuple[int, bool] | None = None,
-    captures: bool = False,
-    parts: str = "",
-) -> dict[str, object]:
-    """What a worker is told, as plain data: it reads the settings' files no second time. `logs`: how to write its own;
-    `captures`: whether it keeps what comes over the wire; `parts`: where it writes records itself.
-
-    What there is to say of the settings is said here, once, and not by every worker.
-    """
-    Guard(SystemResolver(), settings.security)
-    told = [(path, value, source) for path, (value, source) in settings.items()]
-    return {"settings": told, "profile": profile, "cached": cached, "logs": logs, "captures": captures, "parts": parts}
-
-
-def keep_ray_quiet() -> None:
-    """A Ray cluster that is started here reports its use to nobody, unless somebody wants it to."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 
 @asynccontextmanager

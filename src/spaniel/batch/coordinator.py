@@ -14,6 +14,7 @@ from spaniel.batch.breaker import Breaker, Patience, told_to_wait
 from spaniel.batch.crew import GONE
 from spaniel.batch.frontier import Frontier
 from spaniel.batch.granting import Granting
+from spaniel.batch.helping import Helping
 from spaniel.batch.keeping import Keeping
 from spaniel.batch.members import Job, Member
 from spaniel.batch.politeness import Politeness
@@ -57,6 +58,7 @@ class Coordinator:
         self._crew, self._sink, self._progress = crew, sink, progress
         self._jobs, self._patience, self._breaker = pace.jobs, pace.patience, Breaker(pace.patience)
         self._members = [Member() for _ in range(pace.workers)]
+        self._helping = Helping(self._frontier, self._members)
         self._granting = Granting(self._turns, crew.tell, loop.time)
         self._resting = Resting(self._frontier, crew.tell)
         self._keeping = Keeping(before, self._frontier, sink, progress)
@@ -75,7 +77,7 @@ class Coordinator:
             say.ANSWERED: self._granting.answered,
             say.DELAY: self._granting.delay,
             say.REST: self._rests,
-            say.WAKE: self._wakes,
+            say.WAKE: self._resting.wakes,
             say.PARKED: self._parked_at,
             say.DONE: self._done,
             say.WROTE: self._keeping.wrote,
@@ -149,14 +151,21 @@ class Coordinator:
         now = self._clock()
         for number, member in enumerate(self._members):
             self._resting.rise(number, member, self._jobs)
-            while member.has_room(self._jobs):
-                taken = self._suspect(number) or self._frontier.take(number, now)
-                if taken is None:
-                    break
-                job = taken if isinstance(taken, Job) else Job(*taken, is_suspect=False)
-                self._numbers += 1
-                member.jobs[self._numbers] = job
-                self._crew.tell(number, say.FETCH, self._numbers, job.task.url, self._keeping.items_for(job.task))
+        while sum(self._give(number, member, now) for number, member in enumerate(self._members)):
+            pass  # one each in turn, so that nobody takes all there is
+
+    def _give(self, number: int, member: Member, now: float) -> bool:
+        """A task for a worker, if it has room and there is one."""
+        if not member.has_room(self._jobs):
+            return False
+        taken = self._suspect(number) or self._frontier.take(number, now) or self._helping.take(number, now)
+        if taken is None:
+            return False
+        job = taken if isinstance(taken, Job) else Job(*taken, is_suspect=False)
+        self._numbers += 1
+        member.jobs[self._numbers] = job
+        self._crew.tell(number, say.FETCH, self._numbers, job.task.url, self._keeping.items_for(job.task))
+        return True
 
     def _suspect(self, worker: int) -> Job | None:
         """One at a time: if the worker dies again, it is known of whom."""
@@ -189,9 +198,6 @@ class Coordinator:
             self._crew.tell(worker, say.DROP, number)
         elif not reached:
             self._heed_failure(job.host, Ending(reached=False))
-
-    def _wakes(self, member: Member, _worker: int, number: int) -> None:
-        self._resting.wakes(member, number)
 
     def _parked_at(self, member: Member, _worker: int, number: int, host: str) -> None:
         now = self._clock()

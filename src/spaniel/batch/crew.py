@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from spaniel.batch.frames import LENGTH, decode, frame
-from spaniel.batch.messages import FAILED, READY
-from spaniel.batch.worker import RemoteHosts, Worker
-from spaniel.clock import SystemClock
+from spaniel.batch.launching import Launched
+from spaniel.batch.messages import FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
-    from contextlib import AbstractAsyncContextManager
 
-    from spaniel.batch.ports import Fetch
-    from spaniel.batch.worker import OpenFetcher
+    from spaniel.batch.launching import Process
 
     Hear = Callable[..., bool]  # the worker's number, a word, its values; whether it should speak more slowly
 
 GONE = "gone"  # what is heard of a worker that has died; FAILED: of one that cannot be started
-COMMAND = "import sys; sys.path[:] = sys.argv[1:]; from spaniel.batch.worker_process import main; main()"
 DEAD_STARTS = 3  # in a row, after which nobody tries again
 END_SECONDS = 5.0
 BREAK_SECONDS = 0.05  # before a worker is listened to again while what it brought is not written yet
@@ -71,10 +65,12 @@ def watched(
 class Processes:
     """Each worker is a process."""
 
-    def __init__(self, count: int, where: str, wiring: Mapping[str, object]) -> None:
-        self._count, self._first = count, frame((where, wiring))
-        self._pipes: list[asyncio.StreamWriter | None] = [None] * count
-        self._processes: list[asyncio.subprocess.Process | None] = [None] * count
+    def __init__(self, count: int, where: str, wiring: Mapping[str, object], launched: Launched | None = None) -> None:
+        """`launched`: processes for `where` that wait already."""
+        self._count, self._wiring, self._launched = count, frame(wiring), launched or Launched(where)
+        self._pipes: list[asyncio.WriteTransport | None] = [None] * count
+        self._processes: list[Process | None] = [None] * count
+        self._ready = [False] * count
         self._watches: list[asyncio.Task[None]] = []
         self._closing = False
 
@@ -90,77 +86,50 @@ class Processes:
             pipe.write(frame((word, *values)))
 
     async def close(self) -> None:
-        """They end when their input does; who does not is killed."""
+        """They end when their input does. Who does not is killed, and who still loads has nothing to finish."""
         self._closing = True
-        for pipe in self._pipes:
-            if pipe is not None:
+        for pipe, process, is_ready in zip(self._pipes, self._processes, self._ready, strict=True):
+            if pipe is not None and is_ready:
                 pipe.close()
+            elif process is not None:
+                process.kill()
         if self._watches:
             await asyncio.wait(self._watches, timeout=END_SECONDS)
         for process in self._processes:
-            if process is not None and process.returncode is None:
-                with suppress(ProcessLookupError):
-                    process.kill()
+            if process is not None:
+                process.kill()
         await asyncio.gather(*self._watches, return_exceptions=True)
 
     async def _live(self, number: int, hear: Hear) -> bool:
         """One life of a worker; whether it ever worked."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", COMMAND, *sys.path),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            limit=1 << 20,
-            start_new_session=True,  # a Ctrl-C is for the coordinator, which lets them finish
-        )
-        assert process.stdin is not None  # noqa: S101  asked for above
-        assert process.stdout is not None  # noqa: S101
-        self._processes[number], self._pipes[number] = process, process.stdin
-        was_ready = False
+        if self._closing:
+            return False
+        process = self._processes[number] = self._launched.take()
+        self._ready[number] = False
         try:
-            process.stdin.write(self._first)
+            reader, self._pipes[number] = await self._connected(process)
             while True:
-                message = await _message(process.stdout)
-                was_ready = True
+                message = await _message(reader)
+                self._ready[number] = True
                 if hear(number, *message):
                     await asyncio.sleep(BREAK_SECONDS)  # what else it says waits in the pipe, not in memory
         except (EOFError, ConnectionError):
             pass
         finally:
-            self._pipes[number] = None
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-        return was_ready
+            if (pipe := self._pipes[number]) is not None and not pipe.is_closing():
+                pipe.abort()
+            self._pipes[number] = self._processes[number] = None
+            process.kill()
+            await asyncio.to_thread(process.wait)
+        return self._ready[number]
 
-
-class InProcess:
-    """One worker in this very process: for programs that want records, not files."""
-
-    def __init__(self, open_fetcher: OpenFetcher, wiring: Mapping[str, object]) -> None:
-        self._open, self._wiring = open_fetcher, wiring
-        self._opened: AbstractAsyncContextManager[Fetch] | None = None
-        self._worker: Worker | None = None
-
-    async def start(self, hear: Hear) -> None:
-        loop = asyncio.get_running_loop()
-
-        def send(word: str, *values: Any) -> None:
-            loop.call_soon(hear, 0, word, *values)  # as from afar: nobody is spoken to while they speak
-
-        hosts = RemoteHosts(send, SystemClock())
-        self._opened = self._open(self._wiring, hosts)
-        self._worker = Worker(await self._opened.__aenter__(), hosts, send)
-        send(READY)
-
-    def tell(self, worker: int, word: str, *values: Any) -> None:  # noqa: ARG002  there is but one
-        if self._worker is not None:
-            self._worker.receive(word, *values)
-
-    async def close(self) -> None:
-        if self._worker is not None:
-            await self._worker.close()
-        if self._opened is not None:
-            await self._opened.__aexit__(None, None, None)
+    async def _connected(self, process: Process) -> tuple[asyncio.StreamReader, asyncio.WriteTransport]:
+        """What it says, and where it is spoken to; it has been told how to fetch."""
+        loop, reader = asyncio.get_running_loop(), asyncio.StreamReader(limit=1 << 20)
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), process.stdout)
+        pipe, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
+        pipe.write(self._wiring)
+        return reader, pipe
 
 
 async def _message(reader: asyncio.StreamReader) -> Any:

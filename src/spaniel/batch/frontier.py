@@ -7,15 +7,15 @@ waited for is not counted among the live ones, so that no number of waiting host
 from __future__ import annotations
 
 import heapq
+from array import array
 from collections import deque
 from typing import TYPE_CHECKING
 
-from spaniel.batch.ownership import domain_number, worker_of
+from spaniel.batch.ownership import Owners, domain_number
 from spaniel.batch.planning import REFUSED
 from spaniel.url.value import split
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Iterator
     from typing import Protocol
 
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
         def places(self, host: str) -> int:
             """How many requests may be under way there."""
+
+        def has_pauses(self, host: str) -> bool:
+            """Whether its requests have to be spaced."""
 
 
 SOON = 5.0  # seconds within which a host that waits is still live
@@ -80,9 +83,12 @@ class Frontier:
 
     def __init__(self, plan: Plan, done: Done, workers: int, slots: int, readiness: Readiness) -> None:
         self._plan, self._done, self._readiness = plan, done, readiness
-        self._workers, self._most_live = workers, slots * LIVE_PER_SLOT
-        self._sleeping = [_hosts_of(plan, worker, workers) for worker in range(workers)]
+        self._most_live = slots * LIVE_PER_SLOT
+        pages = zip(plan.numbers, plan.counts, strict=True)
+        self._owners = Owners((host for host in pages if host[0] != REFUSED), workers)
+        self._sleeping = _hosts_by_worker(plan, self._owners, workers)
         self._live = [0] * workers
+        self._awake = [0] * workers  # hosts of each in `by_name`
         self._due: list[deque[Host]] = [deque() for _ in range(workers)]
         self._waiting: list[tuple[float, int, Host]] = []  # a heap
         self._tie = 0
@@ -95,6 +101,15 @@ class Frontier:
                 host = Host(self._plan, "", 0, self._plan.starts[number], self._plan.counts[number])
                 while (task := host.next_task(self._done)) is not None:
                     yield task
+
+    def is_done_with(self, worker: int) -> bool:
+        """Whether nothing is left of a worker's own hosts."""
+        return not self._sleeping[worker] and not self._awake[worker]
+
+    def lend(self, worker: int, now: float) -> tuple[Host, Task] | None:
+        """A task of a worker's host for another one, where no pauses are to be made."""
+        due = self._due[worker]
+        return None if not due or self._readiness.has_pauses(due[0].name) else self.take(worker, now)
 
     def take(self, worker: int, now: float) -> tuple[Host, Task] | None:
         """A task for a worker, of a host that may be asked now; None where there is none at the moment."""
@@ -128,7 +143,7 @@ class Frontier:
         """A task waits for another host than its own: it goes into that one's queue."""
         host = self.by_name.get(name)
         if host is None:
-            host = self.by_name[name] = Host(self._plan, name, worker_of(domain_number(name), self._workers))
+            host = self._awaken(Host(self._plan, name, self._owners.of(domain_number(name))))
         self.again(host, task, now)
 
     def give_up(self, host: Host) -> Iterator[Task]:
@@ -181,10 +196,15 @@ class Frontier:
             number = sleeping.pop()
             cursor = self._plan.starts[number]
             name = split(self._plan.task(cursor).url).host
-            host = Host(self._plan, name, worker, cursor, self._plan.counts[number])
-            self.by_name[name] = host
-            self._queue(host, now)
+            self._queue(self._awaken(Host(self._plan, name, worker, cursor, self._plan.counts[number])), now)
         return bool(self._due[worker])
+
+    def _awaken(self, host: Host) -> Host:
+        if (before := self.by_name.get(host.name)) is not None:  # one that only redirects had led to
+            self._awake[before.worker] -= 1
+        self.by_name[host.name] = host
+        self._awake[host.worker] += 1
+        return host
 
     def _retire(self, host: Host) -> None:
         if host.out or host.left:
@@ -192,15 +212,17 @@ class Frontier:
         self._count(host, False)
         if self.by_name.get(host.name) is host:
             del self.by_name[host.name]
+            self._awake[host.worker] -= 1
 
     def _count(self, host: Host, is_live: bool) -> None:
         self._live[host.worker] += is_live - host.counts
         host.counts = is_live
 
 
-def _hosts_of(plan: Plan, worker: int, workers: int) -> array[int]:
-    """A worker's hosts, the one with the most to do last, which is where they are taken from."""
-    from array import array
-
-    mine = (n for n in range(len(plan) - 1, -1, -1) if plan.numbers[n] != REFUSED)
-    return array("I", (n for n in mine if worker_of(plan.numbers[n], workers) == worker))
+def _hosts_by_worker(plan: Plan, owners: Owners, workers: int) -> list[array[int]]:
+    """Each worker's hosts, the one with the most to do last, which is where they are taken from."""
+    hosts = [array("I") for _ in range(workers)]
+    for host in range(len(plan) - 1, -1, -1):
+        if plan.numbers[host] != REFUSED:
+            hosts[owners.of(plan.numbers[host])].append(host)
+    return hosts

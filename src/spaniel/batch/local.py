@@ -9,12 +9,14 @@ from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.batch.arrow import arrow
 from spaniel.batch.coordinator import Coordinator
 from spaniel.batch.journal import Journal
 from spaniel.batch.outputs import warc_parts
 from spaniel.batch.outputs.finish import finish
 from spaniel.batch.outputs.form import Form, form_of
 from spaniel.batch.outputs.lines_part import LinesPart
+from spaniel.batch.outputs.parquet import parts_in
 from spaniel.batch.ownership import WHOLE
 from spaniel.batch.plan import Plan
 from spaniel.batch.planning import make_plan
@@ -74,7 +76,12 @@ class Run:
     def __init__(self, output: str, open_part: OpenPart = LinesPart) -> None:
         self._folder, self._open_part, self._stack = RunFolder(output), open_part, ExitStack()
         # Lines are written to the output itself; every other form is made of them when all are there.
-        is_lines = form_of(output) in (Form.JSONL, Form.JSONL_ZST)
+        self._form = form_of(output)
+        if self._form == Form.WARC:
+            raise _bad(output, "WARC files come beside the records: name FILE.jsonl, say, and add --warc")
+        if self._form in (Form.PARQUET, Form.PARQUET_FOLDER):
+            arrow()  # refused now where it is not installed, rather than when all pages are fetched
+        is_lines = self._form in (Form.JSONL, Form.JSONL_ZST)
         self._part = output if is_lines else os.path.join(self._folder.path, PART)
         self.counts: Counts | None = None
         self._warc = self._parts = ""
@@ -95,14 +102,21 @@ class Run:
         if not overwrite and (self._folder.read() or os.path.lexists(output) or captured):
             there = output if not captured or os.path.lexists(output) else captured[0]
             raise _bad(there, "is there already. Go on with --resume, or begin again with --overwrite")
+        if self._form == Form.PARQUET_FOLDER:
+            parts_in(output)  # refused now, rather than when all pages are fetched
         sources = order.fingerprints()
         with _refused(output):
             self._folder.clear()
+            try:
+                self.counts = make_plan(order.items(), order.canonical, self._folder.path, order.shard, told)
+            except BaseException:
+                self._folder.clear()
+                raise
+            # Only now, for the sources may have no URL in them.
             if os.path.lexists(output) and not os.path.isdir(output):  # in a folder, pages replace pages
                 os.unlink(output)
             if order.warc:
                 warc_parts.remove(output)
-            self.counts = make_plan(order.items(), order.canonical, self._folder.path, order.shard, told)
             self._folder.write(About(sources, order.whole_shape(), self.counts))
 
     def resume(self, order: Order, told: Callable[[int], None] | None = None) -> None:
@@ -127,9 +141,10 @@ class Run:
             journal = Journal(self._folder.journal)
             stack.callback(journal.close)
             progress = Progress(self._planned(), journal.done.count, asyncio.get_running_loop().time)
-            if not progress.left:
-                return progress, True
             self._require_output(journal)
+            if not progress.left:
+                self._open_part(self._part, journal.length).close()  # of an empty shard there is a file, too
+                return progress, True
             plan = Plan(self._folder.path)
             stack.callback(plan.close)
             writer = self._writer(journal)
@@ -149,13 +164,22 @@ class Run:
 
     def finish(self) -> None:
         """Make the output of the records, where it is not made of lines. A run that ends here can do it again."""
-        if self._part != self._folder.output:
-            finish([self._part], self._folder.output)
+        if self._part == self._folder.output:
+            return
+        try:
+            finish([self._part], self._folder.output, again=True)
+        except SpanielError as error:
+            raise _unwritable(error) from None
 
     def write_summary(self, progress: Progress) -> None:
         """For programs: what was done, beside what is needed to go on."""
         told = {**progress.as_dict(), "output": self._folder.output, "plan": self.counts and self.counts._asdict()}
         write_atomically(self._folder.summary, json.dumps(told, indent=1).encode(), None)
+
+    @property
+    def pages(self) -> int:
+        """How many are to be fetched, those of earlier runs included."""
+        return self.counts.tasks if self.counts else 0
 
     def _planned(self) -> int:
         if self.counts is None:
@@ -199,13 +223,14 @@ def _refused(output: str) -> Iterator[None]:
 
 
 def _unwritable(error: Exception) -> SpanielError:
+    field = "-o"
     if isinstance(error, SpanielError):
-        reason = str(error.details.get("reason", error.message))
+        field, reason = str(error.details.get("field", field)), str(error.details.get("reason", error.message))
     elif isinstance(error, OSError):
         reason = f"cannot be written: {error.strerror}"
     else:
         return SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}")
-    return _bad("-o", f"{reason}. What was written is safe; make room, then go on with --resume")
+    return _bad(field, f"{reason}. What was written is safe; make room, then go on with --resume")
 
 
 def _bad(field: str, reason: str) -> SpanielError:

@@ -1,18 +1,23 @@
-"""Who owns a host: its registrable domain decides, in the same way on every machine."""
+"""Who owns a host: its registrable domain decides; which shard has it is the same on every machine."""
 
 from __future__ import annotations
 
+from array import array
 from functools import lru_cache
 from hashlib import blake2b
+from heapq import heapreplace
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.url.hosts import is_ipv4
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from publicsuffixlist import PublicSuffixList
 
 _HALF = 32  # bits; shards look at one half of a domain's number, workers at the other, so that neither thins the other
+_GROUPS = 4096
 MOST_SHARDS = 10_000
 
 
@@ -38,8 +43,32 @@ def domain_number(host: str) -> int:
     return int.from_bytes(blake2b(registrable_domain(host).encode(), digest_size=8).digest(), "big")
 
 
-def worker_of(number: int, workers: int) -> int:
-    return (number >> _HALF) % workers
+class Owners:
+    """Which worker has which domain: each about as many pages.
+
+    Domains fall into groups by their numbers, and the groups are dealt out, the heaviest first, each to whoever has the
+    least. So a few big sites are spread as well as a million small ones, and memory does not depend on their number.
+    """
+
+    def __init__(self, pages: Iterable[tuple[int, int]], workers: int) -> None:
+        """By domains' numbers: how many pages each has. A number may come several times."""
+        weights = array("Q", bytes(8 * _GROUPS))
+        for number, count in pages:
+            weights[_group(number)] += count
+        self._workers = array("H", bytes(2 * _GROUPS))
+        loads = [(0, worker) for worker in range(workers)]  # a heap
+        for group in sorted(range(_GROUPS), key=weights.__getitem__, reverse=True):
+            load, worker = loads[0]
+            self._workers[group] = worker
+            heapreplace(loads, (load + (weights[group] or 1), worker))  # a group without pages may get some: redirects
+
+    def of(self, number: int) -> int:
+        """The worker of a domain, whether or not the plan has it."""
+        return self._workers[_group(number)]
+
+
+def _group(number: int) -> int:
+    return (number >> _HALF) % _GROUPS
 
 
 class Shard(NamedTuple):

@@ -34,7 +34,7 @@ class Resting:
             self._frontier.finished(job.host, now)
         return job
 
-    def wakes(self, member: Member, number: int) -> None:
+    def wakes(self, member: Member, _worker: int, number: int) -> None:
         if number in member.resting:
             member.woken.append(number)
 

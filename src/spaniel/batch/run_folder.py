@@ -54,21 +54,37 @@ class RunFolder:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Make the folder, and keep others out of it while the block runs; a killed run leaves no lock."""
+        descriptor = self._lock()
         try:
-            os.makedirs(self.path, exist_ok=True)
-            self._require_own()
-            descriptor = os.open(os.path.join(self.path, LOCK), os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0))
-        except OSError as error:
-            raise _bad(self.output, f"cannot be written: {error.strerror}") from None
-        try:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except OSError:
-                    raise _bad(self.output, "another run is writing to it now") from None
             yield
         finally:
+            with suppress(OSError):
+                if os.listdir(self.path) == [LOCK]:  # no run was begun
+                    os.unlink(os.path.join(self.path, LOCK))
+                    os.rmdir(self.path)
             os.close(descriptor)
+
+    def _lock(self) -> int:
+        path = os.path.join(self.path, LOCK)
+        try:
+            while True:
+                os.makedirs(self.path, exist_ok=True)
+                self._require_own()
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+                self._require_nobody_else(descriptor)
+                if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    return descriptor
+                os.close(descriptor)  # of a run that has just removed it
+        except OSError as error:
+            raise _bad(self.output, f"cannot be written: {error.strerror}") from None
+
+    def _require_nobody_else(self, descriptor: int) -> None:
+        if fcntl is not None:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(descriptor)
+                raise _bad(self.output, "another run is writing to it now") from None
 
     def read(self) -> About | None:
         """What the run is about whose plan is here; None where none was finished."""

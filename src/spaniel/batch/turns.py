@@ -119,6 +119,11 @@ class Turns:
             return self._politeness.of(host).per_host
         return 1 if known.crawl_delay else known.rule.per_host
 
+    def has_pauses(self, host: str) -> bool:
+        """Whether its requests have to be spaced."""
+        known = self._hosts.get(host)
+        return (self._politeness.of(host).delay if known is None else known.delay) > 0
+
     def reason(self, host: str) -> str:
         """Why a host is waited for."""
         known = self._hosts.get(host)

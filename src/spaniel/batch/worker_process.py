@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from spaniel.batch.frames import LENGTH, decode, frame
 from spaniel.batch.messages import READY
@@ -15,16 +16,21 @@ from spaniel.batch.worker import RemoteHosts, Worker, for_the_journey, opener, p
 from spaniel.clock import SystemClock
 from spaniel.net.sockets import raise_descriptors
 
+if TYPE_CHECKING:
+    from spaniel.batch.worker import OpenFetcher
 
-def main() -> None:
-    """The first message says how to fetch: a module, a function in it, and what it is given."""
+
+def main(where: str) -> None:
+    """`where` names what opens the fetcher; the first message is what that is given."""
     out = os.dup(1)
     os.dup2(2, 1)  # whoever prints must not speak in our place
     raise_descriptors()
-    asyncio.run(_serve(out))
+    open_fetcher = opener(where)  # which loads all that fetching needs, while the coordinator plans
+    with suppress(EOFError):  # nobody told us anything: the run has ended before it began
+        asyncio.run(_serve(out, open_fetcher))
 
 
-async def _serve(out: int) -> None:
+async def _serve(out: int, open_fetcher: OpenFetcher) -> None:
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=1 << 20)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(0, "rb", 0))
@@ -34,9 +40,9 @@ async def _serve(out: int) -> None:
         if not transport.is_closing():  # the coordinator has gone: nobody listens
             transport.write(frame(for_the_journey(word, *values)))
 
-    where, wiring = await _message(reader)
+    wiring = await _message(reader)
     hosts = RemoteHosts(send, SystemClock())
-    async with opener(where)(wiring, hosts) as fetch:
+    async with open_fetcher(wiring, hosts) as fetch:
         worker = Worker(fetch, hosts, send, parts_for(wiring, send))
         send(READY)
         try:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
+from contextlib import closing
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from spaniel import __version__
-from spaniel.batch.sources.rows import Options, Problems
+from spaniel.app.batch_wiring import WHERE, wiring
+from spaniel.batch.launching import Launched
 from spaniel.cli.batch_options import MOST_JOBS, add_input, add_pace, add_run
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.errors import Code, SpanielError
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
     from spaniel.app.settings import Settings
     from spaniel.batch.coordinator import Pace
     from spaniel.batch.crew import Crew
-    from spaniel.batch.local import Order, Run
+    from spaniel.batch.local import Order
+    from spaniel.batch.sources.rows import Problems
 
-MERGE = "merge"
+MERGE, RAY = "merge", "ray"
 MOST_WORKERS = 64
+MOST_EARLY = 4  # workers that are started before it is known how much there is to do
 SOME_FAILED = 1
 
 
@@ -51,16 +54,14 @@ def main(args: argparse.Namespace) -> int:
         from spaniel.cli.batch_merge import merge_outputs
 
         return merge_outputs(args.sources[1:], args.output, by_ordinal=args.sort, warc=args.warc, quiet=args.quiet)
-    settings, problems = settings_from(args), Problems()
-    order, pace = _order(args, settings, problems), _pace(args)
     if args.dry_run:
         from spaniel.cli.batch_dry_run import dry_run
 
-        return dry_run(order, pace)
-    from spaniel.batch.local import Run
-
-    with Run(args.output) as run:
-        return _run(run, order, pace, args, settings, problems)
+        problems = _problems()
+        return dry_run(_order(args, settings_from(args), problems), _pace(args), problems)
+    # Workers load while this process does so too and plans, which takes about as long.
+    with closing(Launched(WHERE, 0 if args.engine == RAY else min(_workers(args), MOST_EARLY))) as launched:
+        return _run(args, settings_from(args), launched)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -75,16 +76,23 @@ def _check(args: argparse.Namespace) -> None:
         wrong = "-o", "is missing: name the file to write, for example -o pages.jsonl"
     if args.parts and (args.warc or not (args.output or "").endswith(".jsonl")):
         wrong = "--parts", "needs -o FILE.jsonl, which becomes the list of parts, and goes without --warc"
-    if args.engine == "ray" and find_spec("ray") is None:
+    if args.engine == RAY and find_spec("ray") is None:
         wrong = "--engine", "Ray is not installed; install it with: pip install 'spaniel[ray]'"
     if wrong:
         raise SpanielError(Code.BAD_ARGS, field=wrong[0], reason=wrong[1])
+
+
+def _problems() -> Problems:
+    from spaniel.batch.sources.rows import Problems
+
+    return Problems()
 
 
 def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> Order:
     from spaniel.app.batch_sources import ReadSource
     from spaniel.batch.local import Order
     from spaniel.batch.ownership import read_shard
+    from spaniel.batch.sources.rows import Options
     from spaniel.pipeline.profile import load
 
     profile = load(args.profile)
@@ -102,44 +110,46 @@ def _pace(args: argparse.Namespace) -> Pace:
     from spaniel.batch.coordinator import Pace
     from spaniel.batch.politeness import Rule, read_politeness
 
+    return Pace(_workers(args), args.jobs, read_politeness(Rule(args.per_host, args.delay), args.hosts))
+
+
+def _workers(args: argparse.Namespace) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return Pace(
-        args.workers or min(MOST_WORKERS, cores),
-        args.jobs,
-        read_politeness(Rule(args.per_host, args.delay), args.hosts),
-    )
+    return args.workers or min(MOST_WORKERS, cores)
 
 
-def _run(run: Run, order: Order, pace: Pace, args: argparse.Namespace, settings: Settings, problems: Problems) -> int:
-    from spaniel.app.batching import wiring
-    from spaniel.cli.batch_watch import Watch, counting, tell_end, tell_problems
+def _run(args: argparse.Namespace, settings: Settings, launched: Launched) -> int:
+    from spaniel.batch.local import Run
+    from spaniel.cli.batch_watch import Watch, counting, tell, tell_end, tell_problems
 
-    with counting(quiet=args.quiet) as told:
-        run.resume(order, told) if args.resume else run.begin(order, told, overwrite=args.overwrite)
-    tell_problems(problems)
-    beside: dict[str, Any] = {"captures": args.warc, "parts": args.parts}
-    wires = wiring(settings, args.profile, cached=args.cache, logs=(args.verbose, args.quiet), **beside)
-    watch = Watch(quiet=args.quiet)
-    progress, whole = run.fetch(_crew(args, pace.workers, wires), pace, watch)
-    if whole:
-        run.finish()
-    run.write_summary(progress)
+    problems, pace = _problems(), _pace(args)
+    order, watch = _order(args, settings, problems), Watch(quiet=args.quiet)
+    with Run(args.output) as run:
+        with counting(quiet=args.quiet) as told:
+            run.resume(order, told) if args.resume else run.begin(order, told, overwrite=args.overwrite)
+        tell_problems(problems)
+        pace = pace._replace(workers=min(pace.workers, run.pages or 1))  # more would have nothing to do
+        launched.keep(pace.workers)
+        progress, whole = run.fetch(_crew(args, pace.workers, settings, launched), pace, watch)
+        if whole:
+            run.finish()
+        run.write_summary(progress)
     tell_end(progress, whole, args.output, quiet=args.quiet)
     if not whole:
-        sys.stderr.write("spaniel: go on with the same command and --resume\n")
+        tell("go on with the same command and --resume")
         return watch.exit_code
     return SOME_FAILED if progress.failed else 0
 
 
-def _crew(args: argparse.Namespace, workers: int, wires: dict[str, object]) -> Crew:
-    from spaniel.app.batching import WHERE
-
-    if args.engine == "ray":
-        from spaniel.app.batching import keep_ray_quiet
+def _crew(args: argparse.Namespace, workers: int, settings: Settings, launched: Launched) -> Crew:
+    beside: dict[str, Any] = {"captures": args.warc, "parts": args.parts}
+    wires = wiring(settings, args.profile, cached=args.cache, logs=(args.verbose, args.quiet), **beside)
+    if args.engine == RAY:
+        from spaniel.app.batch_wiring import keep_ray_quiet
         from spaniel.batch.ray_crew import RayCrew
 
         keep_ray_quiet()
         return RayCrew(workers, WHERE, wires, args.address)
     from spaniel.batch.crew import Processes
 
-    return Processes(workers, WHERE, wires)
+    return Processes(workers, WHERE, wires, launched)

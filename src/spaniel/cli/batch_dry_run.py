@@ -6,16 +6,18 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from spaniel.batch.planning import make_plan
-from spaniel.cli.batch_watch import counting, duration
+from spaniel.cli.batch_watch import counting, duration, tell_problems
 
 if TYPE_CHECKING:
     from spaniel.batch.coordinator import Pace
     from spaniel.batch.local import Order
+    from spaniel.batch.sources.rows import Problems
 
 
-def dry_run(order: Order, pace: Pace) -> int:
+def dry_run(order: Order, pace: Pace, problems: Problems) -> int:
     with tempfile.TemporaryDirectory(prefix="spaniel-plan-") as folder, counting(quiet=False) as told:
         counts = make_plan(order.items(), order.canonical, folder, order.shard, told)
+    tell_problems(problems)
     rows = [
         ("URLs in the input", f"{counts.items:,}"),
         ("of them in this shard", f"{counts.planned:,}"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from spaniel.app.batch_wiring import PROFILE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
 JOBS, MOST_JOBS = 64, 512
-PROFILE = "ingest"  # as app/batching.py has it, which is not imported here: it takes its time
 
 
 def add_input(p: argparse.ArgumentParser) -> None:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 REDRAW_SECONDS = 0.5
 LINE_SECONDS = 30.0
 SLOWEST = 3  # hosts that are shown, with the time that they take for an answer
-INTERRUPTED, TERMINATED = 130, 143  # what a shell expects of a program that was told to end
+INTERRUPTED = 130  # what a shell expects of a program that was told to end
+# Ctrl-C; what service managers and `kill` send; a terminal that is closed, which Windows does not tell.
+ENDS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Watch:
@@ -43,22 +45,24 @@ class Watch:
             asked += 1
             self.exit_code = code
             if asked == 1:
-                _tell(f"finishing {progress.under_way()} pages that are under way; press Ctrl-C again to stop at once")
                 coordinator.stop()
+                tell(f"finishing {progress.under_way()} pages that are under way; press Ctrl-C again to stop at once")
             elif run is not None:
                 run.cancel()
 
-        ends = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
-        for number, code in ends.items():
+        before = {number: signal.getsignal(number) for number in ENDS}
+        heard = [number for number in ENDS if before[number] is not signal.SIG_IGN]  # as under `nohup`
+        for number in heard:
             with suppress(NotImplementedError):  # Windows: Ctrl-C ends it at once
-                loop.add_signal_handler(number, end, code)
+                loop.add_signal_handler(number, end, 128 + number)
         try:
             yield
         finally:
             display.cancel()
-            for number in ends:
+            for number in heard:
                 with suppress(NotImplementedError):
                     loop.remove_signal_handler(number)
+                    signal.signal(number, before[number] or signal.SIG_DFL)
 
     async def _show(self, progress: Progress) -> None:
         if self._quiet:
@@ -67,7 +71,7 @@ class Watch:
             await _live(progress)
         while True:
             await asyncio.sleep(LINE_SECONDS)
-            _tell(line(progress))
+            tell(line(progress))
 
 
 async def _live(progress: Progress) -> None:
@@ -120,7 +124,7 @@ def tell_end(progress: Progress, whole: bool, output: str, *, quiet: bool) -> No
     if quiet:
         return
     recorded = f"{progress.before + progress.records:,} of {progress.total:,} URLs"
-    _tell(f"{'done' if whole else 'stopped'}: {recorded} have their record in {output}")
+    tell(f"{'done' if whole else 'stopped'}: {recorded} have their record in {output}")
     rows = [
         ("pages", f"{progress.pages:,}"),
         *((f"failed: {code}", f"{count:,}") for code, count in progress.failed.most_common()),
@@ -132,15 +136,15 @@ def tell_end(progress: Progress, whole: bool, output: str, *, quiet: bool) -> No
     ]
     for name, value in rows:
         if value:
-            sys.stderr.write(f"  {name:28} {value:>12}\n")
+            tell(f"{name:28} {value:>12}", begins="  ")
 
 
 def tell_problems(problems: Problems) -> None:
     """What could not be read of the sources. The rest is fetched."""
     for problem in problems.first:
-        _tell(shown(problem))
+        tell(shown(problem))
     if problems.count > len(problems.first):
-        _tell(f"and {problems.count - len(problems.first):,} more problems in the sources")
+        tell(f"and {problems.count - len(problems.first):,} more problems in the sources")
 
 
 @contextmanager
@@ -169,6 +173,7 @@ def duration(seconds: float) -> str:
     return f"{seconds:.1f} s"
 
 
-def _tell(text: str) -> None:
-    sys.stderr.write(f"spaniel: {text}\n")
-    sys.stderr.flush()
+def tell(text: str, begins: str = "spaniel: ") -> None:
+    with suppress(OSError):  # the terminal may have been closed
+        sys.stderr.write(f"{begins}{text}\n")
+        sys.stderr.flush()

@@ -113,7 +113,7 @@ def long_rows(path: Path) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    texts = [f"{number} " * 100_000 for number in range(100)]
+    texts = (f"{number} " * 1_000_000 for number in range(100))  # 290 MB
     with parquet.ParquetWriter(path, pa.schema([("url", pa.string()), ("text", pa.string())])) as writer:
         for text in texts:
             writer.write_table(pa.table({"url": ["https://a.example/"], "text": [text]}))
@@ -149,7 +149,7 @@ def test_long_texts_in_parquet_are_not_gathered(tmp_path: Path) -> None:
     long_rows(tmp_path / "a.parquet")
     [found, wrong, told], grew = weigh(f"{HERE}:count", tmp_path / "a.parquet")
     assert (found, wrong) == (100, 0), told
-    assert grew < 90 * MB, f"{grew / MB:.0f} MB"  # the library itself included
+    assert grew < 160 * MB, f"{grew / MB:.0f} MB"  # 60 to 110 of them the library itself
 
 
 def test_the_scales_show_what_a_reader_of_the_whole_takes(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 PIECE = 1 << 20
 
 
-def finish(parts: Sequence[str], out: str) -> None:
-    """Make `out` of parts (`.jsonl`, `.jsonl.zst`; for `.warc.gz` such parts).
+def finish(parts: Sequence[str], out: str, *, again: bool = False) -> None:
+    """Make `out` of parts (`.jsonl`, `.jsonl.zst`; for `.warc.gz` such parts); `again`: perhaps not for the first time.
 
     A file appears whole or not at all, and so does a folder of Parquet files; pages come one by one.
     """
@@ -27,10 +27,10 @@ def finish(parts: Sequence[str], out: str) -> None:
     if all(form_of(part) == form for part in parts):
         write_whole(out, _pieces(parts))
     else:
-        write_lines(raw_lines(parts), out)
+        write_lines(raw_lines(parts), out, again=again)
 
 
-def write_lines(lines: Iterable[bytes], out: str) -> None:
+def write_lines(lines: Iterable[bytes], out: str, *, again: bool = False) -> None:
     """Records, a line each, in the form that the output's name asks for."""
     form = form_of(out)
     if form == Form.JSONL:
@@ -40,7 +40,7 @@ def write_lines(lines: Iterable[bytes], out: str) -> None:
     elif form == Form.PARQUET:
         write_parquet(lines, out)
     elif form == Form.PARQUET_FOLDER:
-        write_parquet_folder(lines, out)
+        write_parquet_folder(lines, out, again=again)
     elif form == Form.PAGES:
         _write_pages(lines, out)
     else:

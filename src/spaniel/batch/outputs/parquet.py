@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 GROUP_BYTES = 16 << 20  # of lines in a row group
 GROUP_ROWS = 10_000
 FILE_BYTES = 1 << 30  # of lines in one file of a folder
+_PART = re.compile(r"part-\d{5,}\.parquet")
 
 
 def write_parquet(lines: Iterable[bytes], path: str) -> int:
@@ -30,19 +32,36 @@ def write_parquet(lines: Iterable[bytes], path: str) -> int:
         raise _cannot(path, error) from None
 
 
-def write_parquet_folder(lines: Iterable[bytes], folder: str, file_bytes: int = FILE_BYTES) -> int:
-    """`part-00000.parquet` and so on. The folder appears whole; one that has anything in it is refused."""
+def write_parquet_folder(
+    lines: Iterable[bytes], folder: str, file_bytes: int = FILE_BYTES, *, again: bool = False
+) -> int:
+    """`part-00000.parquet` and so on. The folder appears whole; one that has anything in it is refused.
+
+    `again`: what an earlier writing of the same output has left there is replaced.
+    """
     folder = folder.rstrip("/" + os.sep)
     beside = os.path.join(os.path.dirname(folder), f".spaniel-{os.urandom(8).hex()}.tmp")
     try:
         os.mkdir(beside)
         count = _write_files(iter(lines), beside, file_bytes)
+        if again:
+            for name in parts_in(folder):
+                os.unlink(os.path.join(folder, name))
         os.rename(beside, folder)  # over an empty folder too, but over no other
     except OSError as error:
         raise _cannot(folder, error) from None
     finally:
         _remove(beside)
     return count
+
+
+def parts_in(folder: str) -> list[str]:
+    """The files of an output that is there; a folder with anything else in it is refused."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    if foreign := next((name for name in names if not _PART.fullmatch(name)), None):
+        reason = f"holds '{foreign}', which is no part of an output; choose another folder"
+        raise SpanielError(Code.BAD_ARGS, field=folder, reason=reason)
+    return names
 
 
 def _write_files(lines: Iterator[bytes], folder: str, file_bytes: int) -> int:
