@@ -37,7 +37,8 @@ def client(name: str) -> Command:
 LYCHEE = "--method head --no-progress --format json --max-retries 0 --host-request-interval 0ms".split()
 LYCHEE += ["--max-concurrency", JOBS, "--host-concurrency", JOBS]
 BLC = ["--filter-level", "0", "--requests", JOBS, "--host-requests", JOBS]
-CHECK = f"--kind text --format jsonl --no-history --include-private --quiet --delay 0 --jobs {JOBS}".split()
+CHECK = "--kind text --format jsonl --no-history --include-private --quiet --delay 0".split()
+CHECK += ["--jobs", JOBS, "--per-host", JOBS]
 SETTINGS = f"""[tools.webfetch.security]
 block_loopback = false
 allow_insecure_overrides = true

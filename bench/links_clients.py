@@ -38,7 +38,7 @@ async def door(urls: list[str]) -> None:
 
         async def head(text: str) -> int:
             url, deadline = parse(text), Deadline(20)
-            async with deadline.guarding("start"):
+            with deadline.guarding("start"):
                 return (await http.head(url, await guard.vet(url, deadline), deadline)).status
 
         await each(urls, head)

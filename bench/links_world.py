@@ -1,6 +1,7 @@
 """The world of `bench.links`: many named hosts on loopback, a name server for them, in a network namespace of its own.
 
-`python -m bench.links_world` serves it: every path of every host is there; `/index-N-HOSTS.html` links to N of them.
+`python -m bench.links_world` serves it: every host has its `/pN` and, as real ones do, nothing else but
+`/index-N-HOSTS.html`, which links to N of them.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ DOMAIN = "links.lan"  # not `.test`, which some checkers leave alone
 UNSHARE = ["unshare", "--user", "--map-root-user", "--net", "--mount"]
 SIOCSIFFLAGS, IFF_UP, MS_BIND = 0x8914, 1, 4096
 INDEX = re.compile(rb"(?:GET|HEAD) /index-(\d+)-(\d+)\.html ")
+PATH = re.compile(rb"(?:GET|HEAD) /(?:p\d+|asked) ")
 HEAD = (
-    b"HTTP/1.1 200 OK\r\nServer: nginx/1.26.2\r\nDate: Mon, 16 Nov 2026 12:00:00 GMT\r\n"
+    b"HTTP/1.1 %s\r\nServer: nginx/1.26.2\r\nDate: Mon, 16 Nov 2026 12:00:00 GMT\r\n"
     b"Content-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\nLast-Modified: Sun, 15 Nov 2026 12:00:00 GMT\r\n"
     b'Connection: keep-alive\r\nETag: "6913d2c0-1400"\r\nAccept-Ranges: bytes\r\n\r\n'
 )
@@ -89,7 +91,7 @@ class World:
 
 
 class Site(asyncio.Protocol):
-    """Any path of any host."""
+    """Any host."""
 
     asked = 0  # links, since somebody wanted to know
 
@@ -107,7 +109,8 @@ class Site(asyncio.Protocol):
                 body, Site.asked = b"%d" % Site.asked, 0
             elif not found:
                 Site.asked += 1
-            self.transport.write(HEAD % len(body) + (b"" if request.startswith(b"HEAD") else body))
+            status = b"200 OK" if found or PATH.match(request) else b"404 Not Found"
+            self.transport.write(HEAD % (status, len(body)) + (b"" if request.startswith(b"HEAD") else body))
 
 
 def _index(count: int, hosts: int) -> bytes:

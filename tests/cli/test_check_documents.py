@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.cli.check_documents import add_choice, add_documents, found
-from spaniel.cli.check_fix import add_fix, fix_documents
+from spaniel.cli.check_fix import add_fix, fix_documents, wishes_of
 from spaniel.cli.db_fix import fix_records
 from spaniel.errors import SpanielError
 from spaniel.health.new_addresses import Wishes
@@ -25,6 +25,10 @@ def parsed(*argv: str) -> argparse.Namespace:
     add_choice(p)
     add_fix(p)
     return p.parse_args(argv)
+
+
+def repair(found: list[Checked], args: argparse.Namespace, out: io.StringIO) -> int:
+    return fix_documents(found, args, wishes_of(args), out)
 
 
 @pytest.fixture
@@ -75,11 +79,11 @@ def test_fix_shows_a_diff_and_writes_when_told(tree: Path, capsys: pytest.Captur
     checked = results("https://one.org/a", "https://two.org/b", Place("docs/a.md", 1, 5), Place("docs/b.md", 2, 9))
     before = (tree / "docs/a.md").read_text()
     out = io.StringIO()
-    assert fix_documents(checked, parsed("docs", "--fix"), out) == 0
+    assert repair(checked, parsed("docs", "--fix"), out) == 0
     assert (tree / "docs/a.md").read_text() == before
     assert "2 links would change; --write writes them" in capsys.readouterr().err
     subprocess.run(["git", "apply", "--check", "-"], input=out.getvalue().encode(), cwd=tree, check=True)
-    assert fix_documents(checked, parsed("docs", "--fix", "--write"), out) == 0
+    assert repair(checked, parsed("docs", "--fix", "--write"), out) == 0
     assert (tree / "docs/a.md").read_text() == before.replace("one.org/a#f", "two.org/b#f")
     assert "docs/b.md: 1 link changed" in capsys.readouterr().err
 
@@ -87,11 +91,11 @@ def test_fix_shows_a_diff_and_writes_when_told(tree: Path, capsys: pytest.Captur
 def test_fix_says_what_stays(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checked = results("https://one.org/a", "https://two.org/b", Place("docs/a.md", 1, 5), Place("docs/a.md", 9, 9))
     (tree / "allowed").write_text("one.org\n")
-    fix_documents(checked, parsed("docs", "--fix", "--write", "--allowlist", "allowed"), io.StringIO())
+    repair(checked, parsed("docs", "--fix", "--write", "--allowlist", "allowed"), io.StringIO())
     assert "docs/a.md:1:5: https://one.org/a stays: its new host two.org is not written" in capsys.readouterr().err
     (tree / "docs").chmod(0o555)
     try:
-        fix_documents(checked, parsed("docs", "--fix"), io.StringIO())
+        repair(checked, parsed("docs", "--fix"), io.StringIO())
     finally:
         (tree / "docs").chmod(0o755)
     assert "docs/a.md:9:9: https://one.org/a stays: the file has changed" in capsys.readouterr().err
@@ -105,7 +109,7 @@ class Terminal(io.StringIO):
 def test_a_diff_on_a_terminal_steers_nothing(tree: Path) -> None:
     (tree / "docs/a.md").write_text("\x1b]0;evil\x07 [w](https://one.org/a)\n")
     out = Terminal()
-    fix_documents(results("https://one.org/a", "https://two.org/b", Place("docs/a.md", 1, 15)), parsed("docs"), out)
+    repair(results("https://one.org/a", "https://two.org/b", Place("docs/a.md", 1, 15)), parsed("docs"), out)
     assert "\x1b" not in out.getvalue()
     assert "two.org/b" in out.getvalue()
 

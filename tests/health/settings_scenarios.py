@@ -25,8 +25,7 @@ async def checked(place: Place, links: Iterable[str | Link]) -> tuple[list[Check
         return [each async for each in spaniel.check(links)], clock
 
 
-async def most_at_once(place: Place) -> object:
-    """Whether more than one host is asked at a time."""
+async def _most_at_once(place: Place, links: list[str]) -> int:
     here = most = 0
 
     async def page() -> Reply:
@@ -37,9 +36,19 @@ async def most_at_once(place: Place) -> object:
         here -= 1
         return text("slow")
 
-    place.site.pages["/slow"] = page
-    await checked(place, [place.site.url("/slow", f"{n}.example") for n in range(6)])
-    return most > 1
+    place.site.pages |= dict.fromkeys((f"/slow{n}" for n in range(len(links))), page)
+    await checked(place, links)
+    return most
+
+
+async def most_at_once(place: Place) -> object:
+    """Whether more than one host is asked at a time."""
+    return await _most_at_once(place, [place.site.url(f"/slow{n}", f"{n}.example") for n in range(6)]) > 1
+
+
+async def most_at_one_host(place: Place) -> object:
+    """Whether one host is asked for more than one link at a time."""
+    return await _most_at_once(place, [place.site.url(f"/slow{n}") for n in range(6)]) > 1
 
 
 async def pauses(place: Place) -> object:

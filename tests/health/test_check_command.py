@@ -343,12 +343,31 @@ def test_new_addresses_are_shown_as_a_diff_and_written_if_told(inside: Inside, t
         assert f"+[here]({new})" in shown.stdout
         assert "1 moved" in shown.stderr  # the report leaves standard output to the diff
         assert page.read_text() == f"[here]({old})\n"
-        inside(served, "check", str(page), "--fix", "--write", "--delay", "0")
-        assert page.read_text() == f"[here]({new})\n"
+        page.write_text(f"[here]({old})\n[gone]({served.url('/gone')})\n")
+        assert inside(served, "check", str(page), "--fix", "--write", "--delay", "0").returncode == 1  # one is failing
+        assert page.read_text().startswith(f"[here]({new})\n")
         folder = served.database([old])
         assert inside(served, "db", "fix", "--db", str(folder), "--delay", "0").stdout.count("+_path: /ok") == 1
         assert inside(served, "db", "fix", "--db", str(folder), "--delay", "0", "--write").returncode == 0
         assert "_path: /ok\n" in next(folder.glob("*.yaml")).read_text()
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (("--write",), "--write: is of use with --fix only"), (("--archive",), "--archive: is of use"),
+        (("--temporary-too",), "--temporary-too: is of use"), (("--allowlist", "x"), "--allowlist: is of use"),
+        (("--fix", "--allowlist", "/nowhere"), "cannot be read"), (("--root-dir", "/nowhere"), "is no folder"),
+        (("--base", "docs"), "--base: 'docs' is no address"), (("--resume", "--no-history"), "--resume: needs"),
+    ],
+)  # fmt: skip
+def test_options_that_would_do_nothing_are_refused_before_anybody_is_asked(
+    inside: Inside, tmp_path: Path, args: tuple[str, ...], told: str
+) -> None:
+    with serving(tmp_path) as served:
+        done = inside(served, "check", served.url("/ok"), *args)
+        assert (done.returncode, done.stdout, served.requests()) == (2, "", [])
+        assert told in done.stderr
 
 
 @pytest.mark.req("DB-09", "DB-11")

@@ -16,7 +16,8 @@ from spaniel.app.engine import Engine
 from spaniel.errors import Code, SpanielError
 from spaniel.health import Checked, Expected, Link, Verdict
 from spaniel.health.past import DAY
-from spaniel.testing import FakeClock, FakeResolver, Reply, Site, redirect, settings_for, text
+from spaniel.pipeline.readers import Readers
+from spaniel.testing import FakeClock, FakeResolver, Reply, Site, html, redirect, settings_for, text
 
 
 class Web:
@@ -237,3 +238,23 @@ async def test_equal_urls_in_other_spellings_are_asked_once(tmp_path: Path) -> N
         port = place.site.port
         results = await place.check([f"http://site.example:{port}", f"HTTP://Site.Example:{port}/#part"], delay=0)
         assert len(results) == 1
+
+
+@pytest.mark.req("DB-09")
+async def test_a_page_that_takes_long_to_read_is_read_where_it_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the engine's readers, which put a long page into a process that can be ended."""
+    processes: list[str] = []
+    usual = Readers._hand_over
+
+    async def watched(self: Readers, child: Any, job: dict[str, Any], body: bytes) -> Any:
+        processes.append(job["url"])
+        return await usual(self, child, job, body)
+
+    monkeypatch.setattr(Readers, "_hand_over", watched)
+    async with web(tmp_path, long=html("<p>" + "<i>a</i>" * 12_000), short=html("<p>a few words")) as place:
+        links = [place.site.url("/long"), place.site.url("/short")]
+        results = await place.check(links, soft_404=True)
+        assert {str(checked.verdict) for checked in results} == {"ok"}
+        assert processes == links[:1]

@@ -10,8 +10,9 @@ import pytest
 from spaniel.errors import SpanielError
 from spaniel.health.documents.mention import Mention
 from spaniel.health.excluding import read_ignore_file, rules
-from spaniel.health.sorting import sort, to_links
+from spaniel.health.sorting import sort
 from spaniel.health.verdict import Link, Place, Verdict
+from tests.health.gathered import to_links
 
 
 def mention(url: str, line: int = 1, base: str = "") -> Mention:

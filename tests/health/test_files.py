@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import subprocess
@@ -174,3 +175,26 @@ def test_whatever_bytes_come_they_are_kept() -> None:
         for mark in (b"", b"\xef\xbb\xbf", b"\xff\xfe", b"charset=shift_jis "):
             decoded = encoding.decode(mark + raw)
             assert decoded.encoded(decoded.text) == mark + raw
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        (codecs.BOM_UTF32_BE + "é".encode("utf-32-be"), "utf-32-be"),
+        (codecs.BOM_UTF32_LE + "é".encode("utf-32-le"), "utf-32-le"),
+        (codecs.BOM_UTF16_LE + "\ud800".encode("utf-16-le", "surrogatepass"), "utf-16-le"),
+        (b"charset=cp932 \x87\x40", "cp932"),
+        (b"charset=cp932 \x87\x90", "latin-1"),  # what it stands for is written otherwise
+        (b"charset=utf-7 \xff+AGE-", "latin-1"),
+        (b"charset=utf-8 \xff", "latin-1"),
+        (b"charset=nonsense \xff", "latin-1"),
+    ],
+)
+def test_a_text_has_the_encoding_that_gives_its_bytes_again(raw: bytes, name: str) -> None:
+    decoded = encoding.decode(raw)
+    assert (decoded.encoding, decoded.encoded(decoded.text)) == (name, raw)
+
+
+def test_what_an_encoding_does_not_have_is_not_written_in_it() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        encoding.decode(b"\xff").encoded("€")

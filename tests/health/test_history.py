@@ -187,6 +187,34 @@ def test_going_on_tells_what_was_answered_and_leaves_the_rest(history: History, 
     assert [host for host, _, _ in spool.hosts()] == ["c.example", "d.example"]
 
 
+def test_answers_are_read_lot_by_lot_and_the_last_observation_is_the_newest(
+    history: History, wall: Wall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spaniel.health.history.LOT", 2)
+    run = history.begin("test", "")
+    urls = [f"http://{n}.example/" for n in range(5)]
+    history.note(run, [answer(Verdict.OK, wall.now, url) for url in urls])
+    assert [asked for asked, _, _ in history.answers(run)] == urls
+    check(history, wall, Verdict.OK, Verdict.FAILING, Verdict.UNKNOWN)
+    last = history.last(URL)
+    assert last is not None
+    assert last.verdict == "unknown"
+
+
+@pytest.mark.parametrize(("network", "failures"), [(True, 1), (False, 0)])
+def test_a_run_that_was_killed_while_it_was_settled_is_settled_as_it_was_to_be(
+    history: History, wall: Wall, monkeypatch: pytest.MonkeyPatch, network: bool, failures: int
+) -> None:
+    run = history.begin("test", "")
+    history.note(run, [answer(Verdict.FAILING, wall.now)])
+    with monkeypatch.context() as killed:
+        killed.setattr(History, "_fold", lambda *_, **__: sys.exit())
+        with pytest.raises(SystemExit):
+            history.settle(run, network=network)
+    history.begin("test", "")
+    assert len(history.past(URL).failures) == failures
+
+
 @pytest.mark.req("DB-09")
 def test_a_changed_input_is_told(history: History, wall: Wall) -> None:
     begun = begin(history, spool_of(*LINKS), "docs", resume=False)
@@ -274,6 +302,9 @@ def test_beside_a_database_it_is_seen_by_neither_git_nor_readers(tmp_path: Path,
     history = History(f"{folder}/.spaniel", is_shared=True, now=wall)
     check(history, wall, Verdict.OK)
     assert history.past(URL).last_good == MONDAY
+    (folder / ".spaniel/.gitignore").write_text("*\n# mine\n")
+    check(history, wall, Verdict.OK)
+    assert (folder / ".spaniel/.gitignore").read_text() == "*\n# mine\n"
     history.close()
     status = subprocess.run(
         ["git", "-C", str(tmp_path), "status", "--porcelain", "-uall"], check=True, capture_output=True, text=True

@@ -141,3 +141,14 @@ def test_the_hooks_entry_stops_a_commit_with_a_dead_link_and_lets_another_pass(t
         )
         outcomes.append((done.returncode, "README.md" in done.stdout and " 2:5 " in done.stdout))
     assert outcomes == [(0, False), (1, True), (1, True)]
+
+
+def test_a_link_of_which_nobody_can_say_anything_stops_no_commit(tmp_path: Path) -> None:
+    """A port that the guard refuses: nobody is asked."""
+    [hook] = [hook for hook in HOOKS if hook["id"] == "spaniel-check"]
+    entry = [sys.executable, "-m", "spaniel", *shlex.split(hook["entry"])[1:]]
+    (tmp_path / "README.md").write_text("[a](http://one.org:22/)\n")
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home")}
+    command = [*entry, "README.md"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, "1 blocked" in done.stdout) == (0, True), done.stdout

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spaniel.errors import Code
+from spaniel.health import judging
 from spaniel.health.judging import PHRASES, judge, skipped
 from spaniel.health.observation import Content, Fragment, Observation
 from spaniel.health.past import NOTHING, Past, failures_apart
-from spaniel.health.verdict import Checked, Evidence, Expected, Finding, Hop, Link, Remark, Verdict
+from spaniel.health.verdict import ANYTHING, Checked, Evidence, Expected, Finding, Hop, Link, Remark, Verdict
 from tests.health.facts import LINK, NOW, URL, answer, refusal, told
 
 DAY = 86_400
@@ -252,3 +253,21 @@ def test_whatever_was_observed_has_a_verdict_that_its_evidence_bears(
     if checked.verdict in (Verdict.OK, Verdict.MOVED, Verdict.CHANGED):
         assert not observed.code
         assert 200 <= (observed.evidence.status or 0) <= 399
+
+
+@given(OBSERVED, st.just(ANYTHING) | EXPECTED, st.sampled_from([NOTHING, Past(final_url=URL, text_sha256="a")]))
+def test_what_is_plainly_well_is_told_as_by_the_long_way(observed: Observation, expected: Expected, past: Past) -> None:
+    link = Link(URL, expected=expected)
+    quick = judge(observed, link, past)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(judging, "_is_plain", lambda *_: False)
+        assert judge(observed, link, past) == quick
+
+
+@pytest.mark.parametrize("status", [199, 200, 204, 299, 300])
+def test_a_page_from_where_it_was_asked_is_told_as_by_the_long_way(status: int) -> None:
+    observed = answer(status, "HEAD", certificate_ends=NOW + DAY, is_parked=True, content_type="text/html")
+    quick = told(observed, Past(final_url="http://elsewhere.test/"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(judging, "_is_plain", lambda *_: False)
+        assert told(observed, Past(final_url="http://elsewhere.test/")) == quick

@@ -44,10 +44,16 @@ def test_an_end_is_suspect_only_where_the_link_did_not_name_it() -> None:
         return checked.move.why_suspect
 
     assert why("http://a.test/login", "http://a.test/account/login") == ""
+    assert why("http://a.test/login", "http://a.test/account/login", page_type="login") == ""
     assert why("http://a.test/error", "https://a.test/error") == ""
     assert why("http://a.test/", "https://a.test/") == ""
     assert why("http://a.test/x", "http://a.test/y", page_type="login") == "it ends at a login"
     assert why("http://a.test/x", "http://b.test/y", is_parked=True) == "it ends at a domain that is for sale"
+
+
+@pytest.mark.parametrize(("end", "verdict"), [("http://site.test/new", "ok"), ("http://site.test/login", "moved")])
+def test_where_a_redirect_was_said_to_be_fine_nothing_has_moved_but_to_a_suspect_end(end: str, verdict: str) -> None:
+    assert told(answer(200, "GET", Hop(URL, 301), final=end), redirect_is_fine=True).verdict == verdict
 
 
 def test_a_page_that_came_back_to_itself_has_not_moved() -> None:
@@ -91,6 +97,8 @@ def test_an_assertion_about_content_is_one_about_the_page_after_redirects() -> N
     ("asserted", "came", "same"),
     [
         ("application/javascript", "application/x-javascript", True),
+        ("text/javascript; charset=utf-8", "application/javascript", True),
+        ("text/xml", "application/xml", True),
         ("application/x-zip-compressed", "application/zip", True),
         ("text/html; charset=utf-8", "text/html", True),
         ("application/javascript", "application/zip", False),

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from spaniel.health.documents.mention import Mention
 from spaniel.health.files import gather
 from spaniel.health.local import Disk, check_local
 from spaniel.health.slugs import anchors, slug
-from spaniel.health.verdict import Checked, Remark, Verdict
+from spaniel.health.verdict import Checked, Place, Remark, Verdict
 
 
 def checked(root: Path, text: str, *, disk: Disk | None = None, name: str = "docs/page.md") -> list[Checked]:
@@ -161,6 +162,10 @@ def test_without_a_root_it_is_the_repository(tmp_path: Path, monkeypatch: pytest
         ("What's new?", "whats-new"),
         (r"a \* b", "a--b"),
         ("tom &amp; jerry", "tom--jerry"),
+        ("🚀 Getting started", "-getting-started"),
+        ("⚙️ Settings", "\ufe0f-settings"),
+        ("हिन्दी शीर्षक", "हिन्दी-शीर्षक"),
+        ("① Circle ½ ２", "-circle--２"),
     ],
 )
 def test_anchors_of_headings_are_those_of_github(heading: str, wanted: str) -> None:
@@ -172,6 +177,71 @@ def test_headings_of_one_name_are_numbered_and_those_in_code_are_none() -> None:
         "# A\n# A\n# A-1\n# A\nB\n---\n```\n# C\n```\n<h2 id='d'>x</h2>\n\ntext <span id=e></span> {#f}\n# G {: .x #h }"
     )
     assert anchors(text, "markdown") == {"a", "a-1", "a-1-1", "a-2", "b", "d", "e", "g--x-h-", "h"}
+
+
+def test_the_mark_of_an_emoji_may_be_left_out() -> None:
+    assert anchors("# ⚙️ Settings", "markdown") == {"\ufe0f-settings", "-settings"}
+
+
+def test_ids_of_html_have_their_case_and_those_of_headings_have_none(site: Path) -> None:
+    found = checked(site, "[a](page.html#TOP-ID) [b](other.md#ONE)")
+    assert verdicts(found) == ["failing", "ok"]
+
+
+def test_a_document_in_the_folder_one_is_in_needs_no_folder(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its links are told as short as they can be, and its root is that folder."""
+    monkeypatch.chdir(site / "docs")
+    Path("page.md").write_text("[a](other.md) [b](../clean.html) [c](a%20b.md) [d](gone/)")
+    found = list(check_local(gather(["page.md"]), Disk()))
+    assert [(one.link.url, one.verdict.value) for one in found] == [
+        *(("other.md", "ok"), ("../clean.html", "skipped"), ("a b.md", "ok"), ("gone/", "dead"))
+    ]
+    assert {one.link.fragments for one in found} == {()}
+    assert "outside the root" in found[1].reason
+    rooted = list(check_local(gather(["page.md"]), Disk(str(site))))
+    assert rooted[1].verdict is Verdict.OK
+
+
+def test_where_a_folders_page_leads_out_that_is_told_of_the_link(site: Path) -> None:
+    (site.parent / "outside.md").write_text("# secret")
+    (site / "docs/trap").mkdir()
+    (site / "docs/trap/README.md").symlink_to(site.parent / "outside.md")
+    [found] = checked(site, "[a](trap)")
+    assert (found.verdict, found.link.places[0].column) == (Verdict.SKIPPED, 5)
+    assert "outside the root" in found.reason
+
+
+def test_a_name_without_its_ending_is_only_looked_for_where_that_is_wanted(site: Path) -> None:
+    assert verdicts(checked(site, "[a](../clean)", disk=Disk(str(site), may_guess_html=False))) == ["dead"]
+    assert verdicts(checked(site, "[a](../clean/)")) == ["dead"]
+
+
+def test_names_that_are_no_unicode_and_other_cases_of_folders_are_found(site: Path) -> None:
+    with open(os.fsencode(site / "docs") + b"/caf\xe9.md", "wb") as file:
+        file.write(b"# x")
+    found = checked(site, "[a](caf%E9.md) [b](../Folder/)")
+    assert verdicts(found) == ["ok", "dead"]
+    assert found[1].reason == "no such file; there is 'folder'"
+
+
+def test_what_stands_in_no_file_has_no_neighbours(site: Path) -> None:
+    mention = Mention("other.md", Place("-", 1, 1), 0, 8, "markdown")
+    [found] = check_local([mention], Disk(str(site)))
+    assert (found.verdict, found.reason, found.link.url) == (
+        *(Verdict.SKIPPED, "its document has no folder"),
+        "other.md",
+    )
+
+
+def test_anchors_are_looked_for_in_restructuredtext_too(site: Path) -> None:
+    (site / "docs/guide.rst").write_text("My Title\n========\n")
+    found = checked(site, "[a](guide.rst#my-title) [b](guide.rst#other)")
+    assert verdicts(found) == ["ok", "failing"]
+
+
+def test_anchors_of_html_are_ids_and_the_names_of_links_and_maps() -> None:
+    page = '<a href="x"><a name="n"><input name="no"><map name="m"><p id="i" name="no"><!-- <p id="no"> -->'
+    assert anchors(page, "html") == {"n", "m", "i"}
 
 
 def test_titles_and_targets_of_restructuredtext_are_anchors() -> None:

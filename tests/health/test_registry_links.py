@@ -47,7 +47,11 @@ def test_content_is_asserted_after_redirects() -> None:
         ("content-type: Text/HTML; charset=utf-8", Expected(content_type="text/html", may_redirect=False)),
         ("content-type: X-301-Redirect", Expected(content_type="x-301-redirect", may_redirect=False)),
         ("content-type: X-302-Redirect", Expected(content_type="x-302-redirect", may_redirect=False)),
-        ("categories:\n- redirect-ok\ncontent-type: a/b", Expected(content_type="a/b", may_redirect=True)),
+        (
+            "categories:\n- redirect-ok\ncontent-type: a/b",
+            Expected(content_type="a/b", may_redirect=True, redirect_is_fine=True),
+        ),
+        ("categories:\n- redirect-ok", Expected(redirect_is_fine=True)),
         (
             "categories:\n- content-type-change-ok\ncontent-type: a/b",
             Expected(content_type="a/b", may_redirect=False, type_may_change=True),

@@ -14,12 +14,12 @@ from spaniel.health.documents.quoting import encode
 from spaniel.health.files import gather
 from spaniel.health.new_addresses import Wishes
 from spaniel.health.rewriting import Plan, plan_fixes, read_sources, rewrite, rewritten, write
-from spaniel.health.sorting import to_links
 from spaniel.health.verdict import Checked, Link, Move, Verdict
 from spaniel.url.allowlist import read as read_allowlist
 from tests.health.documents.cases_markdown import CASES
 from tests.health.documents.cases_other import KINDS
 from tests.health.documents.marked import unmarked
+from tests.health.gathered import to_links
 
 IN_HTML = "https://new.org/b?x=1&amp;y=(2)"
 OLD, NEW = "https://old.org/a", "https://new.org/b?x=1&y=(2)"

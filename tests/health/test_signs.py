@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from spaniel.health import head_trust
 from spaniel.health.certificates import ending
 from spaniel.health.head_trust import HeadTrust, Trust
 from spaniel.health.signs import signs
@@ -28,6 +29,23 @@ def test_a_path_tells_what_it_is_the_end_of(path: str, login: bool, root: bool, 
     assert (signs().is_login(url), signs().is_root(url), signs().is_error(url)) == (login, root, error)
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "why"),
+    [
+        ("/x/y", "/?from=old", "front page"), ("/x/y", "/Index.PHP?lang=en", "front page"), ("/?p=4", "/", "front"),
+        ("/x/y", "/?p=4", ""), ("/x", "/.html", ""),
+        ("/x", "/errors/Not-Found.aspx", "errors"), ("/x", "/login.txt", ""),
+        ("/x", "http://accounts.b.test/ServiceLogin?a=x", "login"), ("/x", "http://login.b.test/realms", "login"),
+        ("http://login.b.test/x", "http://login.b.test/y", ""), ("/x", "http://b.test/y", ""),
+        ("/x", "http://www.sedo.com/y", "for sale"),
+    ],
+)  # fmt: skip
+def test_an_end_of_redirects_is_suspect_by_where_it_is(first: str, last: str, why: str) -> None:
+    here = parse("http://a.test/")
+    told = signs().why_suspect(parse(first, base=here), parse(last, base=here))
+    assert (why in told, bool(why)) == (True, bool(told))
+
+
 def test_a_domain_for_sale_is_told_by_few_words() -> None:
     sale = "example.test: This Domain Is For Sale. Make an offer."
     assert signs().looks_parked(sale)
@@ -41,6 +59,7 @@ def test_a_domain_for_sale_is_told_by_few_words() -> None:
 def test_a_challenge_is_told_by_its_header() -> None:
     assert signs().is_challenge({"cf-mitigated": "Challenge"})
     assert signs().is_challenge({"x-amzn-waf-action": "captcha"})
+    assert signs().is_challenge({"x-vercel-mitigated": "challenge"})
     assert not signs().is_challenge({"cf-mitigated": "no", "server": "challenge"})
 
 
@@ -79,7 +98,8 @@ def test_trust_in_head_grows_step_by_step_and_does_not_come_back() -> None:
 
 
 def test_what_is_known_of_hosts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spaniel.health.head_trust.MOST_KNOWN", 3)
+    assert head_trust.MOST_KNOWN == 100_000
+    monkeypatch.setattr(head_trust, "MOST_KNOWN", 3)
     trust = HeadTrust(tries=True)
     for number in range(10):
         trust.learn(f"http://{number}.test", Trust.CONFIRMED)

@@ -52,7 +52,7 @@ LIMITED, FAILING, DEAD, UNKNOWN = Verdict.RATE_LIMITED, Verdict.FAILING, Verdict
 POLITE = Manners(at_once=4, heeds_delays=True)
 PATIENT = Ways(manners=POLITE, seconds=120, head_seconds=60)  # so that a busy machine makes nobody late
 HASTY = Ways(manners=POLITE, seconds=6, head_seconds=0.5)  # for those who never come
-ENDLESS = PATIENT._replace(content_seconds=1.0)  # for those who never end
+ENDLESS = PATIENT._replace(content_seconds=4.0)  # for those who never end
 NO_HEAD = Ways(manners=POLITE, seconds=120, head_seconds=0.5)  # for HEAD alone
 ROBOTS = PATIENT._replace(heed_robots=True)
 SIBLING = PATIENT._replace(soft_404=True)

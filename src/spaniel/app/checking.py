@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 from contextlib import aclosing
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,6 +15,7 @@ from spaniel.health.asking import Asker, Hints, Ways
 from spaniel.health.history import History
 from spaniel.health.journal import Journal, trouble_with
 from spaniel.health.judging import judge
+from spaniel.health.observation import NO_HINTS
 from spaniel.health.places import Places
 from spaniel.health.ports import Looked, RunOptions
 from spaniel.health.registry_links import asked_as
@@ -26,6 +26,7 @@ from spaniel.health.verdict import Link
 from spaniel.hosts import Hosts, Manners
 from spaniel.net.http import Options
 from spaniel.url.parsing import parse
+from spaniel.url.plain import in_one_spelling
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
@@ -45,7 +46,6 @@ OURS = frozenset(  # refused before anybody was asked
      Code.ROBOTS_DISALLOWED, Code.HTTP_4XX, Code.HTTP_5XX}
 )  # fmt: skip
 TLS = ("certificate", "tls")
-_PLAIN = re.compile(r"(https?://([a-z0-9.-]+\.[a-z]{2,})/[\w./?=&~+-]*)(?:#.*)?", re.ASCII)
 
 
 class Extras(NamedTuple):
@@ -80,8 +80,8 @@ def address_of(asked: Callable[[str], str] = str) -> Callable[[str], tuple[str, 
 
     def address(url: str) -> tuple[str, str]:
         url = asked(url)
-        if (found := _PLAIN.fullmatch(url)) is not None and "/." not in url and "xn--" not in url:
-            return found[1], found[2]
+        if (spelled := in_one_spelling(url)) is not None:
+            return spelled[:2]
         try:
             parsed = parse(url)._replace(fragment=None)
         except SpanielError:
@@ -113,14 +113,16 @@ def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History 
     except (OSError, sqlite3.Error) as error:
         begun = Begun(0, (f"{NOT_KEPT}: {trouble_with(error)}",))
         history = None
-    manners = Manners(1, own.delay_ms / 1000, heeds_delays=True, longest_wait=float(own.host_wait_seconds))
+    manners = Manners(own.per_host, own.delay_ms / 1000, heeds_delays=True, longest_wait=float(own.host_wait_seconds))
     door = engine.rooms.door
     if not isinstance(door.hosts, Hosts):
         raise TypeError("links are checked by an engine with hosts of its own")
     places = Places(door.hosts, manners, own.jobs)
-    asker = Asker(door._replace(hosts=places), engine.rooms.clock, _ways(engine, own, manners, extras))
+    ways = _ways(engine, own, manners, extras)
+    asker = Asker(door._replace(hosts=places), engine.rooms.clock, ways, engine.rooms.readers)
     options = RunOptions(
         at_once=own.jobs * WAITING,
+        per_host=own.per_host,
         link_seconds=4.0 * own.timeout_seconds
         + 60.0,  # by HEAD, by GET, and what is asked besides; it is a last resort
         content_seconds=own.content_seconds + 4.0 * own.timeout_seconds + 60.0,
@@ -153,7 +155,8 @@ class _Looks:
         self._asker = asker
 
     async def look(self, link: Link, past: Past, attempts: int) -> Looked:
-        seen = await self._asker.ask(link, Hints(past.head_differs, attempts))
+        hints = Hints(past.head_differs, attempts) if past.head_differs or attempts else NO_HINTS
+        seen = await self._asker.ask(link, hints)
         return Looked(judge(seen, link, past), _reached(seen), seen.retry_after, seen.head_differs)
 
 
@@ -168,6 +171,7 @@ class Given(NamedTuple):
     """What a call says in place of the settings."""
 
     jobs: int | None = None
+    per_host: int | None = None
     delay: float | None = None  # seconds
     timeout: int | None = None
     robots: bool | None = None
@@ -176,6 +180,7 @@ class Given(NamedTuple):
     def over(self, own: HealthSettings) -> HealthSettings:
         return own._replace(
             jobs=own.jobs if self.jobs is None else self.jobs,
+            per_host=own.per_host if self.per_host is None else self.per_host,
             delay_ms=own.delay_ms if self.delay is None else round(self.delay * 1000),
             timeout_seconds=own.timeout_seconds if self.timeout is None else self.timeout,
             robots=own.robots if self.robots is None else self.robots,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.check_documents import SOURCES, add_choice, add_documents
-from spaniel.cli.check_fix import add_fix, fix_documents
+from spaniel.cli.check_fix import add_fix, fix_documents, wishes_of
 from spaniel.cli.check_options import EXIT_CODES, add_manners, add_report, add_run
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
-from spaniel.errors import Code, SpanielError
+from spaniel.errors import Code, SpanielError, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -44,6 +45,7 @@ def main(args: argparse.Namespace) -> int:
     configure_logs(args)
     if not args.sources and not args.sitemap:
         raise SpanielError(Code.BAD_ARGS, field="SOURCE", reason="is missing: name a document, a folder or a URL")
+    _require_sense(args)
     from spaniel.app.checking import documents_history
     from spaniel.cli.check_sources import links_of, scope_of
     from spaniel.cli.checking import Job, own_settings, run_job
@@ -51,8 +53,23 @@ def main(args: argparse.Namespace) -> int:
     settings = settings_from(args)
     history = None if args.no_history else documents_history(own_settings(args, settings))
 
+    wishes = wishes_of(args)  # read before anybody is asked
+
     def fix(found: list[Checked]) -> int:
-        return fix_documents(found, args, sys.stdout)
+        return fix_documents(found, args, wishes, sys.stdout)
 
     job = Job(links_of(args, settings), history, scope_of(args), fix if args.fix else None)
     return run_job(args, settings, job)
+
+
+def _require_sense(args: argparse.Namespace) -> None:
+    """What would be of no effect, or mean nothing, is refused before anybody is asked."""
+    repairs = {"--write": args.write, "--temporary-too": args.temporary_too, "--archive": args.archive}
+    for option, given in (repairs | {"--allowlist": args.allowlist}).items():
+        if given and not args.fix:
+            raise SpanielError(Code.BAD_ARGS, field=option, reason="is of use with --fix only")
+    if args.root_dir is not None and not os.path.isdir(args.root_dir):
+        raise SpanielError(Code.BAD_ARGS, field="--root-dir", reason=f"'{shown(args.root_dir)}' is no folder")
+    if args.base and not args.base.lower().startswith(("http://", "https://")):
+        reason = f"'{shown(args.base)}' is no address of the web; one is https://example.com/docs/"
+        raise SpanielError(Code.BAD_ARGS, field="--base", reason=reason)

@@ -59,14 +59,14 @@ def wishes_of(args: argparse.Namespace) -> Wishes:
     return Wishes(args.temporary_too, args.archive, load(args.allowlist).refusal)
 
 
-def fix_documents(results: Iterable[Checked], args: argparse.Namespace, out: TextIO) -> int:
+def fix_documents(results: Iterable[Checked], args: argparse.Namespace, wishes: Wishes, out: TextIO) -> int:
     """Plan, and show or write. The exit code: 0, or 1 where a file could not be written."""
     from spaniel.health.rewriting import plan_fixes, read_sources
 
     found = list(results)
     files = (place.file for one in found if one.move or one.archived for place in one.link.places if place.line)
     sources = read_sources((file for file in files if file != "-"), args.kind or "", args.field)
-    plan = plan_fixes(found, sources, wishes_of(args), args.base)
+    plan = plan_fixes(found, sources, wishes, args.base)
     code = _write(plan, sources) if args.write else _show(plan, sources, out)
     tell_unfixed(plan.unfixed)
     return code

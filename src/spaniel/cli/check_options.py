@@ -34,7 +34,11 @@ def add_manners(p: ArgumentParser) -> None:
     """How many at once, and how gently."""
     p.add_argument(
         "-j", "--jobs", type=int, metavar="N",
-        help=f"how many requests at once, 1 to {MOST_JOBS} (default: from the settings); each host one at a time",
+        help=f"how many requests at once, 1 to {MOST_JOBS} (default: from the settings)",
+    )  # fmt: skip
+    p.add_argument(
+        "--per-host", type=int, metavar="N",
+        help="how many requests at once at one host (default: from the settings, 1 unless they say otherwise)",
     )  # fmt: skip
     p.add_argument(
         "--delay", type=float, metavar="S", help="seconds between two requests to one host (default: from the settings)"

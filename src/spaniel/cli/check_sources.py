@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 def links_of(args: argparse.Namespace, settings: Settings) -> Iterator[Link | Checked]:
     """Links to be asked, and what is known of others: skipped, or found on the disk."""
     for link in _all_of(args, settings):
-        yield link._replace(fragments=()) if isinstance(link, Link) and not args.fragments else link
+        if not args.fragments and isinstance(link, Link) and link.fragments:
+            yield link._replace(fragments=())
+        else:
+            yield link
 
 
 def _all_of(args: argparse.Namespace, settings: Settings) -> Iterator[Link | Checked]:

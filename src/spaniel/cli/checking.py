@@ -10,6 +10,7 @@ from spaniel.app.checking import NOT_KEPT, Extras, Given, address_of, health_set
 from spaniel.cli.batch_watch import counting
 from spaniel.cli.check_options import MOST_JOBS
 from spaniel.cli.check_watch import Watch, tell
+from spaniel.cli.quick_start import collect_rarely
 from spaniel.errors import Code, SpanielError
 from spaniel.health.baseline import Baseline, write_baseline
 from spaniel.health.registry_links import read_aliases
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from spaniel.app.settings import Settings
     from spaniel.health.history import History
     from spaniel.health.reports import Report
+    from spaniel.health.run import Run
     from spaniel.health.spool import Spool
     from spaniel.health.verdict import Checked, Link
 
@@ -49,14 +51,18 @@ def own_settings(args: argparse.Namespace, settings: Settings) -> HealthSettings
     """`[spaniel.health]`, and over it the command's flags."""
     if args.jobs is not None and not 1 <= args.jobs <= MOST_JOBS:
         raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be 1 to {MOST_JOBS}")
+    if args.per_host is not None and not 1 <= args.per_host <= MOST_JOBS:
+        raise SpanielError(Code.BAD_ARGS, field="--per-host", reason=f"must be 1 to {MOST_JOBS}")
     if args.delay is not None and not 0 <= args.delay <= 600:
         raise SpanielError(Code.BAD_ARGS, field="--delay", reason="must be 0 to 600 seconds")
-    given = Given(args.jobs, args.delay, args.timeout, args.robots or None)
+    given = Given(args.jobs, args.per_host, args.delay, args.timeout, args.robots or None)
     return given.over(health_settings(settings))
 
 
 def run_job(args: argparse.Namespace, settings: Settings, job: Job) -> int:
     """Check what there is, tell it, and say how it went."""
+    if args.resume and job.history is None:
+        raise SpanielError(Code.BAD_ARGS, field="--resume", reason="needs the history; leave --no-history out")
     fail_on, aliases = read_fail_on(args.fail_on), read_aliases(args.map)
     baseline = Baseline.read(args.baseline) if args.baseline else Baseline()
     own = own_settings(args, settings)
@@ -71,7 +77,7 @@ def run_job(args: argparse.Namespace, settings: Settings, job: Job) -> int:
         telling = Telling(args, baseline, job)
         code = _run(args, settings, own, spool, job, telling)
         if job.then is not None and not code:
-            return job.then(telling.repairable)
+            code = job.then(telling.repairable)  # a repair changes nothing of what was seen
     finally:
         spool.close()
         if job.history is not None:
@@ -95,6 +101,7 @@ def _run(
     from spaniel.app.engine import Engine
     from spaniel.net.resolver import RememberingResolver, SystemResolver
 
+    collect_rarely()
     extras = Extras(args.total_time, args.soft_404, job.scope, args.resume)
 
     async def go() -> int:
@@ -103,7 +110,7 @@ def _run(
             for remark in () if args.quiet else prepared.remarks:
                 tell(remark)
             run, watch = prepared.run, Watch(prepared.run, spool.total + spool.told_before, quiet=args.quiet)
-            with watch(), telling.report(watch) as add:
+            with watch(), telling.report(watch, run) as add:
                 async with aclosing(run.results()) as results:
                     async for checked in results:
                         add(checked)
@@ -132,7 +139,7 @@ class Telling:
         self._broken: list[Checked] = []
 
     @contextmanager
-    def report(self, watch: Watch) -> Iterator[Add]:
+    def report(self, watch: Watch, run: Run) -> Iterator[Add]:
         """What takes each result; the report is ended with the block, also by an interruption."""
         import time
 
@@ -145,7 +152,7 @@ class Telling:
                 if is_streamed:
                     watch.clear()
                 self._take(checked, report)
-                if is_streamed:
+                if is_streamed and not run.has_more:
                     out.flush()
 
             yield add

@@ -17,6 +17,7 @@ from spaniel.health.head_trust import HeadTrust, Trust
 from spaniel.health.observation import NO_HINTS, Hints, Observation
 from spaniel.health.pages import Seen, look_at, look_at_head, tells_something
 from spaniel.health.reporting import Errand, answered, asked_to_wait, failed
+from spaniel.health.signs import signs
 from spaniel.health.soft404 import looks_missing, sibling_of
 from spaniel.health.verdict import ANYTHING
 from spaniel.net.deadline import Deadline
@@ -52,7 +53,9 @@ class Asker:
         allow: for HEAD, for GET, for what is compared with it; waiting in line at a host aside."""
         errand = Errand(link, self._clock, hints.attempts)
         try:
-            errand.url = parse(link.url)._replace(fragment=None)
+            errand.url = url = parse(link.url)
+            if url.fragment is not None:
+                errand.url = url._replace(fragment=None)
         except SpanielError as error:
             return failed(errand, None, "", error)
         if self._may_ask_by_head(errand, hints):
@@ -66,14 +69,16 @@ class Asker:
         link, ways = errand.link, self._ways
         if hints.head_differs or hints.attempts or not ways.use_head or ways.soft_404 or link.fragments:
             return False
-        return not asserts_content(link.expected) and self._trust.of(errand.url.origin) is not Trust.DISTRUSTED
+        if link.expected != ANYTHING and asserts_content(link.expected):
+            return False
+        return self._trust.of(errand.url.origin) is not Trust.DISTRUSTED
 
     async def _by_head(self, errand: Errand) -> Observation | None:
         """What HEAD says, where that can be believed and is the end of it; None where GET is to be asked."""
         errand.attempts += 1
         trip = Trip(errand.url, Deadline(min(self._ways.head_seconds, self._ways.seconds)))
         try:
-            page = await follow(trip, self._door, self._head, self._ways, self._redirects(errand))
+            page = await follow(trip, self._door, self._door.http.head, self._ways, self._redirects(errand))
         except SpanielError as error:
             errand.head = False
             given_up = error.code in GIVEN_UP and not trip.chain
@@ -81,25 +86,23 @@ class Asker:
         if asked_to_wait(page, self._clock) is not None:
             return answered(errand, trip, "HEAD", page, Seen())
         errand.head = 200 <= page.status <= 299 or page.status in asserts_redirect(errand.link.expected)
-        if not errand.head or not await self._believes(trip):
-            return None
-        return answered(errand, trip, "HEAD", page, look_at_head(page))
-
-    async def _believes(self, trip: Trip) -> bool:
-        """Whether a good answer to HEAD is taken for one. A host that gives it to anything is asked by GET."""
+        errand.head_end = trip.url
+        if not errand.head or (trip.chain and signs().why_suspect(errand.url, trip.url)):
+            return None  # some send whoever asks by HEAD to a login or to the front page
         trust = self._trust.of(trip.url.origin)
         if trust is Trust.CONFIRMED:
             trust = await self._probe(trip.url)
             self._trust.learn(trip.url.origin, trust)
-        return trust is Trust.TRUSTED
+        return answered(errand, trip, "HEAD", page, look_at_head(page)) if trust is Trust.TRUSTED else None
 
     async def _probe(self, url: Url) -> Trust:
-        """Whether HEAD tells a page that is not there from one that is. Where that is not plain, GET is asked."""
+        """Whether HEAD tells a page that is not there from one that is. Where that is not plain, GET is asked: a host
+        that has a good answer to anything is not believed."""
         name = uuid4().hex
         nowhere = sibling_of(url, name) or url._replace(path=f"/{name}", query=None)
         try:
             trip = Trip(nowhere, Deadline(self._ways.head_seconds))
-            page = await follow(trip, self._door, self._head, self._ways, 0)
+            page = await follow(trip, self._door, self._door.http.head, self._ways, 0)
         except SpanielError:
             return Trust.DISTRUSTED
         return Trust.TRUSTED if page.status in (404, 410) else Trust.DISTRUSTED
@@ -126,7 +129,7 @@ class Asker:
             return False
         if errand.head and page.status >= 500:
             return False  # that may happen between any two requests
-        differs = errand.head != (page.status < 400)
+        differs = errand.head != (page.status < 400) or (errand.head and errand.head_end != trip.url)
         for origin in {errand.url.origin, trip.url.origin}:
             if differs or errand.head:
                 self._trust.learn(origin, Trust.DISTRUSTED if differs else Trust.CONFIRMED)
@@ -150,9 +153,6 @@ class Asker:
 
     def _redirects(self, errand: Errand) -> int:
         return 0 if asserts_redirect(errand.link.expected) else self._ways.max_redirects
-
-    async def _head(self, url: Url, target: Target, deadline: Deadline, options: Options) -> Page:
-        return await self._door.http.head(url, target, deadline, options)
 
     def _get(self, body: Body | None) -> Ask:
         """A hop by GET: a page's beginning, or all that is needed of it into `body`."""

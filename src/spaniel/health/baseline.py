@@ -44,13 +44,15 @@ class Baseline:
 
     def covers_all(self, checked: Checked) -> bool:
         """Whether no place of a link is a new debt."""
+        if checked.verdict not in CONTRADICTED:
+            return False
         if not checked.link.places:
-            return checked.verdict in CONTRADICTED and ("", checked.link.url) in self._known
+            return ("", checked.link.url) in self._known
         return all(self.covers(checked, place) for place in checked.link.places)
 
     def saw(self, checked: Checked) -> None:
         """Remember what is well again."""
-        if checked.verdict not in CONTRADICTED:
+        if self._known and checked.verdict not in CONTRADICTED:
             files = {place.file for place in checked.link.places} or {""}
             self._well.update(key for file in files if (key := (file, checked.link.url)) in self._known)
 

@@ -14,6 +14,7 @@ KEPT = 2 << 20  # bytes of the beginning that are kept to be read
 GLANCED = 256 << 10  # of a page whose status alone is wanted: signs stand at the beginning
 ANY_SIZE = 1 << 40  # the deadline ends what does not
 SPARE = 8 << 20  # how much longer than asserted a body may be and still be measured to its end
+NO_STATUS: frozenset[int] = frozenset()
 REDIRECTS = {"x-301-redirect": frozenset({301, 308}), "x-302-redirect": frozenset({302, 303, 307})}
 
 
@@ -36,13 +37,14 @@ def needs_of(expected: Expected, *, reads: bool) -> Needs:
 
 def asserts_redirect(expected: Expected) -> frozenset[int]:
     """The statuses that a record wants which says that its URL redirects; none where it says no such thing."""
-    return REDIRECTS.get((expected.content_type or "").lower(), frozenset())
+    return NO_STATUS if expected.content_type is None else REDIRECTS.get(expected.content_type.lower(), NO_STATUS)
 
 
 def asserts_content(expected: Expected) -> bool:
     """Whether more is asserted than that there is an answer."""
-    asserted = (expected.length, expected.sha256, expected.content_type)
-    return any(value is not None for value in asserted) and not asserts_redirect(expected)
+    if expected.length is None and expected.sha256 is None and expected.content_type is None:
+        return False
+    return not asserts_redirect(expected)
 
 
 class Body:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.health.files import read_bytes
@@ -40,10 +41,10 @@ class Rules(NamedTuple):
 
     def reason(self, url: str) -> str:
         """Why a link is not checked; "" where it is."""
-        scheme = SCHEME.match(url)
+        scheme = None if url.startswith(("http://", "https://")) else SCHEME.match(url)
         if scheme and scheme[1].lower() not in WEB and scheme[1].lower() != "file":
             return f"addresses of the kind '{scheme[1].lower()}:' are not checked"
-        if any(matches(url) for _, matches in self.include):
+        if self.include and any(matches(url) for _, matches in self.include):
             return ""
         if told := self._by_its_host(url):
             return told
@@ -58,12 +59,20 @@ class Rules(NamedTuple):
         found = HOST.match(url)
         if found is None:
             return ""
-        host = found[1]
-        if not self.keep_examples and EXAMPLES.fullmatch(host):
+        kind = _kind_of(found[1])
+        if kind == "example" and not self.keep_examples:
             return "an example's host"
         if NAMES_ONLY.match(url):
             return "the name of a vocabulary, not a page"
-        return "a host of one's own machine or network" if not self.keep_private and _is_private(host) else ""
+        return "a host of one's own machine or network" if kind == "private" and not self.keep_private else ""
+
+
+@lru_cache(maxsize=1024)
+def _kind_of(host: str) -> str:
+    """A document names few hosts, each many times."""
+    if EXAMPLES.fullmatch(host):
+        return "example"
+    return "private" if _is_private(host) else ""
 
 
 def _is_private(host: str) -> bool:

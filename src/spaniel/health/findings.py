@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 
 def findings_of(observation: Observation, past: Past) -> tuple[Finding, ...]:
+    seen = observation.soft_404 or observation.is_parked or observation.fragments
+    if not seen and observation.certificate_ends is None and not past.final_url:
+        return ()  # as of most links
     return tuple(_findings(observation, past))
 
 

@@ -45,7 +45,10 @@ class Ways(NamedTuple):
 class Trip:
     """How far an attempt has come: for whoever tells how it ended, also where that is a refusal."""
 
-    __slots__ = ("address", "certificate_ends", "chain", "cookies", "deadline", "is_asked", "status", "url", "visited")
+    __slots__ = (
+        *("_answered_by", "_target", "certificate_ends", "chain", "cookies", "deadline", "is_asked", "status", "url"),
+        "visited",
+    )
 
     def __init__(self, url: Url, deadline: Deadline) -> None:
         self.url, self.deadline = url, deadline
@@ -54,13 +57,22 @@ class Trip:
         self.cookies: dict[str, dict[str, str]] = {}  # by origin; forgotten with the trip
         self.status: int | None = None
         self.is_asked = False  # whether any request went out
-        self.address = ""
+        self._target: Target | None = None  # where the last hop goes
+        self._answered_by = ""
         self.certificate_ends: float | None = None  # the first to end of all on the way
 
     def arrived(self, page: Page) -> None:
         if page.certificate_ends is not None:
             self.certificate_ends = min(page.certificate_ends, self.certificate_ends or page.certificate_ends)
-        self.status, self.address = page.status, page.address or self.address
+        self.status, self._answered_by = page.status, page.address
+
+    def go_to(self, target: Target) -> None:
+        self._target, self._answered_by = target, ""
+
+    @property
+    def address(self) -> str:
+        """That answered, or was to."""
+        return self._answered_by or (str(self._target.addresses[0]) if self._target is not None else "")
 
     def move(self, page: Page) -> None:
         """Go where a redirect leads."""
@@ -85,7 +97,7 @@ class Trip:
 
 async def follow(trip: Trip, door: Door, ask: Ask, ways: Ways, most: int) -> Page:
     """The answer at the end of at most so many redirects, whatever its status. `ask` makes one hop."""
-    async with trip.deadline.guarding("start"):
+    with trip.deadline.guarding("start"):
         while True:
             page = await _hop(trip, door, ask, ways)
             trip.arrived(page)
@@ -98,10 +110,9 @@ async def follow(trip: Trip, door: Door, ask: Ask, ways: Ways, most: int) -> Pag
 
 async def _hop(trip: Trip, door: Door, ask: Ask, ways: Ways) -> Page:
     url, deadline, manners = trip.url, trip.deadline, ways.manners
-    door.guard.check_page(url, ways.domains)
+    target = await door.guard.vet_page(url, deadline, ways.domains)
     _leave_alone(door, url.host, manners)
-    target = await door.guard.vet(url, deadline)
-    trip.address = str(target.addresses[0])
+    trip.go_to(target)
     if ways.heed_robots:
         permission = await door.robots.require(url, target, deadline, ways.options.headers)
         if permission.crawl_delay:

@@ -1,13 +1,15 @@
 """Which link next: a queue for each host, and a heap of hosts by the time at which they may be asked.
 
 A host is taken up when there is a place for it and nobody else is ready, those with most links first. So the number
-of hosts that are held in memory goes with what is under way, not with what there is to do.
+of hosts that are held in memory goes with what is under way, not with what there is to do. As a rule one asker at a
+time has a host in its hands; where more may, others share it if nothing else is to be had: load is spread first.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from heapq import heappop, heappush
+from itertools import count
 from typing import TYPE_CHECKING
 
 from spaniel.health.spool import REACHED
@@ -19,22 +21,28 @@ if TYPE_CHECKING:
     from spaniel.health.spool import Queued, Spool
 
 AHEAD = 16  # links of a host that are read together
+FIRST = 2  # links of a host that are asked one after the other in any case: they show whether HEAD can be believed
 
 
 class HostQueue:
     """One host, and what came of it so far."""
 
     __slots__ = (
-        *("asked", "buffer", "given_up", "given_up_as", "host", "last_id", "left", "put_off", "reached", "silent"),
-        "waited",
+        *("alone", "asked", "buffer", "given_up", "given_up_as", "hands", "host", "in_heap", "is_shared", "last_id"),
+        *("left", "put_off", "reached", "silent", "unasked", "waited", "waits_until"),
     )
 
     def __init__(self, host: str, left: int, earlier: int) -> None:
         self.host = host
         self.left = left  # links that are not told yet
+        self.unasked = left  # and that nobody has taken up
+        self.alone = FIRST  # links until it may be in more hands than one
+        self.hands = 0  # askers that have it
+        self.in_heap = self.is_shared = False
         self.buffer: deque[Queued] = deque()
         self.last_id = 0
         self.waited = 0.0  # seconds, because it asked for them
+        self.waits_until = 0.0  # when the last of them are over
         self.put_off = 0  # times in a row that it asked for time
         self.silent = 0  # times in a row that it did not answer in time
         self.asked, self.reached = earlier > 0, earlier == REACHED
@@ -44,18 +52,35 @@ class HostQueue:
     def give_up(self, verdict: Verdict, why: str) -> None:
         self.given_up_as, self.given_up = verdict, why
 
+    def take(self) -> Queued:
+        self.unasked -= 1
+        return self.buffer.popleft()
+
     def put_back(self, queued: Queued) -> None:
+        self.unasked += 1
         self.buffer.appendleft(queued)
+
+    def wait(self, now: float, seconds: float, most: float) -> bool:
+        """Leave it alone for so long, counted once whoever hears of it; False where that is more than it may ask."""
+        more = now + seconds - max(now, self.waits_until)
+        if more <= 0:
+            return True
+        if more > most - self.waited:
+            return False
+        self.waited += more
+        self.waits_until = now + seconds
+        return True
 
 
 class HostQueues:
-    """Each host is at one time in the hands of one asker, in the heap, or done."""
+    """Each host is in the hands of askers, so many at the most, in the heap if there may be one more, or done."""
 
-    def __init__(self, spool: Spool) -> None:
-        self._spool = spool
+    def __init__(self, spool: Spool, per_host: int = 1) -> None:
+        self._spool, self._per_host = spool, per_host
         self._hosts = spool.hosts()
         self._heap: list[tuple[float, int, HostQueue]] = []
-        self._order = 0
+        self._shared: deque[HostQueue] = deque()
+        self._order = count()  # of two that are due at one time, the first to come
         self._all_taken_up = False
         self._in_hands = 0
         self.hosts_asked, self.hosts_reached = spool.hosts_done_before()
@@ -64,16 +89,37 @@ class HostQueues:
         """A host that may be asked now; None where there is none yet, or none any more."""
         if self._heap and self._heap[0][0] <= now:
             queue = heappop(self._heap)[2]
-        elif (new := self._take_up()) is not None:
-            queue = new
+            queue.in_heap = False
+        elif (other := self._take_up() or self._take_shared()) is not None:
+            queue = other
         else:
             return None
         self._in_hands += 1
+        queue.hands += 1
         return queue
+
+    def share(self, queue: HostQueue) -> bool:
+        """Somebody has taken a link of it up: whether another may at the same time. Then it is there for them."""
+        if not self._may_be_shared(queue) or queue.is_shared:
+            return False
+        queue.is_shared = True
+        self._shared.append(queue)
+        return True
+
+    def _may_be_shared(self, queue: HostQueue) -> bool:
+        return bool(queue.unasked and 0 < queue.hands < self._per_host and not queue.alone and not queue.in_heap)
+
+    def _take_shared(self) -> HostQueue | None:
+        while self._shared:
+            queue = self._shared.popleft()
+            queue.is_shared = False
+            if self._may_be_shared(queue):
+                return queue
+        return None
 
     def is_ready(self, now: float) -> bool:
         """Whether there may be one more."""
-        return not self._all_taken_up or bool(self._heap and self._heap[0][0] <= now)
+        return not self._all_taken_up or bool(self._shared or (self._heap and self._heap[0][0] <= now))
 
     def _take_up(self) -> HostQueue | None:
         if self._all_taken_up:
@@ -96,11 +142,18 @@ class HostQueues:
     def give_back(self, queue: HostQueue, due: float) -> None:
         """To be asked again at that time; or never, if nothing is left to ask."""
         self._in_hands -= 1
-        if queue.left:
-            self._order += 1
-            heappush(self._heap, (due, self._order, queue))
-        else:
+        queue.hands -= 1
+        if queue.alone:
+            queue.alone -= 1
+        if queue.unasked:
+            if not queue.in_heap:
+                self._push(queue, due)
+        elif not queue.hands:
             self._count(queue.asked, queue.reached)
+
+    def _push(self, queue: HostQueue, due: float) -> None:
+        queue.in_heap = True
+        heappush(self._heap, (due, next(self._order), queue))
 
     def _count(self, asked: bool, reached: bool) -> None:
         self.hosts_asked += asked
@@ -132,7 +185,6 @@ class HostQueues:
             yield from self._rest_of(queue_)
 
     def _rest_of(self, queue: HostQueue) -> Iterator[Queued]:
-        while queue.left:
+        while queue.unasked:
             self.links(queue)
-            queue.left -= 1
-            yield queue.buffer.popleft()
+            yield queue.take()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spaniel.health.documents.mention import Mention
     from spaniel.health.verdict import Place
 
-HAVE_ANCHORS = frozenset({"markdown", "html", "rst"})
+HAVE_ANCHORS = frozenset({"markdown", "mdx", "html", "rst"})
 LINES = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?\Z")  # of a file as GitHub shows it
 TOP = frozenset({"", "top"})  # the beginning of every page
 INDEXES = ("index.html", "index.htm", "README.md", "readme.md", "README.rst", "index.md", "index.rst")
@@ -100,7 +100,9 @@ class Disk:
         known = self._anchors[path]
         if known is None:
             return None
-        return fragment in known or fragment.lower() in known or f"user-content-{fragment}" in known
+        if fragment in known or f"user-content-{fragment}" in known:
+            return True
+        return kinds.by_name(path) != "html" and fragment.lower() in known  # ids that are written are case-sensitive
 
     def _read(self, path: str) -> frozenset[str] | None:
         try:

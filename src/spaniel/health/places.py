@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
+from spaniel.slots import Slots
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from spaniel.hosts import Asked, Hosts, Manners
+    from spaniel.hosts.hosts import HostTurn
     from spaniel.net.deadline import Deadline
-    from spaniel.pipeline.ports import Turn
 
 
 class Places:
@@ -18,18 +19,31 @@ class Places:
 
     def __init__(self, hosts: Hosts, manners: Manners, jobs: int) -> None:
         self._hosts, self._manners = hosts, manners
-        self._places = asyncio.Semaphore(jobs)
+        self._usual = manners._replace(heeds_delays=False)
+        self._places = Slots(jobs)
+        self._tell: Callable[[], None] = _nobody
         self._spacing: dict[str, float] = {}  # where a host's Crawl-delay asks for more than our own manners
 
     def turn(self, host: str, deadline: Deadline, manners: Manners) -> _Turn:
         if manners.spacing_seconds > self._manners.spacing_seconds:
             self._spacing[host] = manners.spacing_seconds
+        if manners.spacing_seconds and self._hosts.wait_seconds(host, manners) > 0:
+            self._tell()
         return _Turn(self._hosts.turn(host, deadline, manners), self._places, deadline)
+
+    def is_full(self) -> bool:
+        return self._places.are_taken()
+
+    def when_waiting(self, call: Callable[[], None]) -> None:
+        self._tell = call
 
     def wait_seconds(self, host: str) -> float:
         """Until a request may begin, by spacing and Crawl-delay."""
-        spacing = self._spacing.get(host, self._manners.spacing_seconds)
-        return self._hosts.wait_seconds(host, self._manners._replace(spacing_seconds=spacing, heeds_delays=False))
+        if not self._usual.spacing_seconds and not self._spacing:
+            return 0.0
+        spacing = self._spacing.get(host)
+        manners = self._usual if spacing is None else self._usual._replace(spacing_seconds=spacing)
+        return self._hosts.wait_seconds(host, manners)
 
     def asked_seconds(self, host: str) -> float:
         """For which a host asked to be left alone, this program or another."""
@@ -55,26 +69,30 @@ class Places:
         return self._hosts.is_http_only(host)
 
 
+def _nobody() -> None:
+    """Whoever waits may be anybody's concern, or nobody's."""
+
+
 class _Turn:
     """A turn at a host, and then a place. That others have all places is not the fault of a link: its clock stands."""
 
     __slots__ = ("_deadline", "_places", "_turn")
 
-    def __init__(self, turn: Turn, places: asyncio.Semaphore, deadline: Deadline) -> None:
+    def __init__(self, turn: HostTurn, places: Slots, deadline: Deadline) -> None:
         self._turn, self._places, self._deadline = turn, places, deadline
 
     async def __aenter__(self) -> None:
-        await self._turn.__aenter__()
+        if not self._turn.begin_at_once():
+            await self._turn.wait()
+        if self._places.take():
+            return
         try:
-            if self._places.locked():
-                with self._deadline.held():
-                    await self._places.acquire()
-            else:
-                await self._places.acquire()
+            with self._deadline.held():
+                await self._places.wait()
         except BaseException:
-            await self._turn.__aexit__(None, None, None)
+            self._turn.leave()
             raise
 
     async def __aexit__(self, *_: object) -> None:
         self._places.release()
-        await self._turn.__aexit__(None, None, None)
+        self._turn.leave()

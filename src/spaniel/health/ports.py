@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from spaniel.health.past import Past
     from spaniel.health.verdict import Checked, Link
 
@@ -31,9 +33,14 @@ class Patience(Protocol):
 
     def asked_seconds(self, host: str) -> float: ...  # by Retry-After
 
+    def is_full(self) -> bool: ...  # whether all places on the wire are taken
+
+    def when_waiting(self, call: Callable[[], None]) -> None: ...  # whenever somebody begins to wait without a place
+
 
 class RunOptions(NamedTuple):
     at_once: int = 128  # links that are under way, most of which may wait
+    per_host: int = 1  # of one host
     link_seconds: float = 60.0  # for one link, however its host behaves
     content_seconds: float = 600.0  # for one whose content is asserted, of any size
     host_patience: float = 120.0  # seconds that a host may ask for in a run

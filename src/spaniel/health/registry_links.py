@@ -84,6 +84,7 @@ def expected_of(record: Record) -> Expected:
         content_type=kind,
         may_redirect=not asserts or REDIRECT_OK in record.categories,
         type_may_change=TYPE_OK in record.categories,
+        redirect_is_fine=REDIRECT_OK in record.categories,
     )
 
 
@@ -111,6 +112,8 @@ def read_aliases(texts: Iterable[str]) -> dict[str, str]:
 
 def asked_as(aliases: Mapping[str, str]) -> Callable[[str], str]:
     """Which URL is asked in place of another."""
+    if not aliases:
+        return str
 
     def mapped(url: str) -> str:
         scheme, _, rest = url.partition("://")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.health.observation import Observation
+from spaniel.health.signs import signs
 from spaniel.health.verdict import Evidence
 from spaniel.hosts.retry_after import seconds_until
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from spaniel.clock import Clock
     from spaniel.health.following import Trip
     from spaniel.health.pages import Seen
@@ -22,27 +23,28 @@ if TYPE_CHECKING:
 
 LONGEST_TYPE = 100  # characters that are told
 UNSAID = 10.0  # seconds, where a host says "too many requests" and not for how long
-PHASES = {"headers": "head", "start": "", "connect": "connect"}  # as evidence has them; others have their own names
+PHASES = {"headers": "head", "start": ""}  # as evidence has them; others have their own names
 TLS = ("certificate", "tls")
 
 
 class Errand:
     """A link that is being asked, and what has come of it so far."""
 
-    __slots__ = ("at", "attempts", "began", "clock", "head", "link", "url")
+    __slots__ = ("at", "attempts", "began", "clock", "head", "head_end", "link", "url")
     url: Url  # as soon as it is known to be one
 
     def __init__(self, link: Link, clock: Clock, attempts: int) -> None:
         self.link, self.attempts, self.clock = link, attempts, clock
-        self.at: datetime = clock.now()
+        self.at = clock.now().timestamp()
         self.began = clock.monotonic()
         self.head: bool | None = None  # whether HEAD had a good answer; None where it was not asked
+        self.head_end: Url | None = None  # where that one came from
 
 
 def asked_to_wait(page: Page, clock: Clock) -> float | None:
     """For how long a host asks to be left alone with an answer; None where it does not."""
-    if page.status not in (429, 503):
-        return None
+    if page.status not in (429, 503) or signs().is_challenge(page.headers):
+        return None  # who asks for a proof will ask for it later, too
     seconds = seconds_until(page.headers.get("retry-after"), clock.now())
     if seconds is None:
         return UNSAID if page.status == 429 else None
@@ -52,9 +54,9 @@ def asked_to_wait(page: Page, clock: Clock) -> float | None:
 def answered(errand: Errand, trip: Trip, method: str, page: Page, seen: Seen) -> Observation:
     """There was an answer, whatever its status."""
     return Observation(
-        at=errand.at.timestamp(),
+        at=errand.at,
         evidence=_evidence(errand, trip, method, ""),
-        content_type=shown(page.headers.get("content-type", "").partition(";")[0].strip().lower(), LONGEST_TYPE),
+        content_type=_essence(page.headers.get("content-type", "")),
         content=seen.content,
         page_type=seen.page_type,
         is_parked=seen.is_parked,
@@ -74,7 +76,7 @@ def failed(errand: Errand, trip: Trip | None, method: str, error: SpanielError) 
         status = error.details.get("status")
         evidence = evidence._replace(status=status if isinstance(status, int) else None)
     return Observation(
-        at=errand.at.timestamp(),
+        at=errand.at,
         evidence=evidence,
         code=str(error.code),
         error=error.message,
@@ -97,7 +99,7 @@ def _phase(error: SpanielError, trip: Trip | None, cause: str) -> str:
 
 def _evidence(errand: Errand, trip: Trip | None, method: str, phase: str) -> Evidence:
     if trip is None:
-        return Evidence(at=_written(errand.at), attempts=errand.attempts)
+        return Evidence(at=_written(int(errand.at)), attempts=errand.attempts)
     return Evidence(
         method=method if trip.is_asked else "",
         status=trip.status,
@@ -106,10 +108,16 @@ def _evidence(errand: Errand, trip: Trip | None, method: str, phase: str) -> Evi
         phase=phase,
         attempts=errand.attempts,
         address=trip.address,
-        at=_written(errand.at),
+        at=_written(int(errand.at)),
         seconds=round(errand.clock.monotonic() - errand.began, 3),
     )
 
 
-def _written(moment: datetime) -> str:
-    return f"{moment.isoformat(timespec='seconds')[:19]}Z"
+@lru_cache(maxsize=256)
+def _essence(content_type: str) -> str:
+    return shown(content_type.partition(";")[0].strip().lower(), LONGEST_TYPE)
+
+
+@lru_cache(maxsize=8)
+def _written(second: int) -> str:
+    return f"{datetime.fromtimestamp(second, UTC).isoformat()[:19]}Z"

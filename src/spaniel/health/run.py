@@ -1,6 +1,7 @@
 """Many links checked at once: polite at each host, each URL once, told as it comes and written down before.
 
-A host is asked one link at a time, and never before it may be; meanwhile nobody waits for it, and others are asked.
+A host is asked one link at a time, or as many as one may, and never too early; meanwhile nobody waits for it, and
+others are asked.
 What is bad news waits for the end of the run, for only then is it known whether there was a network at all.
 """
 
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from spaniel.errors import Code, SpanielError
 from spaniel.health.history import has_network
 from spaniel.health.host_queues import HostQueues
+from spaniel.health.idlers import Idlers
 from spaniel.health.observations import BAD, Answer, without_network
 from spaniel.health.past import NOTHING
 from spaniel.health.ports import Looked
@@ -28,13 +30,14 @@ if TYPE_CHECKING:
     from spaniel.health.past import Past
     from spaniel.health.ports import Looks, Patience, RunOptions
     from spaniel.health.spool import Queued, Spool
-    from spaniel.health.verdict import Link
 
 UNTAKEN = 1000  # results that nobody has taken yet, beyond which nothing more is asked
 SILENT_TIMES = 3  # in a row that a host does not answer in time; then its other links are not asked
 MOST_PUT_OFF = 5  # times in a row that a host may ask for time
 BACK_OFF = 2.0  # seconds for a host that asks for time and does not say how much
 TIME_UP = "not asked: the time for the whole run was up"
+CUT_OFF = "no answer yet when the time for the whole run was up"
+LAST_SECONDS = 5.0  # for what is under way when it is
 
 
 class Run:
@@ -45,15 +48,14 @@ class Run:
     ) -> None:
         self._spool, self._looks, self._patience, self._clock, self._options = spool, looks, patience, clock, options
         self._journal = journal
-        self._queues = HostQueues(spool)
+        self._queues = HostQueues(spool, options.per_host)
         self._pasts: dict[int, Past] = {}
         self._out: deque[Checked] = deque()
         self._news = asyncio.Event()
-        self._idle: deque[asyncio.Future[None]] = deque()
-        self._timer: asyncio.Task[None] | None = None
-        self._timer_due = float("inf")
+        self._idle = Idlers(clock)
         self._watchdog = Watchdog(min(options.link_seconds, options.content_seconds))
         self._stopping = self._time_up = False
+        patience.when_waiting(self._call_another)
         self.under_way = self.done = self.bad = 0
         self.is_whole = False  # whether every link was asked, or told why not
         self.network = True  # whether there was one; known at the end
@@ -61,7 +63,7 @@ class Run:
     def stop(self) -> None:
         """Ask nothing more. What is under way is waited for."""
         self._stopping = True
-        self._wake(len(self._idle))
+        self._idle.wake_all()
 
     async def results(self) -> AsyncGenerator[Checked, None]:
         """Good news and what could not be told, as they come; at the end what failed."""
@@ -75,13 +77,16 @@ class Run:
             for checked in self._spool.told():
                 self.done += 1
                 yield checked
-            async for checked in self._as_they_come(workers):
-                yield checked
+            workers.add_done_callback(lambda _: self._news.set())
+            while await self._has_news(workers):
+                while self._out:
+                    yield self._out.popleft()
             for checked in self._last():
                 yield checked
             ended = True
         finally:
-            for task in (workers, *beside, *([self._timer] if self._timer else [])):
+            self._idle.close()
+            for task in (workers, *beside):
                 task.cancel()
             await asyncio.gather(workers, return_exceptions=True)
             await self._end(settled=ended and self.is_whole and not self._time_up)
@@ -90,18 +95,16 @@ class Run:
         await (self._journal.settle(network=self.network) if settled else self._journal.stop())
         await self._journal.close()
 
-    async def _as_they_come(self, workers: asyncio.Task[None]) -> AsyncGenerator[Checked, None]:
-        workers.add_done_callback(lambda _: self._news.set())
-        while True:
-            self._news.clear()
-            over = workers.done()
-            while self._out:
-                yield self._out.popleft()
-            if over and not self._out:
+    async def _has_news(self, workers: asyncio.Task[None]) -> bool:
+        """Whether there are results to be told, now or in a while; False where there will be none."""
+        while not self._out:
+            if workers.done():
                 workers.result()  # raises what went wrong
-                return
+                return False
+            self._news.clear()
             self._let_go_on()
             await self._news.wait()
+        return True
 
     def _last(self) -> Iterator[Checked]:
         """What waited for the end."""
@@ -110,9 +113,14 @@ class Run:
         self.network = has_network(self._queues.hosts_asked, self._queues.hosts_reached)
         if self._time_up:
             for queued in self._queues.rest():
-                yield _untold(queued.link, Verdict.UNKNOWN, TIME_UP)
+                yield Checked(queued.link, Verdict.UNKNOWN, TIME_UP)
         for checked in self._spool.held():
             yield checked if self.network else without_network(checked)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether another result is there to be taken at once."""
+        return bool(self._out)
 
     def waiting(self) -> Iterator[tuple[str, float, int]]:
         """Hosts that are waited for, for how many seconds, and how many links are left at each."""
@@ -130,139 +138,138 @@ class Run:
         await self._journal.flush()
 
     async def _work(self) -> None:
-        while (queue := await self._ready_host()) is not None:
+        me = asyncio.current_task()
+        assert me is not None  # noqa: S101  a coroutine that runs has one
+        while (queue := self._next_host() or await self._ready_host()) is not None:
             self.under_way += 1
             try:
-                due = await self._ask_next(queue)
+                due = await self._ask_next(queue, me)
             finally:
                 self.under_way -= 1
             self._queues.give_back(queue, due)
-        self._wake(len(self._idle))  # it is over for all
+        self._idle.wake_all()  # it is over for all
+
+    def _may_ask(self) -> bool:
+        return len(self._out) + self._journal.waiting < UNTAKEN and not self._patience.is_full()
+
+    def _next_host(self) -> HostQueue | None:
+        """A host that may be asked at once, if there is one."""
+        if self._stopping or not self._may_ask():
+            return None
+        queue = self._queues.next(self._clock.monotonic())
+        if queue is not None:
+            self._call_another()
+        return queue
 
     async def _ready_host(self) -> HostQueue | None:
+        """A host as soon as one may be asked; None where that will not be."""
         while not self._stopping:
-            if len(self._out) + self._journal.waiting < UNTAKEN:
-                queue = self._queues.next(self._clock.monotonic())
-                if queue is not None:
-                    self._call_another()
-                    return queue
+            if (queue := self._next_host()) is not None:
+                return queue
+            if self._may_ask():
                 if self._queues.is_over():
                     return None
-                self._set_timer()
-            self._idle.append(mine := asyncio.get_running_loop().create_future())
-            await mine
+                if (soonest := self._queues.soonest()) is not None:
+                    self._idle.wake_one_at(soonest)
+            await self._idle.wait()
         return None
-
-    def _wake(self, count: int) -> None:
-        while count and self._idle:
-            place = self._idle.popleft()
-            if not place.done():
-                place.set_result(None)
-                count -= 1
 
     def _call_another(self) -> None:
         """Whoever finds a host calls the next, if there may be one more."""
-        if self._idle and self._queues.is_ready(self._clock.monotonic()):
-            self._wake(1)
+        if self._idle and not self._patience.is_full() and self._queues.is_ready(self._clock.monotonic()):
+            self._idle.wake_one()
 
     def _let_go_on(self) -> None:
         """Results were taken: whoever waited for that may ask again."""
-        if self._idle and len(self._out) < UNTAKEN:
-            self._wake(1)
-
-    def _set_timer(self) -> None:
-        soonest = self._queues.soonest()
-        if soonest is None or soonest >= self._timer_due:
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_due = soonest
-        self._timer = asyncio.create_task(self._ring(soonest))
-
-    async def _ring(self, due: float) -> None:
-        await self._clock.sleep(max(0.0, due - self._clock.monotonic()))
-        self._timer_due = float("inf")
-        self._wake(1)
+        if len(self._out) < UNTAKEN:
+            self._idle.wake_one()
 
     async def _limit(self) -> None:
         await self._clock.sleep(self._options.total_seconds)
         self._time_up = True
+        self._watchdog.hurry(LAST_SECONDS)
         self.stop()
 
-    async def _ask_next(self, queue: HostQueue) -> float:
+    async def _ask_next(self, queue: HostQueue, me: asyncio.Task[object]) -> float:
         """One link of a host; then the time at which the host may be asked again."""
-        if not queue.given_up and (wait := self._wait(queue)) > 0:
-            return self._clock.monotonic() + wait
+        now = self._clock.monotonic()
+        if not queue.given_up and (wait := self._wait(queue, now)) > 0:
+            return now + wait
         if new := self._queues.links(queue):
             pasts = self._journal.pasts([(queued.asked, queue.host) for queued in new])
             self._pasts |= {queued.id: pasts.get(queued.asked, NOTHING) for queued in new}
-        queued = queue.buffer.popleft()
+        queued = queue.take()
+        if self._queues.share(queue):
+            self._call_another()
         if queue.given_up:
-            self._finish(queue, queued, _untold(queued.link, queue.given_up_as, queue.given_up), None)
-            return self._clock.monotonic()
-        looked = await self._look(queued, queue.put_off)
+            self._finish(queue, queued, Checked(queued.link, queue.given_up_as, queue.given_up), None)
+            return now
+        looked = await self._look(queued, queue.put_off, me)
         queue.asked = queue.asked or looked.reached is not None
         queue.reached = queue.reached or bool(looked.reached)
-        if (seconds := self._put_off(queue, queued, looked)) > 0:
+        if looked.retry_after is None:
+            queue.put_off = 0
+        elif (seconds := self._put_off(queue, queued, looked.retry_after)) > 0:
             return self._clock.monotonic() + seconds
         self._note_silence(queue, looked)
         written = self._finish(queue, queued, looked.checked, self._answer(queue, queued, looked))
         if written is not None:
+            self._call_another()
             await asyncio.shield(written)  # so that whatever kills us, one link of a host at most is asked again
         return self._clock.monotonic() + self._patience.wait_seconds(queue.host)
 
     def _answer(self, queue: HostQueue, queued: Queued, looked: Looked) -> Answer | None:
         """What is written down: nothing of a link that nobody looks at, such as one of another scheme."""
-        if looked.checked.verdict is Verdict.SKIPPED or not self._journal.is_kept:
+        if looked.checked.verdict is Verdict.SKIPPED or not self._journal.is_kept or looked.checked.reason == CUT_OFF:
             return None
         at = self._clock.now().timestamp()
         return Answer(queued.asked, queue.host, bool(looked.reached), at, looked.checked, looked.head_differs)
 
-    def _wait(self, queue: HostQueue) -> float:
+    def _wait(self, queue: HostQueue, now: float) -> float:
         """Seconds until a host may be asked. One that asks for more than it may is given up."""
         asked = self._patience.asked_seconds(queue.host)
-        if asked > self._options.host_patience - queue.waited:
+        if asked > 0 and not queue.wait(now, asked, self._options.host_patience):
             queue.give_up(Verdict.RATE_LIMITED, _left_alone(asked))
             return 0.0
-        queue.waited += asked
-        return max(asked, self._patience.wait_seconds(queue.host))
+        return max(queue.waits_until - now, self._patience.wait_seconds(queue.host))
 
-    async def _look(self, queued: Queued, attempts: int) -> Looked:
+    async def _look(self, queued: Queued, attempts: int, me: asyncio.Task[object]) -> Looked:
         link, expected, options = queued.link, queued.link.expected, self._options
         measured = expected.length is not None or expected.sha256 is not None
         seconds = options.content_seconds if measured else options.link_seconds
         asked = link if link.url == queued.asked else link._replace(url=queued.asked)
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101  a coroutine that runs has one
-        self._watchdog.begin(task, seconds)
+        self._watchdog.begin(me, seconds)
         looked = None
         try:
             looked = await self._looks.look(asked, self._pasts[queued.id], attempts)
         except SpanielError as error:
             looked = Looked(Checked(link, Verdict.UNKNOWN, error.message, error.code), reached=False)
         except asyncio.CancelledError:
-            if not self._watchdog.end(task):
+            if not self._watchdog.end(me):
                 raise
         finally:
-            self._watchdog.end(task)
+            self._watchdog.end(me)
         if looked is None:
-            told = Checked(link, Verdict.UNKNOWN, f"no answer within {seconds:.0f} s", Code.TIMEOUT)
-            return Looked(told, reached=False)
+            why = CUT_OFF if self._time_up else f"no answer within {seconds:.0f} s"
+            told = Checked(link, Verdict.UNKNOWN, why, Code.TIMEOUT)
+            return Looked(told, reached=None if self._time_up else False)
         return looked if asked is link else looked._replace(checked=looked.checked._replace(link=link))
 
-    def _put_off(self, queue: HostQueue, queued: Queued, looked: Looked) -> float:
+    def _put_off(self, queue: HostQueue, queued: Queued, retry_after: float) -> float:
         """Seconds after which a link is asked again, since its host asked for time; 0 where that is told instead."""
-        if looked.retry_after is None:
-            queue.put_off = 0
-            return 0.0
-        seconds = looked.retry_after or BACK_OFF * 2**queue.put_off
-        queue.put_off += 1
-        if queue.put_off > MOST_PUT_OFF or seconds > self._options.host_patience - queue.waited:
-            queue.give_up(Verdict.RATE_LIMITED, _left_alone(seconds))
-            return 0.0
-        queue.waited += seconds
+        now = self._clock.monotonic()
+        left = queue.waits_until - now  # of what somebody else has heard there meanwhile
+        if left <= 0 or retry_after > left + 1:
+            seconds = retry_after or BACK_OFF * 2**queue.put_off
+            queue.put_off += 1
+            if queue.put_off > MOST_PUT_OFF:
+                queue.put_off = 0  # this page may be alone in that: the next is asked, while there is patience
+                return 0.0
+            if not queue.wait(now, seconds, self._options.host_patience):
+                queue.give_up(Verdict.RATE_LIMITED, _left_alone(seconds))
+                return 0.0
         queue.put_back(queued)
-        return max(seconds, self._patience.wait_seconds(queue.host))
+        return max(queue.waits_until - now, self._patience.wait_seconds(queue.host))
 
     def _note_silence(self, queue: HostQueue, looked: Looked) -> None:
         is_silent = looked.reached is False and looked.checked.code == Code.TIMEOUT
@@ -286,11 +293,6 @@ class Run:
         else:
             self._out.append(checked)
             self._news.set()
-
-
-def _untold(link: Link, verdict: Verdict, why: str) -> Checked:
-    """Of a link that nobody asked."""
-    return Checked(link, verdict, why)
 
 
 def _left_alone(seconds: float) -> str:

@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 
     from spaniel.url.value import Url
 
+LOGIN, FOR_SALE = "it ends at a login", "it ends at a domain that is for sale"
 LOOKED_AT = 8_000  # characters of a text in which words are looked for
 
 
 class Signs(NamedTuple):
+    endings: frozenset[str]  # of a page's name, which do not count
     login: frozenset[str]
+    login_hosts: frozenset[str]
     root: frozenset[str]
+    page_names: frozenset[str]  # of a query that tells pages at one path apart
     error: frozenset[str]
     types: Mapping[str, str]  # an old name to the usual one
     challenge: Mapping[str, tuple[str, ...]]
@@ -27,14 +31,41 @@ class Signs(NamedTuple):
     parked_text: tuple[str, ...]
     parked_words: int
 
+    def why_suspect(self, first: Url, last: Url) -> str:
+        """Why the end of some redirects is not the page under a new address; "" where nothing speaks against it."""
+        if self.is_login(last) and not self.is_login(first):
+            return LOGIN
+        if last.host != first.host and last.host.partition(".")[0] in self.login_hosts:
+            return LOGIN
+        if self.is_error(last) and not self.is_error(first):
+            return "it ends at a page for errors"
+        if self._has_front_path(last) and not self._names_a_page(last) and not self.is_root(first):
+            return "it ends at the front page of a site"
+        return FOR_SALE if self.is_parking_host(last.host) else ""
+
     def is_root(self, url: Url) -> bool:
-        return url.path.lower() in self.root and not url.query
+        return self._has_front_path(url) and not url.query
 
     def is_login(self, url: Url) -> bool:
-        return not self.login.isdisjoint(url.path.lower().split("/"))
+        return not self.login.isdisjoint(self._segments(url))
 
     def is_error(self, url: Url) -> bool:
-        return not self.error.isdisjoint(url.path.lower().split("/"))
+        return not self.error.isdisjoint(self._segments(url))
+
+    def _has_front_path(self, url: Url) -> bool:
+        return "/".join(self._segments(url)) in self.root
+
+    def _names_a_page(self, url: Url) -> bool:
+        """Whether its query does."""
+        names = {part.partition("=")[0].lower() for part in (url.query or "").split("&")}
+        return not self.page_names.isdisjoint(names)
+
+    def _segments(self, url: Url) -> list[str]:
+        return [self._without_ending(segment) for segment in url.path.lower().split("/")]
+
+    def _without_ending(self, segment: str) -> str:
+        stem, _, ending = segment.rpartition(".")
+        return stem if stem and ending in self.endings else segment
 
     def is_parking_host(self, host: str) -> bool:
         return host in self.parked_hosts
@@ -48,8 +79,12 @@ class Signs(NamedTuple):
 
     def is_challenge(self, headers: Mapping[str, str]) -> bool:
         """By the headers alone."""
-        named = self.challenge.keys() & headers.keys()
-        return any(value in headers[name].lower() for name in named for value in self.challenge[name])
+        if self.challenge.keys().isdisjoint(headers):
+            return False
+        for name, values in self.challenge.items():
+            if name in headers and any(value in headers[name].lower() for value in values):
+                return True
+        return False
 
     def same_type(self, one: str, other: str) -> bool:
         """Parameters do not count, nor does an old name of the same type."""
@@ -67,8 +102,11 @@ def signs() -> Signs:
     table = Table(read_toml(path, "the checker's signs"), "signs.toml")
     parked = table.table("parked")
     found = Signs(
+        endings=frozenset(table.texts("endings")),
         login=frozenset(table.texts("login")),
+        login_hosts=frozenset(table.texts("login_hosts")),
         root=frozenset(table.texts("root")),
+        page_names=frozenset(table.texts("page_names")),
         error=frozenset(table.texts("error")),
         types=table.text_map("same_types"),
         challenge=table.text_lists("challenge"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -18,14 +19,15 @@ LINK = re.compile(
     r"!?\[(?P<text>(?:[^\[\]\\]|\\.){0,999}+)\](?:\((?:[^()\\]|\\.|\([^()]{0,999}+\)){0,4999}+\)|\[[^\]]{0,999}+\])"
 )
 TAG = re.compile(r"<[A-Za-z/!][^<>]{0,999}+>")
-NOT_IN_SLUGS = re.compile(r"[^\w\- ]")
+STAYS = frozenset({"L", "M", "Nd", "Pc"})  # categories of letters, marks and digits; not those of "①" and "½"
+EMOJI_STYLE = "\ufe0f"  # behind a sign that is to be shown as an emoji: a mark, so that GitHub keeps it alone
 EMPHASIS = re.compile(r"(?<!\w)(_{1,3})(?=\S)([^_]{1,999}?)(?<=\S)\1(?!\w)")
 UNDERLINES = re.compile(r"([=\-`:'\"~^_*+#<>!$%&(),./;?@\[\\\]{|}])\1*[ \t]*\Z")
 
 
 def anchors(text: str, kind: str) -> frozenset[str]:
     """Every fragment that leads somewhere in a document."""
-    if kind == "markdown":
+    if kind in ("markdown", "mdx"):
         return frozenset(_of_markdown(text))
     if kind == "html":
         return frozenset(html.ids(text))
@@ -44,14 +46,22 @@ def _of_markdown(text: str) -> Iterator[str]:
             if named := ATTRIBUTES.search(leaf.text[-1000:]):
                 yield named["id"]
             headings.append(leaf.text)  # of which GitHub, that has no such ids, takes all
-    yield from numbered(slug(heading) for heading in headings)
+    for name in numbered(slug(heading) for heading in headings):
+        yield name
+        if EMOJI_STYLE in name:
+            yield name.replace(EMOJI_STYLE, "")  # as others have it
 
 
 def slug(heading: str) -> str:
     """What GitHub makes of a heading: its text in lower case, blanks as hyphens, signs left out."""
     shown = TAG.sub("", LINK.sub(lambda found: found["text"], LINK.sub(lambda found: found["text"], heading)))
     plain = from_markdown(EMPHASIS.sub(r"\2", shown)).strip().lower()
-    return NOT_IN_SLUGS.sub("", plain).replace(" ", "-")
+    return "".join(char for char in plain if _stays(char)).replace(" ", "-")
+
+
+def _stays(char: str) -> bool:
+    category = unicodedata.category(char)
+    return char in "- " or category in STAYS or category[0] in STAYS
 
 
 def numbered(slugs: Iterable[str]) -> Iterator[str]:

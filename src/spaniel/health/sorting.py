@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import SpanielError
 from spaniel.health.verdict import Checked, Link, Verdict
+from spaniel.url.parsing import parse
+from spaniel.url.plain import in_one_spelling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from spaniel.health.documents.mention import Mention
     from spaniel.health.excluding import Rules
     from spaniel.health.verdict import Place
-    from spaniel.url import Url
+    from spaniel.url.value import Url
 
 SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 TEXT_DIRECTIVE = ":~:"  # a piece of text to be shown, not an anchor
@@ -28,20 +30,31 @@ class Sorted(NamedTuple):
     skipped: list[Checked]
 
 
-def to_links(mentions: Iterable[Mention], base: str | None = None) -> list[Link]:
-    """One for each address, in the order of their first mention; fragments apart. Relative ones need a base."""
-    fragments: dict[str, dict[str, None]] = {}
-    places: dict[str, dict[Place, None]] = {}
-    for mention in mentions:
-        address = web_address(mention, base)
-        if address is None:
-            continue
+class _Web:
+    """Addresses as they come, each once; fragments apart."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[tuple[str, ...], tuple[Place, ...]]] = {}  # of most there is one mention
+        self._again: dict[str, tuple[dict[str, None], dict[Place, None]]] = {}
+
+    def add(self, address: tuple[str, str], place: Place) -> None:
         url, fragment = address
-        places.setdefault(url, {})[mention.place] = None
-        wanted = fragments.setdefault(url, {})
+        known = self._found.get(url)
+        if known is None:
+            self._found[url] = ((fragment,) if fragment else (), (place,))
+            return
+        again = self._again.get(url)
+        if again is None:
+            again = self._again[url] = dict.fromkeys(known[0]), dict.fromkeys(known[1])
         if fragment:
-            wanted[fragment] = None
-    return [Link(url, tuple(fragments[url]), tuple(found)) for url, found in places.items()]
+            again[0][fragment] = None
+        again[1][place] = None
+
+    def links(self) -> Iterator[Link]:
+        """In the order of their first mention."""
+        for url, once in self._found.items():
+            fragments, places = self._again.get(url, once)
+            yield Link(url, tuple(fragments), tuple(places))
 
 
 def web_address(mention: Mention, base: str | None = None) -> tuple[str, str] | None:
@@ -50,12 +63,12 @@ def web_address(mention: Mention, base: str | None = None) -> tuple[str, str] | 
     What is no URL stays as it is written, for whoever asks for it to say so.
     """
     written = mention.url.strip()
+    if (spelled := in_one_spelling(written)) is not None and not spelled[2]:
+        return spelled[0], ""
     absolute = SCHEME.match(written) is not None
-    around = mention.base if SCHEME.match(mention.base) else base
+    around = mention.base if mention.base and SCHEME.match(mention.base) else base
     if (absolute and not written[:6].lower().startswith(("http:", "https:"))) or not (absolute or around):
         return None
-    from spaniel.url import parse
-
     try:
         origin: Url | None = parse(around) if around and not absolute else None
         href = parse(written, origin).href
@@ -67,7 +80,7 @@ def web_address(mention: Mention, base: str | None = None) -> tuple[str, str] | 
 
 def sort(mentions: Iterable[Mention], rules: Rules, base: str | None = None) -> Sorted:
     """Each mention into its heap."""
-    web: list[Mention] = []
+    web = _Web()
     local: list[Mention] = []
     left_out: dict[tuple[str, str], list[Place]] = {}
     for mention in mentions:
@@ -79,11 +92,11 @@ def sort(mentions: Iterable[Mention], rules: Rules, base: str | None = None) -> 
         if reason:
             left_out.setdefault((name, reason), []).append(mention.place)
         elif address:
-            web.append(mention)
+            web.add(address, mention.place)
         else:
             local.append(mention)
     skipped = [
         Checked(Link(url, places=tuple(dict.fromkeys(places))), Verdict.SKIPPED, reason)
         for (url, reason), places in left_out.items()
     ]
-    return Sorted(to_links(web, base), local, skipped)
+    return Sorted(list(web.links()), local, skipped)

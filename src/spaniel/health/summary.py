@@ -36,12 +36,15 @@ class Summary:
         self.verdicts[checked.verdict] += 1
         self.places += max(1, len(checked.link.places))
         self.suspect += bool(checked.move and checked.move.is_suspect)
-        names = [checked.verdict.value, *{each.remark.value for each in checked.findings}]
-        self.remarks.update(names[1:])
+        remarks = {each.remark for each in checked.findings} if checked.findings else ()
+        for name in remarks:
+            self.remarks[name] += 1
         if known:
             self.known += 1
-        else:
-            self._counting.update(names)
+            return
+        self._counting[checked.verdict] += 1
+        for name in remarks:  # `Counter.update` takes three times as long
+            self._counting[name] += 1
 
     @property
     def links(self) -> int:

@@ -40,6 +40,7 @@ class Expected(NamedTuple):
     content_type: str | None = None  # without parameters
     may_redirect: bool = True  # a redirect is as good as an answer
     type_may_change: bool = False
+    redirect_is_fine: bool = False  # said so itself: it has not moved, and is not to be
 
 
 ANYTHING = Expected()

@@ -28,6 +28,11 @@ class Watchdog:
     def begin(self, task: asyncio.Task[object], seconds: float) -> None:
         self._due[task] = asyncio.get_running_loop().time() + seconds
 
+    def hurry(self, seconds: float) -> None:
+        """Nobody who is at it now has longer than this."""
+        latest = asyncio.get_running_loop().time() + seconds
+        self._due = {task: min(due, latest) for task, due in self._due.items()}
+
     def end(self, task: asyncio.Task[object]) -> bool:
         """Whether it was stopped here; then it is no longer being cancelled."""
         self._due.pop(task, None)

@@ -72,6 +72,12 @@ CASES = {
     "hard break": "a [b](⟦https://one.org/br⟧)\\\nc  \n⟦https://one.org/br2⟧",
     "unicode before": "𝒳é[b](⟦https://one.org/ü⟧)",
     "blanks at the end": "[a](⟦https://one.org/end⟧)   ",
+    "code as a tag": "<code>https://no.org/</code> ⟦https://one.org/tag⟧ <code>not closed ⟦https://one.org/open⟧",
+    "definition above a heading": "[zz]: ⟦https://one.org/def⟧\nText [zz](⟦x⟧)\n===",
+    "capitals": "WWW.x and ⟦WWW.one.org⟧",
+    "HTML in a quote has no lazy lines": "> <div>\n⟦https://one.org/out⟧",
+    "five blanks behind a bullet": "-     https://no.org/\n\nx\n\n-    ⟦https://one.org/four⟧\n\n     ⟦https://one.org/para⟧",
+    "tabs and lists": " -\ta\n\n\t⟦https://one.org/in⟧\n\n\t\thttps://no.org/\n\n> \t\thttps://no.org/\n>\t⟦https://one.org/q⟧",
     "two in a line": "[a](⟦https://one.org/x⟧)[b](⟦https://one.org/x⟧)",
     "brackets unbalanced": "[a](https://no.org/( b [c](⟦https://one.org/ok⟧)".replace("https://no.org/(", "no("),
 }  # fmt: skip
@@ -79,6 +85,8 @@ CASES = {
 FRONT = {
     "YAML": "---\nurl: ⟦https://one.org/y⟧\nlist:\n  - \"⟦https://one.org/q⟧\"\n  - '⟦https://one.org/s⟧' # https://no.org\ntext: see ⟦https://one.org/t⟧.\n---\n[a](⟦b.md⟧)\n",
     "TOML": "+++\nurl = \"⟦https://one.org/toml⟧\"\n+++\n⟦https://one.org/b⟧\n",
+    "dots": "---\nurl: ⟦https://one.org/y⟧ # https://no.org/\n...\n[a](⟦b⟧)\n",
+    "TOML has no dots": "+++\na = 'x'\n...\nb = '⟦https://one.org/b⟧'\n+++\n[a](⟦b⟧)\n",
     "a rule": "---\n\n⟦https://one.org/r⟧\n\n[a](⟦b⟧)\n",
     "CRLF": "---\r\nurl: ⟦https://one.org/y⟧\r\n---\r\n> [a](⟦b.md⟧)\r\n> ⟦https://one.org/c⟧\r\n\r\n[r]: ⟦x⟧\r\n",
     "CR": "a ⟦https://one.org/y⟧\r\r[r]: ⟦x⟧\r",

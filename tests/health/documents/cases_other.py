@@ -14,9 +14,20 @@ HTML = {
     "media": '<video src="⟦v.mp4⟧" poster="⟦p.png⟧"><source src="⟦w.webm⟧"><track src=⟦t.vtt⟧></video><audio src="⟦a.mp3⟧">',
     "iframe": '<iframe src="⟦https://one.org/f⟧"><a href="no"></iframe><embed src="⟦e⟧"><object data="⟦o⟧"></object>',
     "script": '<script src="⟦s.js⟧"></script><script>var a = \'<a href="no">\'; // https://no.org/</script><a href="⟦y⟧">',
-    "style": '<style>a { background: url(https://no.org/) } <a href="no"></style><a href="⟦y⟧">',
+    "style": '<style>a { background: url(no.png) } /* url(https://no.org/) */ b { b: url( "⟦https://one.org/c?a&b⟧") }'
+    ' @import "⟦https://one.org/i.css⟧"; <a href="no"></style><a href="⟦y⟧">',
+    "style of an element": '<p style="a: url(&quot;⟦https://one.org/?a=1&amp;b=2⟧&quot;), URL(⟦https://one.org/x⟧)"><p style="url(no)">',
+    "form": '<form action="⟦https://one.org/q⟧"><form method=POST action="https://no.org/"><form action="no"><p action="https://no.org/">',
+    "component": '<x-card href="⟦https://one.org/x⟧" to="https://no.org/"><x-card href="no"><base href="https://no.org/" target=_top>',
     "title": '<title><a href="no"></title><textarea><a href="no"></textarea><a href="⟦y⟧">',
     "comment": '<!-- <a href="no"> --><a href="⟦y⟧"><!--><a href="⟦z⟧"><!-- a --!><a href="⟦w⟧">',
+    "every element": '<xmp><a href="no"></xmp><noembed><a href="no"></noembed><noframes><a href="no"></noframes><use href="⟦u.svg#i⟧">'
+    '<q cite="⟦c⟧"><ins cite="⟦d⟧"><del cite="⟦e⟧"><link imagesrcset="⟦f⟧ 1x"><frame src="⟦g⟧"><table background="⟦h⟧"><td background="⟦i⟧">'
+    '<th background="⟦j⟧"><input src="⟦k⟧"><image xlink:href="⟦l⟧"><x-y cite="⟦https://one.org/m⟧" src="⟦https://one.org/n⟧">',
+    "short comments": '<!---><a href="⟦x⟧"><!----><a href="⟦y⟧"><!--a--><a href="⟦z⟧"><!--> --><a href="⟦w⟧">',
+    "comments in a row": '<!-- a --><!-- <a href="no"> --><a href="⟦y⟧">',
+    "CDATA": '<![CDATA[<a href="no">]]><a href="⟦y⟧"><![CDATA[a<b href="no"><a href="⟦z⟧">',
+    "ends of scripts": '<script></scripts><a href="no"></SCRIPT\n><a href="⟦y⟧"><script>script <a href="no"></script/><a href="⟦z⟧">',
     "unclosed comment": '<a href="⟦y⟧"><!-- <a href="no">',
     "refresh": '<meta http-equiv="refresh" content="5; url=⟦https://one.org/r⟧"><meta http-equiv=Refresh content="0;URL=\'⟦/x⟧\'">',
     "other meta": '<meta name="x" content="0; url=https://no.org/"><meta property="og:url" content="https://no.org/">',
@@ -31,6 +42,7 @@ HTML = {
 RST = {
     "embedded": "See `Python <⟦https://one.org/⟧>`_ and `it <⟦rel.html⟧>`__.",
     "embedded over lines": "A `text that\ngoes on <⟦https://one.org/x⟧>`_ here.",
+    "raw": ".. raw:: html\n\n   <a href='⟦https://one.org/raw⟧'>x</a>\n\n⟦https://one.org/b⟧\n\n.. raw:: latex\n\n   https://no.org/\n",
     "alias": "`text <other_>`_ and ref_ and `a ref`_ and anon__",
     "bare": "At ⟦https://one.org/b⟧, or (⟦https://one.org/c⟧).",
     "literal": "``https://no.org/`` and ``a `b <https://no.org/>`_`` ⟦https://one.org/l⟧",
@@ -43,7 +55,6 @@ RST = {
     "literal block in a list": "- a::\n\n      https://no.org/\n\n- b ⟦https://one.org/l⟧\n",
     "alone": "::\n\n  https://no.org/\n\n⟦https://one.org/x⟧",
     "code": ".. code-block:: python\n   :caption: x\n\n   https://no.org/\n\n⟦https://one.org/x⟧",
-    "raw": ".. raw:: html\n\n   <a href=\"https://no.org/\">\n\n⟦https://one.org/x⟧",
     "comment": ".. a comment https://no.org/\n   https://no.org/\n\n⟦https://one.org/x⟧",
     "image": ".. image:: ⟦a.png⟧\n   :target: ⟦https://one.org/i⟧\n   :alt: no\n\n.. figure:: ⟦https://one.org/f.png⟧\n\n   Caption ⟦https://one.org/c⟧\n",
     "substitution": ".. |logo| image:: ⟦logo.png⟧\n",
@@ -79,12 +90,20 @@ CSV = {
     "semicolons": "id;url\n1;⟦https://one.org/a,b⟧\n",
     "tabs": "id\turl\n1\t⟦https://one.org/a⟧\n",
     "unclosed": 'a,b\n"x,⟦https://one.org/a⟧\ny,⟦https://one.org/b⟧\n',
+    "quotes in text": 'a,b\n"say ""⟦https://one.org/a⟧"", ""x"" ⟦https://one.org/b⟧",⟦https://one.org/c⟧\n',
+    "capitals and brackets": 'a,b\n"⟦HTTPS://one.org/a.⟧",⟦https://one.org/a_(b)⟧\n',
+    "the first row rules": "a|b\nx,y,z,;;;|⟦https://one.org/a,b;c⟧\n",
     "CRLF": 'a,b\r\n1,"⟦https://one.org/a⟧"\r\n2,⟦https://one.org/b⟧\r\n',
 }  # fmt: skip
 TEXT = {
     "bare": "⟦https://one.org/a⟧ <⟦https://one.org/b⟧> (⟦https://one.org/c⟧) ⟦www.one.org⟧ [x](⟦https://one.org/d⟧)",
     "code is text": "    ⟦https://one.org/a⟧ `⟦https://one.org/b⟧`",
     "ends": "⟦https://one.org/a⟧... ⟦https://one.org/b/⟧; ⟦https://one.org/?q=a⟧&quot; ⟦http://[::1]:80/x⟧",
+    "case": "⟦HTTPS://ONE.ORG/a⟧|⟦HTTP://one.org/b⟧ ⟦WWW.one.org⟧",
+    "nothing behind": "https://_ http://* ⟦http://a⟧",
+    "other marks": "⟦https://one.org/a⟧… ⟦https://one.org/b⟧‽",
+    "cells": "|⟦https://one.org/a⟧|⟦https://one.org/b|c⟧|",
+    "AsciiDoc": "⟦https://one.org/a⟧[text] link:⟦https://one.org/b⟧[two words] ⟦https://one.org/?c[]=1&d[e]=2⟧ ⟦https://one.org/[x]⟧",
     "NUL": "a\0⟦https://one.org/a⟧\0b",
 }  # fmt: skip
 XML = {
@@ -93,6 +112,8 @@ XML = {
     "index": "<sitemapindex><sitemap><loc>⟦https://one.org/s.xml⟧</loc></sitemap></sitemapindex>",
     "feed": "<rss><item><link>⟦https://one.org/i⟧</link><guid>⟦https://one.org/g⟧</guid><link><![CDATA[⟦https://one.org/c&d⟧]]></link>"
     "<enclosure url='⟦https://one.org/e.mp3⟧'/></item></rss>",
+    "videos": "<url><video:content_loc>⟦https://one.org/v⟧</video:content_loc><video:player_loc>⟦https://one.org/p⟧</video:player_loc>"
+    "<image:loc>⟦https://one.org/i⟧</image:loc><comments>⟦https://one.org/c⟧</comments><url>⟦https://one.org/u⟧</url><x href='no' src='⟦https://one.org/s⟧'/></url>",
     "atom": '<feed><link href="⟦https://one.org/a⟧"/><id>urn:x</id></feed>',
 }  # fmt: skip
 NOTEBOOK = {
@@ -101,7 +122,20 @@ NOTEBOOK = {
     ' "outputs": [{"text": ["https://no.org/"]}]},\n{"source": "<⟦https://one.org/c⟧>\\u00fc ![x](⟦attachment:x.png⟧)", "cell_type": "markdown"}],\n'
     ' "metadata": {"url": "https://no.org/"}, "nbformat": 4}',
 }  # fmt: skip
+MDX = {
+    "program": 'import A from "https://no.org/a.js"\nimport B from "https://no.org/b.js"\n\nexport const c = {\n  d: "https://no.org/"\n}\n\n'
+    "text ⟦https://one.org/a⟧ {/* https://no.org/ */} [b](⟦c.md⟧)\n",
+    "components": '<Card\n  href="⟦https://one.org/a⟧"\n>\n  [in](⟦https://one.org/b⟧)\n\n      deep ⟦https://one.org/c⟧\n</Card>\n'
+    '<a href={url}>x</a> <Image src="⟦https://one.org/i.png⟧" alt={`x`} />\n',
+    "comments": "{/* https://no.org/ */} ⟦https://one.org/a⟧ */ {/* https://no.org/ */} {/*/ https://no.org/ */} {/* ⟦https://one.org/b⟧\n",
+    "code": "```js\nimport 'https://no.org/'\n```\n`https://no.org/` ⟦https://one.org/d⟧\n",
+}  # fmt: skip
+NOTEBOOK["heading"] = (
+    '{"cells": [{"cell_type": "heading", "source": ["⟦https://one.org/h⟧"]}, {"cell_type": "raw", "source": "https://no.org/"}],'
+    ' "other": [{"cell_type": "markdown", "source": "https://no.org/"}]}'
+)
 KINDS = {
+    "mdx": MDX,
     "html": HTML,
     "rst": RST,
     "json": JSON,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaniel.health.documents import html, markdown
+from spaniel.health.documents import bare, html, markdown
 from spaniel.health.documents.kinds import EXTENSIONS, mentions
 from spaniel.health.documents.mention import LINE_END
 from spaniel.health.documents.quoting import WAYS, decode, encode
@@ -102,12 +102,14 @@ HOSTILE = {
     "markdown": ["[", "](", "[a](", "![", "<a ", "<!--", "<?", "`", "``` ", "> ", "- ", '[a](b "', "](a", "(((", '[a]: b "\n',
                  "http://a(", "www.a.b(", "| ", "<a b='", "<![CDATA[", "[a](<", "&", "\t", "[^1]: ", "|-\n", "[a][",
                  "<http://a", "`a``b```", "[[a]](", "<a b=\"<a c='", "- \n", "[a](b(", "> - ", "<div\n", "# #", "\r"],
-    "html": ["<a ", "<!--", "<script>", "<a href='", "<img srcset='a,", "<", "</", "<a =", "<![CDATA[", "<!", "<a/", "<base>"],
+    "html": ["<a ", "<!--", "<script>", "<a href='", "<img srcset='a,", "<", "</", "<a =", "<![CDATA[", "<!", "<a/", "<base>",
+             "<style>/*", "<style>url(", "<p style='/*", "<p style='url(http://a", "<style>@import  "],
     "rst": ["`", "``", ":a", ".. ", ".. _a: b\n", "`a <b", "::\n\n ", "http://a ", ".. |a| ", ">>> a\n", ".. _`a"],
     "json": ["[", "{", '"', '"a":', "\\", '"http://a \\u00fc', '"\\'],
     "csv": ['"', ",", '""', '",', 'http://a","', '"a'],
     "yaml": ["[", "{", "- ", "a: ", "? ", "'", "&a ", "a:\n ", "{a, "],
-    "text": ["http://a", "(", "http://(", "www.", "http://a(b[", "http://a."],
+    "mdx": ["{/*", "import a\n", "={", "={a}", "<a b={", "export\n\n", "{/* */", "    <A "],
+    "text": ["http://a|", "http://a[", "[]", "http://a[[]", "http://a", "(", "http://(", "www.", "http://a(b[", "http://a."],
     "xml": ["<loc>", "<url><loc>http://a", "<![CDATA["],
     "notebook": ['{"cells":[', '{"cell_type":"markdown","source":"'],
 }  # fmt: skip
@@ -167,3 +169,22 @@ def test_a_tree_of_two_thousand_links_has_each_where_it_stands(tmp_path: Path) -
     assert sum(map(len, truth.values())) > 2_000
     assert found == truth
     assert not [one for all_ in found.values() for one in all_ if "no.org" in one[2]]
+
+
+BARE = st.lists(
+    st.sampled_from(
+        ["http://", "www.", "a.b/", "x", "9", "/", "?q=1", "&amp;", ";", ".", ",", "(", ")", "]", "é", "。"]
+    )
+    | st.sampled_from([" ", "\n", "\u2003", "\x1f", "<", '"', "`", "%", "_", "x" * 600]),
+    max_size=12,
+).map("".join)
+
+
+@given(BARE, st.integers(0, 40))
+@settings(deadline=None)
+def test_an_address_that_stands_alone_ends_where_the_long_way_says(text: str, limit: int) -> None:
+    for end in (len(text), min(limit, len(text))):
+        quick = list(bare.scan(text, 0, end))
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(bare, "PLAIN", re.compile(r"(?!)"))
+            assert list(bare.scan(text, 0, end)) == quick

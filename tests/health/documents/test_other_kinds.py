@@ -31,6 +31,43 @@ def test_fields_that_are_named_are_the_only_ones_looked_at(file: str, text: str)
     assert len(list(mentions(text, file))) > 2
 
 
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("a.json", '{"x": {"url": 1}, "y": ["https://no.org/"], "url": [["https://one.org/a"], "https://one.org/b"], "z": "https://no.org/"}'),
+        ("a.json", ']}{"x": [], "url": "https://one.org/a"}]{"u": "https://no.org/", "url": "https://one.org/b"}'),
+        ("a.yaml", "x:\n  url: https://one.org/a\n  b: [c]\ny:\n- https://no.org/\nurl: [[https://one.org/b]]\nz: {a: https://no.org/}\n"),
+        ("a.yaml", "x: &a https://no.org/\nurl:\n  - *a\n  - https://one.org/a\nb: *a\n? url\n: https://one.org/b\n"),
+    ],
+)  # fmt: skip
+def test_a_field_is_what_stands_under_its_name_and_nothing_behind_it(file: str, text: str) -> None:
+    assert [one.url for one in mentions(text, file, fields=("url",))] == ["https://one.org/a", "https://one.org/b"]
+
+
+@pytest.mark.parametrize(
+    ("written", "url", "syntax"),
+    [
+        ("https://one.org/a", "https://one.org/a", "yaml"), ("'https://one.org/c''d'", "https://one.org/c'd", "yaml-single"),
+        ('"https://one.org/\\u00fc"', "https://one.org/ü", "json"), ("see https://one.org/a.", "https://one.org/a", "bare"),
+        ("'see https://one.org/a'", "https://one.org/a", "bare"), ("|\n  https://one.org/a", "https://one.org/a", "bare"),
+    ],
+)  # fmt: skip
+def test_a_value_of_yaml_is_read_as_it_is_quoted(written: str, url: str, syntax: str) -> None:
+    [found] = mentions(f"a: {written}\n", "a.yaml")
+    assert (found.url, found.syntax) == (url, syntax)
+
+
+def test_an_address_in_a_quoted_cell_is_written_with_the_quotes_of_the_cell() -> None:
+    [found] = mentions('a\n"see ""https://one.org/a"""\n', "a.csv")
+    assert found.syntax == "csv-quoted>bare"
+
+
+@pytest.mark.parametrize(("depth", "is_yaml"), [(64, True), (65, False)])
+def test_yaml_that_is_nested_too_deep_is_text(depth: int, is_yaml: bool) -> None:
+    text = f"a: [1]\nb: {'[' * depth}{']' * depth} # https://one.org/comment\n"
+    assert len(list(mentions(text, "a.yaml"))) == (0 if is_yaml else 1)
+
+
 def test_links_of_a_page_know_its_base() -> None:
     page = '<a href="x"><base href="https://one.org/b/"><base href="no"><a href="y">'
     assert [(one.url, one.base) for one in mentions(page, "a.html")] == [
@@ -49,6 +86,10 @@ def test_links_of_a_page_know_its_base() -> None:
         ("x", ' {"a": 1}', "json"),
         ("x", '{"cells": [], "nbformat": 4}', "notebook"),
         ("x", "<?xml version='1.0'?><urlset>", "xml"),
+        ("x", "<?xml version='1.0'?><HTML lang=en>", "html"),
+        ("x", '{"cell_type": 1}', "notebook"),
+        ("x", '[{"a": 1}]', "json"),
+        ("x", "[a] b", "text"),
         ("LICENSE", "See https://one.org/", "text"),
         ("", "", "text"),
     ],

@@ -20,9 +20,12 @@ BEGINS = re.compile(
 )
 # Up to white space, signs of Markdown and HTML, quotes, marks of other scripts. What is longer is data.
 REST = re.compile(r"[^\s<>`\"\x00-\x1f\x7f“”«»„。，、；：！？（）「」『』【】《》]{0,16384}+")
+# Most stand alone and end with a letter, a digit or a slash: nothing there belongs to a sentence.
+PLAIN = re.compile(r"[A-Za-z0-9/._~%=&?+#:,;@!$-]{0,500}[A-Za-z0-9/](?=\s|\Z)")
 BRACKET = re.compile(r"[()\[\]{}]")
 PAIRS = {")": "(", "]": "[", "}": "{"}
 TRAILING = frozenset("?!.,:;*_~'\\|")
+NEXT_CELL = re.compile(r"\|(?=https?://)", re.IGNORECASE)
 ENTITY = re.compile(r"&[A-Za-z0-9]{1,32};\Z")
 
 
@@ -36,9 +39,26 @@ def scan(text: str, start: int, end: int) -> Iterator[Found]:
         stop = end_of(text, found, end)
         if stop is None:
             start = found.end()
-        else:
-            yield made(text, found.start(), stop)
-            start = stop
+            continue
+        for begin, end_ in _cells(text, found.start(), stop):
+            yield made(text, begin, _before_label(text, begin, end_))
+        start = stop
+
+
+def _cells(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """Addresses with nothing but a bar between them, as in a table."""
+    for bar in NEXT_CELL.finditer(text, start, stop):
+        yield start, bar.start()
+        start = bar.end()
+    yield start, stop
+
+
+def _before_label(text: str, start: int, stop: int) -> int:
+    """AsciiDoc has the text of a link in brackets behind its address: `https://a.example/x[text]`."""
+    at = text.rfind("[", start, stop)
+    if at < 0 or text[at - 1] in "/?&=":
+        return stop
+    return at if text.find("]", at, stop) in (-1, stop - 1) else stop
 
 
 def made(text: str, start: int, end: int) -> Found:
@@ -49,6 +69,8 @@ def made(text: str, start: int, end: int) -> Found:
 
 def end_of(text: str, found: re.Match[str], limit: int) -> int | None:
     """Where the address ends that BEGINS found; None where it is none after all."""
+    if plain := PLAIN.match(text, found.end(), limit):
+        return plain.end()
     rest = REST.match(text, found.end(), limit)
     stop = rest.end() if rest else found.end()
     stop = _before_unopened(text, found.start(), stop)

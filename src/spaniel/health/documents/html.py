@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from spaniel.health.documents.html_tags import HTML_TAG, OPENS, RAW, Seeker, attributes, links_of
+from spaniel.health.documents.html_tags import HTML_TAG, OPENS, RAW, Seeker, addresses_in_css, attributes, links_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,8 @@ def links(text: str) -> Iterator[Found]:
     for tag in tags(text):
         for found in links_of(tag):
             yield found._replace(base=base) if base else found
+        if tag["name"].lower() == "style":
+            yield from addresses_in_css(text[tag.end() : _past_raw(text, tag)], tag.end(), "bare")
 
 
 def _base(text: str) -> str:

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.health.documents.mention import Found
-from spaniel.health.documents.quoting import BLANKS, from_attribute
+from spaniel.health.documents.quoting import BLANKS, decode, from_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +41,16 @@ LINKS: dict[str, tuple[str, ...]] = {
     "imagesrcset": ("link",),
     "background": ("body", "table", "td", "th"),
 }
+ANYBODYS = ("href", "src", "cite")  # of elements that nobody knows, a component's: where they are an address of the web
+ON_THE_WEB = re.compile(r"https?://", re.IGNORECASE)
 SETS = ("srcset", "imagesrcset")
 ONLY_HOSTS = {"preconnect", "dns-prefetch"}  # what these name is no page
 CANDIDATE = re.compile(r"[\s,]*+(?P<url>[^\s,](?:[^\s]*[^\s,])?)(?P<rest>,|[^,(]*+(?:\([^)]*+\)[^,(]*+)*+)")
+# A comment, or an address in `url(…)` or behind `@import`.
+CSS_ADDRESS = re.compile(
+    r"/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)|(?:\burl\(\s*+|@import\s++)(?:&quot;|&#39;|[\"'])?(?P<url>https?://(?:[^\s\"'()<>\\&]|&(?!quot;|#39;))++)",
+    re.IGNORECASE,
+)
 REFRESH = re.compile(r"\s*[\d.]+\s*[;,]\s*(?:url\s*=\s*)?(?P<quote>[\"']?)(?P<url>[^\"']*)", re.IGNORECASE)
 
 
@@ -77,12 +84,29 @@ def links_of(tag: re.Match[str]) -> Iterator[Found]:
     if name == "link" and set(has["rel"].value.lower().split() if "rel" in has else ()) & ONLY_HOSTS:
         return
     for key, attribute in has.items():
-        if name not in LINKS.get(key, ()):
+        if key == "style":
+            yield from addresses_in_css(attribute.written, attribute.start, "attribute")
+        elif name not in LINKS.get(key, ()) and not (_may_lead(name, key, has) and ON_THE_WEB.match(attribute.value)):
             continue
-        if key in SETS:
+        elif key in SETS:
             yield from _candidates(attribute)
         elif found := _whole(attribute):
             yield found
+
+
+def _may_lead(name: str, key: str, has: dict[str, Attribute]) -> bool:
+    """Whether an attribute is a link if it is an address of the web. What a form is posted to cannot be looked at."""
+    if key == "action":
+        return name == "form" and not ("method" in has and has["method"].value.lower() == "post")
+    return key in ANYBODYS and name != "base"
+
+
+def addresses_in_css(css: str, start: int, syntax: str) -> Iterator[Found]:
+    """What a style sheet names on the web. What is relative there may be made by the tools that make the page."""
+    for match in CSS_ADDRESS.finditer(css):
+        if match["url"] is not None:
+            place = start + match.start("url")
+            yield Found(decode(match["url"], syntax), place, place + len(match["url"]), syntax)
 
 
 def _whole(attribute: Attribute) -> Found | None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     Reader = Callable[[str], Iterator[Found]]
 
 EXTENSIONS = {
-    "markdown": "md markdown mdown mdwn mkd mkdn mkdown mdx qmd rmd",
+    "markdown": "md markdown mdown mdwn mkd mkdn mkdown qmd rmd",
+    "mdx": "mdx",
     "html": "html htm xhtml shtml",
     "rst": "rst rest",
     "notebook": "ipynb",
@@ -28,7 +29,7 @@ EXTENSIONS = {
     "xml": "xml rss atom",
 }
 BY_EXTENSION = {extension: kind for kind, names in EXTENSIONS.items() for extension in names.split()}
-PROSE = frozenset({"markdown", "html", "rst", "notebook", "text"})  # read in folders without being asked for
+PROSE = frozenset({"markdown", "mdx", "html", "rst", "notebook", "text"})  # read in folders without being asked for
 DATA = frozenset({"json", "yaml", "csv"})  # have fields
 MODULES = {"text": "bare", "yaml": "yaml_fields", "json": "json_fields", "csv": "csv_fields"}
 MARKDOWN_SIGNS = re.compile(r"\]\(|\]\[|^#{1,6} |^(?:```|~~~)|^ {0,3}\[[^\]\n]{1,200}\]:", re.MULTILINE)

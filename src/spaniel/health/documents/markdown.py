@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FRONT = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*+(?:\r\n|\n|\r)")
 DEFINING = ("paragraph", "underlined")
 SIGNS = re.compile(r"\]\(|<|://|www\.", re.IGNORECASE)  # without any of these there is no link in a text
+STATEMENT = re.compile(r"^(?:import|export)\b", re.MULTILINE)  # of a program, in MDX
 LONGEST_FRONT = 1 << 20
 
 
@@ -55,24 +56,26 @@ class Leaf:
         return found._replace(start=self._whole.source(found.start), end=self._whole.source_end(found.end))
 
 
-def links(text: str) -> Iterator[Found]:
+def links(text: str, *, mdx: bool = False) -> Iterator[Found]:
     """In the order of the text."""
-    return iter(sorted(_links(text), key=lambda found: found.start))
+    return iter(sorted(_links(text, mdx), key=lambda found: found.start))
 
 
-def _links(text: str) -> Iterator[Found]:
+def _links(text: str, mdx: bool) -> Iterator[Found]:
     front, begin = front_matter(text)
     if front is not None:
         yield from front
     labels: set[str] = set()
     begins: dict[int, int] = {}  # of paragraphs that begin with definitions
-    blocks = list(Blocks(text, begin))  # spans alone: the text of a long document is not held twice
+    blocks = list(Blocks(text, begin, mdx=mdx))  # spans alone: the text of a long document is not held twice
     for number, block in enumerate(blocks):
         if block.kind in DEFINING and text.startswith("[", block.spans[0][0]):
             leaf = Leaf(text, block)
             yield from leaf.define(labels)
             begins[number] = leaf.begins
     for number, block in enumerate(blocks):
+        if mdx and STATEMENT.match(text, block.spans[0][0]):
+            continue
         leaf = Leaf(text, block)
         leaf.begins = begins.get(number, 0)
         yield from leaf.links(labels)

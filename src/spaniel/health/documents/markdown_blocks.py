@@ -69,8 +69,8 @@ _QUOTE = _Item(0)
 class Blocks:
     """Takes a text line by line."""
 
-    def __init__(self, text: str, start: int = 0) -> None:
-        self._text, self._start = text, start
+    def __init__(self, text: str, start: int = 0, *, mdx: bool = False) -> None:
+        self._text, self._start, self._mdx = text, start, mdx
         self._around: list[_Item] = []
         self._spans: list[tuple[int, int]] = []  # of the paragraph or HTML that is open
         self._fence = ""  # the mark of the code that is open
@@ -98,7 +98,7 @@ class Blocks:
             self._close()
         lazy = not whole
         while not line.is_blank:
-            if line.indent >= 4:
+            if line.indent >= 4 and not self._mdx:
                 if not self._in_paragraph:
                     self._leave(matched)  # code, by its indent
                     return
@@ -179,7 +179,7 @@ class Blocks:
         elif self._in_table and not self._begins_container(line):
             self._done += [Block("cell", (span,)) for span in cells(text, start, end)]
         else:
-            return line.mark == "<" and self._html_begins(line, matched)
+            return line.mark == "<" and not self._mdx and self._html_begins(line, matched)
         return True
 
     def _begins_container(self, line: Line) -> bool:

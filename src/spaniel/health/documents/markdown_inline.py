@@ -187,6 +187,8 @@ class Inline:
         if tag := MARKDOWN_TAG.match(text, start):
             if tag["name"]:
                 self.found += links_of(tag)
+                if tag["name"].lower() == "code":
+                    return self._seek.after("</code>", tag.end()) or tag.end()
             return tag.end()
         for begins, ends in OTHER_TAGS:
             if begins.match(text, start):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.health.documents import bare
+from spaniel.health.documents import bare, html
 from spaniel.health.documents.mention import Found, Stitched
 from spaniel.health.documents.quoting import decode
 
@@ -145,9 +145,16 @@ class _Reader:
             self._add(directive.end(), directive.end() + len(written))
             return self._options(at + 1, row.indent)
         if name in LITERAL:
-            return self._past_block(at + 1, row.indent)
+            end = self._past_block(at + 1, row.indent)
+            if name == "raw" and "html" in self._text[directive.end() : row.end].lower().split():
+                self._raw_html(row.end, self._rows[end - 1].end)
+            return end
         self._inline([Row(directive.end(), row.end, row.indent, is_blank=False)])
         return at + 1
+
+    def _raw_html(self, start: int, end: int) -> None:
+        for found in html.links(self._text[start:end]):
+            self._found.append(found._replace(start=start + found.start, end=start + found.end))
 
     def _options(self, at: int, indent: int) -> int:
         """Of a picture: where it leads."""

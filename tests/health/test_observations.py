@@ -1,0 +1,151 @@
+"""The rows of the history: what is one row, what counts of it, and how long it is kept."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from spaniel.health.history import HEAD_DAYS, _forget, has_network
+from spaniel.health.observations import (
+    KEPT_DAYS,
+    MOST_ROWS,
+    OFFLINE,
+    TABLES,
+    Answer,
+    Observed,
+    facts_without_network,
+    fold,
+    past_of,
+    rows_of,
+    uptime,
+    without_network,
+)  # fmt: skip
+from spaniel.health.past import APART, DAY
+from spaniel.health.verdict import Checked, Evidence, Hop, Link, Place, Verdict
+
+URL, NOW = "http://a.example/page", 1_800_000_000.0
+CHAIN = (Hop(URL, 301), Hop("http://a.example/2", 302))
+
+
+@pytest.fixture
+def db() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as made:
+        made.executescript(TABLES)
+        yield made
+
+
+def answer(verdict: Verdict = Verdict.OK, status: int | None = 200, **facts: object) -> Answer:
+    evidence = Evidence("GET", status, CHAIN, "http://a.example/3")
+    link = Link(URL, ("part",), (Place("a.md", 1, 2),))
+    return Answer(URL, "a.example", True, NOW, Checked(link, verdict, evidence=evidence, **facts))  # type: ignore[arg-type]
+
+
+def folded(db: sqlite3.Connection, one: Answer, *times: float) -> list[Observed]:
+    for time in times:
+        fold(db, URL, time, one.row(1)[5:12])  # type: ignore[arg-type]
+    return rows_of(db, URL)
+
+
+def test_a_row_has_all_that_was_told(db: sqlite3.Connection) -> None:
+    told = answer(Verdict.FAILING, 404, reason="Not here", code="http_4xx", text_sha256="ab")
+    row = Observed(NOW, NOW, 1, "failing", 404, "http_4xx", "Not here", "http://a.example/3", CHAIN, "ab")
+    assert folded(db, told, NOW) == [row]
+
+
+def test_what_is_good_has_no_reason_and_no_status_is_none(db: sqlite3.Connection) -> None:
+    [row] = folded(db, answer(Verdict.MOVED, None, reason="It redirects"), NOW)
+    assert (row.reason, row.status) == ("", None)
+
+
+def test_text_in_any_script_is_kept(db: sqlite3.Connection) -> None:
+    [row] = folded(db, answer(Verdict.UNKNOWN, None, reason="nicht erreichbar: Straße \udcff"), NOW)
+    assert row.reason == "nicht erreichbar: Straße \\udcff"
+
+
+def test_equal_checks_are_one_row_but_a_failure_three_days_later_is_one_more(db: sqlite3.Connection) -> None:
+    assert [(row.first_at, row.last_at, row.checks) for row in folded(db, answer(), NOW, NOW, NOW + 9 * DAY)] == [
+        (NOW, NOW + 9 * DAY, 3)
+    ]
+    later = NOW + 10 * DAY
+    rows = folded(db, answer(Verdict.FAILING, 404), later, later + APART - 1, later + APART)
+    assert [(row.first_at - later, row.checks) for row in rows[:2]] == [(APART, 1), (0.0, 2)]
+    assert past_of(db, URL, head_differs=False).failures == (later, later + APART)
+
+
+def test_a_check_that_is_older_than_the_last_begins_a_row_of_its_own(db: sqlite3.Connection) -> None:
+    assert [row.first_at for row in folded(db, answer(), NOW, NOW - 1)] == [NOW, NOW - 1]
+
+
+def test_of_a_link_that_comes_and_goes_a_hundred_rows_are_kept(db: sqlite3.Connection) -> None:
+    for number in range(120):
+        rows = folded(db, answer(Verdict.OK if number % 2 else Verdict.UNKNOWN), NOW + number)
+    assert MOST_ROWS == 100
+    assert (len(rows), rows[-1].first_at) == (100, NOW + 20)
+
+
+def test_in_a_run_without_network_only_failures_are_taken_back() -> None:
+    failed = answer(Verdict.DEAD, 410, reason="Gone", failures=3).checked
+    assert without_network(failed) == failed._replace(verdict=Verdict.UNKNOWN, reason=OFFLINE, failures=0)
+    blocked = answer(Verdict.BLOCKED, 403, reason="No").checked
+    assert without_network(blocked) is blocked
+    assert facts_without_network(("failing", 404, "c", "r", "u", "h", "t")) == (
+        *("unknown", 404, "c", OFFLINE),
+        *("u", "h", "t"),
+    )
+    assert facts_without_network(("blocked", 403, "c", "r", "u", "h", "t"))[3] == "r"
+
+
+@pytest.mark.parametrize(("hosts", "reached", "is_up"), [(0, 0, True), (2, 1, True), (3, 1, False), (1, 0, False)])
+def test_there_is_no_network_where_more_than_half_of_the_hosts_are_silent(
+    hosts: int, reached: int, is_up: bool
+) -> None:
+    assert has_network(hosts, reached) is is_up
+
+
+def row(verdict: str, first: float, last: float, checks: int, reason: str = "") -> Observed:
+    return Observed(NOW + first * DAY, NOW + last * DAY, checks, verdict, 200, "", reason, "", (), "")
+
+
+@pytest.mark.parametrize(
+    ("rows", "share"),
+    [
+        ([], None),
+        ([row("ok", 1, 2, 3), row("failing", 3, 3, 1)], 0.75),
+        ([row("moved", 1, 1, 1), row("changed", 2, 2, 1), row("unknown", 3, 3, 2)], 0.5),
+        ([row("ok", 1, 1, 1), row("blocked", 2, 2, 9), row("rate-limited", 2, 2, 9)], 1.0),
+        ([row("ok", 1, 1, 1), row("unknown", 2, 2, 9, OFFLINE)], 1.0),
+        ([row("ok", -9, -1, 9), row("failing", 1, 1, 1)], 0.0),  # what is over does not count
+        ([row("ok", -6, 2, 8), row("failing", 3, 3, 2)], 0.5),  # a quarter of eight
+        ([row("ok", -100, 1, 2), row("failing", 3, 3, 1)], 0.5),  # one at the least
+        ([row("ok", 0, 0, 5), row("failing", 1, 1, 5)], 0.5),
+    ],
+)
+def test_uptime_is_the_share_of_good_checks_among_those_that_told_something(
+    rows: list[Observed], share: float | None
+) -> None:
+    assert uptime(rows, NOW) == share
+
+
+def test_an_answer_says_nothing_of_head_unless_it_was_seen() -> None:
+    assert not answer().head_differs
+
+
+def test_what_is_old_is_forgotten_to_the_day(db: sqlite3.Connection) -> None:
+    assert (KEPT_DAYS, HEAD_DAYS) == (400, 180)
+    folded(db, answer(), NOW - 400 * DAY)
+    db.execute("INSERT INTO hosts VALUES ('a.example', ?)", (NOW - 180 * DAY,))
+    _forget(db, NOW)
+    assert [db.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in ("health", "hosts")] == [1, 1]  # noqa: S608
+    _forget(db, NOW + 1)
+    assert [db.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in ("health", "hosts")] == [0, 0]  # noqa: S608
+
+
+def test_of_too_many_rows_the_oldest_are_forgotten(db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spaniel.health.history.MOST_ROWS", 3)
+    for number in range(5):
+        fold(db, f"http://{number}.example/", NOW - number, answer().row(1)[5:12])  # type: ignore[arg-type]
+    _forget(db, NOW)
+    assert [found[0] for found in db.execute("SELECT last_at FROM health ORDER BY last_at")] == [NOW - 2, NOW - 1, NOW]

@@ -1,0 +1,24 @@
+"""Which failures of a link count: three, three days apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaniel.health.past import APART, DAY, ENOUGH, failures_apart
+
+
+@pytest.mark.req("DB-09")
+@pytest.mark.parametrize(
+    ("times", "count"),
+    [
+        *(((), 0), ((0.0,), 1), ((5.0, 6.0, 7.0), 1)),
+        *(((0.0, 259_199.0), 1), ((0.0, 259_200.0), 2), ((259_200.0, 0.0), 2)),
+        *(((0.0, 259_200.0, 518_399.0), 2), ((0.0, 259_200.0, 518_400.0), 3), ((0.0, 200_000.0, 400_000.0), 2)),
+    ],
+)
+def test_failures_count_that_are_three_days_apart(times: tuple[float, ...], count: int) -> None:
+    assert failures_apart(times) == count
+
+
+def test_three_such_failures_are_enough() -> None:
+    assert (DAY, APART, ENOUGH) == (86_400, 3 * 86_400, 3)

@@ -1,0 +1,227 @@
+"""What a run says while it lasts, and what it leaves when it ends: progress, waits, what is written and what is not."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from spaniel.health.history import History
+from spaniel.health.journal import Journal
+from spaniel.health.past import Past
+from spaniel.health.ports import Looked, RunOptions
+from spaniel.health.resuming import begin
+from spaniel.health.run import CUT_OFF, Run
+from spaniel.health.verdict import Checked, Link, Verdict
+from spaniel.testing import FakeClock
+from tests.health.test_run import World, all_of, busy, failing, links_at, ok, run_over, spool_of, told
+from tests.health.test_run_bounds import Hanging, number_of, numbered
+
+
+@pytest.mark.req("DB-09")
+async def test_a_run_says_how_far_it_is() -> None:
+    seen: list[int] = []
+
+    class Watched(World):
+        async def look(self, link: Link, past: Past, attempts: int) -> Looked:
+            seen.append(run.under_way)
+            return await super().look(link, past, attempts)
+
+    world = Watched(lambda link, _: failing(link) if number_of(link) == 0 else ok(link))
+    skipped = Checked(Link("http://old.example/"), Verdict.SKIPPED, "deprecated")
+    run = run_over([skipped, *links_at(hosts=4, each=3)], world, RunOptions(at_once=3))
+    assert (run.under_way, run.done, run.bad, run.is_whole) == (0, 0, 0, False)
+    results = await all_of(run)
+    assert (run.under_way, run.done, run.bad, len(results)) == (0, 13, 4, 13)
+    assert max(seen) == 3
+    assert min(seen) >= 1
+
+
+@pytest.mark.req("DB-09")
+async def test_a_run_says_whom_it_waits_for() -> None:
+    gone_on = asyncio.Event()
+
+    class Stopped(FakeClock):
+        async def sleep(self, seconds: float) -> None:
+            await gone_on.wait()
+            await super().sleep(seconds)
+
+    clock = Stopped()
+    world = World(lambda link, n: busy(link, 30) if link.url.endswith("a.example/1") and n == 1 else ok(link))
+    run = run_over([*numbered(3), Link("http://b.example/9")], world, clock=clock)
+    async with aclosing(run.results()) as results:
+        assert {(await anext(results)).link.url[-1] for _ in range(2)} == {"0", "9"}
+        for _ in range(20):
+            await asyncio.sleep(0)
+        clock.advance(10)
+        assert list(run.waiting()) == [("a.example", 20.0, 2)]
+        clock.advance(20)
+        assert list(run.waiting()) == []  # it may be asked now
+        gone_on.set()
+        assert len([checked async for checked in results]) == 2
+
+
+@pytest.mark.req("DB-09")
+async def test_it_is_known_whether_another_result_is_there_already() -> None:
+    run = run_over(links_at(hosts=5, each=1), World(lambda link, _: ok(link), turns=0))
+    more = []
+    async for _ in run.results():
+        for _ in range(50):
+            await asyncio.sleep(0)
+        more.append(run.has_more)
+    assert more == [True] * 4 + [False]
+
+
+@pytest.mark.req("DB-09")
+async def test_what_was_told_when_the_time_was_up_is_all_and_the_run_is_not_settled(tmp_path: Path) -> None:
+    """Every link has its line, so the run is whole; but it may be gone on with, since not all were asked."""
+    history = History(str(tmp_path / "state"))
+    spool = spool_of(links_at(hosts=2, each=2))
+    begun = begin(history, spool, "docs", resume=False)
+
+    class Ended(FakeClock):
+        async def sleep(self, seconds: float) -> None:
+            assert seconds == 5.0
+            await asyncio.sleep(0)
+
+    world = Hanging(lambda link: number_of(link) == 1)
+    options = RunOptions(total_seconds=5.0, link_seconds=0.05)
+    run = run_over(spool, world, options, journal=Journal(history, begun.run), clock=Ended())
+    results = await asyncio.wait_for(all_of(run), 30)
+    assert len(results) == 4
+    assert run.is_whole
+    assert {checked.verdict for checked in results if "time for the whole run" in checked.reason} == {Verdict.UNKNOWN}
+    assert history.unfinished("docs") is not None
+    history.close()
+
+
+@pytest.mark.req("DB-09")
+async def test_what_is_under_way_when_the_time_is_up_is_cut_off_and_asked_by_whoever_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it might take itself; and it is no sign that there was no network."""
+    monkeypatch.setattr("spaniel.health.run.LAST_SECONDS", 0.05)
+    history = History(str(tmp_path / "state"))
+    spool = spool_of(links_at(hosts=2, each=1))
+    begun = begin(history, spool, "docs", resume=False)
+
+    class Ended(FakeClock):
+        async def sleep(self, seconds: float) -> None:
+            await asyncio.sleep(0)
+
+    options = RunOptions(total_seconds=5.0, link_seconds=3600.0)
+    run = run_over(spool, Hanging(lambda _: True), options, journal=Journal(history, begun.run), clock=Ended())
+    results = await asyncio.wait_for(all_of(run), 30)
+    assert [(checked.verdict, checked.reason) for checked in results] == [(Verdict.UNKNOWN, CUT_OFF)] * 2
+    assert run.network
+    unfinished = history.unfinished("docs")
+    assert unfinished is not None
+    assert unfinished.answers == 0
+    history.close()
+
+
+@pytest.mark.req("DB-09")
+async def test_a_run_that_was_stopped_may_be_gone_on_with(tmp_path: Path) -> None:
+    history = History(str(tmp_path / "state"))
+    spool = spool_of(links_at(hosts=3, each=30))
+    begun = begin(history, spool, "docs", resume=False)
+    run = run_over(spool, World(lambda link, _: ok(link)), RunOptions(at_once=1), journal=Journal(history, begun.run))
+    async for _ in run.results():
+        run.stop()
+    assert not run.is_whole
+    assert history.unfinished("docs") is not None
+    history.close()
+
+
+@pytest.mark.req("DB-09")
+@pytest.mark.parametrize(("reached", "network"), [(True, True), (False, False)])
+async def test_hosts_that_were_asked_before_a_stop_are_judged_by_what_they_said(reached: bool, network: bool) -> None:
+    """A run that is stopped tells bad news too: hosts that have links left count as much as those that have none."""
+    world = World(lambda link, _: failing(link, reached=reached))
+    run: Run
+
+    def stop_at_the_third(link: Link, _: int) -> Looked:
+        if world.asked.total() == 3:
+            run.stop()
+        return failing(link, reached=reached)
+
+    world._answers = stop_at_the_third
+    run = run_over(links_at(hosts=3, each=5), world, RunOptions(at_once=3))
+    results = await all_of(run)
+    assert world.asked.total() < 15
+    assert run.network is network
+    assert set(told(results).values()) == ({"failing"} if network else {"unknown"})
+
+
+@pytest.mark.req("DB-09")
+async def test_what_nobody_looks_at_is_not_written_down(tmp_path: Path) -> None:
+    history = History(str(tmp_path / "state"))
+    spool = spool_of(links_at(hosts=1, each=2))
+    begun = begin(history, spool, "docs", resume=False)
+
+    def answer(link: Link, _: int) -> Looked:
+        if number_of(link):
+            return Looked(Checked(link, Verdict.SKIPPED, "of another kind"), reached=None)
+        return ok(link)
+
+    clock = FakeClock()
+    results = await all_of(run_over(spool, World(answer), journal=Journal(history, begun.run), clock=clock))
+    assert Counter(told(results).values()) == {"ok": 1, "skipped": 1}
+    assert [row.checks for row in history.of("http://0.example/0")] == [1]
+    assert history.of("http://0.example/0")[0].first_at == clock.time()
+    assert history.of("http://0.example/1") == []
+    history.close()
+
+
+@pytest.mark.req("DB-09")
+async def test_a_host_that_said_otherwise_to_head_is_known_next_time(tmp_path: Path) -> None:
+    history = History(str(tmp_path / "state"))
+    for expected in (False, True):
+        world = World(lambda link, _: ok(link)._replace(head_differs=True))
+        spool = spool_of(links_at(hosts=1, each=1))
+        begun = begin(history, spool, "docs", resume=False)
+        await all_of(run_over(spool, world, journal=Journal(history, begun.run)))
+        assert world.pasts["http://0.example/0"].head_differs is expected
+    history.close()
+
+
+@pytest.mark.req("DB-09")
+async def test_nobody_is_asked_while_all_places_are_taken() -> None:
+    """Whoever waits for a host has none; when one begins to wait, another may begin."""
+    world = World(lambda link, _: ok(link))
+    run = run_over(links_at(hosts=6, each=1), world, RunOptions(at_once=6))
+    assert world.manners is not None
+    full = True
+    world.manners.is_full = lambda: full  # type: ignore[method-assign]
+    taking = asyncio.create_task(all_of(run))
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert world.asked.total() == 0
+    full = False
+    run._let_go_on()
+    assert len(await asyncio.wait_for(taking, 30)) == 6
+
+
+async def test_of_many_results_that_nobody_takes_a_thousand_wait() -> None:
+    world = World(lambda link, _: ok(link), turns=0)
+    run = run_over(links_at(hosts=3, each=600), world, RunOptions(at_once=1))
+    async with aclosing(run.results()) as results:
+        await anext(results)
+        for _ in range(20_000):
+            await asyncio.sleep(0)
+        assert world.asked.total() == 1000
+        assert len([checked async for checked in results]) == 1799
+
+
+async def test_a_run_that_is_over_leaves_no_thread_behind(tmp_path: Path) -> None:
+    history = History(str(tmp_path / "state"))
+    spool = spool_of(numbered(3))
+    begun = begin(history, spool, "docs", resume=False)
+    before = set(threading.enumerate())
+    await all_of(run_over(spool, World(lambda link, _: ok(link)), journal=Journal(history, begun.run)))
+    assert set(threading.enumerate()) <= before
+    history.close()
