@@ -75,12 +75,16 @@ class Web:
 
 @asynccontextmanager
 async def open_web(
-    *ports: int, names: dict[str, str] | None = None, public: tuple[str, ...] = (SITE,), **browser: object
+    *ports: int,
+    names: dict[str, str] | None = None,
+    public: tuple[str, ...] = (SITE,),
+    ca_file: str = "",
+    **browser: object,
 ) -> AsyncIterator[Web]:
     resolver = FakeResolver(names, None)
     guard = guard_with_a_hole(resolver, ports, public)
     settings = BrowserSettings(**{"chromium_path": chromium_path(), **browser})  # type: ignore[arg-type]
-    renderer = Renderer(guard, settings)
+    renderer = Renderer(guard, settings, ca_file=ca_file)
     try:
         yield Web(guard, renderer, resolver)
     finally:

@@ -38,7 +38,7 @@ async def brought() -> dict[str, str]:
                     try:
                         answer = await spaniel.fetch(site.url(f"/app/{quote(name)}", "localhost"))
                     except SpanielError as error:
-                        return str(error.code)
+                        return str(error)
                     return "" if ARRIVED in answer.markdown else f"{answer.rendering_method}, {answer.notes}"
 
             found = await asyncio.gather(*map(fetch, APPLICATIONS))

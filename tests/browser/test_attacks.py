@@ -1,7 +1,7 @@
 """Every way a page has tried to reach the inside, with a victim that listens by TCP and UDP.
 
-Each has its control: the same page in a Chromium without walls does reach the victim. And the first wall is tried
-alone: the proxy must hold where interception, which does not see everything, is taken away.
+Each has its control: the same page in a Chromium without walls does reach the victim. And each wall is tried alone: the
+proxy must hold where interception is taken away, and interception, for all that it sees, where the proxy judges nobody.
 """
 
 from __future__ import annotations
@@ -20,15 +20,20 @@ from spaniel.browser.interception import Interception
 from spaniel.browser.launch import launch
 from spaniel.browser.navigation import Navigation
 from spaniel.errors import SpanielError
-from spaniel.testing import Page, Reply, Site
+from spaniel.net.dialling import PIECE
+from spaniel.net.egress import Exit
+from spaniel.testing import FakeResolver, Page, Reply, Site
 from spaniel.url import parse
-from tests.browser.harness import SITE, WORDS, Victim, chromium_path, html, open_web, script
+from tests.browser.harness import SITE, VICTIM, WORDS, Victim, chromium_path, html, open_web, script
 from tests.browser.vectors import VECTORS
+from tests.net.harness import guard_with_a_hole
 
 ONLY_FULL = "preconnect"  # which the headless shell does not even try
 IN_EVERY = [name for name in VECTORS if name != ONLY_FULL]
 pytestmark = pytest.mark.timeout(1_800)  # all of them are tried in the first test's time
 IN_FULL = [ONLY_FULL, "websocket", "webrtc stun", "webtransport", "location"]
+# What is no request that could be paused: of these, the proxy alone keeps the victim.
+UNSEEN = frozenset({"websocket", "secure websocket", "worker websocket", "webrtc turn tcp"})
 CONTROL_SECONDS = 120.0  # until the victim is met, which on a machine with time to spare is at once
 
 
@@ -64,6 +69,7 @@ class Outcome(NamedTuple):
     control: int
     walled: int
     proxied: int  # hits with the first wall alone
+    intercepted: int  # hits with the second
     page: str
 
 
@@ -107,16 +113,40 @@ async def with_walls(path: str, cases: dict[str, Case], at_once: int) -> dict[st
 
 async def everything(path: str, names: Iterable[str], at_once: int) -> dict[str, Outcome]:
     async with AsyncExitStack() as stack:
-        control, walled, proxied = [{name: await open_case(name, stack) for name in names} for _ in range(3)]
+        control, walled, proxied, intercepted = [
+            {name: await open_case(name, stack) for name in names} for _ in range(4)
+        ]
         await without_walls(path, control, at_once)
         pages = await with_walls(path, walled, at_once)
         with pytest.MonkeyPatch.context() as patch:
             take_second_wall_away(patch)
             await with_walls(path, proxied, at_once)
+        with pytest.MonkeyPatch.context() as patch:
+            take_first_wall_away(patch)
+            await with_walls(path, intercepted, at_once)
         return {
-            name: Outcome(control[name].victim.hits, walled[name].victim.hits, proxied[name].victim.hits, pages[name])
+            name: Outcome(
+                control[name].victim.hits,
+                walled[name].victim.hits,
+                proxied[name].victim.hits,
+                intercepted[name].victim.hits,
+                pages[name],
+            )
             for name in names
         }
+
+
+def take_first_wall_away(patch: pytest.MonkeyPatch) -> None:
+    """The proxy dials whatever it is asked for; what interception asks of the guard, the guard still answers."""
+
+    anywhere = guard_with_a_hole(FakeResolver(), tuple(range(1, 65_536)), (SITE, VICTIM))
+
+    async def open_to_all(self: Exit) -> None:
+        lax = Exit(anywhere)
+        lax._expected = self._expected
+        self._server = await asyncio.start_server(lax._begin, "127.0.0.1", 0, limit=PIECE)
+
+    patch.setattr(Exit, "open", open_to_all)
 
 
 def take_second_wall_away(patch: pytest.MonkeyPatch) -> None:
@@ -145,6 +175,12 @@ def outcomes_in_full() -> dict[str, Outcome]:
 @pytest.mark.parametrize("name", IN_EVERY)
 def test_the_victim_is_met_without_walls_and_never_behind_them(outcomes: dict[str, Outcome], name: str) -> None:
     check(outcomes[name])
+    assert not outcomes[name].intercepted or name in UNSEEN
+
+
+@pytest.mark.req("FR-WF-11b", "NFR-WF-SEC-04")
+def test_the_proxy_was_really_taken_away_when_interception_was_tried_alone(outcomes: dict[str, Outcome]) -> None:
+    assert outcomes["websocket"].intercepted > 0
 
 
 @pytest.mark.req("FR-WF-11b", "NFR-WF-SEC-04")

@@ -16,6 +16,7 @@ from tests.cli.test_canon import spaniel
 PAGE = (
     b"<!doctype html><title>T</title><main><script>document.write('<h1>Written by a script</h1><p>text</p>')</script>"
     b"<p>What stands in the page itself is long enough to pass for its text.</p>"
+    b"<p>%b</p>" % (b"There is more of it, and it has been there before any script. " * 8)
 )
 
 

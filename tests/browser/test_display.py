@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import struct
 from pathlib import Path
 
 import pytest
 
+import spaniel
+from spaniel.browser import page_reader
 from spaniel.errors import SpanielError
 from spaniel.pipeline.profile import from_data
 from spaniel.testing import Page, Site, spaniel_for
@@ -87,3 +90,44 @@ async def test_the_profiles_languages_are_asked_for(tmp_path: Path) -> None:
             answer = await spaniel.fetch(site.url("/"), force_browser=True)
         assert "de-AT" in answer.markdown
         assert all(seen.get("accept-language", "").startswith("de-AT") for seen in site.seen)
+
+
+async def test_a_window_is_as_large_as_it_is_said_to_be_however_small_it_is_painted(tmp_path: Path) -> None:
+    told = (
+        "[innerWidth, innerHeight, devicePixelRatio, visualViewport.scale, visualViewport.height,"
+        "matchMedia('(min-width: 1280px) and (max-resolution: 1dppx)').matches, box.getBoundingClientRect().width]"
+    )
+    page = html(
+        f"<h1>Size</h1><div id=box style='width: 777px'></div><p id=p><script>p.append({told}.join(' '))</script>"
+    )
+    async with spaniel_at({"/": page}, tmp_path) as (spaniel, site):
+        assert "1280 8000 1 1 8000 true 777" in (await spaniel.fetch(site.url("/"), force_browser=True)).markdown
+        other = await spaniel.fetch(site.url("/"), viewport=(800, 600))
+    assert "800 600 1 1 600 false 777" in other.markdown
+
+
+async def test_the_calls_for_one_page_take_what_a_client_takes(tmp_path: Path) -> None:
+    browser = with_chromium()
+    async with Site({"/": LATE}) as site:
+        settings = {
+            "cache_dir": str(tmp_path), "timeout_seconds": 60, "security_block_loopback": False,
+            "security_allow_insecure_overrides": True, "security_allowed_ports": [site.port],
+            "browser_chromium_path": browser["chromium_path"],
+        }  # fmt: skip
+        url, shown = f"http://127.0.0.1:{site.port}/", {"wait_for": "#late", "viewport": (640, 480), "screenshot": True}
+        answers = [
+            await spaniel.afetch(url, settings=settings, **shown),  # type: ignore[arg-type]
+            await asyncio.to_thread(spaniel.fetch, url, settings=settings, **shown),  # type: ignore[arg-type]
+        ]
+        missing = await spaniel.afetch(url, settings=settings, wait_for="#never", idle_ms=500)
+    for answer in answers:
+        assert answer.picture is not None
+        assert ("came late" in answer.markdown, size_of(answer.picture)[0]) == (True, 640)
+    assert missing.note == "wait_for_missing"
+
+
+async def test_a_picture_that_cannot_be_had_costs_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_reader, "PICTURE_SECONDS", 0.0)
+    async with spaniel_at({"/": html(f"<h1>Page</h1><p>{WORDS}</p>")}, tmp_path) as (spaniel, site):
+        answer = await spaniel.fetch(site.url("/"), screenshot=True)
+    assert (answer.picture, answer.note, "The otter" in answer.markdown) == (None, "picture_failed", True)

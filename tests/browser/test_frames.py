@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from spaniel.testing import Page, Site, text
+from spaniel.testing import Page, Reply, Site, text
 from tests.browser.harness import SITE, VICTIM, WORDS, Victim, html, open_web, spaniel_at
 
 TOP = f"<main><h1>Top</h1><p>{WORDS * 6}</p>"
+MODES = {"closed": "closed_shadow_roots", "open": None}
 INNER = f"<h2>Inner</h2><p>In the frame, herons stand in the shallow water. {WORDS}</p>"
 
 
@@ -121,6 +123,66 @@ async def test_a_closed_root_is_said_to_be_there(tmp_path: Path) -> None:
         async with spaniel_at(pages, tmp_path / mode) as (spaniel, site):
             answer = await spaniel.fetch(site.url("/"), force_browser=True)
         assert (answer.note, "kept in" in answer.markdown) == (note, mode == "open")
+
+
+DECLARED = "<x-a><template shadowrootmode=KIND><p>kept in</p></template></x-a>"
+WRITTEN = "`" + DECLARED.replace("rootmode", "${'rootmode'}") + "`"  # the page's source does not have the word
+DECLARING = {
+    "in the page": DECLARED,
+    "in capitals": DECLARED.replace("shadowrootmode", "SHADOWROOTMODE"),
+    "of a plain element": DECLARED.replace("x-a", "div"),
+    "with a slot": DECLARED.replace("</template>", "<slot></slot></template>and light"),
+    "in a frame": "<iframe src='/inner-KIND'></iframe>",
+    "in a frame of the page's own": f"<iframe id=f></iframe><script>f.srcdoc = {WRITTEN}</script>",
+    "written": f"<script>document.write({WRITTEN})</script>",
+    "set": f"<b id=b></b><script>b.setHTMLUnsafe({WRITTEN})</script>",
+    "parsed": f"<b id=b></b><script>b.append(Document.parseHTMLUnsafe({WRITTEN}).body.firstChild)</script>",
+}
+
+
+@pytest.mark.parametrize("way", DECLARING)
+async def test_a_closed_root_that_markup_declares_is_said_to_be_there(way: str, tmp_path: Path) -> None:
+    pages: dict[str, Page] = {f"/{mode}": html(f"{TOP}{DECLARING[way]}</main>".replace("KIND", mode)) for mode in MODES}
+    pages |= {f"/inner-{mode}": html(DECLARED.replace("KIND", mode)) for mode in MODES}
+    async with spaniel_at(pages, tmp_path) as (spaniel, site):
+        for mode, note in MODES.items():
+            answer = await spaniel.fetch(site.url(f"/{mode}"), force_browser=True)
+            assert (answer.note, "kept in" in answer.markdown) == (note, mode == "open")
+
+
+async def test_a_page_that_only_speaks_of_closed_roots_has_none(tmp_path: Path) -> None:
+    closed = DECLARED.replace("KIND", "closed")
+    spoken = f"<script>const example = `{closed}`</script><template>{closed}</template>"
+    async with spaniel_at({"/": html(f"{TOP}{spoken}</main>")}, tmp_path) as (spaniel, site):
+        assert (await spaniel.fetch(site.url("/"), force_browser=True)).note is None
+
+
+GOING = {
+    "removed when it is loaded": "<iframe id=f src=/inner></iframe><script>f.onload = () => f.remove()</script>",
+    "removed while it asks": "<iframe id=f srcdoc='<script>fetch(`/never`); parent.done()</script>'></iframe>"
+    "<script>done = () => setTimeout(() => f.remove(), 50)</script>",
+    "written anew": f"<iframe id=f></iframe><script>f.srcdoc = `{INNER}`</script>",
+    "sent elsewhere": "<iframe id=f src=/inner></iframe><script>let n = 0;"
+    "f.onload = () => { if (!n++) f.src = '/inner?2' }</script>",
+}
+
+
+@pytest.mark.req("FR-WF-11e", "D2-35")
+@pytest.mark.parametrize("way", GOING)
+async def test_what_a_frame_was_waiting_for_goes_with_it(way: str, tmp_path: Path) -> None:
+    async def never() -> Reply:
+        await asyncio.sleep(600)
+        return html("")
+
+    pages: dict[str, Page] = {
+        "/": html(f"{TOP}{GOING[way]}</main>"),
+        "/inner": html(f"{INNER}<script>caches.open('a')</script>"),
+        "/never": never,
+    }
+    async with spaniel_at(pages, tmp_path, {"network_idle_ms": 60_000}) as (spaniel, site):
+        async with asyncio.timeout(45):  # and Chromium has to start
+            answer = await spaniel.fetch(site.url("/"), force_browser=True)
+    assert (answer.note, "The otter" in answer.markdown) == (None, True)
 
 
 async def test_frames_without_end_are_cut_and_the_page_is_brought(tmp_path: Path) -> None:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from spaniel.browser.cdp import Session
+from spaniel.browser.idle import Quiet
+from spaniel.browser.page_reader import Copy, PageReader
 from spaniel.errors import SpanielError
 from spaniel.pipeline.profile import from_data
 from spaniel.pipeline.trace import Trace
@@ -305,6 +308,34 @@ async def test_every_move_is_counted_asked_of_robots_and_the_last_url_told(tmp_p
         assert "Stays" in (await spaniel.fetch(site.url("/to-forbidden"), force_browser=True)).markdown
         assert str((await refusal(spaniel, site.url("/redirect-forbidden"))).code) == "robots_disallowed"
         assert site.requests["/forbidden"] == 0
+
+
+@pytest.mark.req("D2-35")
+async def test_a_page_that_moves_on_while_it_is_read_is_waited_for_and_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, calls = PageReader.copy, list[str]()
+
+    async def read_late(self: PageReader, most_bytes: int) -> Copy:
+        """The first time only after another document has come."""
+        calls.append(first := self._navigation.loader)
+        while len(calls) == 1 and self._navigation.loader == first:  # noqa: ASYNC110  a page tells nobody that it went
+            await asyncio.sleep(0.01)
+        return await read(self, most_bytes)
+
+    async def rest_at_once(self: Quiet, session: Session, most_ms: int) -> bool:
+        return True if not calls else await rest(self, session, most_ms)
+
+    rest = Quiet.wait
+    monkeypatch.setattr(PageReader, "copy", read_late)
+    monkeypatch.setattr(Quiet, "wait", rest_at_once)
+    pages: dict[str, Page] = {
+        "/": html("<h1>Before</h1><script>setTimeout(() => { location = '/next' }, 300)</script>"),
+        "/next": html("<script>setTimeout(() => document.body.append('After a while'), 100)</script>"),
+    }
+    async with spaniel_at(pages, tmp_path) as (spaniel, site):
+        answer = await spaniel.fetch(site.url("/"), force_browser=True)
+    assert (answer.final_url, answer.markdown) == (site.url("/next"), "After a while\n")
 
 
 @pytest.mark.req("FR-WF-11c")

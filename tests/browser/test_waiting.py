@@ -7,10 +7,13 @@ from urllib.parse import quote
 
 import pytest
 
+from spaniel.browser.cdp import Session
+from spaniel.browser.idle import SETTLED_MS, Quiet
 from spaniel.errors import SpanielError
+from spaniel.testing import Page, Reply, Site, text
 from tests.browser.gallery.site import Gallery
 from tests.browser.gallery.waiting import ARRIVED, WAITING
-from tests.browser.harness import SITE, open_web
+from tests.browser.harness import SITE, WORDS, html, open_web
 
 pytestmark = pytest.mark.timeout(900)
 AT_ONCE = 4
@@ -28,7 +31,7 @@ async def brought(forms: dict[str, str]) -> dict[str, str]:
                 try:
                     page = await web.render(f"http://{SITE}:{site.port}/{form}/{quote(name)}")
                 except SpanielError as error:
-                    return str(error.code)
+                    return str(error)
                 return ", ".join(page.notes) if ARRIVED in page.body.decode() else f"incomplete {page.notes}"
 
         found = await asyncio.gather(*(render(form, name) for name, form in forms.items()))
@@ -44,3 +47,33 @@ def wrong() -> dict[str, str]:
 @pytest.mark.parametrize("name", WAITING)
 def test_a_page_comes_whole_and_without_a_note(wrong: dict[str, str], name: str) -> None:
     assert wrong[name] == ""
+
+
+@pytest.mark.req("FR-WF-11e")
+async def test_a_page_in_which_nothing_is_pending_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: one to which somebody may speak is waited for, for longer at a time."""
+    waits: list[float] = []
+    wait = Quiet._live
+
+    async def live(self: Quiet, session: Session, milliseconds: float) -> float:
+        waits.append(milliseconds)
+        return await wait(self, session, milliseconds)
+
+    monkeypatch.setattr(Quiet, "_live", live)
+
+    async def late() -> Reply:
+        await asyncio.sleep(0.3)  # the page is loaded by then
+        return text(WORDS * 20)
+
+    load = "<h1>Page</h1><p id=p></p><script>fetch('/late').then((r) => r.text()).then((t) => p.append(t));"
+    pages: dict[str, Page] = {
+        "/still": html(f"{load}</script>"),
+        "/live": html(f"{load}new BroadcastChannel('x')</script>"),
+        "/late": late,
+    }
+    async with Site(pages, SITE) as site, open_web(site.port) as web:
+        await web.render(f"http://{SITE}:{site.port}/still")
+        assert waits
+        assert max(waits) <= SETTLED_MS
+        await web.render(f"http://{SITE}:{site.port}/live")
+        assert max(waits) > SETTLED_MS

@@ -76,6 +76,32 @@ VECTORS: dict[str, Vector] = {
     "frame in a frame": Vector("<iframe srcdoc=\"<iframe src='{v}/'></iframe>\"></iframe>"),
     "frame that moves": Vector("<iframe srcdoc=\"<script>location = '{v}/'</script>\"></iframe>"),
     "frame with refresh": Vector("<iframe srcdoc=\"<meta http-equiv=refresh content='0; url={v}/'>\"></iframe>"),
+    "frame three deep": Vector(
+        "<script>const wrap = (s) => {{ const f = document.createElement('iframe'); f.srcdoc = s;"
+        "return f.outerHTML }};"
+        "document.body.insertAdjacentHTML('beforeend', wrap(wrap(`<img src='{v}/'>`)))</script>"
+    ),
+    "frame that is written": Vector(
+        "<iframe id=f></iframe><script>f.contentDocument.write(`<script src='{v}/'></` + 'script>')</script>"
+    ),
+    "frame of a blob": Vector(
+        "<iframe id=f></iframe><script>f.src = URL.createObjectURL(new Blob([`<img src='{v}/'>`],"
+        "{{type: 'text/html'}}))</script>"
+    ),
+    "frame that leaves when it was read": Vector(
+        "<iframe id=f srcdoc='<p>mine'></iframe><script>document.body.animate([{{opacity: 0}}, {{opacity: 1}}], 9e4)"
+        ".onfinish = () => {{ f.contentWindow.location = '{v}/' }};"
+        "setTimeout(() => document.getAnimations()[0].finish(), 99)</script>"
+    ),
+    "shadow root with a style sheet": Vector(
+        "<p id=p></p><script>p.attachShadow({{mode: 'open'}}).innerHTML = `<link rel=stylesheet href='{v}/'>`</script>"
+    ),
+    "closed shadow root with an import": Vector(
+        "<p id=p></p><script>p.attachShadow({{mode: 'closed'}}).innerHTML = `<style>@import '{v}/'</style>`</script>"
+    ),
+    "declared shadow root with a frame": Vector(
+        "<div><template shadowrootmode=open><iframe src='{v}/'></iframe></template></div>"
+    ),
     "object": Vector("<object data='{v}/'></object>"),
     "embed": Vector("<embed src='{v}/'>"),
     "script": Vector("<script src='{v}/x.js'></script>"),

@@ -6,10 +6,13 @@ import errno
 import os
 import re
 import subprocess
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.browser.home import Home, Owner, make_home, remove_home
 from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 OLDEST = 100  # FR-WF-11: the protocol is stable from here on
 # The shell starts in a quarter of the time, and opens no connections of its own.
@@ -84,11 +87,11 @@ def locate(setting: str = "", *, no_sandbox: bool = False) -> Chromium:
     return Chromium(path, version)
 
 
-def home_for(path: str) -> Home:
+def home_for(path: str, trust: Mapping[str, bytes] | None = None) -> Home:
     """A new folder for a Chromium, in the hands of whoever is to run it."""
     owner = runner(path)
     try:
-        return make_home(owner)
+        return make_home(owner, trust)
     except OSError as error:
         if owner and error.strerror in [os.strerror(n) for n in (errno.EPERM, errno.EINVAL)]:
             raise unavailable(path, why_not(error, owner)) from None

@@ -12,9 +12,16 @@ import os
 import stat
 import subprocess
 import tempfile
-from typing import Any, NamedTuple
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from spaniel.browser.authorities import FOLDER
 from spaniel.private_folder import open_folder, refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spaniel.private_folder import OpenFolder
 
 PREFIX = "spaniel-chromium-"
 _INNER = "home"
@@ -52,19 +59,36 @@ class Home(NamedTuple):
         return {"env": environment, "cwd": self.path, **(self.owner.popen() if self.owner else {})}
 
 
-def make_home(owner: Owner | None) -> Home:
-    """A new one, by a name that nobody can guess. Raises `OSError`."""
+def make_home(owner: Owner | None, trust: Mapping[str, bytes] | None = None) -> Home:
+    """A new one, by a name that nobody can guess, with the files of whom to trust in it. Raises `OSError`."""
     _judge_place(tempfile.gettempdir())
     home = Home(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"), owner)
     try:
         with open_folder(home.outer) as outer, outer.folder(_INNER, make=True) as inner:
+            if trust:
+                _put(inner, trust, owner)
             if owner and inner.descriptor is not None and outer.descriptor is not None:
                 os.fchown(inner.descriptor, *owner)
                 os.fchmod(outer.descriptor, _OTHERS_MAY_ENTER)  # last: until now nobody else could get there
     except BaseException:
-        _remove_empty(home)
+        remove_home(home._replace(owner=None))
         raise
     return home
+
+
+def _put(inner: OpenFolder, trust: Mapping[str, bytes], owner: Owner | None) -> None:
+    """While nobody else can get there yet; each of them is its owner's in the end."""
+    with ExitStack() as stack:
+        folder = inner
+        for name in FOLDER:
+            folder = stack.enter_context(folder.folder(name, make=True))
+            if owner and folder.descriptor is not None:
+                stack.callback(os.fchown, folder.descriptor, *owner)
+        for name, data in trust.items():
+            with os.fdopen(folder.create(name), "wb") as file:
+                file.write(data)
+                if owner:
+                    os.fchown(file.fileno(), *owner)
 
 
 def remove_home(home: Home) -> None:

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -26,12 +26,13 @@ QUIET_MS = 500
 SETTLED_MS = 50  # of silence, where nothing is known that could break it
 STEP_MS = 20  # between two looks at what is pending
 BARE = 400  # characters of text; a page with fewer, and with scripts, is not believed to be ready
-LATE_MS = 3_000  # of virtual time that a bare page's timers get
+LATE_MS = 3_000  # of virtual time for the timers of a page that is bare, or grows with each of them
+LINGER_MS = 1_500  # of silence where a page is bare and somebody may yet speak; and how long one that grows is watched
 PATIENCE_MS = 5_000  # for what is pending while nothing is loaded; what takes longer may never come
 STARVED = 10_000  # tasks after which virtual time goes on even though there is always another
 
 
-class Look(NamedTuple):
+class Look(msgspec.Struct, frozen=True):
     """What is pending in a page, as its ledger has it."""
 
     held: int = 0  # answers of storage, crypto, decoders …
@@ -40,9 +41,10 @@ class Look(NamedTuple):
     due: float = -1  # milliseconds to the next timer within the window; -1: there is none
     lively: bool = True
     unready: bool = False  # documents, fonts, scripts that are not done
-    bare: bool = False
-    size: int = 0
+    bare: bool = False  # little text, or signs that more will come
+    size: int = 0  # elements and characters
     closed: int = 0  # shadow roots that nobody can look into
+    declared: bool = False  # whether a script wrote markup that may declare one
 
 
 UNKNOWN = Look()  # of a page whose ledger does not answer
@@ -58,7 +60,9 @@ class Quiet:
         self._expired = asyncio.Event()
         self._virtual = False  # whether the page's clock is ours already
         self.has_closed_roots = False
+        self.may_have_closed_roots = False
         self._skipped_ms = 0  # of virtual time, since the last request
+        self._size = 0  # of the page, when its clock was last put on
 
     def expired(self) -> None:
         self._expired.set()
@@ -76,9 +80,10 @@ class Quiet:
 
     async def _rest(self, session: Session, most_ms: int) -> bool:
         began, last, before, moves = _now(), -1.0, UNKNOWN, -1
+        grew = began  # when the page last did, of itself
         pending_ms, skips = 0.0, most_ms // QUIET_MS  # virtual time is limited too: a page that polls is not hurried on
         while True:
-            await self._navigation.ready()
+            await self._parsed(session)
             if self._loading.under_way:
                 await self._live(session, STEP_MS)
                 continue
@@ -86,23 +91,32 @@ class Quiet:
                 last, moves = self._loading.last, self._navigation.moves
                 pending_ms, self._skipped_ms, before = 0.0, 0, UNKNOWN
             look = await self._look(session)
-            silence = (_now() - max(last, began)) * 1000
+            since = max(last, began)
+            if before is not UNKNOWN and look.size > before.size and (_now() - since) * 1000 < LINGER_MS:
+                grew = _now()
+            silence = (_now() - max(since, grew)) * 1000
             if look.held or look.moves or look.unready:
-                if pending_ms >= PATIENCE_MS or (not look.held and silence > 2 * QUIET_MS):
+                if pending_ms >= PATIENCE_MS or (not look.held and pending_ms > 2 * QUIET_MS):
                     return not look.held
                 pending_ms += await self._live(session, STEP_MS)
                 before = look
                 continue
             if self._may_skip(look) and skips:
                 skips -= 1
-                await self._skip(session)
+                await self._skip(session, look.size)
                 before = UNKNOWN
                 continue
-            wanted = self._silence_wanted(look, before)
+            wanted, restless = self._wanted(look, before), self._is_restless(look)
             if silence >= wanted and await self._workers_rest(last):
                 return True
             before = look
-            await self._live(session, min(wanted - silence, QUIET_MS / 2) if wanted > SETTLED_MS else wanted)
+            await self._live(session, min(wanted - silence, QUIET_MS / 2) if restless else SETTLED_MS)
+
+    async def _parsed(self, session: Session) -> None:
+        """DOMContentLoaded of the last document. Where its clock is ours, a page's parser stands still without us."""
+        while self._virtual and not self._navigation.is_ready:
+            await self._live(session, STEP_MS)
+        await self._navigation.ready()
 
     async def _workers_rest(self, since: float) -> bool:
         """Whether the workers are at rest too. Where one was computing, what it says next is waited for."""
@@ -114,24 +128,32 @@ class Quiet:
             self._loading.stir()
         return self._loading.last == since
 
-    def _silence_wanted(self, look: Look, before: Look) -> float:
-        """How long nothing must have happened for a page in this state."""
-        if look.lively or look.frames or look.bare or self._loading.is_live or look.due >= 0:
-            return QUIET_MS
-        return SETTLED_MS if look.size == before.size else QUIET_MS
+    def _wanted(self, look: Look, before: Look) -> float:
+        """How long the silence has to be."""
+        if look.bare and self._others_may_speak(look):
+            return LINGER_MS
+        return QUIET_MS if self._is_restless(look) or look.size != before.size else SETTLED_MS
+
+    def _is_restless(self, look: Look) -> bool:
+        """Whether anything is known that could break the silence; else two looks that find the same are enough."""
+        return look.bare or look.due >= 0 or self._others_may_speak(look)
+
+    def _others_may_speak(self, look: Look) -> bool:
+        """Whether anything but the page's own timers could change it."""
+        return bool(look.lively or look.frames or self._loading.is_live)
 
     def _may_skip(self, look: Look) -> bool:
         """Whether only timers are pending, so that nothing is lost when the clock runs ahead to them."""
-        most = LATE_MS if look.bare else QUIET_MS
-        others = look.lively or look.frames or self._loading.is_live
-        return look.due >= 0 and not others and self._skipped_ms < most
+        most = LATE_MS if look.bare or look.size > self._size else QUIET_MS
+        return look.due >= 0 and not self._others_may_speak(look) and self._skipped_ms < most
 
-    async def _skip(self, session: Session) -> None:
+    async def _skip(self, session: Session, size: int) -> None:
         """Half a second of virtual time goes by; it stands still while something is loaded."""
         if not self._virtual:
             self._virtual = True
             await self._ask(session, "guard()")
         self._skipped_ms += QUIET_MS
+        self._size = size
         self._expired.clear()
         session.post(
             "Emulation.setVirtualTimePolicy",
@@ -144,23 +166,24 @@ class Quiet:
             self._loading.stirred.clear()
 
     async def _live(self, session: Session, milliseconds: float) -> float:
-        """Real time goes by, until something stirs; how much."""
+        """Real time goes by, until something stirs; how much of it by the page's own clock."""
         began = _now()
         if self._virtual:  # the page's clock goes only as far as it is told
             session.post("Emulation.setVirtualTimePolicy", policy="advance", budget=STEP_MS)
             await asyncio.sleep(STEP_MS / 1000)
-        else:
-            self._loading.stirred.clear()
-            await _either(self._loading.stirred, None, milliseconds)
+            return STEP_MS
+        self._loading.stirred.clear()
+        await _either(self._loading.stirred, None, milliseconds)
         return (_now() - began) * 1000
 
     async def _look(self, session: Session) -> Look:
         within = LATE_MS if self._skipped_ms else QUIET_MS
-        found = await self._ask(session, f"look({BARE}, {within})")
-        if found is None:
+        found = await self._ask(session, f"look({BARE}, {within}, {LATE_MS})")
+        try:
+            look = msgspec.convert(found, Look)
+        except msgspec.ValidationError:  # a page may have got at its ledger
             return UNKNOWN
-        look = Look(**found)
-        self.has_closed_roots = look.closed > 0
+        self.has_closed_roots, self.may_have_closed_roots = look.closed > 0, look.declared
         return look
 
     async def _ask(self, session: Session, question: str) -> Params | None:

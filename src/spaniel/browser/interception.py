@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _ORIGIN = re.compile(r"https?://[^/?#\\]+", re.IGNORECASE)
 MOST_REQUESTS = 5_000  # of one page
+PIXEL = "R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw=="  # a transparent picture, as a GIF in base64
 ALL = [{"urlPattern": "*", "requestStage": "Request"}]
 PAGE = [*ALL, {"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}]
 
@@ -59,9 +60,10 @@ class Interception:
             return
         self._asked += 1
         origin = self._origin(params["request"]["url"]) if self._asked <= MOST_REQUESTS else None
-        blocked = params["resourceType"].lower() in self._blocked
-        if origin is None or blocked or self._too_many_hops(params):
+        if origin is None or self._too_many_hops(params):
             self.refuse(session, params)
+        elif params["resourceType"].lower() in self._blocked:
+            self._leave_out(session, params)
         elif self._exit.passed(origin):
             self.requests += 1
             self.pass_on(session, params)
@@ -84,6 +86,23 @@ class Interception:
         """Navigation are aborted, so that what is shown stays; else an error page would take its place."""
         reason = "Aborted" if params["resourceType"] == "Document" else "BlockedByClient"
         session.post("Fetch.failRequest", requestId=params["requestId"], errorReason=reason)
+
+    def _leave_out(self, session: Session, params: Params) -> None:
+        """What nobody needs is not asked for. Of a picture, a page that waits for it is told that it has come."""
+        if params["resourceType"] != "Image":
+            self.refuse(session, params)
+            return
+        asked_by = {name.lower(): value for name, value in params["request"]["headers"].items()}.get("origin")
+        headers = {"Content-Type": "image/gif", "Cache-Control": "no-store"}
+        if asked_by:
+            headers |= {"Access-Control-Allow-Origin": asked_by, "Access-Control-Allow-Credentials": "true"}
+        session.post(
+            "Fetch.fulfillRequest",
+            requestId=params["requestId"],
+            responseCode=200,
+            responseHeaders=[{"name": name, "value": value} for name, value in headers.items()],
+            body=PIXEL,
+        )
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)

@@ -17,7 +17,7 @@ from spaniel.browser.flags import FLAGS
 from spaniel.browser.home import remove_home, sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import BinaryIO
 
     from spaniel.browser.home import Home
@@ -30,18 +30,19 @@ MOST_WORDS = 1 << 16  # bytes of what it said that are looked at
 
 # Chromium reads from 3 and writes to 4, and has its share of memory; a shell sees to both, since nothing may be run
 # between fork and exec in a process that has threads. It stays until Chromium has gone, whoever ended it and however,
-# and empties its folder; what is not its own stays for `sweep`.
+# and empties its folder; what is not its own stays for `sweep`, and is nothing that Chromium has said.
 GUARDIAN = (
     'exec 3<&0 4>&1 0</dev/null 1>/dev/null; ulimit -d "$1"; home="$2"; shift 2; "$@"; code=$?; exec 3<&- 4>&-; '
-    'cd /; rm -rf -- "$home"; rmdir -- "${home%/*}" 2>/dev/null; exit $code'
+    'exec 2>/dev/null; cd /; rm -rf -- "$home"; rmdir -- "${home%/*}"; exit $code'
 )
 
 
 class Process:
     """A running Chromium."""
 
-    def __init__(self, path: str, *, no_sandbox: bool = False) -> None:
+    def __init__(self, path: str, *, no_sandbox: bool = False, trust: Mapping[str, bytes] | None = None) -> None:
         self.path = path
+        self._trust = trust  # the files of whom it is to trust
         self.wire = Wire()
         self.version = ""
         self._no_sandbox = no_sandbox
@@ -62,7 +63,7 @@ class Process:
         """Raises `browser_unavailable` with what Chromium had to say."""
         await asyncio.to_thread(sweep)
         self._nowhere.bind(("127.0.0.1", 0))
-        home = self._home = home_for(self.path)
+        home = self._home = home_for(self.path, self._trust)
         said = self._said = tempfile.TemporaryFile()  # noqa: SIM115 - it has no name that somebody could take
         to_it, from_it = os.pipe(), os.pipe()
         try:
@@ -108,22 +109,29 @@ class Process:
     async def kill(self) -> None:
         """End it and all that it started, and take its files away. May be called again."""
         self.wire.close()
+        self._nowhere.close()  # what takes no time is done first: whoever waits may be stopped
+        if self._said is not None:
+            self._said.close()
         child, self._child = self._child, None
         if child is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(child.pid, signal.SIGKILL)
             await asyncio.to_thread(child.wait)
-        self._nowhere.close()
-        if self._said is not None:
-            self._said.close()
         home, self._home = self._home, None
         if home is not None:
             await asyncio.to_thread(remove_home, home)
 
 
-async def launch(path: str, user_agent: str = "", flags: Sequence[str] = FLAGS, *, no_sandbox: bool = False) -> Process:
+async def launch(
+    path: str,
+    user_agent: str = "",
+    flags: Sequence[str] = FLAGS,
+    *,
+    no_sandbox: bool = False,
+    trust: Mapping[str, bytes] | None = None,
+) -> Process:
     """Start Chromium, or raise `browser_unavailable`."""
-    process = Process(path, no_sandbox=no_sandbox)
+    process = Process(path, no_sandbox=no_sandbox, trust=trust)
     try:
         await process.start(flags, user_agent)
     except BaseException:

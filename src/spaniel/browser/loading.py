@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from spaniel.browser.cdp import Params, Session
 
+MOST_DOCUMENTS = 32  # of a page and its frames that are remembered
 # Nobody's content waits for these.
 BESIDE = frozenset({"Ping", "Prefetch", "CSPViolationReport", "Manifest", "Media", "TextTrack"})
 
@@ -25,6 +26,7 @@ class Loading:
         self._open: set[str] = set()  # what stays open
         self._workers: dict[str, Session] = {}
         self._document = ""  # the request for the document that is shown; a document's loader has its name
+        self.documents: list[str] = []  # requests for it, and for those in its frames
         self.stirred = asyncio.Event()
         self.last = 0.0  # when a request began or ended
 
@@ -53,13 +55,14 @@ class Loading:
         """What the document before was loading has nobody who waits for it."""
         self._keep(lambda of, for_document: of != session.ident or for_document == loader)
         self._document = loader
+        self.documents = [loader]
         self._open.clear()
         self.stir()
 
     def ended_document(self) -> None:
         """No more of the document comes; of one that a script stopped, Chromium does not say so."""
-        self._under_way.pop(self._document, None)
-        self.stir()
+        if self._under_way.pop(self._document, None) is not None:
+            self.stir()
 
     async def workers_pause(self) -> None:
         """Until each worker has a moment: one that computes is not asked anything before it is done."""
@@ -81,6 +84,8 @@ class Loading:
 
     def _begin(self, session: Session, params: Params) -> None:
         request, kind = params["requestId"], params.get("type", "")
+        if kind == "Document" and len(self.documents) < MOST_DOCUMENTS:
+            self.documents.append(request)
         if kind == "EventSource":
             self._open.add(request)
             self.stirred.set()

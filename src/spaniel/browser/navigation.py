@@ -32,7 +32,7 @@ class Navigation:
         self.url: Url | None = None  # of the document that is shown, as the browser tells it
         self.chain: tuple[str, ...] = ()  # and how it was come to
         self._state = State.BLANK
-        self._loader = ""  # of the document that is shown
+        self.loader = ""  # of the document that is shown
         self._size = 0  # bytes of it that have come
         self._before: tuple[Url, DocumentHead] | None = None  # what is shown while another is on its way
         self._ready = asyncio.Event()
@@ -52,6 +52,10 @@ class Navigation:
     @property
     def is_ready(self) -> bool:
         return self._ready.is_set()
+
+    @property
+    def is_parsing(self) -> bool:
+        return self._state is State.PARSING
 
     @property
     def has_come(self) -> bool:
@@ -168,19 +172,19 @@ class Navigation:
         except SpanielError as error:
             self.stop(error)
             return
-        self._loader = frame["loaderId"]
+        self.loader = frame["loaderId"]
         self._step(Event.COMMITTED)
         self.chain = tuple(self._chain)
 
     def received(self, params: Params) -> None:
         """Some of a body has come: of the document itself there is a largest size, as there is over HTTP."""
-        if params["requestId"] == self._loader or not self._shown:
+        if params["requestId"] == self.loader or not self._shown:
             self._size += params["dataLength"]
             self._require_size(self._size)
 
     def broke_off(self, params: Params) -> None:
         """A request failed: where it is the document's own, what is shown is its beginning."""
-        if params["requestId"] == self._loader and self._state is State.PARSING:
+        if params["requestId"] == self.loader and self._state is State.PARSING:
             self._note(PARTIAL)
 
     def _require_size(self, size: int) -> None:

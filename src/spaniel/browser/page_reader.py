@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from spaniel.browser.navigation import Navigation
 
 MOST_ELEMENTS = 150_000
+DECLARATION = "shadowrootmode"  # the attribute that has a parser make a shadow root
+MOST_SEARCHED = 20_000  # elements that are gone through one by one
+MOST_ANIMATIONS = 300  # that are brought to their ends: each costs the page a look at all of its styles
 SOME_TEXT = 200  # characters; less than that is no page that fades in
 LONGEST_DATA = 2_048  # characters of a data: URL that stay in the page
 SMALLEST_FRAME = 40  # pixels; what is smaller, of another's frames, is no place for something to read
@@ -46,7 +49,7 @@ class PageReader:
     async def copy(self, most_bytes: int) -> Copy:
         limits = {
             "bytes": most_bytes, "elements": MOST_ELEMENTS, "some": SOME_TEXT, "url": LONGEST_DATA,
-            "frame": SMALLEST_FRAME,
+            "frame": SMALLEST_FRAME, "animations": MOST_ANIMATIONS,
         }  # fmt: skip
         found = await self._evaluate(f"({script()})({msgspec.json.encode(limits).decode()})")
         body, cut = found["html"].encode("utf-8", "replace"), bool(found["cut"])
@@ -80,6 +83,35 @@ class PageReader:
             "all.scrollTo(0, all.scrollHeight); return {height: all.scrollHeight} })()"
         )
         return int(told["height"])
+
+    async def has_closed_roots(self, documents: list[str], *, written: bool) -> bool:
+        """Whether markup declared shadow roots that scripts cannot look into.
+
+        The page is gone through only where the source of a document speaks of such, or a script has written some.
+        """
+        if not written and not await self._source_has(DECLARATION, documents):
+            return False
+        size = await self._evaluate("({count: document.getElementsByTagName('*').length})")
+        if size["count"] > MOST_SEARCHED:
+            return True  # as far as anybody can tell
+        try:
+            found = await self._session.call("DOM.getDocument", depth=-1, pierce=True)
+        except CdpError:
+            return True
+        left: list[Params] = [found["root"]]
+        while left:
+            node = left.pop()
+            if node.get("shadowRootType") == "closed":
+                return True
+            left += [*node.get("children", ()), *node.get("shadowRoots", ())]
+            left += [node["contentDocument"]] if "contentDocument" in node else []
+        return False
+
+    async def _source_has(self, text: str, documents: list[str]) -> bool:
+        search = "Network.searchInResponseBody"
+        asked = (self._session.call(search, requestId=document, query=text) for document in documents)
+        found = await asyncio.gather(*asked, return_exceptions=True)  # of one that is gone, or had no body: an error
+        return any(isinstance(each, dict) and each["result"] for each in found)
 
     async def picture(self, width: int, height: int) -> tuple[bytes | None, tuple[str, ...]]:
         """A PNG, and notes on it: one that cannot be had costs nothing but itself."""

@@ -1,34 +1,53 @@
 // What a page waits for besides the network: it runs before the page's own scripts, in the page's own world, and counts.
 // A page that gets round it, or cheats it, is brought as it stands or waited for in vain: nobody's loss but its own.
 ((name) => {
-  if (window[name]) return;
+  const { apply, construct } = Reflect;  // as they are now: a page may put others in their place
+  if (window[name]) return window[name].renew();  // the window of an empty frame is the one of its first document
   const above = (() => { try { return window !== parent && parent[name]; } catch { return null; } })();
   // One ledger for a page and its frames of the same origin.
   const ledger = above ? above.ledger : {
-    held: 0, lively: 0, closed: 0, frames: 0, timers: new Map(), clock: 0, done: new WeakSet(), guarded: false, number: 0,
+    windows: new Set(), lively: 0, closed: 0, declared: false, frames: 0, timers: new Map(), clock: 0, done: new WeakSet(), guarded: false, number: 0,
   };
   const now = performance.now.bind(performance);
   const nextFrame = requestAnimationFrame.bind(window);
   const animations = document.getAnimations.bind(document);
-  const hold = () => { let open = true; ledger.held++; return () => { if (open) { open = false; ledger.held--; } }; };
-  const around = (owner, key, apply) => {
+  // What a document waits for goes with it: a frame that was removed, or went elsewhere, hears of nothing any more.
+  const here = { window, document, open: new Set() };
+  ledger.windows.add(here);
+  const renew = () => { here.document = document; here.open.clear(); ledger.windows.add(here); };
+  const hold = () => {
+    const release = () => { here.open.delete(release); };
+    here.open.add(release);
+    return release;
+  };
+  const held = () => {
+    let count = 0;
+    for (const one of ledger.windows) {
+      let lives = false;
+      try { lives = !one.window.closed && one.window.document === one.document; } catch { /* another's by now */ }
+      if (lives) count += one.open.size;
+      else ledger.windows.delete(one);
+    }
+    return count;
+  };
+  const around = (owner, key, instead) => {
     const found = owner && Object.getOwnPropertyDescriptor(owner, key);
     if (!found || typeof found.value !== "function" || !found.configurable) return;
-    Object.defineProperty(owner, key, { ...found, value: new Proxy(found.value, { apply }) });
+    Object.defineProperty(owner, key, { ...found, value: new Proxy(found.value, { apply: instead }) });
   };
   const awaited = (made) => {
     if (made instanceof Promise) { const release = hold(); made.then(release, release); }
     return made;
   };
-  const promising = (f, self, args) => awaited(Reflect.apply(f, self, args));
+  const promising = (f, self, args) => awaited(apply(f, self, args));
   const until = (made, ...events) => {
     const release = hold();
     for (const event of events) made.addEventListener(event, release, { once: true });
     return made;
   };
-  const ending = (...events) => (f, self, args) => until(Reflect.apply(f, self, args), ...events);
+  const ending = (...events) => (f, self, args) => until(apply(f, self, args), ...events);
   const selfEnding = (...events) => (f, self, args) => {
-    const made = Reflect.apply(f, self, args);
+    const made = apply(f, self, args);
     until(self, ...events);
     return made;
   };
@@ -57,10 +76,10 @@
   }
   around(HTMLCanvasElement.prototype, "toBlob", (f, self, [then, ...more]) => {
     const release = hold();
-    return Reflect.apply(f, self, [(...got) => { release(); return then(...got); }, ...more]);
+    return apply(f, self, [(...got) => { release(); return then(...got); }, ...more]);
   });
   around(Document.prototype, "startViewTransition", (f, self, args) => {
-    const made = Reflect.apply(f, self, args);
+    const made = apply(f, self, args);
     awaited(made.finished);
     return made;
   });
@@ -73,37 +92,54 @@
   for (const kind of ["IntersectionObserver", "ResizeObserver"]) {
     around(window[kind] && window[kind].prototype, "observe", (f, self, args) => {
       pictures(2);
-      return Reflect.apply(f, self, args);
+      return apply(f, self, args);
     });
   }
   addEventListener("load", () => pictures(2), { once: true });
-  const counted = (start, stop, wrap) => {
-    const open = new Set();
+  const counted = (start, stop, begin) => {
+    const open = new Map();
+    const ended = (id) => { const end = open.get(id); if (end) { open.delete(id); end(); } };
     around(window, start, (f, self, [then, ...more]) => {
-      if (typeof then !== "function") return Reflect.apply(f, self, [then, ...more]);
-      const id = Reflect.apply(f, self, [(...got) => { if (open.delete(id)) wrap(-1); return then(...got); }, ...more]);
-      open.add(id);
-      wrap(1);
+      if (typeof then !== "function") return apply(f, self, [then, ...more]);
+      const id = apply(f, self, [(...got) => { ended(id); return then(...got); }, ...more]);
+      open.set(id, begin());
       return id;
     });
-    around(window, stop, (f, self, args) => { if (open.delete(args[0])) wrap(-1); return Reflect.apply(f, self, args); });
+    around(window, stop, (f, self, args) => { ended(args[0]); return apply(f, self, args); });
   };
-  counted("requestAnimationFrame", "cancelAnimationFrame", (by) => { ledger.frames += by; });
-  counted("requestIdleCallback", "cancelIdleCallback", (by) => { ledger.held += by; });
+  counted("requestAnimationFrame", "cancelAnimationFrame", () => { ledger.frames++; return () => { ledger.frames--; }; });
+  counted("requestIdleCallback", "cancelIdleCallback", hold);
   // Whoever may speak at any time.
-  around(window.LockManager && LockManager.prototype, "request", (f, self, args) => { ledger.lively++; return Reflect.apply(f, self, args); });
+  around(window.LockManager && LockManager.prototype, "request", (f, self, args) => { ledger.lively++; return apply(f, self, args); });
   for (const kind of ["BroadcastChannel", "SharedWorker", "RTCPeerConnection"]) {
-    if (window[kind]) window[kind] = new Proxy(window[kind], { construct(f, args, as) { ledger.lively++; return Reflect.construct(f, args, as); } });
+    if (window[kind]) window[kind] = new Proxy(window[kind], { construct: (f, args, as) => { ledger.lively++; return construct(f, args, as); } });
   }
   around(Element.prototype, "attachShadow", (f, self, args) => {
-    const made = Reflect.apply(f, self, args);
+    const made = apply(f, self, args);
     if (made.mode === "closed") ledger.closed++;
     return made;
   });
+  // Roots that markup declares are made by the parser, without a call: that there may be one is all that can be told.
+  const declares = (text) => { if (/shadowrootmode/i.test(text)) ledger.declared = true; };
+  const declaring = (f, self, args) => { args.forEach(declares); return apply(f, self, args); };
+  for (const key of ["write", "writeln"]) around(Document.prototype, key, declaring);
+  around(Document, "parseHTMLUnsafe", declaring);
+  for (const kind of ["Element", "ShadowRoot"]) around(window[kind].prototype, "setHTMLUnsafe", declaring);
+  try { if (frameElement) declares(frameElement.srcdoc); } catch { /* another's */ }
+
+  // There is no page before this one, or after it, to go to: only where it has been itself.
+  const entries = window.navigation;
+  const within = (steps) => {
+    const at = steps && entries && entries.currentEntry && entries.entries()[entries.currentEntry.index + steps];
+    return !steps || (at && at.sameDocument);
+  };
+  for (const [key, steps] of [["back", () => -1], ["forward", () => 1], ["go", (by) => Math.trunc(by) || 0]]) {
+    around(History.prototype, key, (f, self, args) => (within(steps(args[0])) ? apply(f, self, args) : undefined));
+  }
   // Timers: when the next is due. One whose time is over has run.
   const most = 5000;
   const timed = (start, again) => around(window, start, (f, self, args) => {
-    const id = Reflect.apply(f, self, args);
+    const id = apply(f, self, args);
     const delay = Math.max(1, Number(args[1]) || 0);
     if (ledger.timers.size < most) ledger.timers.set(`${ledger.number}.${start}.${id}`, [again ? Infinity : now() + delay, delay]);
     return id;
@@ -111,7 +147,7 @@
   const own = ++ledger.number;
   const cleared = (stop, start) => around(window, stop, (f, self, args) => {
     for (const kind of start) ledger.timers.delete(`${own}.${kind}.${args[0]}`);
-    return Reflect.apply(f, self, args);
+    return apply(f, self, args);
   });
   timed("setTimeout", false);
   timed("setInterval", true);
@@ -144,6 +180,21 @@
     }
     return size;
   };
+  // A page that says itself that it is not done: what it shows meanwhile is not its text.
+  const waits = () => {
+    for (const one of document.querySelectorAll('[aria-busy="true" i], [class*="skeleton" i], [class*="spinner" i], [class*="shimmer" i]')) {
+      if (one.checkVisibility()) return true;
+    }
+    return false;
+  };
+  // Where markup sends the reader on is a timer too; a page that only renews itself is shown as it is.
+  const movesOn = (within) => {
+    for (const one of document.querySelectorAll('meta[http-equiv="refresh" i]')) {
+      const [, seconds, to] = /^\s*(\d+(?:\.\d+)?)\s*[;,]\s*(?:url\s*=\s*)?["']?([^"']+)/i.exec(one.content) || [];
+      if (seconds * 1000 <= within && URL.parse(to, document.baseURI)?.href !== location.href) return seconds * 1000;
+    }
+    return -1;
+  };
   const foreignFrames = () => {
     for (let at = 0; at < frames.length; at++) { try { if (frames[at].document === null) return true; } catch { return true; } }
     return false;
@@ -168,20 +219,24 @@
       else if (++calls > 50000) { calls = 0; ahead += step; step *= 2; }
       return time + ahead;
     };
-    around(Performance.prototype, "now", (f, self, args) => told(Reflect.apply(f, self, args)));
+    around(Performance.prototype, "now", (f, self, args) => told(apply(f, self, args)));
     const clock = Date.now;
-    around(Date, "now", (f, self, args) => told(Reflect.apply(f, self, args)));
+    around(Date, "now", (f, self, args) => told(apply(f, self, args)));
     const plain = Date;
     window.Date = new Proxy(plain, {
-      construct: (f, args, as) => Reflect.construct(f, args.length ? args : [told(clock())], as === window.Date ? f : as),
+      construct: (f, args, as) => construct(f, args.length ? args : [told(clock())], as === window.Date ? f : as),
     });
     plain.prototype.constructor = window.Date;
   };
-  Object.defineProperty(window, name, { value: Object.freeze({ ledger, guard, look: (bare, within) => ({
-    held: ledger.held, closed: ledger.closed, frames: ledger.frames, moves: moves(), due: due(within),
-    lively: ledger.lively > 0 || foreignFrames(),
-    unready: document.readyState !== "complete" || document.fonts.status === "loading" || scriptsToRun(),
-    bare: document.scripts.length > 0 && text(bare) < bare,
-    size: document.getElementsByTagName("*").length + (document.body ? document.body.textContent.length : 0),
-  }) }) });
+  const look = (least, within, late) => {
+    const bare = movesOn(late) >= 0 || (document.scripts.length > 0 && (text(least) < least || waits()));
+    return {
+      held: held(), closed: ledger.closed, declared: ledger.declared, frames: ledger.frames, moves: moves(), bare,
+      due: bare ? Math.max(due(late), movesOn(late)) : due(within),
+      lively: ledger.lively > 0 || foreignFrames(),
+      unready: document.readyState !== "complete" || document.fonts.status === "loading" || scriptsToRun(),
+      size: document.getElementsByTagName("*").length + (document.body ? document.body.textContent.length : 0),
+    };
+  };
+  Object.defineProperty(window, name, { value: Object.freeze({ ledger, guard, renew, look }) });
 })

@@ -7,6 +7,7 @@ import logging
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.browser.authorities import UntrustingError, database
 from spaniel.browser.cdp import CdpError
 from spaniel.browser.chrome import Chrome
 from spaniel.browser.find import find_path
@@ -31,6 +32,7 @@ AT_ONCE = 8
 MOST_OPEN = 32  # with those that take long
 ANSWER_SECONDS = 2.0  # within which a Chromium that works answers
 OPEN_SECONDS = 3.0  # for a tab, which takes a tenth of one; what takes longer, another Chromium does sooner
+BUSY_SECONDS = 15.0  # for the first tab of that other one: it is new, so it is the machine that is slow
 CORES = os.cpu_count() or 1
 PAGES = 400  # after which a Chromium is replaced
 
@@ -49,11 +51,19 @@ class Place(NamedTuple):
 class Renderer:
     """Renders pages for many tasks at once. Chromium starts when the first page is asked for; close it at the end."""
 
-    def __init__(self, guard: Vets, settings: BrowserSettings | None = None, proxies: Proxies | None = None) -> None:
+    def __init__(
+        self,
+        guard: Vets,
+        settings: BrowserSettings | None = None,
+        proxies: Proxies | None = None,
+        ca_file: str = "",
+    ) -> None:
         self._guard = guard
         self._settings = settings or BrowserSettings()
         self._settings.blocked()  # a mistake in the settings is told at once
         self._proxies = proxies
+        self._ca_file = ca_file
+        self._trust: dict[str, bytes] | None = None
         self._turns = Turns(AT_ONCE, MOST_OPEN)
         self._starting = asyncio.Lock()
         self._chrome: Chrome | None = None
@@ -67,7 +77,7 @@ class Renderer:
         """Raises `browser_unavailable`, `browser_crashed`, and whatever a fetch may."""
         deadline = Deadline(wanted.timeout_seconds)  # waiting for a turn and starting Chromium are part of it
         turn = self._turns.taken()
-        async with deadline.guarding("browser"):
+        with deadline.guarding("browser"):
             await turn.__aenter__()
         self._active += 1
         try:
@@ -84,7 +94,7 @@ class Renderer:
     async def _load(self, wanted: Wanted, deadline: Deadline) -> Rendered:
         chrome = self._chrome
         try:
-            async with deadline.guarding("browser"):
+            with deadline.guarding("browser"):
                 place = await self._take()
         except SpanielError as error:
             if error.code is Code.TIMEOUT:
@@ -141,19 +151,19 @@ class Renderer:
         except CdpError:
             pass  # Chromium has gone since it was last used: once more, with a new one
         try:
-            return await self._open()
+            return await self._open(BUSY_SECONDS)
         except CdpError as error:
             raise SpanielError(Code.BROWSER_CRASHED, error=str(error)) from None
 
-    async def _open(self) -> Place:
+    async def _open(self, seconds: float = OPEN_SECONDS) -> Place:
         """A tab in a running Chromium; one that does not even open a tab is set aside, and `CdpError` is raised."""
         chrome = await self._running()
         try:
-            async with asyncio.timeout(OPEN_SECONDS):
+            async with asyncio.timeout(seconds):
                 return Place(chrome, await chrome.open_tab(Exit(self._guard, self._proxies)))
         except TimeoutError:
             self._set_aside(chrome)
-            raise CdpError(f"no new page within {OPEN_SECONDS:g} s") from None
+            raise CdpError(f"no new page within {seconds:g} s") from None
 
     async def _running(self) -> Chrome:
         """The Chromium in use, or a new one where it has gone or is old."""
@@ -166,13 +176,24 @@ class Renderer:
             if old is not None:
                 self._begin(self._retire(old))
             path = find_path(self._settings.chromium_path)
-            process = await launch(path, no_sandbox=self._settings.no_sandbox)
+            trust = await asyncio.to_thread(self._trusted)
+            process = await launch(path, no_sandbox=self._settings.no_sandbox, trust=trust)
             if self._closed:
                 await process.kill()
             self._require_open()
             chrome = self._chrome = Chrome(process, self._settings)
             await chrome.start()
             return chrome
+
+    def _trusted(self) -> dict[str, bytes]:
+        """What tells a Chromium whom to trust; where that cannot be had, it trusts fewer and never more."""
+        if self._trust is None:
+            try:
+                self._trust = database(self._ca_file) if self._ca_file else {}
+            except UntrustingError as error:
+                log.warning("ca_file does not apply to Chromium: %s", error)
+                self._trust = {}
+        return self._trust
 
     def _require_open(self) -> None:
         if self._closed:

@@ -38,8 +38,8 @@ class Display(NamedTuple):
 
     @property
     def metrics(self) -> dict[str, object]:
-        """As the protocol wants to know it."""
-        return {"width": self.width, "height": self.height, "deviceScaleFactor": 1, "mobile": False}
+        """As the protocol wants to know it. The page is laid out as large as it is, and painted small: nobody looks."""
+        return {"width": self.width, "height": self.height, "deviceScaleFactor": 1, "mobile": False, "scale": 0.1}
 
 
 class BrowserSettings(NamedTuple):

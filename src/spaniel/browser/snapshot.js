@@ -1,22 +1,33 @@
 // The page as it is seen: a copy without what its styles hide, with open shadow roots and frames of its own in place.
-// It runs in a world of its own, so that nothing a page redefines is met here, and changes nothing in the page.
+// It runs in a world of its own, so that nothing a page redefines is met here, and changes nothing in the page but that
+// its animations come to their ends.
 ((limits) => {
-  const root = document.documentElement;
-  const answer = { url: location.href, type: document.contentType, html: "", cut: false };
+  // A form's inputs, and a document's forms and pictures, take the place of whatever has their name (`remove`, `body`),
+  // in this world too. So properties are read, and methods called, as the classes have them.
+  const of = (kind, key) => { const { get } = Object.getOwnPropertyDescriptor(kind.prototype, key); return (one) => get.call(one); };
+  const call = (kind, key) => { const method = kind.prototype[key]; return (one, ...args) => method.apply(one, args); };
+  const tagName = of(Element, "tagName"), localName = of(Element, "localName"), shadowRoot = of(Element, "shadowRoot");
+  const firstChild = of(Node, "firstChild"), childNodes = of(Node, "childNodes");
+  const isVisible = call(Element, "checkVisibility"), closest = call(Element, "closest"), boxOf = call(Element, "getBoundingClientRect");
+  const remove = call(Element, "remove"), attribute = call(Element, "getAttribute");
+  const removeAttribute = call(Element, "removeAttribute"), attributes = of(Element, "attributes");
+  const root = of(Document, "documentElement")(document), contentType = of(Document, "contentType")(document);
+  const bodyOf = of(Document, "body");
+  const answer = { url: location.href, type: contentType, html: "", cut: false };
   const plain = (text) => (text.toWellFormed ? text.toWellFormed() : text).replaceAll("\0", "");
   const whole = (text) => plain(text).slice(0, limits.bytes);
   if (!root) return answer;
-  if (document.contentType === "text/plain") {
-    const text = document.body ? document.body.textContent : "";
+  if (contentType === "text/plain") {
+    const text = bodyOf(document) ? bodyOf(document).textContent : "";
     return { ...answer, html: whole(text), cut: text.length > limits.bytes };
   }
-  const inert = document.implementation.createHTMLDocument("");
+  const inert = of(Document, "implementation")(document).createHTMLDocument("");
   const seen = { gone: 0, staged: 0, visible: 0 };
   const NEVER = new Set(["SCRIPT", "STYLE", "TEMPLATE", "NOSCRIPT", "HEAD", "TITLE", "META", "LINK", "BASE", "OPTION"]);
 
   const own = (element) => {
     let size = 0;
-    for (let node = element.firstChild; node; node = node.nextSibling) {
+    for (let node = firstChild(element); node; node = node.nextSibling) {
       if (node.nodeType === 3) size += node.data.trim().length;
     }
     return size;
@@ -26,7 +37,7 @@
     if (parseFloat(style.fontSize) < 1) return true;
     if (style.webkitTextFillColor === "rgba(0, 0, 0, 0)" && style.backgroundClip !== "text") return true;
     if (style.display === "contents") return false;
-    const box = element.getBoundingClientRect();
+    const box = boxOf(element);
     if (box.right + scrollX <= 0 || box.bottom + scrollY <= 0) return box.width > 0 || style.overflow !== "visible";
     if (parseFloat(style.textIndent) < -900) return true;
     if (style.position !== "absolute" && style.position !== "fixed") {
@@ -38,13 +49,13 @@
   };
   // "gone" has no box at all; "staged" has one that cannot be seen, as has a page that fades in.
   const judge = (element) => {
-    if (NEVER.has(element.tagName)) return "";
+    if (NEVER.has(tagName(element))) return "";
     const text = own(element);
-    if (!element.checkVisibility()) {  // "contents" has no box, its children have; what a reader may unfold is not hidden
+    if (!isVisible(element)) {  // "contents" has no box, its children have; what a reader may unfold is not hidden
       const display = getComputedStyle(element).display;
-      return display === "contents" || display !== "none" && element.closest("details:not([open])") ? "" : "gone";
+      return display === "contents" || display !== "none" && closest(element, "details:not([open])") ? "" : "gone";
     }
-    if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) {
+    if (!isVisible(element, { opacityProperty: true, visibilityProperty: true })) {
       seen.staged += text;
       return getComputedStyle(element).visibility === "visible" ? "staged" : "unseen";
     }
@@ -69,7 +80,7 @@
     left -= elements.length;
     if (source === root && elements.length > limits.elements) {
       answer.cut = true;
-      const range = document.createRange();
+      const range = new Range();
       range.setStart(root, 0);
       range.setEndBefore(elements[limits.elements]);
       copy = inert.importNode(root, false);
@@ -84,8 +95,18 @@
     return { copy, elements, twins: [...copy.querySelectorAll("*")] };
   };
 
+  // What fades in, now or when it is scrolled to, is judged by how it will be seen.
+  let unsettled = limits.animations;
+  const settle = (source) => {
+    for (const one of source.getAnimations({ subtree: true })) {
+      if (--unsettled < 0) break;
+      try { one.finish(); } catch { /* it has no end */ }
+    }
+  };
+
   const hidden = { gone: [], staged: [], unseen: [] };
   const work = (source) => {
+    settle(source);
     const { copy, elements, twins } = copyOf(source);
     let skip = null;
     for (let at = 0; at < elements.length; at++) {
@@ -97,20 +118,20 @@
       const verdict = judge(element);
       if (verdict) hidden[verdict].push(twins[at]);
       if (verdict === "gone") skip = element;
-      else if (element.shadowRoot) inline(element, twins[at]);
-      else if (!verdict && (element.localName === "iframe" || element.localName === "frame")) frame(element, twins[at]);
+      else if (shadowRoot(element)) inline(element, twins[at]);
+      else if (!verdict && /^i?frame$/.test(localName(element))) frame(element, twins[at]);
     }
     return copy;
   };
   // A frame of the page's own origin is read in its place; another's is named, and left to whoever wants to go there.
   const frame = (element, twin) => {
     let inside = null;
-    try { inside = element.contentDocument && element.contentDocument.body; } catch { /* another's */ }
+    try { inside = element.contentDocument && bodyOf(element.contentDocument); } catch { /* another's */ }
     const place = inert.createElement("div");
     if (inside) {
       place.append(...work(inside).childNodes);
     } else {
-      const box = element.getBoundingClientRect();
+      const box = boxOf(element);
       if (!/^https?:/.test(element.src) || box.width < limits.frame || box.height < limits.frame) return twin.remove();
       const link = inert.createElement("a");
       link.href = element.src;
@@ -125,34 +146,41 @@
   // A host shows its shadow tree; what stands inside the host shows where a slot takes it.
   const inline = (host, twin) => {
     const inside = inert.createElement("div");
-    inside.append(work(host.shadowRoot));
+    inside.append(work(shadowRoot(host)));
     for (const slot of inside.querySelectorAll("slot")) {
       const name = slot.getAttribute("name") || "";
       const taken = [...twin.childNodes].filter((node) =>
-        (node.nodeType === 1 ? node.getAttribute("slot") || "" : "") === name);
+        (node.nodeType === 1 ? attribute(node, "slot") || "" : "") === name);
       if (taken.length) slot.replaceChildren(...taken);
     }
     twin.replaceChildren(...inside.childNodes);
   };
 
   const copy = work(root);
-  for (const element of hidden.gone) element.remove();
+  for (const element of hidden.gone) remove(element);
   for (const element of copy.querySelectorAll(
     'style,noscript,script:not([type="application/ld+json" i]):not([type^="math/" i])')) element.remove();
   // A page whose text is nearly all staged fades in; with no rival it is the content (D2-08).
   if (seen.staged <= limits.some || seen.staged < 4 * seen.visible) {
-    for (const element of hidden.staged) element.remove();
+    for (const element of hidden.staged) remove(element);
     for (const element of hidden.unseen) {
-      for (const node of [...element.childNodes]) if (node.nodeType === 3) node.remove();
+      for (const node of [...childNodes(element)]) if (node.nodeType === 3) node.remove();
     }
   }
   // What is in the page only as bytes is no text, and may be more than all of it.
   for (const name of ["src", "srcset", "href", "poster", "style", "data"]) {
     for (const element of copy.querySelectorAll(`[${name}*="data:" i]`)) {
-      if (element.getAttribute(name).length > limits.url) element.removeAttribute(name);
+      if (attribute(element, name).length > limits.url) removeAttribute(element, name);
     }
   }
-  const html = "<!DOCTYPE html>" + copy.outerHTML;
+  let html = "<!DOCTYPE html>" + copy.outerHTML;
+  if (html.length > limits.bytes) {  // drawings, and what scripts keep in attributes, go before any text does
+    for (const element of copy.querySelectorAll("svg,canvas")) remove(element);
+    for (const element of [copy, ...copy.querySelectorAll("*")]) {
+      for (const { name, value } of [...attributes(element)]) if (value.length > limits.url) removeAttribute(element, name);
+    }
+    html = "<!DOCTYPE html>" + copy.outerHTML;
+  }
   answer.cut = answer.cut || html.length > limits.bytes;
   answer.html = whole(html);
   return answer;

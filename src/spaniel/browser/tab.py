@@ -44,7 +44,7 @@ class Tab:
         self._loading = Loading()
         self._quiet = Quiet(self._loading, self._navigation, LEDGER)
         self._session: Session | None = None
-        self._frame = ""
+        self._frame = self._at_rest = ""  # the second: the document that was waited for
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._introduction = "", ""
         self.context = ""
@@ -139,7 +139,7 @@ class Tab:
         if session is None:
             raise CdpError("there is no page")
         display = wanted.display or self._settings.display
-        async with Deadline(wanted.timeout_seconds).guarding("load"):
+        with Deadline(wanted.timeout_seconds).guarding("load"):
             self._introduce(session)
             if wanted.display is not None:
                 await session.call("Emulation.setDeviceMetricsOverride", **display.metrics)
@@ -149,9 +149,12 @@ class Tab:
                 self._navigation.failed(error)
             await self._navigation.ready()
         reader = PageReader(session, self._frame, self._navigation)
-        async with Deadline(display.idle_ms / 1000 + GRACE).guarding("render"):
-            notes = await self._rest(session, reader, display)
+        with Deadline(display.idle_ms / 1000 + GRACE).guarding("render"):
+            notes = await self._rest(session, reader, display, display.idle_ms / 1000)
             copy = await reader.copy(self._settings.max_rendered_dom_bytes)
+            if self._navigation.is_parsing or self._navigation.loader != self._at_rest:  # it moved on while it was read
+                notes = await self._rest(session, reader, display, GRACE / 2)
+                copy = await reader.copy(self._settings.max_rendered_dom_bytes)
         picture, about = await reader.picture(display.width, display.height) if wanted.picture else (None, ())
         notes = (*self._navigation.notes, *notes, *((TRUNCATED,) if copy.cut else ()), *about)
         return Rendered(
@@ -164,10 +167,10 @@ class Tab:
             picture,
         )
 
-    async def _rest(self, session: Session, reader: PageReader, display: Display) -> tuple[str, ...]:
+    async def _rest(self, session: Session, reader: PageReader, display: Display, seconds: float) -> tuple[str, ...]:
         """Until the page has all that it is waited for, or the time is over; notes on what may be missing."""
-        end = _now() + display.idle_ms / 1000
-        notes = []
+        end = _now() + seconds
+        self._at_rest = self._navigation.loader
         if display.wait_for and not await reader.appears(display.wait_for, end - _now()):
             return (MISSING,)
         at_rest = await self._quiet.wait(session, _milliseconds(end))
@@ -178,9 +181,10 @@ class Tab:
                 break
             self._loading.stir()
             at_rest = await self._quiet.wait(session, _milliseconds(end))
-        if not at_rest:
-            notes.append(PARTIAL)
-        if self._quiet.has_closed_roots:
+        self._at_rest = self._navigation.loader
+        notes = [] if at_rest else [PARTIAL]
+        quiet, documents = self._quiet, self._loading.documents
+        if quiet.has_closed_roots or await reader.has_closed_roots(documents, written=quiet.may_have_closed_roots):
             notes.append(CLOSED)
         return tuple(notes)
 
@@ -245,7 +249,6 @@ class Tab:
         frame = params["frame"]
         if "parentId" not in frame:
             self._navigation.navigated(frame)
-            session.post("Page.resetNavigationHistory")  # there is no page before it to go back to
             self._loading.began_document(session, frame["loaderId"])
         return True
 

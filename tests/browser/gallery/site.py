@@ -110,11 +110,12 @@ async def _stream(_path: str, _fields: str, _reader: asyncio.StreamReader, write
     await writer.drain()
 
 
-async def _events(_path: str, _fields: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def _events(path: str, _fields: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
-    await asyncio.sleep(0.1)
-    writer.write(b"data: x\n\n")
-    await writer.drain()
+    for pause in (0.3, 0.4, 0.4) if path.endswith("several") else (0.1,):
+        await asyncio.sleep(pause)
+        writer.write(b"data: x\n\n")
+        await writer.drain()
     await reader.read()  # it stays open
 
 

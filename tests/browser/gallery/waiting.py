@@ -21,9 +21,10 @@ class Waiting(NamedTuple):
     script: str
     markup: str = ""
     kind: str = ""  # of the script: classic, or module
+    only_bare: bool = False  # below a page's worth of text it would not be waited for
 
     def page(self, *, bare: bool) -> str:
-        text = "" if bare else "".join(f"<p>{TEXT * 4}</p>" for _ in range(6))
+        text = "" if bare or self.only_bare else "".join(f"<p>{TEXT * 4}</p>" for _ in range(6))
         return f"{HEAD}</script>{text}{self.markup}<script type='{self.kind}'>{self.script}</script>"
 
 
@@ -226,5 +227,36 @@ WAITING: dict[str, Waiting] = {
     "service worker": Waiting("navigator.serviceWorker.register('/service.js').then(show, show)"),
     "shadow root": Waiting(
         "const s = out.attachShadow({mode: 'open'}); fetch('/json').then(() => s.append('" + ARRIVED + "'))"
+    ),
+    # what a page shows until then
+    "timer of two seconds": Waiting("setTimeout(show, 2000)", only_bare=True),
+    "a placeholder, then a fetch": Waiting(
+        "setTimeout(() => fetch('/json').then(() => { wait.remove(); show() }), 1500)",
+        "<p id=wait>Please wait…</p>",
+        only_bare=True,
+    ),
+    "skeleton for two seconds": Waiting(
+        "setTimeout(() => { bone.remove(); show() }, 2000)",
+        "<div id=bone class='card-skeleton' style='height: 9px'></div>",
+    ),
+    "sixty frames, then a fetch": Waiting(
+        "let n = 0; const f = () => ++n < 60 ? requestAnimationFrame(f) : fetch('/json').then(show); f()",
+        only_bare=True,
+    ),
+    "one part after another": Waiting(
+        "let n = 0; const f = () => { if (++n > 4) return show(); document.body.append('.'); setTimeout(f, 450) }; f()"
+    ),
+    "a stream of events that goes on": Waiting(
+        "const e = new EventSource('/events?several'); let n = 0;"
+        "e.onmessage = () => { document.body.append('.'); if (++n === 3) show() }"
+    ),
+    "fades in late": Waiting(
+        "fetch('/json').then(show)",
+        "<style>@keyframes k { to { opacity: 1 } } #out { opacity: 0; animation: k .5s 1.4s forwards }</style>",
+    ),
+    "picture that has to come": Waiting("const i = new Image(); i.onload = show; i.src = '/picture.png'"),
+    "sent on by markup": Waiting(
+        "if (location.search) show(); else document.head.insertAdjacentHTML('beforeend',"
+        "'<meta http-equiv=refresh content=\"1; url=?moved\">')"
     ),
 }

@@ -72,7 +72,7 @@ async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail,
         door.guard.check_page(moved_to, way.domains)
         return (await door.robots.require(moved_to, target, deadline.within(deadline.seconds), headers)).note
 
-    async with deadline.guarding("start"):
+    with deadline.guarding("start"):
         with trail.step("guard"):
             door.guard.check_page(url, way.domains)
             target = await door.guard.vet(url, deadline)

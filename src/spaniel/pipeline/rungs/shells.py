@@ -11,7 +11,8 @@ from spaniel.tables import Table, read_toml
 
 NEXT_TO_NOTHING = 60  # characters of text
 WITHOUT_SCRIPTS = 1_500  # characters; a `noscript` of that length is no excuse, it is the page (forums do so)
-_SCRIPT = re.compile(rb"<script\b(?![^>]{0,300}?\btype\s{0,9}=\s{0,9}[\"']?application/(?:ld\+)?json\b)")
+LOOKED_AT = 1_000_000  # bytes of a page in which signs are looked for: a hostile one costs no more than that
+_SCRIPT = re.compile(rb"<script\b(?![^<>]{0,300}?\btype\s{0,9}=\s{0,9}[\"']?application/(?:ld\+)?json\b)")
 _NOSCRIPT = b"<noscript"
 _FILE = os.path.join(os.path.dirname(__file__), "shells.toml")
 
@@ -43,7 +44,7 @@ def shell_in(body: bytes, markdown: str, least_chars: int, *, empty_counts: bool
     size = len(markdown.strip())
     if size >= max(WITHOUT_SCRIPTS, least_chars):
         return None
-    page = body.lower()
+    page = body[:LOOKED_AT].lower()
     if size and _NOSCRIPT in page:  # what stands there is for readers without scripts, and often only an excuse
         size = min(size, len(_text_without_noscript(body)))
     for sign in signs():
