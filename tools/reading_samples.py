@@ -17,7 +17,10 @@ from reading_own import own_pages
 from spaniel.reading import page as paging
 from spaniel.reading import scripts
 from spaniel.reading.blocks import segment
+from spaniel.reading.budgets import parse_within
 from spaniel.reading.clean import clean
+from spaniel.reading.images import take_from_noscript
+from spaniel.reading.math import set_math
 from spaniel.reading.metadata import read_head
 
 if TYPE_CHECKING:
@@ -77,9 +80,11 @@ class Sample:
             if group not in MARKED
             else name.partition(":")[0]
         )
-        tree = parse(html, positions=False)
+        tree = parse_within(html, None, url).tree  # as html.read_html goes about it
         head = read_head(tree, url)
         body = tree.select_one("body")
+        set_math(tree)
+        take_from_noscript(tree)
         clean(tree, body)
         self.facts = paging.facts_of(head, body, url)
         self.out = segment(body)

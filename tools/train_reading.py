@@ -6,7 +6,8 @@ Usage, with the project and its extra `train` installed (pip install -e '.[train
 `tools/README.md` says what CORPORA and DIR hold and where it comes from. What is learnt, all of it from counts and trees, none of it from a single page:
 1. a weight for every word of class names and of short texts that occurs on enough sites: the log odds of content;
 2. trees that guess the kind of page from page-wide numbers;
-3. trees that judge a block from its features and the guessed kind.
+3. trees that judge a block from its features and the guessed kind;
+4. trees that judge it once more from those odds around it.
 Words and kinds are given to a page as learnt from other sites only (folds by site), as they will be on a new site.
 --check trains on four fifths of the sites and reads the rest with the real `extract`, five times: the figures to quote.
 Seeds are fixed and one thread is used: the same input makes the same file.
@@ -34,7 +35,7 @@ import numpy
 from reading_samples import FOLDS, WORD, Sample, bring, load
 from reading_words import learn_words
 from spaniel import reading
-from spaniel.reading import columns, content, extract, features, judge, model, shapes, surroundings, words
+from spaniel.reading import columns, content, extract, features, judge, model, second_look, shapes, surroundings, words
 from spaniel.reading import page as paging
 
 READING = Path(__file__).resolve().parent.parent / "src/spaniel/reading"
@@ -52,7 +53,8 @@ KIND = BLOCK | {
     "feature_fraction": 0.5,
     "extra_trees": False,
 }
-ROUNDS = {"block": 200, "kind": 60}
+AGAIN = BLOCK | {"num_leaves": 12, "min_data_in_leaf": 60, "feature_fraction": 0.6}
+ROUNDS = {"block": 200, "kind": 60, "again": 60}
 WEIGHTS = {"articles": 2.0, "mixed": 1.0, "docs": 0.4, "foreign": 0.1, "own": 0.1}
 RARE = 0.25  # what a page in a script without blanks counts for the kinds: there are few such sites
 WHOLE = ("article", "documentation", "forum")  # kinds of which the truth should have all that looks like content
@@ -82,8 +84,10 @@ def trees_source(made: dict) -> str:
         names, text = functions(f"kind_{place}", list(columns.PAGE), trees)
         kinds.append(f"({', '.join(names)},)")
         lines += text
-    names, text = functions("block", ROW, made.get("block", []))
-    lines += [*text, f"KIND = ({', '.join(kinds)})", f"BLOCK = ({''.join(n + ', ' for n in names)})"]
+    lines.append(f"KIND = ({', '.join(kinds)})")
+    for name, row in (("block", ROW), ("again", list(columns.AGAIN))):
+        names, text = functions(name, row, made.get(name, []))
+        lines += [*text, f"{name.upper()} = ({''.join(n + ', ' for n in names)})"]
     return "\n".join(lines) + "\n"
 
 
@@ -150,33 +154,49 @@ def shares(s: Sample) -> numpy.ndarray:
 
 def weigh_pages(samples: list[Sample]) -> None:
     """Some truths end in the middle of a page: those that what was learnt from other sites contradicts count less."""
+    samples = [s for s in samples if s.out.blocks]
     for s in samples:
         s.trust = 1.0
-    doubted = []
     for fold in {s.fold for s in samples}:
         booster = fit_blocks([s for s in samples if s.fold != fold])
         for s in samples:
-            if s.fold == fold and s.kind in WHOLE and s.out.blocks:
-                wrong = numpy.abs(booster.predict(s.matrix) - (numpy.array(s.labels) > 0.5))
-                doubted += [s] if (wrong * shares(s)).sum() > CONTRADICTED else []
-    for s in doubted:
-        s.trust = TRUST
+            if s.fold == fold:
+                s.odds = booster.predict(s.matrix)
+    for s in samples:
+        wrong = numpy.abs(s.odds - (numpy.array(s.labels) > 0.5))
+        s.trust = TRUST if s.kind in WHOLE and (wrong * shares(s)).sum() > CONTRADICTED else 1.0
 
 
 def fit_blocks(samples: list[Sample]) -> lightgbm.Booster:
     samples = [s for s in samples if s.out.blocks]
+    return fit(samples, numpy.vstack([s.matrix for s in samples]), BLOCK, ROUNDS["block"])
+
+
+def fit_again(samples: list[Sample]) -> lightgbm.Booster:
+    """From odds that were learnt on other sites, as those of a new page will be."""
+    samples = [s for s in samples if s.out.blocks]
+    rows = [
+        row
+        for s in samples
+        for row in second_look.rows_again(
+            s.out, [shape[0] for shape in s.shapes], s.odds.tolist(), range(len(s.shapes))
+        )
+    ]
+    return fit(samples, numpy.array(rows, dtype=numpy.float32), AGAIN, ROUNDS["again"])
+
+
+def fit(samples: list[Sample], matrix: numpy.ndarray, settings: dict, rounds: int) -> lightgbm.Booster:
     weight = numpy.concatenate([shares(s) * WEIGHTS[s.group] * s.trust for s in samples])
     target = numpy.concatenate([numpy.array(s.labels) > 0.5 for s in samples]).astype(int)
-    matrix = numpy.vstack([s.matrix for s in samples])
-    return lightgbm.train(BLOCK, lightgbm.Dataset(matrix, target, weight=weight / weight.mean()), ROUNDS["block"])
+    return lightgbm.train(settings, lightgbm.Dataset(matrix, target, weight=weight / weight.mean()), rounds)
 
 
-def trees_of(booster: lightgbm.Booster, columns: list[str], whole: set[str]) -> list[list]:
+def trees_of(booster: lightgbm.Booster, columns: list[str], whole: set[str], part: float = 1.0) -> list[list]:
     """LightGBM's trees as nested lists, numbers shortened; whole numbers are compared with whole numbers, which is quicker."""
 
     def short(node: dict) -> object:
         if "leaf_value" in node:
-            return round(node["leaf_value"], 4)
+            return round(part * node["leaf_value"], 4)
         column, limit = columns[node["split_feature"]], float(f"{node['threshold']:.5g}")
         return [
             column,
@@ -216,6 +236,7 @@ def learn(samples: list[Sample]) -> dict:
     kinds = trees_of(fit_kinds(samples), list(columns.PAGE), set())
     made["kind"] = [kinds[place :: len(columns.KINDS)] for place in range(len(columns.KINDS))]
     made["block"] = trees_of(fit_blocks(samples), COLUMNS, whole_columns(samples[0]))
+    made["again"] = trees_of(fit_again(samples), list(columns.AGAIN), {"words"}, 0.5)  # midway between both looks
     return made
 
 
@@ -224,6 +245,7 @@ def judged(s: Sample) -> dict:
     describe(s)
     kinds = model.guess_kind(s.page)
     odds = model.judge_blocks(features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, tuple(kinds)))
+    odds = second_look.look_again(s.out, [shape[0] for shape in s.shapes], odds)
     return {"sample": s, "odds": odds, "kinds": kinds}
 
 
@@ -243,7 +265,7 @@ def check(samples: list[Sample], corpora: Path, dump: Path | None) -> None:
                 p, r = score.overlap(bag(text), bag(score.level(s.truth)))
                 results[s.group].append((p, r, score.f1(p, r)))
                 results[f"{s.group}.{s.kind}"].append(results[s.group][-1])
-                kept.append(judged(s) | {"f1": results[s.group][-1]})
+                kept += [judged(s) | {"f1": results[s.group][-1]}] if dump else []
     if dump:
         dump.write_bytes(pickle.dumps(kept))
     for name, rows in results.items():
@@ -260,7 +282,7 @@ def main() -> int:
     ap.add_argument("--dump", type=Path, help="with --check: where to put the judged blocks (pickle)")
     ap.add_argument("--seed", type=int, default=1, help="with --check: to see how far two trainings differ")
     args = ap.parse_args()
-    BLOCK["seed"] = KIND["seed"] = args.seed
+    BLOCK["seed"] = KIND["seed"] = AGAIN["seed"] = args.seed
     started = time.time()
     content.judge = judge.judge  # the compiled one has its trees built in
     install({"names": {}, "texts": {}})

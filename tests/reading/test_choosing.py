@@ -10,7 +10,7 @@ from turbohtml import parse
 from spaniel.reading import content
 from spaniel.reading.blocks import Outline, segment
 from spaniel.reading.columns import KINDS
-from spaniel.reading.content import HIGH, LOW, STRICT, decide, threshold
+from spaniel.reading.content import LOW, STRICT, decide, threshold
 
 FIRST = "The harbour board met on Monday evening and talked about the engines of the old ferry until midnight. " * 6
 SECOND = "Everybody who lives beside the water remembers another winter without any crossing, and nobody liked it. " * 6
@@ -64,16 +64,22 @@ def test_an_article_inside_an_article_is_doubted(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.req("FG-16")
-def test_the_threshold_has_a_ceiling_and_a_floor() -> None:
-    """Of a sure thousand words and a likely hundred, the best expected F would leave out the hundred."""
-    odds, words = [0.99, 0.62], [1000.0, 100.0]
-    right = [0.99 * 1000, 0.99 * 1000 + 0.62 * 100]
-    expected = STRICT * right[1]
-    assert right[0] / (1000 + expected) > right[1] / (1100 + expected)
-    assert threshold(odds, words, STRICT) == HIGH
-    assert kept(f"<p>{FIRST * 8}</p><p>{SECOND}</p>", {"The": 0.99, "Everybody": 0.62}) == ["The", "Everybody"]
-    assert threshold([0.16, 0.14], [10.0, 1000.0], 1.0) == LOW
-    assert kept(f"<p>{FIRST}</p><p>{SECOND * 8}</p>", {"The": 0.2, "Everybody": 0.14}, "forum") == ["The"]
+def test_the_threshold_is_where_the_best_f_is_expected() -> None:
+    """Of a sure thousand words and a likely hundred: whether the hundred are worth it depends on how likely they are."""
+    words = [1000.0, 100.0]
+    for likely, least in ((0.7, LOW), (0.6, 0.99)):
+        right = [0.99 * 1000, 0.99 * 1000 + likely * 100]
+        expected = STRICT * right[1]
+        assert (right[1] / (1100 + expected) > right[0] / (1000 + expected)) == (least == LOW)
+        assert threshold([0.99, likely], words, STRICT) == least
+    assert kept(f"<p>{FIRST * 8}</p><p>{SECOND}</p>", {"The": 0.99, "Everybody": 0.7}) == ["The", "Everybody"]
+    assert kept(f"<p>{FIRST * 8}</p><p>{SECOND}</p>", {"The": 0.99, "Everybody": 0.6}) == ["The"]
+
+
+@pytest.mark.req("FG-16")
+def test_the_threshold_has_a_floor() -> None:
+    assert threshold([LOW + 0.01, LOW - 0.01], [10.0, 1000.0], 1.0) == LOW
+    assert kept(f"<p>{FIRST}</p><p>{SECOND * 8}</p>", {"The": 0.25, "Everybody": 0.19}, "forum") == ["The"]
 
 
 @pytest.mark.req("FG-16")
@@ -89,7 +95,7 @@ def test_what_stood_elsewhere_before_is_not_kept_again(monkeypatch: pytest.Monke
 @pytest.mark.req("FG-16")
 def test_on_an_article_a_doubtful_stretch_apart_from_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     page = f"<p>{FIRST * 2}</p><div>{THIRD}</div><p>Everybody reads this too.</p>"
-    odds = {"The": 0.97, "Somebody": 0.01, "Everybody": 0.65}
+    odds = {"The": 0.97, "Somebody": 0.01, "Everybody": 0.68}
     assert kept(page, odds) == ["The"]
     assert kept(page, odds, "documentation") == ["The", "Everybody"]
     monkeypatch.setattr(content, "_drop_strays", lambda *_: None)
@@ -99,7 +105,7 @@ def test_on_an_article_a_doubtful_stretch_apart_from_it_goes(monkeypatch: pytest
 @pytest.mark.req("FG-16")
 def test_a_likely_block_is_no_stray(monkeypatch: pytest.MonkeyPatch) -> None:
     page = f"<p>{FIRST * 2}</p><div>{THIRD}</div><p>Everybody reads this too.</p>"
-    odds = {"The": 0.97, "Somebody": 0.01, "Everybody": 0.8}
+    odds = {"The": 0.97, "Somebody": 0.01, "Everybody": 0.82}
     assert kept(page, odds) == ["The", "Everybody"]
     monkeypatch.setattr(content, "SURE", 0.9)
     assert kept(page, odds) == ["The"]
@@ -158,3 +164,23 @@ def test_in_documentation_what_stands_among_content_is_content(monkeypatch: pyte
     assert kept(page, odds, "forum") == ["The", "Somebody"]
     monkeypatch.setattr(content, "_fill", lambda *_: None)
     assert kept(page, odds, "documentation") == ["The", "Somebody"]
+
+
+@pytest.mark.req("FG-16")
+@pytest.mark.parametrize(
+    ("title", "likely", "firm", "stays"),
+    [
+        ("Seals counted again", 0.4, 0.0, True),
+        ("Seals counted again", 0.4, 1.0, False),  # an article has its headline for a title
+        ("Seals counted again", 0.62, 1.0, True),
+        ("Seals counted again", 0.1, 0.0, False),
+        ("The Harbour Gazette", 0.1, 1.0, True),  # nothing else says what the heading says
+    ],
+)
+def test_a_heading_that_the_title_repeats_is_kept_where_it_is_likely(
+    title: str, likely: float, firm: float, stays: bool
+) -> None:
+    out = outline(f"<h1>Seals counted again</h1><p>{FIRST}</p>")
+    keep = [False, True]
+    content._keep_heading(out, [likely, 0.97], keep, title, firm)
+    assert keep == [stays, True]

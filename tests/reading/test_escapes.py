@@ -29,6 +29,8 @@ PLACES = {  # HTML around a text, and what is read before and after it
     "a link": ("<p>see <a href='https://e.example/'>%s</a> there</p>", "see ", " there"),
     "a quotation": ("<blockquote><p>%s</p></blockquote>", "", ""),
     "strong text": ("<p>x <b>%s</b> y</p>", "x ", " y"),
+    "strong text in a word": ("<p>ä<b>%s</b>é <i>ü</i></p>", "ä", "é ü"),
+    "emphasis in strong text": ("<p><b>ä <em>%s</em>, x</b><b>ö</b></p>", "ä ", ", xö"),
     "lines": ("<p>x<br>%s<br>y</p>", "x ", " y"),
 }
 MINIMAL = {"a paragraph", "an item", "a numbered item", "a heading", "a quotation"}  # else a doubt leaves a backslash
@@ -153,3 +155,8 @@ def test_a_line_of_signs_takes_no_longer_for_each(prefix: str, sign: str) -> Non
         return ran
 
     assert steps(400) < 2.2 * steps(200)
+
+
+@pytest.mark.parametrize(("item", "markdown"), [("--", "- \\--\n"), ("**", "- **\n")])
+def test_dashes_in_an_item_are_no_rule_with_its_mark(item: str, markdown: str) -> None:
+    assert markdown_of(f"<ul><li>{item}</li></ul>", None).markdown == markdown

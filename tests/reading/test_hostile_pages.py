@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 
@@ -48,6 +49,19 @@ def test_deep_nesting_neither_raises_nor_loses_the_text_nor_takes_more_than_its_
     assert spent[-1] < max(0.002, spent[0]) * 3**7, spent  # a hundredfold is nearly seven doublings
 
 
+GENERATOR = "<meta name=generator content=Discourse>"
+SIGNED_POST = "<div class=post><b class=author_information><strong>x</strong></b><i class=post_date>2021-05-02</i><div class=post_body>one two"
+
+
+def told(kind: str, **more: object) -> str:
+    return f"<script type=application/ld+json>{json.dumps({'@type': kind, **more})}</script>"
+
+
+def told_posts(count: int) -> str:
+    posts = [{"@type": "Comment", "text": f"The text of number {i} is here", "author": f"a{i}"} for i in range(count)]
+    return told("DiscussionForumPosting", text="Something", comment=posts) + "".join(f"<p>{p['text']}" for p in posts)
+
+
 BIG = {
     "brackets": lambda n: "<p>" + "[" * n,
     "stars": lambda n: "<p>" + "*" * n,
@@ -80,6 +94,20 @@ BIG = {
     "icons": lambda n: "<p>" + "<i>\uf0c1</i>x " * (n // 10),
     "sleeping images": lambda n: "<figure>" + "<img alt=x><noscript><img src=logo.png alt=y></noscript>" * (n // 20),
     "the same heading": lambda n: "<h2>x</h2>" * (n // 10),
+    "posts": lambda n: f"{GENERATOR}<div class=forum>" + f"{SIGNED_POST}</div></div>" * (n // 150),
+    "posts in posts": lambda n: GENERATOR + SIGNED_POST * (n // 150),
+    "posts without a text": lambda n: GENERATOR + "<div class=comment><p class=tagline>x" * (n // 40),
+    "signed siblings": lambda n: f"{GENERATOR}<div class=forum>" + "<div><b class=nick>x<i>y</i></b><time>3 May 2020</time> z</div>" * (n // 80),
+    "siblings in siblings": lambda n: GENERATOR + "<div><p>x</p><b class=user>y</b><time>3 May 2020</time>" * (n // 60),
+    "prices": lambda n: told("Product", offers={"price": 3}) + "<p>1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 €</p>" * (n // 40),
+    "opening hours": lambda n: told("Store", openingHours=[f"Mo {i % 24}:{i % 60:02}-17:59" for i in range(99)]) + "<p>9:00 1.1 2h 3</p>" * (n // 20),
+    "ingredients": lambda n: told("Recipe", recipeIngredient=["a" * i for i in range(99)]) + "<p>" + "ab" * (n // 2),
+    "told posts": lambda n: told_posts(n // 100),
+    "titles without an end": lambda n: "<title " * (n // 7),
+    "templates without an end": lambda n: "<template>" * (n // 10),
+    "words that are heard": lambda n: "<p>" + "<span class=sr-only>x</span>y" * (n // 30),
+    "emphasis in emphasis": lambda n: "<p><b>ä</b>" + "<b>ö <i>x" * (n // 9),
+    "the same text": lambda n: "<h1>The same text of all of them</h1>" + "<p class=x{}>The same text<i></i></p>" * (n // 40),
     "joiners": lambda n: "<p>" + "a\u200d" * n,
     "terminal": lambda n: "<p>" + "\x1b]x" * n,
 }  # fmt: skip

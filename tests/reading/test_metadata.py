@@ -159,3 +159,31 @@ def test_all_authors_are_told_once() -> None:
     assert extract(page("", byline)).metadata.author == "Ana Ruiz, Bo Ek"
     many = "".join(f'<meta name="citation_author" content="Author {number}">' for number in range(5000))
     assert len((extract(page(many)).metadata.author or "").split(", ")) == 20
+
+
+@pytest.mark.req("FG-17")
+@pytest.mark.parametrize(
+    ("body", "author"),
+    [
+        ('<p>By <a href="/author/anna">Anna Becker</a> on Monday</p>', "Anna Becker"),
+        ('<span class="post-meta__author-name">Åsa Ek</span><a href="/author/asa">Åsa Ek</a>', "Åsa Ek"),
+        ("".join(f'<h2>x</h2><a href="/author/{n}">Writer {n}</a>' for n in "abcd"), None),
+        (f'<a href="/author/x">{"a long text " * 9}</a>', None),
+    ],
+)
+def test_an_author_is_found_by_the_link_to_their_page_but_not_in_a_list_of_teasers(body: str, author: str) -> None:
+    assert extract(f"<title>x</title>{body}", url=URL).metadata.author == author
+
+
+@pytest.mark.req("FG-17")
+def test_a_thread_of_phpbb_has_the_title_and_the_author_of_its_first_post() -> None:
+    post = (
+        '<div class="post"><dl class="postprofile"><dt><a class="username">{0}</a></dt></dl><div class="postbody"><p '
+        'class="author">von <b>{0}</b> » Mo 4. Mär 2019, 18:22</p><div class="content">{1}</div></div></div>'
+    )
+    page = (
+        "<title>Tracks - How to clean them</title><body id=phpbb><h1>Tracks</h1><h2 class=topic-title>"
+        f"<a href='?t=1'>How to clean them</a></h2>{post.format('Kim', 'With what?')}{post.format('Lee', 'Soap.')}"
+    )
+    found = extract(page, url=URL).metadata
+    assert (found.title, found.author) == ("How to clean them", "Kim")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaniel.reading import budgets
+from spaniel.reading import budgets, signs
 from spaniel.reading import judge as python
 from spaniel.reading.charset import parse_page
 from spaniel.reading.clean import clean
@@ -21,6 +21,7 @@ from spaniel.reading.metadata import read_head
 from spaniel.reading.page import facts_of
 
 native = pytest.importorskip("spaniel.reading.native", reason="not compiled here")
+native_signs = pytest.importorskip("spaniel.reading.native_signs", reason="not compiled here")
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -95,6 +96,24 @@ SOURCE = st.lists(
 def test_both_count_the_same_tags_and_formatting_that_is_left_open(parts: list[str]) -> None:
     body = "".join(parts).encode()
     assert native.count_tags(body) == budgets.count_tags(body)
+
+
+NOTHING_TO_SEE = (
+    "\x00\x1b\t\n\x7f\x9b\u00a0\u00ad\u200b\u200d\u2028\ue000\ufe0f\ufffe\U0001bca0\U0001fffe\U000f0000\U0010ffff"
+)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from(NOTHING_TO_SEE),
+            st.text(max_size=12),
+            st.sampled_from(["plain words ", "é", "“so”", "漢字", "𝐀"]),
+        )
+    )
+)
+def test_both_see_the_same_characters_that_are_no_text(parts: list[str]) -> None:
+    assert native_signs.signs_in("".join(parts)) == signs.signs_in("".join(parts))
 
 
 @pytest.mark.parametrize("name", sorted(page.stem for page in GOLDEN.glob("*.html")))

@@ -53,3 +53,28 @@ SHELL = """<html><head><title>Shop</title><script type="application/ld+json">{da
 )  # fmt: skip
 def test_a_shell_is_read_from_its_linked_data(data: str, markdown: str) -> None:
     assert extract(SHELL.replace("{data}", data), url="https://example.com/").markdown == markdown
+
+
+TEXT = "<p>" + "</p><p>".join(" ".join(WORDS[i : i + 20]) for i in range(0, len(WORDS), 20)) + "</p>"
+UNENDED = {
+    "a title": f"<head><title>Prices</titlu><meta name=x></head><body>{TEXT}",
+    "a style": f"<head><title>Prices</title><style>p {{ color: red }}</stile></head><body>{TEXT}",
+    "a script": f"<head><title>Prices</title><script>if (a<b) c()</scrept></head><body>{TEXT}",
+}
+
+
+@pytest.mark.req("FR-WF-13")
+@pytest.mark.parametrize("page", UNENDED.values(), ids=UNENDED)
+def test_text_in_an_element_that_lost_its_end_is_found(page: str) -> None:
+    html = f"<html>{page}</body></html>"
+    document = extract(html.encode(), url="https://example.com/")
+    assert sum(word in document.markdown for word in WORDS) > len(WORDS) / 2
+    assert "color" not in document.markdown
+    assert extract(html, url="https://example.com/") == document
+
+
+@pytest.mark.req("FR-WF-13")
+@pytest.mark.parametrize("opening", ["<!-- begin ->", "<template><p>x</p></tempate>"])
+def test_what_a_comment_or_a_template_without_an_end_holds_stays_hidden(opening: str) -> None:
+    document = extract(f"<html><title>Prices</title><body><p>Seen.</p>{opening}{TEXT}</body></html>".encode())
+    assert document.markdown == "Seen.\n"

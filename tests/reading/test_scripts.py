@@ -76,9 +76,11 @@ def _hook() -> object:
 def test_the_compiled_judge_has_its_columns_from_the_same_table() -> None:
     source = (ROOT / "src/spaniel/reading/columns.py").read_text("utf-8")
     header = _hook().columns_in_c(source)  # type: ignore[attr-defined]
-    first, second = (line.strip("enum {};").split(", ") for line in header.splitlines())
+    first, second, again = (line.strip("enum {};").split(", ") for line in header.splitlines())
     assert len(first) == len(columns.NAMES) + 1
     assert len(second) == len(columns.PAGE)
+    assert len(again) == len(columns.AGAIN) + 1
+    assert again.index("AGAIN_UP_UP") == columns.AGAIN.index("up.up")
     assert first.index("COLUMN_S_LINKED") == columns.NAMES.index("s.linked")
     assert first.index("COLUMN_LIKE_WORDS") == columns.NAMES.index("like.words")
     assert second.index("PAGE_OF_OPEN_GRAPH") == columns.PAGE.index("open graph")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
+
+from spaniel.reading.signs import ICONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,32 +18,64 @@ LEVELS = frozenset(HEADINGS.split(","))
 # The writer takes them for words in a line; a browser gives each a line of its own.
 BLOCKS = "center,fieldset,legend,option,optgroup,hgroup,search"
 NEIGHBOURS = "a+a,label+label,span[class]+span[class],span+time,time+span,a+time,time+a"
-# What an icon font has its pictures at: no other font has anything to show there.
-ICONS = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+# For those who listen; nobody sees them.
+HEARD = (
+    "span.sr-only,span.visually-hidden,span.visuallyhidden,span.screen-reader-text,span.screen-reader-only,span.a-offscreen,"
+    "span.clipped,span.show-for-sr"
+)
+LONGEST_HEARD = 80  # characters
 # At the beginning or the end of other text, with a blank between them.
 EDGES = re.compile("^ \\s*[\ue000-\uf8ff]{1,4}(?=\\s)|(?<=\\s)[\ue000-\uf8ff]{1,4}\\s* $")
 LONG = 2000  # characters of a text that has no icons at its ends
 FEW = 4  # icons on end; a longer text is in a script of its own
+SOME_TEXTS = 8  # around what is only heard
 DEEPEST = 12  # elements around the text at an end
 MANY = 8000  # elements of one sort that are looked at
 
 
-def set_borders(root: Element) -> None:
+def set_borders(root: Element, *, pictures: bool) -> None:
+    """`pictures`: whether any text has signs of icon fonts."""
     for block in root.select(BLOCKS):
         block.tag = "div"
-    _drop_icons(root)
+    if pictures:
+        _drop_icons(root)
+    _drop_heard(root)
     _part(root)
     _drop_repeated_headings(root)
 
 
 def _drop_icons(root: Element) -> None:
     """A text of nothing but icons says nothing without its font. In code it is what somebody wants to copy."""
-    if ICONS.search(root.text) is None:
-        return
     for node in list(root.descendants):
         if type(node) is Text and not node.data.isascii() and ICONS.search(node.data) and not _is_code(node.parent):
             text = EDGES.sub(" ", f" {node.data} ")[1:-1] if len(node.data) <= LONG else node.data
-            node.data = text if ICONS.sub("", text).strip() or len(text.strip()) > FEW else " " * (text != text.strip())
+            if not ICONS.sub("", text).strip() and len(text.strip()) <= FEW:
+                text = " " * (text != text.strip() or _parts_words(node))
+            node.data = text
+
+
+def _drop_heard(root: Element) -> None:
+    """`(opens in a new tab)`, `Regular price`: beside what is seen. Alone, or with a number, it may be all there is."""
+    for heard in root.select(HEARD)[:MANY]:
+        up, text = heard.parent, " ".join(islice(heard.stripped_strings, SOME_TEXTS))
+        if not isinstance(up, Element) or len(text) > LONGEST_HEARD or heard.select_one("img,x-math") is not None:
+            continue
+        alone = all(part in text for part in islice(up.stripped_strings, SOME_TEXTS))
+        seen = (_edge(heard.previous_sibling, -1).strip(), _edge(heard.next_sibling, 0).strip())
+        if text in seen or not (alone or any(map(str.isdigit, text))):
+            heard.text = " "
+        else:
+            heard.insert_before(Text(" "))
+            heard.insert_after(Text(" "))
+
+
+def _parts_words(icon: Text) -> bool:
+    """Whether nothing else stands between two words."""
+    up = icon.parent
+    alone = icon.previous_sibling is None and icon.next_sibling is None
+    place = up if alone and up is not None else icon
+    before, after = _edge(place.previous_sibling, -1), _edge(place.next_sibling, 0)
+    return before[-1:].isalnum() and after[:1].isalnum()
 
 
 def _is_code(element: object) -> bool:
@@ -91,9 +125,8 @@ def _edge(node: object, end: int) -> str:
 
 def _drop_repeated_headings(root: Element) -> None:
     """A title that stands twice with nothing between, once for phones or once as a link, is one title."""
-    headings = [heading for tag in sorted(LEVELS) for heading in root.select(tag)[:MANY]]
-    counts = Counter(_words(heading) for heading in headings)
-    if not any(text and count > 1 for text, count in counts.items()):
+    texts = [text for heading in root.select(HEADINGS)[: 6 * MANY] if (text := _words(heading))]
+    if len(texts) == len(set(texts)):
         return
     for heading in list(_repeated(root)):
         heading.decompose()

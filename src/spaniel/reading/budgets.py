@@ -59,6 +59,7 @@ class Parsed(NamedTuple):
     tree: Document
     cut: bool  # whether something was left out
     guessed: bool  # whether nothing said how its characters are encoded
+    source: bytes  # what was parsed
 
 
 def parse_within(body: bytes | str, label: str | None, url: str | None = None) -> Parsed:
@@ -73,7 +74,7 @@ def parse_within(body: bytes | str, label: str | None, url: str | None = None) -
         for name in _FORMAT.decode().split("|"):
             for element in tree.select(STAND_IN + name):
                 element.tag = name
-    return Parsed(tree, source.cut, guessed)
+    return Parsed(tree, source.cut, guessed, source.body)
 
 
 def weigh(body: bytes) -> Source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -29,6 +30,8 @@ VANISHING = {
     "-webkit-text-fill-color": {"transparent"},
 }
 OFF_SCREEN = -900
+TELLING = ("none", "hidden", "collapse", "transparent", "scale", "opacity", "font-size", "clip")  # of all that hides,
+BELOW_NOUGHT = re.compile(":[^;]*-")  # one is there; or a value with a minus
 LONGEST_STYLE = 2000  # characters of a style that are looked at: they are kept for the next element with the same
 SOMETIMES = frozenset({"button", "dialog", "title"})
 OPEN_ENDED = frozenset({"button", "object", "canvas", "video", "audio"})  # others end where a block begins
@@ -38,6 +41,8 @@ CONTROLLING = ("aria-expanded", "aria-controls", "data-bs-target", "data-target"
 BARS = "nav,header,footer,form,[role=navigation],[role=menu],[role=search]"
 QUESTION = ("?", "？", "؟", ";")  # the last is Greek
 SHORTEST_QUESTION = 12  # characters
+LONGEST_HEADING = 400  # characters that are looked at
+SOME_LETTERS = 4
 CONTROLS = ("aria-controls", "data-target", "data-bs-target", "href")
 
 
@@ -113,13 +118,22 @@ def _goes(element: Element, tag: str) -> bool:
         return element.attr("open") is None
     if tag == "title":
         return element.closest("head") is None
-    if element.closest(OPENING) is not None:
+    if (heading := element.closest(OPENING)) is not None:
+        if _is_beside(element, heading):
+            return True
         element.unwrap()  # a button with a question that opens its answer
         return False
     if not _asks(element):
         return True
     element.tag = "summary"
     return False
+
+
+def _is_beside(button: Element, heading: Element) -> bool:
+    """Whether a heading says something without its button: copy, fold, link to it."""
+    said, whole = (sum(map(str.isalnum, element.text[:LONGEST_HEADING])) for element in (button, heading))
+    opens = any(button.attr(name) is not None for name in CONTROLLING)
+    return whole - said >= SOME_LETTERS and not (opens and 2 * said > whole)
 
 
 def _asks(button: Element) -> bool:
@@ -140,14 +154,16 @@ def _drop_hidden(body: Element, noscripts: list[Element]) -> int:
     by_aria: list[Element] = []
     by_style: list[Element] = []
     for element in body.select(rules().hidden):
-        if element.tag == "noscript":
-            continue
         if element.attr("hidden") is not None:
-            by_attribute.append(element)
+            sort = by_attribute
         elif element.attr("aria-hidden") == "true":
-            by_aria.append(element)
+            sort = by_aria
         elif hides((element.attr("style") or "")[:LONGEST_STYLE]):
-            by_style.append(element)
+            sort = by_style
+        else:
+            continue
+        if element.tag != "noscript":
+            sort.append(element)
     sorts = (by_attribute, by_aria, _inside(body, noscripts), by_style)
     named = any(element.attr("id") for elements in sorts for element in elements)
     opened = _opened(body) if named else set()
@@ -157,7 +173,10 @@ def _drop_hidden(body: Element, noscripts: list[Element]) -> int:
 @lru_cache(maxsize=4096)
 def hides(style: str) -> bool:
     """Whether an inline style makes its element invisible."""
-    for declaration in style.lower().split(";"):
+    style = style.lower()
+    if not any(map(style.__contains__, TELLING)) and not BELOW_NOUGHT.search(style):
+        return False
+    for declaration in style.split(";"):
         name, _, value = declaration.partition(":")
         name, value = name.strip(), value.replace("!important", "").strip()
         if _hiding(name, value):

@@ -43,6 +43,16 @@ NAMES = (*(f"s.{name}" for name in SHAPE), *TREE, *FLOW, *BESIDE, *LIKE, *SAID) 
 SETS = ("every", "marks", "head.mask")  # columns that are sets of bits
 KINDS = ("article", "documentation", "forum", "service", "product", "collection", "listing")
 
+AGAIN = (  # of a block at the second look; means are of the odds of the first look, by words
+    "own", "before", "next",  # the scores of the first look
+    "near",  # mean over the three blocks before, itself, and the three after
+    "home", "up", "up.up",  # means over its container and the two above
+    "like",  # mean over the blocks of its make
+    "page", "sure",  # mean over the page; share of its words in sure blocks
+    "sure.before", "sure.after",  # shares of those that stand before it and after it
+    "words",
+)  # fmt: skip
+
 COUNTED = ("article", "pre", "tr", "form", "main", "li")  # tags
 GROUPS = ("forum", "comment", "product", "review", "card", "docs", "content", "service")  # of names
 PAGE = (  # of the page as a whole
@@ -60,5 +70,7 @@ FADING = 0.75  # what is left of the weight of names one level further down
 WINDOW = 3  # blocks before and after
 PRICE_LETTERS = 40  # a longer text is no price
 FAR = 99
+LIGHT = 0.3  # what a block counts beside its words
+SURELY = 0.8  # odds
 START, TOO_SHORT = 40, 15  # characters of a block that are looked for; so few may stand anywhere
 FEW_WORDS = 120  # a page so small is not judged

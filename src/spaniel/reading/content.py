@@ -7,7 +7,11 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.columns import FEW_WORDS, KINDS
+from spaniel.reading.echoes import drop_echoes
+from spaniel.reading.particulars import find_particulars, write_particulars
+from spaniel.reading.reviews import drop_doubtful_reviews
 from spaniel.reading.shapes import HEADINGS
+from spaniel.reading.threads import Thread
 from spaniel.reading.words import bit
 
 try:
@@ -29,6 +33,7 @@ LIKE_A_FORUM = 0.5
 MOST, HARDLY = 0.9, 0.12
 STRICT = 0.5
 REMARK, INNER = 0.05, 0.3  # what is left of the odds of a comment, and of an article inside an article
+HEADLINE, OF_AN_ARTICLE = 0.25, 0.6  # odds from which a heading is kept that says what the title says
 LIKELY = 0.6  # of the odds of the page's likeliest block
 SOME_WORDS = 60  # there must be something else to be the article
 SURE = 0.7  # a block so likely is no stray
@@ -43,7 +48,7 @@ REMEMBERED = 50_000  # places of three words that are remembered for that
 GAP = 20  # words of dropped text that part two stretches of kept text
 WORD = re.compile(r"\w+")
 CLAUSE = re.compile("[ ，。、；：！？]")  # a script without blanks has its clauses compared
-LOW, HIGH = 0.15, 0.6  # the threshold that promises the best F1 is kept between these
+LOW = 0.2  # the threshold that promises the best F1 is no lower
 
 
 def is_compiled() -> bool:
@@ -56,18 +61,25 @@ class Kept(NamedTuple):
 
     kind: str  # of page
     cut: bool  # whether there were too many blocks
+    opened: str = ""  # who signed the first post of a thread
 
 
 def keep_content(body: Element, facts: Facts) -> Kept:
     """Take from the tree what is not content."""
     out, words, odds, kinds = judge(body, facts)
-    if not odds:
-        _prune(out, _plain_rules(out, words))
-        return Kept("page", out.cut)
-    keep = decide(out, words, odds, kinds)
-    _keep_heading(out, keep, facts.title if facts.titled else "")
+    keep = decide(out, words, odds, kinds) if odds else _plain_rules(out, words)
+    drop_doubtful_reviews(out, words, odds, kinds, keep)
+    thread = Thread(out, words, kinds, keep, facts)
+    thread.choose()
+    particulars = find_particulars(out, keep, kinds, facts)
+    if odds:
+        _keep_heading(out, odds, keep, facts.title if facts.titled else "", _firmness(kinds))
+        drop_echoes(out, keep)
     _prune(out, keep)
-    return Kept(KINDS[kinds.index(max(kinds))], out.cut)
+    thread.write()
+    write_particulars(body, particulars)
+    kind = KINDS[kinds.index(max(kinds))] if odds else "page"
+    return Kept(kind, out.cut, thread.opened_by)
 
 
 def decide(out: Outline, words: list[float], odds: list[float], kinds: list[float]) -> list[bool]:
@@ -78,7 +90,7 @@ def decide(out: Outline, words: list[float], odds: list[float], kinds: list[floa
         return keep if sum(w for w, k in zip(words, keep, strict=True) if k) >= FEW_WORDS else [False] * len(keep)
     if best < LOW:
         return [p >= best / 3 for p in odds]
-    firm = min(1.0, max(0.0, 2 * kinds[0] - 0.3))  # the kind is a guess: it weighs, it does not switch
+    firm = _firmness(kinds)
     if firm:
         odds = _doubt(out, words, odds, firm)
     least = threshold(odds, words, STRICT**firm)
@@ -94,7 +106,12 @@ def decide(out: Outline, words: list[float], odds: list[float], kinds: list[floa
     return keep
 
 
-def _keep_heading(out: Outline, keep: list[bool], title: str) -> None:
+def _firmness(kinds: list[float]) -> float:
+    """How much of an article the page is. The kind is a guess: it weighs, it does not switch."""
+    return min(1.0, max(0.0, 2 * kinds[0] - 0.3))
+
+
+def _keep_heading(out: Outline, odds: list[float], keep: list[bool], title: str, firm: float) -> None:
     """An article's headline is its title and no part of its text; what only the heading says must not be lost."""
     if out.tag.count("h1") != 1:
         return
@@ -102,14 +119,15 @@ def _keep_heading(out: Outline, keep: list[bool], title: str) -> None:
     place = out.first[heading]
     if place < out.last[heading] and not keep[place] and True in keep[place:]:
         words = set(WORD.findall(out.blocks[place].text.lower()))
-        keep[place] = len(words.intersection(WORD.findall(title.lower()))) < len(words) / 2
+        known = len(words.intersection(WORD.findall(title.lower()))) >= len(words) / 2
+        keep[place] = not known or odds[place] >= HEADLINE + (OF_AN_ARTICLE - HEADLINE) * firm
 
 
 def threshold(odds: list[float], words: list[float], recall: float) -> float:
     """Where expected F is highest if all blocks at least so likely are kept; `recall` below one favours precision."""
     expected = recall * sum(p * w for p, w in zip(odds, words, strict=True))
     right = kept = best = 0.0
-    least = HIGH
+    least = LOW
     likely = sorted([(p, w) for p, w in zip(odds, words, strict=True) if p >= LOW], reverse=True)
     for p, w in likely:
         right, kept = right + p * w, kept + w
@@ -117,27 +135,38 @@ def threshold(odds: list[float], words: list[float], recall: float) -> float:
             best, least = value, p
     if likely and least == likely[-1][0]:
         return LOW  # it would go on falling: the rest is not sorted, for there are many
-    return min(max(least, LOW), HIGH)
+    return least
 
 
 def _doubt(out: Outline, words: list[float], odds: list[float], firm: float) -> list[float]:
     """On an article's page comments are not the article, nor is an article inside an article."""
     comment = bit("comment")
-    if out.tag.count("article") < 2 and not any(mask & comment for mask in out.mask):
+    remarks = [i for i, mask in enumerate(out.mask) if mask & comment and i]
+    articles = [i for i, tag in enumerate(out.tag) if tag == "article"]
+    if len(articles) < 2 and not remarks:
         return odds
-    under: list[tuple[bool, int]] = []
-    for i, up in enumerate(out.parent):
-        above = under[up] if up >= 0 else (False, 0)
-        under.append((above[0] or (i > 0 and bool(out.mask[i] & comment)), above[1] + (out.tag[i] == "article")))
+    said, depths = _depths(out, remarks), _depths(out, articles)
     least = LIKELY * max(odds)
-    likely = [(w, *under[b.container]) for b, w, p in zip(out.blocks, words, odds, strict=True) if p > least]
-    whole = sum(w for w, _, _ in likely)
-    told = sum(w for w, remark, _ in likely if not remark)
-    outer = sum(w for w, _, depth in likely if depth < 2)
+    likely = [row for row in zip(words, said, depths, odds, strict=True) if row[3] > least]
+    whole = sum([w for w, _, _, _ in likely])
+    told = sum([w for w, remark, _, _ in likely if not remark])
+    outer = sum([w for w, _, depth, _ in likely if depth < 2])
     remark = REMARK**firm if told >= max(SOME_WORDS, 0.15 * whole) else 1.0
     inner = INNER**firm if outer >= max(SOME_WORDS, 0.2 * whole) else 1.0
-    factors = [(remark if said else 1.0) * (inner if depth > 1 else 1.0) for said, depth in under]
-    return [p * factors[b.container] for b, p in zip(out.blocks, odds, strict=True)]
+    return [
+        p * ((remark if by else 1.0) * (inner if depth > 1 else 1.0))
+        for p, by, depth in zip(odds, said, depths, strict=True)
+    ]
+
+
+def _depths(out: Outline, containers: list[int]) -> list[int]:
+    """Of each block, how many of these containers it stands in: they may stand in each other."""
+    steps = [0] * (len(out.blocks) + 1)
+    for i in containers:
+        if out.last[i] > out.first[i]:
+            steps[out.first[i]] += 1
+            steps[out.last[i]] -= 1
+    return list(accumulate(steps[:-1]))
 
 
 def drop_repeats(out: Outline, keep: list[bool]) -> None:
@@ -149,9 +178,10 @@ def drop_repeats(out: Outline, keep: list[bool]) -> None:
     for i, block in enumerate(out.blocks):
         if not keep[i] or len(block.text) < 60 or len(seen) > REMEMBERED:
             continue
-        words, home = [*CLAUSE.split(block.text[:COMPARED]), "", ""], out.parent[block.container]
-        marks = [three for three in zip(words, words[1:], words[2:], strict=False) if len(three[0]) > 6]
-        if len(marks) >= 4 and sum(seen.get(mark, home) != home for mark in marks) >= 0.8 * len(marks):
+        text, home = block.text[:COMPARED], out.parent[block.container]
+        words = [*(text.split(" ") if text.isascii() else CLAUSE.split(text)), "", ""]
+        marks = [(word, words[j + 1], words[j + 2]) for j, word in enumerate(words) if len(word) > 6]
+        if len(marks) >= 4 and sum([seen.get(mark, home) != home for mark in marks]) >= 0.8 * len(marks):
             keep[i] = False
         else:
             for mark in marks:
@@ -224,12 +254,13 @@ def _plain_rules(out: Outline, words: list[float]) -> list[bool]:
     boilerplate, total = bit("boilerplate"), [0, *accumulate(words)]
     dropped: list[bool] = []
     for i, up in enumerate(out.parent):
-        tag = out.tag[i]
+        tag, element = out.tag[i], out.elements[i]
         named = tag in ("aside", "header") or (
-            bool(out.mask[i] & boilerplate) and tag not in ("body", "main", "article")
+            bool(out.mask[i] & boilerplate) and tag not in ("body", "main", "article", *HEADINGS)
         )
-        if named and tag == "header":
-            named = out.elements[i].select_one("h1") is None or out.elements[i].closest("article,main") is None
+        if named and (tag != "aside" or bit("notes") & out.mask[i] or element.attr("role") == "doc-footnote"):
+            inside = element.closest("article,main,[role=main]") is not None
+            named = not inside or (tag != "aside" and element.select_one("h1") is None)
         holds = total[out.last[i]] - total[out.first[i]] if out.last[i] > out.first[i] else 0
         dropped.append((up >= 0 and dropped[up]) or (named and holds <= total[-1] / 2))
     return [not dropped[block.container] for block in out.blocks]
@@ -237,17 +268,14 @@ def _plain_rules(out: Outline, words: list[float]) -> list[bool]:
 
 def _prune(out: Outline, keep: list[bool]) -> None:
     """Containers without a kept block go whole; a lost run inside a kept container loses its text."""
-    kept = [0]
-    for k in keep:
-        kept.append(kept[-1] + k)
+    kept = [0, *accumulate(keep)]
     gone: list[bool] = []
-    for i, up in enumerate(out.parent):
-        first, last = out.first[i], out.last[i]
-        empty = last > first and kept[last] == kept[first]
+    for i, (up, first, last) in enumerate(zip(out.parent, out.first, out.last, strict=True)):
         above = up >= 0 and gone[up]
+        empty = above or (last > first and kept[last] == kept[first])
         if empty and not above:
             out.elements[i].decompose() if i else out.elements[i].clear()
-        gone.append(above or empty)
+        gone.append(empty)
     for block, k in zip(out.blocks, keep, strict=True):
         if not k and not gone[block.container]:
             for node in block.nodes:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from spaniel.reading.attributes import DATED as DATE_TOLD
+from spaniel.reading.attributes import NAMED as NAMED_SO
 from spaniel.reading.lexicon import lexicon, numbered
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
+
+    from spaniel.reading.attributes import Attributes
 
 MONTHS = numbered(lexicon("metadata")["months"], 1)
 YEAR = r"((?:19|20)\d\d)"
@@ -18,10 +22,8 @@ DAY_FIRST = re.compile(r"(?<!\d)(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])\." + YE
 MONTH_DAY = re.compile(r"\b([A-Za-zäéûç]{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? " + YEAR)
 DAY_MONTH = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th|\.)? (?:de )?([A-Za-zäéûç]{3,10})\.?,? (?:de )?" + YEAR)
 IN_URL = re.compile(r"/" + YEAR + r"/(0?[1-9]|1[0-2])/(0?[1-9]|[12]\d|3[01])(?:/|$|-)")
-DATED = (  # by elements made for it, then by names
-    ("[itemprop=datePublished],time[pubdate]", "article time[datetime],main time[datetime]", "time"),
-    ("[class*=publish],[class*=posted],[class*=date]:not(body),[class*=byline]", "[class*=meta]:not(body)"),
-)
+DATED = ("[itemprop=datePublished],time[pubdate]", "article time[datetime],main time[datetime]", "time")
+NAMED, DATING, ABOUT = 1, 2, 4  # what a class name has in it; the last two say nothing on `<body>`
 SOME = 200  # elements looked at in all
 EACH, LONGEST = 4, 200  # elements looked at for a selector, characters of each
 TOP = 20_000  # characters of the page in which a date is looked for at last
@@ -47,16 +49,50 @@ def _day(year: str, month: int, day: int) -> str | None:
     return f"{year}-{month:02}-{day:02}" if 1 <= day <= 31 else None
 
 
-def shown_day(doc: Document, url: str | None) -> str | None:
+def shown_day(doc: Document, url: str | None, attributes: Attributes) -> str | None:
     """A date that the page shows where dates stand, else one in its address."""
-    for wheres in DATED:
-        found = doc.select(",".join(wheres))[:SOME]
-        for where in wheres if found else ():
-            for element in [e for e in found if e.matches(where)][:EACH]:
-                if day := day_of(_told_by(element)):
-                    return day
+    timed = attributes.may_have(DATE_TOLD) or doc.select_one("time") is not None
+    found = doc.select(",".join(DATED))[:SOME] if timed else []
+    for where in DATED if found else ():
+        for element in [e for e in found if e.matches(where)][:EACH]:
+            if day := day_of(_told_by(element)):
+                return day
+    for element in _named_so(doc) if attributes.may_have(NAMED_SO) else ():
+        if day := day_of(_told_by(element)):
+            return day
     match = IN_URL.search(url or "")
     return _day(match[1], int(match[2]), int(match[3])) if match else None
+
+
+def _named_so(doc: Document) -> list[Element]:
+    """The first elements whose class names speak of a date, then those that speak of what is about the page.
+
+    Each name is read once: a selector for each of the words takes three times as long.
+    """
+    dated: list[Element] = []
+    about: list[Element] = []
+    known: dict[str, int] = {}
+    left = SOME
+    for element in doc.select("[class]"):
+        names = element.attr("class") or ""
+        sort = known.get(names)
+        if sort is None:
+            sort = known[names] = _sort_of(names)
+        if not sort or (element.tag == "body" and not (sort := sort & NAMED)):
+            continue
+        if sort & (NAMED | DATING) and len(dated) < EACH:
+            dated.append(element)
+        if sort & ABOUT and len(about) < EACH:
+            about.append(element)
+        left -= 1
+        if not left or len(dated) == len(about) == EACH:
+            break
+    return dated + about
+
+
+def _sort_of(names: str) -> int:
+    named = "publish" in names or "posted" in names or "byline" in names
+    return NAMED * named | DATING * ("date" in names) | ABOUT * ("meta" in names)
 
 
 def _told_by(element: Element) -> str:

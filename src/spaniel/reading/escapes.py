@@ -72,7 +72,9 @@ def without_needless(line: str, *, alone: bool) -> str:
     begin = len(prefix)
     keeps_bars = bare.startswith("|", begin) or UNDERLINE.match(bare, begin) is not None
     whole = Line(bare, begin, prefix.endswith("# "), alone, bare.rfind(">"), bare.rfind(")"), keeps_bars)
-    needed = _needed_brackets(signs, whole) | _needed_runs(signs, bare, alone=alone)
+    needed: set[int] = set()
+    if any(sign.text not in NEEDED for sign in escaped):  # those that mean something in pairs
+        needed = _needed_brackets(signs, whole) | _needed_runs(signs, bare, alone=alone)
     done: list[str] = []
     last = 0
     for sign in escaped:
@@ -92,11 +94,13 @@ def _signs(line: str) -> tuple[list[Sign], str]:
     for match in TOKEN.finditer(line):
         kind = match.lastgroup
         if kind == "sign":
-            signs.append(Sign(match["sign"], match.start(), match.end(), match.start() - taken, escaped=True))
-            bare.append(line[last : match.start()] + match["sign"])
-            last, taken = match.end(), taken + 1
+            begin, end = match.span()
+            signs.append(Sign(line[begin + 1], begin, end, begin - taken, True))
+            bare.append(line[last:begin])
+            last, taken = begin + 1, taken + 1
         elif kind == "real":
-            signs.append(Sign(match[0], match.start(), match.end(), match.start() - taken, escaped=False))
+            begin, end = match.span()
+            signs.append(Sign(line[begin], begin, end, begin - taken, False))
     bare.append(line[last:])
     return signs, "".join(bare)
 
@@ -110,6 +114,8 @@ def _begins_block(line: Line, at: int) -> bool:
         return True
     if not line.alone and UNDERLINE.match(text):
         return True
+    if RULE.match(line.bare.lstrip("> ")):
+        return True  # with the mark of its item it is one: `- --`
     return bool(text[0] == ">" or RULE.match(text) or HEADING.match(text) or FENCE.match(text))
 
 

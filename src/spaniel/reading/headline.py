@@ -32,7 +32,7 @@ def headline(
     names |= {_squeezed(text) for text in every} - {_squeezed(text) for text in headings}
     for text in headings:
         if text.casefold() in whole.casefold():
-            return BAR.split(text)[0] or text
+            return _after_site(doc, text, whole) or BAR.split(text)[0] or text
     called = one_line(unescape(next(filter(None, (*told, title)), "")))  # plugins write entities where no HTML is read
     if called is None or not _squeezed(called):
         return called
@@ -50,6 +50,16 @@ def headline(
 def _headings(doc: Document) -> list[str]:
     found = (one_line(" ".join(heading.stripped_strings)) for heading in doc.select("h1")[:HEADINGS])
     return [text for raw in found if raw and _squeezed(text := raw.rstrip(" ¶#§🔗"))]
+
+
+def _after_site(doc: Document, heading: str, title: str) -> str | None:
+    """Of `Site - Name` the name, where the first heading is the site and the next one links to itself: phpBB."""
+    parts = PARTING.split(title)
+    if len(parts) == 1 or _squeezed(parts[0]) != _squeezed(heading):
+        return None
+    name = _squeezed("".join(parts[2:]))
+    found = (one_line(" ".join(link.stripped_strings)) for link in doc.select("h2 > a")[:HEADINGS])
+    return next((text for text in found if text and _squeezed(text) == name), None)
 
 
 def _alike(headings: list[str], called: str) -> str | None:

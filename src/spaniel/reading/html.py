@@ -14,10 +14,12 @@ from spaniel.reading.dates import day_in_text
 from spaniel.reading.document import CHARSET_GUESSED, READING_CUT, Document, Hygiene
 from spaniel.reading.hygiene import one_line
 from spaniel.reading.images import take_from_noscript
+from spaniel.reading.links import has_base
 from spaniel.reading.markdown import Written, to_markdown
 from spaniel.reading.math import set_math
 from spaniel.reading.metadata import Told, read_head
 from spaniel.reading.page import facts_of
+from spaniel.reading.swallowed import ENOUGH, FEW_LETTERS, closed_where_it_opens
 
 if TYPE_CHECKING:
     from turbohtml import Document as Tree
@@ -25,9 +27,22 @@ if TYPE_CHECKING:
 
 
 def read_html(body: bytes | str, url: str | None, charset: str | None) -> Document:
-    tree, cut, guessed = parse_within(body, charset, url)
-    head = read_head(tree, url)
+    read = _read(body, url, charset)
+    if len(read.markdown) >= FEW_LETTERS or len(body) < FEW_LETTERS:
+        return read
+    mended = closed_where_it_opens(body if isinstance(body, bytes) else body.encode("utf-8", "replace"))
+    if mended is None:
+        return read
+    again = _read(mended if isinstance(body, bytes) else mended.decode("utf-8"), url, charset)
+    return again if len(again.markdown) > ENOUGH * len(read.markdown) else read
+
+
+def _read(body: bytes | str, url: str | None, charset: str | None) -> Document:
+    tree, cut, guessed, source = parse_within(body, charset, url)
+    head = read_head(tree, url, source)
+    del source  # of some pages a copy
     root = _body(tree)
+    based = tree if has_base(tree) else None
     set_math(tree)
     take_from_noscript(tree)
     hidden = clean(tree, root)
@@ -35,8 +50,10 @@ def read_html(body: bytes | str, url: str | None, charset: str | None) -> Docume
     metadata = head.metadata
     if metadata.published is None:
         metadata = replace(metadata, published=day_in_text(root))
-    kind, too_many = keep_content(root, facts)
-    written = to_markdown(tree, root, url, len(body))
+    kind, too_many, opened_by = keep_content(root, facts)
+    if opened_by and metadata.author is None:
+        metadata = replace(metadata, author=opened_by)
+    written = to_markdown(based, root, url, len(body))
     if head.told is not None and not written.markdown:
         written = _from_linked_data(head.told, url)
     hygiene = Hygiene(hidden, written.invisible, written.controls, written.harmful)

@@ -4,46 +4,52 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import NamedTuple
 
 from turbohtml import Element, Text
 
+from spaniel.reading.signs import (
+    CONTROL,
+    CONTROLS,
+    EMOJI_SELECTOR,
+    INVISIBLE,
+    JOINERS,
+    NONCHARACTERS,
+    PICTURES,
+    SEPARATORS,
+    STRANGE,
+    SUSPECT,
+    UNUSUAL,
+)
 from spaniel.reading.substitution import LONG, subn
 
-# Cc but newline and tab; U+FEFF; surrogates cannot come from a decoder.
-CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+try:
+    from spaniel.reading.native_signs import signs_in
+except ImportError:  # not built here
+    from spaniel.reading.signs import signs_in
+
 LONGEST_LINE = 2000  # characters
-PLAIN = bytes({9, 10, *range(32, 127)})
 # A terminal's command goes whole, not only its first character; the writer may have put a backslash before the bracket.
 TERMINAL = re.compile("(?:\x1b\\\\?\\[|\x9b)[0-9;:?]*[@-~]|\x1b\\\\?\\][^\x07\x1b\n]{0,300}(?:\x07|\x1b\\\\{0,2})?")
-# Zero-width, bidi, invisible operators, soft hyphen, fillers, tags, variation selectors, music and shorthand controls,
-# noncharacters.
-INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufdd0-\ufdef\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
-# The noncharacters of the other planes, two at the end of each. Among the others they would make every search slower: a
-# text that may have one is told by its bytes, of which the last two are these.
-NONCHARACTERS = re.compile("[" + "".join(f"{chr(p << 16 | 0xFFFE)}{chr(p << 16 | 0xFFFF)}" for p in range(1, 17)) + "]")
-LAST_BYTES = (b"\xbf\xbe", b"\xbf\xbf")
-# Ends of lines to some programs and to nobody's eyes: they part words, so a space takes their place.
-SEPARATORS = re.compile("[\u2028\u2029]")
-JOINERS = re.compile("[\u200c\u200d]+")
-EMOJI_SELECTOR = re.compile("\ufe0f+")
 # Scripts in which a joiner changes the shape of letters: Hebrew to Thaana, the Indic ones, Tibetan, Mongolian, Khmer.
 SHAPED = re.compile("[\u0590-\u08ff\u0900-\u0fff\u1000-\u109f\u1780-\u18af\ua840-\ua87f\ufb1d-\ufdff\ufe70-\ufeff]")
 PICTURE = re.compile(
     "[\u00a9\u00ae\u203c-\u3299\ufe0f\U0001f000-\U0001faff#*0-9\u20e3\U0001f3fb-\U0001f3ff\u2640\u2642]"
 )
-SUSPECT = re.compile(f"{CONTROL.pattern[:-1]}{INVISIBLE.pattern[1:-1]}\u200c\u200d\ufe0f\u2028\u2029]")
-UNUSUAL = re.compile(SUSPECT.pattern[:-1] + "\u00a0]")
+
+
+class Scrubbed(NamedTuple):
+    """How many invisible and how many control characters went, and whether there are signs of icon fonts."""
+
+    invisible: int
+    controls: int
+    pictures: bool
 
 
 def scrub(text: str) -> tuple[str, int, int]:
     """The text without them, how many invisible, how many control characters."""
-    raw = _not_plain(text)
-    rare = _may_have_noncharacters(raw)
-    if not rare and SUSPECT.search(raw.decode("utf-8", "surrogatepass")) is None:
+    found = signs_in(text)
+    if not found & SUSPECT:
         return text, 0, 0
     text, commands = subn(TERMINAL, "", text) if "\x1b" in text or "\x9b" in text else (text, 0)
     text, controls = _without(CONTROL, text)
@@ -51,7 +57,7 @@ def scrub(text: str) -> tuple[str, int, int]:
     if text.isascii():
         return text, 0, controls
     text, invisible = _without(INVISIBLE, text)
-    text, strange = _without(NONCHARACTERS, text) if rare else (text, 0)
+    text, strange = _without(NONCHARACTERS, text) if found & STRANGE else (text, 0)
     text, separators = subn(SEPARATORS, " ", text)
     joined, plain = _keep_needed(JOINERS, text, _joiner_needed)
     shown, bare = _keep_needed(EMOJI_SELECTOR, joined, _selector_needed)
@@ -76,32 +82,23 @@ def _table(signs: re.Pattern[str]) -> dict[int, None]:
     }
 
 
-def _not_plain(text: str) -> bytes:
-    """The text without printable ASCII, which is most of it: four times as quick as a search in all."""
-    return text.encode("utf-8", "surrogatepass").translate(None, PLAIN)
-
-
-def _may_have_noncharacters(raw: bytes) -> bool:
-    return LAST_BYTES[0] in raw or LAST_BYTES[1] in raw
-
-
-def scrub_tree(root: Element) -> tuple[int, int]:
+def scrub_tree(root: Element) -> Scrubbed:
     """Scrub every text before it is written: what an invisible character shields from escaping must not come out bare.
 
-    A no-break space is a space, but in code. Answers how many invisible and how many control characters went.
+    A no-break space is a space, but in code.
     """
     invisible = controls = 0
-    raw = _not_plain(root.text)
-    unusual, rare = raw.decode("utf-8", "surrogatepass"), _may_have_noncharacters(raw)
-    if UNUSUAL.search(unusual) is None and not rare:
-        return invisible, controls
-    acts = CONTROL.search(unusual) is not None
+    found = signs_in(root.text)
+    pictures = bool(found & PICTURES)
+    if not found & UNUSUAL:
+        return Scrubbed(invisible, controls, pictures)
+    acts = found & CONTROLS
     for node in root.descendants:
-        if type(node) is Text and (acts or not node.data.isascii()) and (UNUSUAL.search(data := node.data) or rare):
+        if type(node) is Text and (not (data := node.data).isascii() or acts) and signs_in(data) & UNUSUAL:
             text, unseen, acting = scrub(data)
             node.data = text if _is_code(node) else text.replace("\u00a0", " ")
             invisible, controls = invisible + unseen, controls + acting
-    return invisible, controls
+    return Scrubbed(invisible, controls, pictures)
 
 
 def _is_code(node: Text) -> bool:

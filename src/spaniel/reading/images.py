@@ -22,6 +22,7 @@ NAMED = frozenset(lexicon("images")["named"].split())
 EMOJI = frozenset(lexicon("images")["emoji"].split())
 SIZE = re.compile(r"([0-9]{1,5})(?:\.0+)?(?:px)?")
 DESCRIPTOR = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)[wx],?")
+CLOSING = frozenset(".,;:!?)")
 SMALL = 48  # pixels each way: icons
 THIN = 8  # pixels one way: rules and trackers
 LARGE = 200  # pixels each way: a picture, whatever it is called
@@ -65,8 +66,13 @@ def _wake(image: Element) -> str:
 
 def _waiting(image: Element) -> str:
     for name in WAITING:
-        value = (image.attr(name) or "").strip()
-        if value and ("/" in value or "." in value) and not value.startswith(("data:", "{")):
+        value = image.attr(name)
+        if (
+            value
+            and (value := value.strip())
+            and ("/" in value or "." in value)
+            and not value.startswith(("data:", "{"))
+        ):
             return value
     return ""
 
@@ -115,10 +121,13 @@ def set_images(root: Element) -> None:
         source = _wake(image)
         names = parts_of(image.attr("class") or "")
         if not EMOJI.isdisjoint(names) or not EMOJI.isdisjoint(_path(source).lower().split("/")[:-1]):
-            image.replace_with(Text(_sign(alt)))
-        elif (source and source == before) or _shows_nothing(image, source):
+            sign = _sign(alt)
+            if not sign:
+                _close_up(image)
+            image.replace_with(Text(sign))
+        elif (source and source == before) or _shows_nothing(image, source, size := _size_of(image)):
             image.decompose()
-        elif _is_named_so(image, source, names, alt):
+        elif min(size) < LARGE and _is_named_so(source, names, alt):
             figures -= 1
             if figures < 0 or not _has_caption(image):
                 image.decompose()
@@ -132,24 +141,27 @@ def _sign(alt: str) -> str:
     return sign if len(sign) <= LONGEST_SIGN or (not sign.isascii() and len(sign) <= LONGEST_EMOJI) else ""
 
 
-def _shows_nothing(image: Element, source: str) -> bool:
+def _close_up(image: Element) -> None:
+    """The blank before an image that goes, where a sign follows that has none before it."""
+    before, after = image.previous_sibling, image.next_sibling
+    if isinstance(before, Text) and isinstance(after, Text) and after.data[:1] in CLOSING:
+        before.data = before.data.rstrip()
+
+
+def _shows_nothing(image: Element, source: str, size: tuple[int, int]) -> bool:
     """By its role, its file, or a size in which nothing can be seen but a sign."""
     if image.attr("role") in ("presentation", "none") or _is_empty(source):
         return True
-    width, height = _size(image, "width"), _size(image, "height")
+    width, height = size
     small = 0 <= width <= SMALL and 0 <= height <= SMALL
     return small or 0 <= width <= THIN or 0 <= height <= THIN
 
 
-def _is_named_so(image: Element, source: str, names: list[str], alt: str) -> bool:
-    if min(_size(image, "width"), _size(image, "height")) >= LARGE:
-        return False
+def _is_named_so(source: str, names: list[str], alt: str) -> bool:
+    if not DECORATING.isdisjoint(names) or not DECORATING.isdisjoint(parts_of(_path(source))):
+        return True
     words = parts_of(alt)
-    return (
-        not DECORATING.isdisjoint(names)
-        or not DECORATING.isdisjoint(parts_of(_path(source)))
-        or (len(words) <= FEW_WORDS and not NAMED.isdisjoint(words))
-    )
+    return len(words) <= FEW_WORDS and not NAMED.isdisjoint(words)
 
 
 def _has_caption(image: Element) -> bool:
@@ -171,7 +183,11 @@ def _is_empty(source: str) -> bool:
     return stem in EMPTY
 
 
-def _size(image: Element, side: str) -> int:
-    """In pixels, as the page writes it, else less than nothing."""
-    found = SIZE.fullmatch((image.attr(side) or "").strip())
+def _size_of(image: Element) -> tuple[int, int]:
+    return _pixels(image.attr("width")), _pixels(image.attr("height"))
+
+
+def _pixels(written: str | None) -> int:
+    """As the page writes it, else less than nothing."""
+    found = SIZE.fullmatch(written.strip()) if written else None
     return int(found[1]) if found else -1

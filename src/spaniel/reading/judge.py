@@ -9,6 +9,7 @@ from spaniel.reading.columns import FEW_WORDS
 from spaniel.reading.features import rows
 from spaniel.reading.model import guess_kind, judge_blocks
 from spaniel.reading.page import page_numbers
+from spaniel.reading.second_look import look_again
 from spaniel.reading.shapes import shape, title_words
 from spaniel.reading.surroundings import Heritage, Sums
 from spaniel.reading.words import tones
@@ -38,4 +39,5 @@ def judge(body: Element, facts: Facts) -> Judged:
         return Judged(out, words, [], [])
     heritage = Heritage(out)
     kinds = guess_kind(page_numbers(out, shapes, sums, heritage, facts))
-    return Judged(out, words, judge_blocks(rows(out, shapes, sums, heritage, facts, tuple(kinds))), kinds)
+    odds = judge_blocks(rows(out, shapes, sums, heritage, facts, tuple(kinds)))
+    return Judged(out, words, look_again(out, words, odds), kinds)

@@ -16,12 +16,17 @@ SAFE = frozenset({"http", "https", "mailto", "tel", "ftp"})
 HARMFUL = frozenset({"javascript", "vbscript", "data", "file", "blob"})
 ANCHOR_SIGNS = frozenset({"¶", "#", "§", "🔗", "∞", "⚓", "permalink", "anchor", ""})
 SURE_SIGNS = frozenset({"¶", "§", "🔗", "⚓"})  # and in a link to the page itself they are nothing else anywhere
+BACK_SIGNS = frozenset({"↩", "↑", "^", "⤴", "⏎", "↵"})  # nor are these, from a note back to its place
+EDITING = ".mw-editsection"  # beside the headings of a wiki
 INLINE = frozenset({"a", "strong", "em", "b", "i"})
 HEADINGS = "h1,h2,h3,h4,h5,h6"
+SHOWN = "img,input[type=checkbox],x-math"  # though it has no text
 # What would end a link target early or act in a terminal: controls go, the rest is percent-encoded.
 UNSAFE = dict.fromkeys((*range(32), *range(127, 160))) | {ord(c): f"%{ord(c):02X}" for c in ' <>()"\\`'}
 NEEDS_CARE = re.compile(r"[^!#-\'*-;=?-\[\]^_a-z{-~\u00a1-\U0010ffff]")  # any of them
 WEB = ("https://", "http://")
+# What a base goes before as it is: from the root of the site, or a place on the page, without escapes, `/.` and `//`.
+PLAIN = re.compile(r"(?:/(?![/.])|#)(?:[A-Za-z0-9_~=&?+,;:@!$*#-]|\.|/(?![/.]))*+")
 LONGEST = 1 << 16  # characters of an address that is looked at; nobody fetches one of more than 8,192
 MANY = 2000  # elements of one sort above which niceties that look inside each are left out: time stays linear
 
@@ -33,7 +38,7 @@ class Linked(NamedTuple):
     cut: bool  # whether some lost their target because there were too many bytes of them
 
 
-def set_links(doc: Document, root: Element, url: str | None, room: int) -> Linked:
+def set_links(doc: Document | None, root: Element, url: str | None, room: int) -> Linked:
     """Make every target absolute or take it away: no more than `room` characters of them in all."""
     _drop_permalinks(root)
     set_images(root)
@@ -54,12 +59,13 @@ def set_links(doc: Document, root: Element, url: str | None, room: int) -> Linke
 class Resolver:
     """Makes addresses absolute as long as there is room: a long base makes many short links long."""
 
-    __slots__ = ("_attributes", "_base", "_link", "_room", "cut")
+    __slots__ = ("_attributes", "_base", "_link", "_room", "_starts", "cut")
 
     def __init__(self, base: str, room: int) -> None:
         self._base, self._room, self.cut = base, room, False
         self._link = Element("a")
         self._attributes = self._link.attrs
+        self._starts: dict[str, str | None] = {}  # what comes before a plain address, by its first sign
 
     def has_room_for(self, target: str) -> bool:
         """Whether it is an address as it should be, which needs nothing but room."""
@@ -77,19 +83,34 @@ class Resolver:
             self.cut = True
             return ""
         if self._base:
-            self._attributes["href"] = target
-            try:
-                self._link.resolve_links(self._base)
-            except ValueError:  # `//[x`: a browser does not follow it either
-                return ""
-            target = self._link.attr("href") or ""
+            start = self._start_of(target[0]) if PLAIN.fullmatch(target) else None
+            target = self._joined(target) if start is None else start + target
         self._room -= len(target)
         return target
 
+    def _start_of(self, sign: str) -> str | None:
+        if sign not in self._starts:
+            whole = self._joined(f"{sign}x")
+            self._starts[sign] = whole[:-2] if whole.startswith(WEB) and whole.endswith(f"{sign}x") else None
+        return self._starts[sign]
 
-def base_of(doc: Document, url: str | None) -> str:
+    def _joined(self, target: str) -> str:
+        self._attributes["href"] = target
+        try:
+            self._link.resolve_links(self._base)
+        except ValueError:  # `//[x`: a browser does not follow it either
+            return ""
+        return self._link.attr("href") or ""
+
+
+def base_of(doc: Document | None, url: str | None) -> str:
     """What relative addresses are relative to: the page's, unless it has a `<base>`, which few have."""
-    return (url or "") if doc.select_one("base[href]") is None else doc.base_url(url or "")
+    return (url or "") if doc is None or not has_base(doc) else doc.base_url(url or "")
+
+
+def has_base(doc: Document) -> bool:
+    """Costs nothing as long as the tree is as it was parsed."""
+    return doc.select_one("base[href]") is not None
 
 
 def scheme_of(target: str) -> str:
@@ -136,13 +157,15 @@ def _loads(image: Element, resolve: Resolver, *, absolute: bool) -> bool:
 
 
 def _drop_permalinks(root: Element) -> None:
-    """The sign beside a heading that links to the heading itself."""
+    """The sign beside a heading that links to the heading itself; the one that leads back from a note."""
+    root.remove(EDITING)
     for link in root.select("a")[: 4 * MANY]:
         sign = link.text.strip().lower()
-        if sign not in ANCHOR_SIGNS or link.select_one("img"):
+        back = sign in BACK_SIGNS
+        if (sign not in ANCHOR_SIGNS and not back) or link.select_one("img"):
             continue
-        own = sign in SURE_SIGNS and (link.attr("href") or "").startswith("#")
-        if own or link.closest(f"{HEADINGS},dt") is not None or link.matches(".headerlink"):
+        own = (sign in SURE_SIGNS or back) and (link.attr("href") or "").startswith("#")
+        if own or (not back and (link.closest(f"{HEADINGS},dt") is not None or link.matches(".headerlink"))):
             link.decompose()
 
 
@@ -163,7 +186,7 @@ def _move_into_headings(root: Element) -> None:
 def _drop_empty(root: Element) -> None:
     """From the end, so that of elements inside each other none is looked at once for each that is around it."""
     for element in reversed(root.select(f"a,li,{HEADINGS},dt,summary,blockquote,strong,em,b,i")[: 4 * MANY]):
-        if next(element.stripped_strings, None) is None and element.select_one("img,input,x-math") is None:
+        if next(element.stripped_strings, None) is None and element.select_one(SHOWN) is None:
             if element.tag in INLINE and element.text:
                 element.insert_before(Text(" "))  # its blank may be all that parts two words
             element.decompose()

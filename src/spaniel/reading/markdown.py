@@ -10,6 +10,7 @@ from turbohtml import Element, Markdown, Text
 
 from spaniel.reading.borders import set_borders
 from spaniel.reading.code import set_code
+from spaniel.reading.emphasis import mark_emphasis
 from spaniel.reading.escapes import without_needless
 from spaniel.reading.hygiene import scrub, scrub_tree
 from spaniel.reading.links import MANY, set_links
@@ -30,16 +31,21 @@ LEFT = re.compile(
 )
 LONG = 1 << 16  # characters of a line in which escapes are not looked at one by one: no text has such lines
 LEFT_IN_LONG = re.compile(r"(?P<plain>(?:\\.|[^\\`<&\u00a0])++)|" + LEFT.pattern)
+WIDE = re.compile(r"(?<=(?<!\\)\| )\u3000+")  # at the beginning of a table's cell
 TWINS = "code+code,strong+strong,b+b,em+em,i+i"
 
 
 @cache
 def style() -> Markdown:
-    return Markdown(
+    made = Markdown(
         tables=Markdown.Tables(header="detect", cell_blocks="text"),
         document=Markdown.Document(line_break="backslash"),
         links=Markdown.Links(autolink=False),
     )
+    # turbohtml lays its forty options out anew for each page, which takes as long as a short page takes to write.
+    laid_out = made._unpack()  # noqa: SLF001 - where there is no such method, `make types` and every test say so
+    vars(made)["_unpack"] = laid_out.copy
+    return made
 
 
 class Written(NamedTuple):
@@ -52,13 +58,13 @@ class Written(NamedTuple):
     cut: bool = False
 
 
-def to_markdown(doc: Document, root: Element, url: str | None, size: int) -> Written:
-    """`size` is that of the page, by which its Markdown is measured."""
+def to_markdown(doc: Document | None, root: Element, url: str | None, size: int) -> Written:
+    """`size` is that of the page, by which its Markdown is measured; `doc` is None where it has no `<base>`."""
     most = 4 * size + AT_LEAST
     too_deep = flatten(root)
     too_long = set_code(root, most)
-    invisible, controls = scrub_tree(root)
-    set_borders(root)
+    invisible, controls, pictures = scrub_tree(root)
+    set_borders(root, pictures=pictures)
     set_tables(root)
     harmful, unlinked = set_links(doc, root, url, size // 2 + AT_LEAST)
     formulas = take_formulas(root)
@@ -105,6 +111,8 @@ def _follows_a_value(power: Element) -> bool:
 
 def _mend(line: str, before: str, following: str) -> str:
     """What the writer leaves: breaks that break nothing, needless backslashes, tags where marks would not work."""
+    if line.startswith("|") and "\u3000" in line:
+        line = WIDE.sub("", line)
     if "\\" not in line and "<" not in line and "&#" not in line and "\u00a0" not in line:
         return line
     if _is_broken(line):
@@ -113,6 +121,8 @@ def _mend(line: str, before: str, following: str) -> str:
             line = line[:-1].rstrip()
     if len(line) > LONG:
         return sub(LEFT_IN_LONG, _mended, line)
+    if "</" in line:
+        line = mark_emphasis(line)
     line = LEFT.sub(_mended, line)
     return without_needless(line, alone=not _is_broken(before) and not _is_broken(line)) if "\\" in line else line
 
@@ -127,5 +137,6 @@ def _mended(match: re.Match[str]) -> str:
     if match.lastgroup == "plain" or found[0] in "`\\":
         return found
     if found[0] in "&\u00a0":  # a space, but where there is one
-        return " " if match.start() and match.string[match.start() - 1] != " " else ""
-    return ""
+        whole, end = match.string, match.end()
+        return " " if match.start() and whole[match.start() - 1] != " " and whole[end : end + 2] != " |" else ""
+    return " " if found == "<br>" else ""

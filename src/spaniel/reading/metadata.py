@@ -7,6 +7,8 @@ from html import unescape
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.reading.attributes import SIGNED as SIGNS
+from spaniel.reading.attributes import Attributes
 from spaniel.reading.dates import day_of, shown_day
 from spaniel.reading.document import Metadata
 from spaniel.reading.headline import headline
@@ -29,6 +31,11 @@ SIGNED = (
     "[itemprop=author] [itemprop=name]", "[itemprop=author]", "[rel=author]", "a.author", ".author-name", ".byline a",
     ".byline", ".author",
 )  # fmt: skip
+# Where nothing of that is there: the link to the author's page, names of classes that are made of those words.
+NAMED_SO = (
+    "a[href*='/author/'],[class*=author-name i],[class*=author__name i],[class*=authorname i],[class*=entry-author i],"
+    "[class*=post-author i],[class*=the-author i]"
+)
 ANY_SIGNED = (
     "[itemprop=author],[rel=author],.author,.author-name,.byline"  # one of them is in each of SIGNED, or around it
 )
@@ -36,6 +43,8 @@ ABOUT_THE_SITE = frozenset({"organization", "website", "webpage", "breadcrumblis
 ROBOTS = "robots"  # the one name whose values add up
 CITED = "meta[name=citation_author i][content]"  # one for each author
 MOST_NAMES = 20  # of authors
+FEW_NAMES = 3
+LONGEST_NAME = 60  # characters of what may be nothing but a name
 MOST = 400  # objects of linked data that are looked at
 LONGEST_DATA = 1 << 20  # characters of linked data, which takes thirty times as much when it is parsed
 
@@ -52,6 +61,7 @@ class Head(NamedTuple):
     generator: str
     told: Told | None  # the content as linked data has it
     signals: dict[str, object]
+    objects: list[dict[str, object]]  # of linked data
 
 
 class Told(NamedTuple):
@@ -61,7 +71,9 @@ class Told(NamedTuple):
     text: str
 
 
-def read_head(doc: Document, url: str | None) -> Head:
+def read_head(doc: Document, url: str | None, source: bytes | None = None) -> Head:
+    """With the source at hand, the tree is not searched for what is not there."""
+    attributes = Attributes(source)
     meta = _metas(doc)
     objects = list(_linked_data(doc))
     title = _title(doc)
@@ -69,12 +81,13 @@ def read_head(doc: Document, url: str | None) -> Head:
         title=title,
         titled=any(found.text.strip() for found in doc.select("title")[:2]),
         language=_language(doc),
-        metadata=_metadata(title, doc, meta, objects, url),
+        metadata=_metadata(title, doc, meta, objects, url, attributes),
         types=[name for thing in objects for name in _names(thing.get("@type"))][:40],
         open_graph=meta.get("og:type", "").lower(),
         generator=meta.get("generator", ""),
         told=_told(objects),
         signals=signals_of(doc, meta, objects),
+        objects=objects,
     )
 
 
@@ -139,7 +152,12 @@ def _linked_data(doc: Document) -> Iterator[dict[str, object]]:
 
 
 def _metadata(
-    title: str | None, doc: Document, meta: dict[str, str], objects: list[dict[str, object]], url: str | None
+    title: str | None,
+    doc: Document,
+    meta: dict[str, str],
+    objects: list[dict[str, object]],
+    url: str | None,
+    attributes: Attributes,
 ) -> Metadata:
     base = base_of(doc, url)
     link = doc.select_one("link[rel~=canonical i][href]")
@@ -148,9 +166,9 @@ def _metadata(
     return Metadata(
         title=headline(doc, title, told, site=meta.get("og:site_name"), url=url),
         description=one_line(_named(meta, DESCRIPTION) or _first(objects, "description")),
-        author=_author(doc, meta, objects),
+        author=_author(doc, meta, objects, attributes),
         canonical_url=_absolute(canonical, base),
-        published=_published(doc, meta, objects, url),
+        published=_published(meta, objects) or shown_day(doc, url, attributes),
         modified=day_of(_first(objects, "dateModified")) or day_of(_named(meta, MODIFIED)),
         site_name=one_line(meta.get("og:site_name") or _publisher(objects) or meta.get("application-name")),
         image=_absolute(meta.get("og:image") or meta.get("twitter:image") or _first(objects, "image"), base),
@@ -185,12 +203,16 @@ def _names(value: object) -> list[str]:
     return []
 
 
-def _author(doc: Document, meta: dict[str, str], objects: list[dict[str, object]]) -> str | None:
+def _author(
+    doc: Document, meta: dict[str, str], objects: list[dict[str, object]], attributes: Attributes
+) -> str | None:
     told = [name for thing in objects for name in _names(thing.get("author"))]
     told += [cited.attr("content") or "" for cited in doc.select(CITED)] if "citation_author" in meta else []
     told = told or [meta[name] for name in AUTHOR if name in meta]
-    if not told and doc.select_one(ANY_SIGNED) is not None:
+    if not any(map(_person, told)) and attributes.may_have(SIGNS) and doc.select_one(ANY_SIGNED) is not None:
         told = _signed(doc)
+    if not any(map(_person, told)):
+        told = _named_so(doc)
     names: dict[str, str] = {}
     for raw in told[:MOST_NAMES]:
         if name := _person(raw):
@@ -209,9 +231,16 @@ def _signed(doc: Document) -> list[str]:
     return [found.attr("content") or found.text for found in islice(signed, 1)]
 
 
+def _named_so(doc: Document) -> list[str]:
+    """The first name; where there are many, they sign the teasers of a list."""
+    texts = (" ".join(islice(element.stripped_strings, 4)) for element in doc.select(NAMED_SO)[:MOST_NAMES])
+    names = {name.casefold(): name for text in texts if len(text) <= LONGEST_NAME and (name := _person(text))}
+    return list(names.values())[:1] if len(names) <= FEW_NAMES else []
+
+
 def _person(raw: str) -> str | None:
     name = one_line(unescape(raw))
-    if name is None or len(name) > 120 or scheme_of(name):
+    if name is None or len(name) > 120 or scheme_of(name) or " » " in name:  # the last: who and when, of a post
         return None
     name = BY.sub("", name).strip(" :,|")
     return None if name.lower() in ("", "author", "admin", "by", "authors") else name
@@ -221,14 +250,14 @@ def _publisher(objects: list[dict[str, object]]) -> str | None:
     return next((name for thing in objects for name in _names(thing.get("publisher"))), None)
 
 
-def _published(doc: Document, meta: dict[str, str], objects: list[dict[str, object]], url: str | None) -> str | None:
+def _published(meta: dict[str, str], objects: list[dict[str, object]]) -> str | None:
     told = (
         _first(objects, "datePublished"),
         _named(meta, PUBLISHED),
         _first(objects, "dateCreated"),
         _first(objects, "uploadDate"),
     )
-    return next((day for value in told if (day := day_of(value))), None) or shown_day(doc, url)
+    return next((day for value in told if (day := day_of(value))), None)
 
 
 def _absolute(target: str | None, base: str) -> str | None:

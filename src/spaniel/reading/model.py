@@ -37,6 +37,19 @@ def _judge_some(rows: list[tuple[float, ...]]) -> list[float]:
     return [1 / (1 + exp(-total)) for total in sums]
 
 
+def judge_again(rows: Iterable[tuple[float, ...]]) -> list[float]:
+    """How likely each row's block is content at the second look: midway between what both looks say."""
+    from spaniel.reading import trees
+
+    waiting, odds = iter(rows), []
+    while some := list(islice(waiting, SOME)):
+        sums = [row[0] / 2 for row in some]
+        for more in trees.AGAIN:
+            sums = [total + value for total, value in zip(sums, more(some), strict=True)]
+        odds += [1 / (1 + exp(-total)) for total in sums]
+    return odds
+
+
 def guess_kind(page: tuple[float, ...]) -> list[float]:
     """What each kind of page gets of one, in the order of columns.KINDS."""
     from spaniel.reading import trees

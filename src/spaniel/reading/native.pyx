@@ -7,31 +7,35 @@ agree is a law of the tests. Only what is hot is here: a page has hundreds of bl
 
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_KIND, PyUnicode_READ, PyUnicode_READ_CHAR
 from cython.view cimport array as matrix
-from libc.math cimport exp
-from libc.stdlib cimport calloc, free
-from libc.string cimport memchr, memcmp
+from libc.math cimport exp, log
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memchr, memcmp, memcpy, memset
 
-from turbohtml import Element, Text
+from types import GetSetDescriptorType
+
+from turbohtml import Element, Node, Text
 
 from spaniel.reading import learnt
 from spaniel.reading.blocks import BLOCKS, CONTAINERS, FULL, INLINE, ITEMS, LISTS, SHORT, drop_from
 from spaniel.reading.columns import (
-    BEGINNING, COUNTED, FADING, FAR, FEW_WORDS, GROUPS, HARDLY_LINKED, PAGE, PARAGRAPH_LETTERS, PARAGRAPH_WORDS,
-    PRICE_LETTERS, START, TITLE_WORDS, TOO_SHORT, TRUNK_SHARE, WINDOW,
+    BEGINNING, COUNTED, FADING, FAR, FEW_WORDS, GROUPS, HARDLY_LINKED, LIGHT, PAGE, PARAGRAPH_LETTERS, PARAGRAPH_WORDS,
+    PRICE_LETTERS, START, SURELY, TITLE_WORDS, TOO_SHORT, TRUNK_SHARE, WINDOW,
 )
 from spaniel.reading.judge import Judged
 from spaniel.reading.model import CLEAR
 from spaniel.reading.page import PRICE, head_numbers
+from spaniel.reading.second_look import SETTLED
 from spaniel.reading.scripts import CLOSE_RANGES, FIRST_UNSPACED, WIDE_RANGES
 from spaniel.reading.shapes import COLONS, ENDS, HEADINGS, LEADS_ON, title_words
 from spaniel.reading.surroundings import LANDMARKS, TAGS, UNRANKED
 from spaniel.reading.whitespace import PIECE
 from spaniel.reading.whitespace import one_spaced as well_spaced
-from spaniel.reading.words import LONGEST, bit, judge_part
+from spaniel.reading.words import LONGEST, LONGEST_WORD, SHORTEST_AFFIX, affixes, bit, table
 
 cdef extern from "trees.h":
     enum: BLOCK_CHUNKS, KIND_COUNT
     double block_odds(int chunk, const double *row) nogil
+    double again_score(const double *row) nogil
     double kind_score(int kind, const double *page) nogil
 
 cdef extern from "columns.h":  # made of columns.py: a name that is not there does not build
@@ -53,29 +57,82 @@ cdef extern from "columns.h":  # made of columns.py: a name that is not there do
         PAGE_GOOD "PAGE_OF_GOOD", PAGE_GOOD_BLOCKS "PAGE_OF_GOODBLOCKS", PAGE_HEADS "PAGE_OF_HEADS", 
         PAGE_H1 "PAGE_OF_H1", PAGE_TAGS "PAGE_OF_ARTICLE", PAGE_GROUPS "PAGE_OF_IN_FORUM", 
         PAGE_HEAD "PAGE_OF_OPEN_GRAPH", PAGE_TWINS "PAGE_OF_TWINS"
+    enum:
+        AGAIN_OWN, AGAIN_BEFORE, AGAIN_NEXT, AGAIN_NEAR, AGAIN_HOME, AGAIN_UP, AGAIN_UP_UP, AGAIN_LIKE, AGAIN_PAGE,
+        AGAIN_SURE, AGAIN_SURE_BEFORE, AGAIN_SURE_AFTER, AGAIN_WORDS, AGAIN_COLUMNS
+
+cdef extern from "Python.h":  # what a property of a C type runs: to look the property up takes as long as to run it
+    ctypedef object (*Getter)(object, void *)
+    ctypedef struct PyGetSetDef:
+        Getter get
+        void *closure
+    ctypedef struct PyGetSetDescrObject:
+        PyGetSetDef *d_getset
 
 cdef enum:  # of the page's table of containers
     UP, FIRST, LAST, OWN_MASK, ALL_MASKS, LANDS
 
+cdef enum:
+    LONGEST_PART = 400  # as LONGEST, for the compiler
+    LONGEST_HEAD = 90  # as BEGINNING
+
+cdef enum:
+    LONGEST_VALUE = 4000  # bytes of an attribute that are looked at in the source
+    TELLS_NAMED = 1  # as NAMED, SIGNED and DATED of attributes.py, which asks for them
+    TELLS_SIGNED = 2
+    TELLS_DATED = 4
+    TELLS_ANY = 7
+
 cdef enum:  # of running sums
     SUM_WORDS, SUM_LINKED, SUM_GOOD
 
+cdef PyGetSetDef *getter_of(kind, str name) except NULL:
+    """How this property of this type is read. It may be used for objects of this type alone."""
+    found = getattr(kind, name)
+    if type(found) is not GetSetDescriptorType:
+        raise ImportError(f"{name} is no property of a C type")
+    return (<PyGetSetDescrObject *>found).d_getset
+
+
+cdef PyGetSetDef *DATA = getter_of(Text, "data")
+cdef PyGetSetDef *TAG_OF = getter_of(Element, "tag")
+cdef PyGetSetDef *PARENT = getter_of(Node, "parent")
 cdef object TEXT = Text, ELEMENT = Element, ATTRIBUTE = Element.attr
 cdef frozenset INSIDE_LINES = INLINE, ITEM_TAGS = ITEMS, LIST_TAGS = LISTS, ENDING_SIGNS = ENDS, LEADING_ON = LEADS_ON, COLON_SIGNS = COLONS
 cdef Py_ssize_t SHORT_ITEM = SHORT, FULL_BLOCK = FULL, HEAD = BEGINNING, LONGEST_NAMES = LONGEST, FAR_AWAY = FAR
 cdef Py_ssize_t START_OF_BLOCK = START, SHORTEST_START = TOO_SHORT, MOST_BLOCKS = BLOCKS, MOST_CONTAINERS = CONTAINERS, LONG_TEXT = PIECE
 cdef Py_ssize_t DEEPEST_OPEN = 512  # as budgets.DEEPEST, which is not loaded before this
 cdef dict LEVELS = HEADINGS, RANKS = TAGS, LAND_BITS = LANDMARKS
-cdef dict known_parts = {}, known_lists = {}
+cdef dict known_lists = {}
+cdef Py_ssize_t SHORTEST = SHORTEST_AFFIX, LONGEST_AFFIX = LONGEST_WORD
 cdef double CLEAR_SUM = CLEAR, FADE = FADING, TRUNK_PART = TRUNK_SHARE, MOST_LINKED = HARDLY_LINKED
+cdef double LIGHT_BLOCK = LIGHT, SURE_ODDS = SURELY, SETTLED_ODDS = SETTLED
 cdef Py_ssize_t LONG_WORDS = PARAGRAPH_WORDS, LONG_LETTERS = PARAGRAPH_LETTERS, LONGEST_TITLE = TITLE_WORDS
 cdef Py_ssize_t NEAR = WINDOW, LONGEST_PRICE = PRICE_LETTERS
 cdef unsigned long long START_OF_HASH = 14695981039346656037ULL, HASH_FACTOR = 1099511628211ULL  # FNV-1a
+cdef unsigned long long SPREAD = 0x9E3779B97F4A7C15ULL  # 2**64 by the golden ratio: near numbers come far apart
+
+if (LONGEST, BEGINNING) != (LONGEST_PART, LONGEST_HEAD):
+    raise ImportError("native.pyx has other lengths than words.py and columns.py")
 
 cdef int GROUP_COUNT = len(GROUPS)
 cdef long long GROUP_BITS[32]
 for place, group in enumerate(GROUPS):  # no more than there are bits in a mask
     GROUP_BITS[place] = bit(group)
+
+cdef enum:
+    BLANK = 1
+    UPPER = 2
+    LOWER = 4
+    DIGIT = 8
+
+cdef unsigned char LOWERED[256]
+cdef unsigned char TRAITS[256]  # of the signs that most texts have none but
+for place in range(256):
+    LOWERED[place] = ord(chr(place).lower())
+    TRAITS[place] = (
+        chr(place).isspace() * BLANK | chr(place).isupper() * UPPER | chr(place).islower() * LOWER | chr(place).isdecimal() * DIGIT
+    )
 
 cdef int WIDE_COUNT = len(WIDE_RANGES), CLOSE_COUNT = len(CLOSE_RANGES)
 cdef unsigned int FIRST_SIGN = FIRST_UNSPACED
@@ -90,9 +147,11 @@ for place, (first, last) in enumerate(CLOSE_RANGES):
 
 include "native_source.pxi"
 include "native_scripts.pxi"
+include "native_words.pxi"
 include "native_outline.pxi"
 include "native_shapes.pxi"
 include "native_sheet.pxi"
+include "native_again.pxi"
 
 
 def judge(body, facts):
@@ -107,4 +166,4 @@ def judge(body, facts):
     kinds = sheet.guess_kinds(facts)
     sheet.surround(kinds)
     sheet.compare(facts.told, facts.description)
-    return Judged(out, words, sheet.odds(), kinds)
+    return Judged(out, words, look_again(sheet, sheet.odds()), kinds)

@@ -18,11 +18,23 @@ cdef int script_of(Py_UCS4 sign) noexcept nogil:
     return 0
 
 
+cdef inline bint is_blank_sign(Py_UCS4 sign):
+    return TRAITS[<unsigned char>sign] & BLANK if sign < 256 else sign.isspace()
+
+
 cdef Signs signs_of(str text):
     cdef Signs found
     cdef Py_UCS4 sign
     cdef int script
+    cdef Py_ssize_t i, spaces = 0, size = len(text)
+    cdef const unsigned char *narrow
     found.spaces = found.wide = found.close = 0
+    if PyUnicode_KIND(text) == 1:
+        narrow = <const unsigned char *>PyUnicode_DATA(text)
+        for i in range(size):
+            spaces += narrow[i] == 32
+        found.spaces = spaces
+        return found
     for sign in text:
         if sign == u" ":
             found.spaces += 1
@@ -39,7 +51,7 @@ cdef Py_ssize_t more_words(Py_ssize_t wide, Py_ssize_t close) noexcept nogil:
 
 cdef Py_ssize_t letters_of(str text):
     """As scripts.measure(text)[1]."""
-    return len(text) if text.isascii() else len(text) + 2 * signs_of(text).wide
+    return len(text) if PyUnicode_KIND(text) == 1 else len(text) + 2 * signs_of(text).wide
 
 
 def count_words(str text):
@@ -48,8 +60,19 @@ def count_words(str text):
     cdef bint inside = False
     cdef Py_UCS4 sign
     cdef int script
+    cdef Py_ssize_t i, size = len(text)
+    cdef const unsigned char *narrow
+    if PyUnicode_KIND(text) == 1:
+        narrow = <const unsigned char *>PyUnicode_DATA(text)
+        for i in range(size):
+            if TRAITS[narrow[i]] & BLANK:
+                inside = False
+            else:
+                words += not inside
+                inside = True
+        return words
     for sign in text:
-        if sign.isspace():
+        if is_blank_sign(sign):
             inside = False
             continue
         if not inside:

@@ -7,6 +7,7 @@ cdef class Sheet:
     cdef Py_ssize_t blocks, containers, trunk
     cdef double[:, ::1] v, sums, weights  # weights: own, lowest above, faded sum
     cdef long long[:, ::1] box
+    cdef list made  # for each block the number of its make
 
     def __cinit__(self, Outline out, str title):
         cdef Py_ssize_t i
@@ -34,9 +35,9 @@ cdef class Sheet:
         self.box = matrix(shape=(self.containers, 6), itemsize=sizeof(long long), format="q")
         self.weights = matrix(shape=(self.containers, 3), itemsize=sizeof(double), format="d")
         for i in range(self.containers):
-            up = self.box[i, UP] = out.parent[i]
-            self.box[i, FIRST], self.box[i, LAST], self.box[i, OWN_MASK] = out.first[i], out.last[i], out.mask[i]
-            self.weights[i, 0] = out.weight[i]
+            up = self.box[i, UP] = out.box[i].parent
+            self.box[i, FIRST], self.box[i, LAST], self.box[i, OWN_MASK] = out.box[i].first, out.box[i].last, out.box[i].mask
+            self.weights[i, 0] = out.box[i].weight
             if not i:
                 self.box[0, ALL_MASKS] = self.box[0, LANDS] = 0
                 self.weights[0, 1] = self.weights[0, 2] = 0
@@ -55,7 +56,7 @@ cdef class Sheet:
         """As page.page_numbers and model.guess_kind."""
         cdef double[::1] page = matrix(shape=(len(PAGE),), itemsize=sizeof(double), format="d")
         cdef double words = self.sums[self.blocks, SUM_WORDS] or 1
-        cdef Py_ssize_t i, at = PAGE_TAGS, heads = 0, firsts = 0, good = 0, prices = 0, twins = 0
+        cdef Py_ssize_t i, at = PAGE_TAGS, heads = 0, firsts = 0, good = 0, prices = 0, twins = 0, count
         cdef Block block
         cdef long long mask
         cdef double under[32]
@@ -92,9 +93,9 @@ cdef class Sheet:
             page[at] = number
             at += 1
         for i in range(self.containers):
-            count = self.out.twins[self.out.kin[i]]
+            count = self.out.alike[self.out.box[i].kin]
             if count > 2:
-                twins = max(twins, <Py_ssize_t>count * (self.box[i, LAST] - self.box[i, FIRST]))
+                twins = max(twins, count * (self.box[i, LAST] - self.box[i, FIRST]))
         page[PAGE_TWINS] = <double>twins / (self.blocks or 1)
         scores = [kind_score(i, &page[0]) for i in range(KIND_COUNT)]
         most = max(scores)
@@ -138,7 +139,7 @@ cdef class Sheet:
         self.v[i, UP_WEIGHT] = self.weights[up, 0]
         self.v[i, HOME_GOOD] = self.sum_of(SUM_GOOD, home) / size
         self.v[i, HOME_LINKED] = self.sum_of(SUM_LINKED, home) / size
-        self.v[i, TWINS] = self.out.twins[self.out.kin[home]]
+        self.v[i, TWINS] = self.out.alike[self.out.box[home].kin]
         self.v[i, UP_WORDS], self.v[i, UP_GOOD], self.v[i, UP_SHARE] = above, told / above, told / paragraphs
         self.v[i, TRUNK] = begin <= self.box[home, FIRST] < end
         return 0
@@ -179,20 +180,26 @@ cdef class Sheet:
         cdef double paragraphs = self.sums[n, SUM_GOOD] or 1
         cdef Block block
         cdef str start
-        cdef list makes = self.makes()
+        cdef Numbering makes = Numbering()  # tags and names of its container and of the one above
+        cdef Container *box = self.out.box
+        cdef Py_ssize_t home, make
         cdef double[:, ::1] tally = matrix(shape=(n or 1, 4), itemsize=sizeof(double), format="d")
-        cdef double[::1] like
         tally[:, :] = 0
+        self.made = []
         for i in range(n):
-            like = tally[<Py_ssize_t>makes[i]]
-            like[0] += self.v[i, WORDS]
-            like[1] += self.v[i, WORDS] * self.v[i, LINKED]
-            like[2] += self.v[i, WORDS] * self.v[i, GOOD]
-            like[3] += 1
+            home = (<Block>self.out.blocks[i]).container
+            make = makes.of(box[home].look, box[box[home].parent if home else 0].look)
+            self.made.append(make)
+            tally[make, 0] += self.v[i, WORDS]
+            tally[make, 1] += self.v[i, WORDS] * self.v[i, LINKED]
+            tally[make, 2] += self.v[i, WORDS] * self.v[i, GOOD]
+            tally[make, 3] += 1
         for i in range(n):
-            block, like = self.out.blocks[i], tally[<Py_ssize_t>makes[i]]
-            self.v[i, LIKE_GOOD], self.v[i, LIKE_LINKED] = like[2] / paragraphs, like[1] / like[0]
-            self.v[i, LIKE_WORDS] = like[0] / like[3]
+            block = self.out.blocks[i]
+            home = block.container
+            make = makes.of(box[home].look, box[box[home].parent if home else 0].look)
+            self.v[i, LIKE_GOOD], self.v[i, LIKE_LINKED] = tally[make, 2] / paragraphs, tally[make, 1] / tally[make, 0]
+            self.v[i, LIKE_WORDS] = tally[make, 0] / tally[make, 3]
             self.look(i, i - 1, 0)
             self.look(i, i + 1, NEXT_LINKED - BEFORE_LINKED)
             start = block.text[:START_OF_BLOCK]
@@ -208,18 +215,6 @@ cdef class Sheet:
         self.v[i, BEFORE_LEVEL + shift] = self.v[other, LEVEL] if there else -1
         self.v[i, BEFORE_TONE + shift] = self.v[other, TONE] if there else -1
         return 0
-
-    cdef list makes(self):
-        """For each block the number of its make: the tags and names of its container and of the one above."""
-        cdef dict known = {}
-        cdef list kin = self.out.kin, found = []
-        cdef Py_ssize_t home
-        cdef Block block
-        for block in self.out.blocks:
-            home = block.container
-            make = ((<tuple>kin[home])[1:], (<tuple>kin[self.box[home, UP] if home else 0])[1:])
-            found.append(known.setdefault(make, len(known)))
-        return found
 
     cdef list odds(self):
         """As model.judge_blocks."""

@@ -43,6 +43,91 @@ cdef bint is_void(const unsigned char *name, Py_ssize_t size) noexcept nogil:
     return size == 3 and (memcmp(name, b"img", 3) == 0 or memcmp(name, b"wbr", 3) == 0)
 
 
+cdef bint ends_in(const unsigned char *begin, const unsigned char *at, const char *name, Py_ssize_t size) noexcept nogil:
+    """Whether this name, in small letters, stands right before a place, in letters of any size."""
+    cdef Py_ssize_t i
+    if at - begin < size:
+        return False
+    for i in range(size):
+        if (at[i - size] | 32) != <unsigned char>name[i]:
+            return False
+    return True
+
+
+cdef bint begins_with(const unsigned char *at, const unsigned char *end, const char *word, Py_ssize_t size) noexcept nogil:
+    return ends_in(at, at + size, word, size) if end - at >= size else False
+
+
+cdef int value_tells(const unsigned char *at, const unsigned char *end) noexcept nogil:
+    """What the words in the value of an attribute speak of, in the bits of attributes.py."""
+    cdef int found = 0
+    cdef unsigned char sign
+    while at < end:
+        sign = at[0] | 32
+        if sign == 112:  # p
+            if begins_with(at, end, b"publish", 7) or begins_with(at, end, b"posted", 6):
+                found |= TELLS_NAMED
+        elif sign == 100:  # d
+            if begins_with(at, end, b"date", 4):
+                found |= TELLS_NAMED | TELLS_DATED
+        elif sign == 98:  # b
+            if begins_with(at, end, b"byline", 6):
+                found |= TELLS_NAMED | TELLS_SIGNED
+        elif sign == 109:  # m
+            if begins_with(at, end, b"meta", 4):
+                found |= TELLS_NAMED
+        elif sign == 97:  # a
+            if begins_with(at, end, b"author", 6):
+                found |= TELLS_SIGNED
+        elif at[0] == 38:  # & may be any letter
+            return TELLS_ANY
+        at += 1
+    return found
+
+
+def attributes_in(bytes source):
+    """The bits of attributes.py. What is text or script may be taken for an attribute, but no attribute for text."""
+    cdef const unsigned char *begin = source
+    cdef const unsigned char *at = begin
+    cdef const unsigned char *end = begin + len(source)
+    cdef const unsigned char *name
+    cdef const unsigned char *stop
+    cdef int found = 0, wanted
+    if memchr(begin, 27, len(source)) != NULL:  # in ISO-2022-JP an escape may stand between the letters of a word
+        return TELLS_ANY
+    while found != TELLS_ANY:
+        at = <const unsigned char *>memchr(at, 61, end - at)  # =
+        if at == NULL:
+            break
+        name = at
+        at += 1
+        while name > begin and is_space(name[-1]):
+            name -= 1
+        if ends_in(begin, name, b"class", 5):
+            wanted = TELLS_NAMED | TELLS_SIGNED
+        elif ends_in(begin, name, b"itemprop", 8):
+            wanted = TELLS_SIGNED | TELLS_DATED
+        elif ends_in(begin, name, b"rel", 3):
+            wanted = TELLS_SIGNED
+        else:
+            continue
+        if not wanted & ~found:
+            continue
+        name = at
+        while name < end and is_space(name[0]):
+            name += 1
+        if name < end and (name[0] == 34 or name[0] == 39):
+            stop = <const unsigned char *>memchr(name + 1, name[0], end - name - 1)
+        else:
+            stop = name
+            while stop < end and stop - name <= LONGEST_VALUE and not is_space(stop[0]) and stop[0] != 62:
+                stop += 1
+        if stop == NULL or stop - name > LONGEST_VALUE:  # whatever it is, looking into many such would take long
+            return TELLS_ANY
+        found |= value_tells(name, stop) & wanted
+    return found
+
+
 cdef const unsigned char *plain_rest(const unsigned char *at, const unsigned char *end) noexcept nogil:
     """Where a plain tag ends, from the end of its name, or nowhere."""
     cdef const unsigned char *value

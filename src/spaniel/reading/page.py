@@ -12,6 +12,8 @@ from spaniel.reading.shapes import GOOD, LEVEL
 from spaniel.reading.words import bit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from turbohtml import Element
 
     from spaniel.reading.blocks import Outline
@@ -57,9 +59,11 @@ class Facts(NamedTuple):
     images: int
     description: str
     told: str  # the text in linked data
+    objects: Sequence[dict[str, object]] = ()  # of linked data
 
 
 def facts_of(head: Head, body: Element, url: str) -> Facts:
+    tags = [element.tag for element in body.select("time,img")]
     return Facts(
         url=url,
         title=head.title or "",
@@ -67,10 +71,11 @@ def facts_of(head: Head, body: Element, url: str) -> Facts:
         open_graph=head.open_graph,
         linked_data=head.types,
         generator=head.generator,
-        times=len(body.select("time")),
-        images=len(body.select("img")),
+        times=tags.count("time"),
+        images=tags.count("img"),
         description=head.metadata.description or "",
         told=" ".join(head.told.text[:LONGEST_TOLD].split()) if head.told is not None else "",
+        objects=head.objects,
     )
 
 

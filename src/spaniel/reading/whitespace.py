@@ -22,7 +22,7 @@ OPENING = dict.fromkeys(map(ord, "<`"))
 
 
 def unix_lines(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return text if "\r" not in text else text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def tidy_text(text: str) -> str:
@@ -36,10 +36,13 @@ def tidy_markdown(markdown: str, mend: Callable[[str, str, str], str]) -> str:
     What is dropped from a page leaves its blank lines behind: one on end is enough.
     """
     text = unix_lines(markdown)
-    return _joined(_mended(pairwise(chain(_lines(text), ("",))), mend))
+    lines = pairwise(chain(_lines(text), ("",)))
+    return _joined(_mended(lines, mend, has_fences="```" in text or "~~~" in text))
 
 
-def _mended(lines: Iterable[tuple[str, str]], mend: Callable[[str, str, str], str]) -> Iterator[str]:
+def _mended(
+    lines: Iterable[tuple[str, str]], mend: Callable[[str, str, str], str], *, has_fences: bool
+) -> Iterator[str]:
     fence = before = bare = ""
     blank: str | None = ""  # the one that waits: it is written when something follows it
     behind: str | None = None  # one that waits behind the mark of an item
@@ -51,31 +54,37 @@ def _mended(lines: Iterable[tuple[str, str]], mend: Callable[[str, str, str], st
                 fence = ""
             yield line
             continue
-        if not line.strip() or (line[0] in "> " and not line.strip("> ")):
+        if _is_blank(line):
             if bare:
                 behind = _shorter(behind, line.rstrip())
             else:
                 blank = _shorter(blank, line.rstrip())
             before = ""
             continue
-        if (whole := _beginning(bare, line)) is line and behind is not None:
+        if (whole := _beginning(bare, line) if bare else line) is line and behind is not None:
             blank = _shorter(blank, behind)
         line, behind = whole, None  # noqa: PLW2901 - the line as the item has it
         bare = line.rstrip()
-        if bare[-1] in MARKS and BARE.fullmatch(bare):
+        if bare[-1] in MARKS and not line[0].isalpha() and BARE.fullmatch(bare):
             continue
-        bare = ""
-        mark = FENCE.match(line) if "``" in line or "~~" in line else None
+        whole, bare = bare, ""
+        mark = FENCE.match(line) if has_fences and ("``" in line or "~~" in line) else None
         fence = mark[1] if mark else ""
-        whole = line.rstrip() if fence else mend(line, before, following).rstrip()
+        mended = line if fence else mend(line, before, following)
+        whole = whole if mended is line else mended.rstrip()
         before = line
-        if not whole.strip("> "):
+        if (mended is not line or line[0] in "> ") and _is_blank(whole):
             blank = _shorter(blank, whole)
             continue
         if begun and blank is not None:
             yield blank
         begun, blank = True, None
         yield whole
+
+
+def _is_blank(line: str) -> bool:
+    """Whether there is nothing on it but the marks of quotes."""
+    return not line or line.isspace() or (line[0] in "> " and not line.strip("> "))
 
 
 def _shorter(waiting: str | None, line: str) -> str:
@@ -86,7 +95,7 @@ def _shorter(waiting: str | None, line: str) -> str:
 def _beginning(bare: str, line: str) -> str:
     """The first line of an item whose mark stood on a line of its own. With nothing in it, the item is none."""
     within = "".join(c if c == ">" else " " for c in bare) + " "
-    return f"{bare} {line[len(within) :]}" if bare and line.startswith(within) else line
+    return f"{bare} {line[len(within) :]}" if line.startswith(within) else line
 
 
 def _squeezed(lines: Iterable[str], most: int) -> Iterator[str]:

@@ -11,6 +11,7 @@ from spaniel.reading.lexicon import lexicon
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 LONGEST = 400  # characters of an element's names that are looked at
 UNKNOWN = (0, 0.0, 0)
+LONGEST_WORD = 16  # letters of a known word that stands in a longer one
 SHORTEST_AFFIX = 5  # below that `ad` would be found in `thread` and `nav` in `naval`
 
 
@@ -90,17 +91,17 @@ def parts_of(names: str) -> list[str]:
 
 def _affix(part: str, bits: dict[str, int]) -> int:
     """The groups of the longest known word that it begins or ends with."""
-    heads, tails = _affixes()
+    heads, tails = affixes()
     if part[:SHORTEST_AFFIX] not in heads and part[-SHORTEST_AFFIX:] not in tails:
         return 0
-    for size in range(min(len(part) - 1, 16), SHORTEST_AFFIX - 1, -1):
+    for size in range(min(len(part) - 1, LONGEST_WORD), SHORTEST_AFFIX - 1, -1):
         if found := bits.get(part[:size], 0) or bits.get(part[-size:], 0):
             return found
     return 0
 
 
 @cache
-def _affixes() -> tuple[frozenset[str], frozenset[str]]:
+def affixes() -> tuple[frozenset[str], frozenset[str]]:
     """How known words begin and end: most names need no closer look."""
     words = [word for word in table() if len(word) >= SHORTEST_AFFIX]
     return frozenset(w[:SHORTEST_AFFIX] for w in words), frozenset(w[-SHORTEST_AFFIX:] for w in words)

@@ -1,0 +1,50 @@
+"""Emphasis that the writer left as tags, as marks where a parser will read them so.
+
+Where one emphasised text of a page is not ASCII, the writer does not trust its marks and writes tags for all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from unicodedata import category
+
+MARKS = {"strong": "**", "em": "*", "del": "~~", "s": "~~"}
+TAG = re.compile(
+    r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|\\.|<(?P<end>/?)(?P<name>strong|em|del|s)>"
+    r"|(?P<shout>!)(?=(?:</?[a-z]{1,6}>)+\[)"  # without the tags between them they would begin an image
+)
+CLEAR = frozenset(("", " ", *".,;:!?()[]|\"'"))  # beside a mark, outside: they are none
+NEAR = frozenset("*~_<>&;")  # beside a mark they could be taken for a part of it, or are a tag or a blank that may go
+
+
+def mark_emphasis(line: str) -> str:
+    """Only what begins and ends on this line. Emphasis inside emphasis is left out where their marks would touch."""
+    marks: dict[int, str] = {}  # where a tag stands -> what stands there instead
+    waiting: list[re.Match[str]] = []
+    for tag in TAG.finditer(line):
+        if tag["name"] is None:
+            continue
+        if not tag["end"]:
+            waiting.append(tag)
+        elif waiting and waiting[-1]["name"] == tag["name"]:
+            begin = waiting.pop()
+            if _is_read(line, begin, tag, alone=not waiting):
+                marks[begin.start()] = marks[tag.start()] = MARKS[tag["name"]]
+        else:
+            waiting.clear()
+    return TAG.sub(lambda tag: marks.get(tag.start(), "") if tag["name"] else "\\" * bool(tag["shout"]) + tag[0], line)
+
+
+def _is_read(line: str, begin: re.Match[str], end: re.Match[str], *, alone: bool) -> bool:
+    """Whether marks in the place of the tags open and close emphasis (CommonMark 0.31, 6.2: flanking)."""
+    first, last = line[begin.end() : begin.end() + 1], line[end.start() - 1 : end.start()]
+    if begin.end() >= end.start() or first.isspace() or last.isspace() or first in NEAR or last in NEAR:
+        return False
+    before, after = line[max(0, begin.start() - 1) : begin.start()], line[end.end() : end.end() + 1]
+    if not alone or before in NEAR or after in NEAR:
+        return before in CLEAR and after in CLEAR and not _is_sign(first) and not _is_sign(last)
+    return (before in CLEAR or not _is_sign(first)) and (after in CLEAR or not _is_sign(last))
+
+
+def _is_sign(character: str) -> bool:
+    return category(character)[0] in "PS"

@@ -1,0 +1,206 @@
+"""A thread as Markdown: each post that is kept gets a heading with who signed it and when.
+
+Where posts begin comes from the tree, what is kept from the judge. Nothing is looked for on a page that does not look
+like a forum, or like a product with reviews.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import accumulate, compress
+from typing import TYPE_CHECKING
+
+from turbohtml import Element, Text
+
+from spaniel.reading.columns import KINDS
+from spaniel.reading.lexicon import lexicon
+from spaniel.reading.post_data import by_linked_data
+from spaniel.reading.post_markup import by_microdata, by_program
+from spaniel.reading.post_siblings import by_siblings
+from spaniel.reading.posts import DEEPEST, OPENING, REVIEW, Nearest, Post, post_around
+from spaniel.reading.words import bit
+
+if TYPE_CHECKING:
+    from turbohtml import Node
+
+    from spaniel.reading.blocks import Outline
+    from spaniel.reading.page import Facts
+
+FORUM, PRODUCT = KINDS.index("forum"), KINDS.index("product")
+PERHAPS, SURELY = 0.05, 0.5
+LIKELY = 0.2
+NAMED, DATED = 0.8, 2.0  # the share of siblings that are signed where they have no dates; the second is no share
+MOST_OF_IT = 0.5  # of the kept words stand in posts; else it is an article with some comments
+MUCH_OF_IT = 0.25  # where it is a thread for sure: its opening may look like no post
+START = 60  # characters of a block that are compared
+LOOKED_AT = 200  # elements named like reviews
+SHORT = 30  # words; more than that in a post may be a part of it that is not known
+LONGEST_SIGN = 120  # characters
+LAID_OUT = frozenset({"table", "thead", "tbody", "tfoot", "tr", "td", "th", "ul", "ol", "menu", "li", "dl", "dt", "dd"})
+LOWERED = frozenset({"h1", "h2", "h3", "h4", "h5"})
+
+
+@cache
+def _signs() -> tuple[frozenset[str], frozenset[str]]:
+    return frozenset(lexicon("threads")["types"].split()), frozenset(lexicon("threads")["generators"].split())
+
+
+class Thread:
+    """The posts of a page, before and after what is no content goes; mostly there are none."""
+
+    def __init__(self, out: Outline, words: list[float], kinds: list[float], keep: list[bool], facts: Facts) -> None:
+        self._out, self._words, self._keep = out, words, keep
+        self.posts: list[Post] = []
+        self._surely = False
+        if self._is_one(kinds, facts):
+            self.posts = self._find(kinds, facts)
+        elif self._may_have_reviews(kinds):
+            found = by_program(out, out.elements[0]) or by_microdata(out.elements[0])
+            self.posts = [post for post in found if post.sort == REVIEW]
+
+    def _is_one(self, kinds: list[float], facts: Facts) -> bool:
+        """Whether to look for posts; a page that is too small to be judged costs little."""
+        likely = kinds[FORUM] if kinds else 0.0
+        self._surely = not kinds or likely >= SURELY or self._is_told(facts)
+        return self._surely or likely > PERHAPS
+
+    def _is_told(self, facts: Facts) -> bool:
+        """Whether the page itself says that it is a thread."""
+        types, makers = _signs()
+        return any(name.lower() in types for name in facts.linked_data) or (
+            bool(facts.generator) and not makers.isdisjoint(facts.generator[:80].lower().split())
+        )
+
+    def _may_have_reviews(self, kinds: list[float]) -> bool:
+        """Whether any text is kept that stands in what is named like a review."""
+        if kinds and kinds[PRODUCT] <= LIKELY:
+            return False
+        review, out = bit("review"), self._out
+        named = [i for i, mask in enumerate(out.mask) if mask & review]
+        return any(True in self._keep[out.first[i] : out.last[i]] for i in named[:LOOKED_AT])
+
+    def _find(self, kinds: list[float], facts: Facts) -> list[Post]:
+        out, root = self._out, self._out.elements[0]
+        found = by_program(out, root)
+        if len(found) < 2:
+            found = max(found, by_microdata(root), key=len)
+        if len(found) < 2 and self._surely:
+            found = max(found, by_linked_data(out, facts.objects), key=len)
+        if len(found) < 2 and self._surely and (kinds or self._is_named("forum")):
+            found = max(found, by_siblings(out, self._words, NAMED if kinds else DATED), key=len)
+        return found
+
+    def _is_named(self, group: str) -> bool:
+        wanted = bit(group)
+        return any(mask & wanted for mask in self._out.mask)
+
+    def choose(self) -> None:
+        """Which posts have a text that is kept: the others get no heading."""
+        if not self.posts:
+            return
+        out = self._out
+        containers: dict[Node | None, int] = dict(zip(out.elements, range(len(out.elements)), strict=True))
+        for post in self.posts:
+            post.outer = containers.get(post.element, 0)
+            if post.body in containers or next(post.body.stripped_strings, None):
+                node: Node | None = post.body
+                while node not in containers:
+                    node = node.parent  # type: ignore[union-attr]
+                post.place = containers[node]
+        whole = [post for post in self.posts if post.place]
+        if whole and whole[0].sort != REVIEW:
+            inside = self._within([(post.place if post.sort == OPENING else post.outer, 1) for post in whole])
+            if not self._holds(inside):
+                whole = []
+            else:
+                self._prefer_posts(whole, inside)
+                self._drop_around()
+        kept = [0, *accumulate(self._keep)]
+        self.posts = [post for post in whole if kept[out.last[post.place]] > kept[out.first[post.place]]]
+
+    def _within(self, places: list[tuple[int, int]]) -> bytearray:
+        """Of each block, the mark of the last of these containers around it."""
+        out, marks = self._out, bytearray(len(self._keep))
+        for place, mark in places:
+            first = out.first[place]
+            size = max(0, out.last[place] - first) if place else 0
+            marks[first : first + size] = bytes([mark]) * size
+        return marks
+
+    def _holds(self, inside: bytearray) -> bool:
+        """Whether the posts are what the page is about: comments do not make a thread of an article."""
+        kept = [w if k else 0.0 for w, k in zip(self._words, self._keep, strict=True)]
+        return sum(compress(kept, inside)) >= (MUCH_OF_IT if self._surely else MOST_OF_IT) * sum(kept)
+
+    def _prefer_posts(self, posts: list[Post], inside: bytearray) -> None:
+        """Where a page has a post twice, for scripts or for phones, the one that is signed is kept."""
+        out, keep = self._out, self._keep
+        kept = [0, *accumulate(keep)]
+        spans = [(out.first[post.place], out.last[post.place]) for post in posts]
+        lost = [i for first, last in spans if kept[first] == kept[last] for i in range(first, last)]
+        if not lost:
+            return
+        copies = {block.text[:START]: i for i, block in enumerate(out.blocks) if keep[i] and not inside[i]}
+        for i in lost:
+            copy = copies.pop(out.blocks[i].text[:START], None)
+            if copy is not None:
+                keep[copy], keep[i] = False, True
+
+    def _drop_around(self) -> None:
+        """What stands in a post and not in its text: who wrote how much since when, buttons, signatures."""
+        out, keep = self._out, self._keep
+        marks = [pair for post in self.posts for pair in ((post.outer, 1), (post.place, 0))]  # from outer to inner
+        for i in compress(range(len(keep)), self._within(marks)):
+            if self._words[i] < SHORT and out.tag[out.blocks[i].container] not in ("h1", "h2"):
+                keep[i] = False
+
+    @property
+    def opened_by(self) -> str:
+        """Who signed the first post, unless it is a review."""
+        return self.posts[0].author if self.posts and self.posts[0].sort != REVIEW else ""
+
+    def write(self) -> None:
+        """Set the headings, and those inside the posts below them."""
+        if not self.posts:
+            return
+        out = self._out
+        nearest: Nearest = {out.elements[0]: None, None: None}  # the second for what went with something around it
+        nearest.update((post.body, post) for post in self.posts)
+        for tag, heading in zip(out.tag, out.elements, strict=True):
+            if tag in LOWERED and (post := post_around(heading, nearest)) is not None:
+                heading.tag = f"h{max(int(tag[1]), min(DEEPEST, post.level + 1))}"
+        seen: set[Node] = set()
+        for post in self.posts:
+            _set_heading(post)
+            _open(post.body, seen)
+
+
+def _set_heading(post: Post) -> None:
+    for sign in post.signs:
+        if sign.parent is not None and len(sign.text) <= LONGEST_SIGN:
+            for beside in (sign.previous_sibling, sign.next_sibling):
+                if isinstance(beside, Text) and not any(map(str.isalnum, beside.data)):
+                    beside.data = " "
+            sign.decompose()
+    heading = Element(f"h{post.level}")
+    heading.append(Text(post.head))
+    if post.body.tag == "blockquote":
+        post.body.tag = "div"
+    if post.body.tag in LAID_OUT:
+        post.body.insert(0, heading)
+    else:
+        post.body.insert_before(heading)
+
+
+def _open(body: Element, seen: set[Node]) -> None:
+    """Lists and tables around a post only place it."""
+    node: Node | None = body
+    while isinstance(node, Element) and node not in seen:
+        seen.add(node)
+        if node.tag in LAID_OUT:
+            if node.tag in ("ul", "ol", "menu"):
+                for item in node.children:
+                    if isinstance(item, Element) and item.tag == "li":
+                        item.tag = "div"
+            node.tag = "div"
+        node = node.parent
