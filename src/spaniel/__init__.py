@@ -8,7 +8,8 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from spaniel.app.batching import batch
-    from spaniel.app.client import Spaniel, afetch, fetch
+    from spaniel.app.client import Spaniel
+    from spaniel.app.one_page import afetch, fetch
     from spaniel.chunking import chunk
     from spaniel.errors import SpanielError
     from spaniel.pipeline.answer import Answer
@@ -36,12 +37,12 @@ _HOME = {
     "Outcome": "spaniel.pipeline.outcome:Outcome",
     "Spaniel": "spaniel.app.client:Spaniel",
     "SpanielError": "spaniel.errors:SpanielError",
-    "afetch": "spaniel.app.client:afetch",
+    "afetch": "spaniel.app.one_page:afetch",
     "batch": "spaniel.batch",  # the room itself, which can be called
     "canonicalize": "spaniel.url:canonicalize",
     "chunk": "spaniel.chunking:chunk",
     "extract": "spaniel.pipeline.extraction:extract",
-    "fetch": "spaniel.app.client:fetch",
+    "fetch": "spaniel.app.one_page:fetch",
 }
 
 

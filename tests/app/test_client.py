@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import spaniel
 from spaniel import Answer, Outcome, Spaniel, SpanielError
+from spaniel.app.fetch_options import FetchOptions
 from spaniel.chunking import Chunk
 from spaniel.pipeline.outcome import Attempt
 from spaniel.pipeline.request import Request
@@ -108,3 +110,20 @@ async def test_there_is_one_title_for_readers_and_the_tool_has_the_pages_own(tmp
             assert answer.page_title == answer.as_dict()["title"] == "Otters return - The Daily Otter"
         plain = await client.fetch(site.url("/plain"))
         assert (plain.title, plain.metadata["title"], "title" in plain.as_dict()) == (None, None, False)
+
+
+@pytest.mark.parametrize("fetch", [Spaniel.fetch, spaniel.afetch, spaniel.fetch])
+def test_every_option_of_a_fetch_is_explained_and_taken_by_each_way_to_a_page(fetch: Callable[..., object]) -> None:
+    """By its annotation, which type checkers read; the names stand in one place."""
+    assert inspect.signature(fetch).parameters["options"].annotation == "Unpack[FetchOptions]"
+    told = inspect.getdoc(Spaniel.fetch) or ""
+    assert [name for name in FetchOptions.__annotations__ if f"\n{name} " not in told] == []
+
+
+async def test_an_option_that_is_none_is_refused_as_by_any_function(tmp_path: Path) -> None:
+    async with Site({}) as site, spaniel_for(site, cache=tmp_path) as client:
+        with pytest.raises(TypeError, match="unexpected keyword argument 'wait_four'"):
+            await client.fetch(site.url("/"), wait_four="#late")  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match="unexpected keyword argument 'wait_four'"):
+            await spaniel.afetch(site.url("/"), settings=here(site, tmp_path), wait_four="#late")  # type: ignore[call-arg]
+        assert not site.requests

@@ -103,6 +103,7 @@ CASES = {
         (("http://a.example/x/", "https://b.example/"),),
     ),
     "spaniel.health.jobs": Case("3", lambda s: health_settings(s).jobs, 3),
+    "spaniel.health.per_host": Case("2", lambda s: health_settings(s).per_host, 2),
     "spaniel.health.delay_ms": Case("7", lambda s: health_settings(s).delay_ms, 7),
     "spaniel.health.timeout_seconds": Case("9", lambda s: health_settings(s).timeout_seconds, 9),
     "spaniel.health.content_seconds": Case("8", lambda s: health_settings(s).content_seconds, 8),

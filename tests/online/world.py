@@ -87,6 +87,9 @@ class PortMap:
     async def vet(self, url: Url, deadline: Deadline) -> Target:
         return await self._guard.vet(self._mapped(url), deadline)
 
+    async def vet_page(self, url: Url, deadline: Deadline, asked: Domains) -> Target:
+        return await self._guard.vet_page(self._mapped(url), deadline, asked)
+
     async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:
         return (await self._http.get(self._mapped(url), target, deadline, options))._replace(url=url)
 

@@ -123,6 +123,7 @@ CASES = {
         proves=("FG-34",),
     ),
     f"{OWN}.health.jobs": Case(1, links.most_at_once, False, True, proves=("DB-09",)),
+    f"{OWN}.health.per_host": Case(3, links.most_at_one_host, True, False, {f"{OWN}.health.delay_ms": 0}),
     f"{OWN}.health.delay_ms": Case(0, links.pauses, False, True, proves=("DB-09",)),
     f"{OWN}.health.timeout_seconds": Case(1, links.late_page, "unknown", "ok"),
     f"{OWN}.health.content_seconds": Case(1, links.late_content, "unknown", "ok", proves=("DB-07",)),

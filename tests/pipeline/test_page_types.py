@@ -129,12 +129,26 @@ class TestOthers:
             ("<title>Just a moment...</title>", 503, {}),
             ("<p>Wait.</p>", 403, {"cf-mitigated": "challenge"}),
             ("<div id=px-captcha></div><p>Press &amp; hold to go on</p>", 200, {}),
-            ("<form id=challenge-form></form>", 429, {}),
+            ("<title>Just a moment...</title><noscript>Enable JavaScript</noscript>", 200, {}),
+            ("<title>Making sure you&#39;re not a bot!</title><h1>Making sure you&#39;re not a bot!</h1>", 200, {}),
+            ("<iframe src='/_Incapsula_Resource?SWUDNSAI=31'>Request unsuccessful.</iframe>", 200, {}),
+            ("<div id=sec-if-cpt-container></div>", 200, {}),
+            ("<title>Vercel Security Checkpoint</title>", 429, {"x-vercel-mitigated": "challenge"}),
+            ("<script src='/149e/2d20/ips.js?x-kpsdk-im=1'></script>", 429, {"x-kpsdk-ct": "a"}),
         ],
     )
     def test_challenges_for_robots(self, html: str, status: int, headers: dict[str, str]) -> None:
-        expected = "challenge" if status != 429 else "rate_limit"  # whatever is drawn: the host asks for time
-        assert page_type(html, status, headers=headers) == expected
+        assert page_type(html, status, headers=headers) == "challenge"
+
+    def test_who_asks_for_time_is_heard_whatever_is_drawn(self) -> None:
+        assert page_type("<form id=challenge-form></form>", 429) == "rate_limit"
+
+    def test_a_page_with_much_to_say_is_none_whatever_it_loads(self) -> None:
+        assert page_type(f"{ARTICLE}<iframe src='/_Incapsula_Resource?x'></iframe>") == ""
+
+    def test_a_form_for_a_password_after_a_redirect_is_a_login_by_its_title(self) -> None:
+        form = "<title>Sign in to Otters</title><form><input name=user><input type=password></form>"
+        assert [page_type(form, path="/enter", redirected=redirected) for redirected in (True, False)] == ["login", ""]
 
     def test_a_contact_form_with_a_captcha_is_a_page(self) -> None:
         assert page_type(f'{ARTICLE}<form><div class="g-recaptcha"></div></form>') == ""

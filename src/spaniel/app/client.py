@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from spaniel.app.engine import Engine
+from spaniel.app.fetch_options import request_for
 from spaniel.app.settings import Settings, load
 from spaniel.pipeline.answer import answer_from
 from spaniel.pipeline.profile import DEFAULT
@@ -14,9 +14,10 @@ from spaniel.pipeline.trace import Trace
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Iterable, Mapping
+    from typing import Unpack
 
-    from spaniel.browser.rendered import Display
+    from spaniel.app.fetch_options import FetchOptions
     from spaniel.health.verdict import Checked, Link
     from spaniel.net.resolver import Resolver
     from spaniel.online.canonicalizer import Canonicalizer
@@ -100,50 +101,32 @@ class Spaniel:
         view._profile = self._engine.profile(profile)
         return view
 
-    async def fetch(  # noqa: PLR0913  each is a word of its own to the caller
+    async def fetch(
         self,
         url: str,
         max_chunk_tokens: int | None = None,
         *,
-        no_cache: bool = False,
-        force_browser: bool = False,
-        allowed_domains: Sequence[str] | None = None,
-        blocked_domains: Sequence[str] = (),
-        screenshot: bool = False,
-        wait_for: str | None = None,
-        viewport: tuple[int, int] | None = None,
-        idle_ms: int | None = None,
-        scrolls: int | None = None,
         trace: Trace | None = None,
+        **options: Unpack[FetchOptions],
     ) -> Answer:
         """The page behind a URL. Where there is none, a `SpanielError` says why.
 
-        With `allowed_domains`, the page and every redirect on the way to it must be in one of these domains, or below
-        it. None may be in `blocked_domains`. Both hold besides those of the settings.
+        max_chunk_tokens   the largest chunk in tokens, 128 to 2048 (None: as the settings say)
+        no_cache           fetch it again even if a copy is in the cache
+        force_browser      render it in a headless browser
+        allowed_domains    the page and every redirect on the way must be in one of these, or below it
+        blocked_domains    none of them may be in one of these; both hold besides those of the settings
 
-        All after these are about the browser, which then renders the page afresh. `screenshot` puts a PNG into
-        `answer.picture`. `wait_for` is a CSS selector that something must match before the page is read. `viewport` is
-        the width and the height of the window in pixels. `idle_ms` is the longest wait for the page to come to rest.
-        `scrolls` is how often the page is scrolled to its end, as long as it grows.
+        With one of the following, the browser renders the page afresh:
+
+        screenshot         put a picture of the page (PNG) into `answer.picture`
+        wait_for           a CSS selector that something must match before the page is read
+        viewport           the width and the height of the window, in pixels
+        idle_ms            the longest wait for the page to come to rest
+        scrolls            how often the page is scrolled to its end, as long as it grows
         """
-        request = Request(
-            *(url, max_chunk_tokens, no_cache, force_browser, screenshot, allowed_domains, blocked_domains),
-            display=self.display(wait_for, viewport, idle_ms, scrolls),
-        )
+        request = request_for(url, max_chunk_tokens, options, self.settings.browser.display)
         return await self.answer(request, trace)
-
-    def display(
-        self,
-        wait_for: str | None = None,
-        viewport: tuple[int, int] | None = None,
-        idle_ms: int | None = None,
-        scrolls: int | None = None,
-    ) -> Display | None:
-        """How a page is shown for one call, for a `Request`: as the settings say, but for what is given here."""
-        width, height = viewport or (None, None)
-        given = {"width": width, "height": height, "idle_ms": idle_ms, "wait_for": wait_for, "scrolls": scrolls}
-        given = {name: value for name, value in given.items() if value is not None}
-        return self.settings.browser.display._replace(**given) if given else None  # type: ignore[arg-type]
 
     async def answer(self, request: Request, trace: Trace | None = None) -> Answer:
         """The same as `fetch`, for a `Request`."""
@@ -188,6 +171,7 @@ class Spaniel:
         links: Iterable[str | Link],
         *,
         jobs: int | None = None,
+        per_host: int | None = None,
         delay: float | None = None,
         timeout: int | None = None,
         robots: bool | None = None,
@@ -196,7 +180,8 @@ class Spaniel:
     ) -> AsyncGenerator[Checked, None]:
         """What is to be said of links, as it is known: `async for checked in client.check(urls): …`
 
-        jobs       how many requests at once; each host is asked one link at a time
+        jobs       how many requests at once
+        per_host   how many of them at one host
         delay      seconds between two requests to one host
         timeout    seconds for the answer of one link
         robots     check nothing that robots.txt disallows, and keep to its Crawl-delay
@@ -208,7 +193,7 @@ class Spaniel:
         """
         from spaniel.app.checking import Given, check
 
-        manners = Given(jobs, delay, timeout, robots, soft_404)
+        manners = Given(jobs, per_host, delay, timeout, robots, soft_404)
         return check(self._engine, links, manners, history)
 
     async def canonicalize(
@@ -265,54 +250,3 @@ class Spaniel:
 
 def _settings(given: Settings | Mapping[str, object] | None) -> Settings:
     return given if isinstance(given, Settings) else load(call=given)
-
-
-async def afetch(
-    url: str,
-    max_chunk_tokens: int | None = None,
-    *,
-    no_cache: bool = False,
-    force_browser: bool = False,
-    profile: Named = DEFAULT,
-    settings: Settings | Mapping[str, object] | None = None,
-) -> Answer:
-    """Fetch one page in an event loop: `answer = await spaniel.afetch(url)`.
-
-    It takes what `spaniel.fetch` takes. To fetch many pages, open one `Spaniel` and use its `fetch`.
-    """
-    async with Spaniel(settings, profile=profile) as spaniel:
-        return await spaniel.fetch(url, max_chunk_tokens, no_cache=no_cache, force_browser=force_browser)
-
-
-def fetch(
-    url: str,
-    max_chunk_tokens: int | None = None,
-    *,
-    no_cache: bool = False,
-    force_browser: bool = False,
-    profile: Named = DEFAULT,
-    settings: Settings | Mapping[str, object] | None = None,
-) -> Answer:
-    """Fetch one page and wait for it.
-
-    url                the page, http:// or https://
-    max_chunk_tokens   the largest chunk in tokens, 128 to 2048 (600 if the settings say nothing)
-    no_cache           fetch it again even if a copy is in the cache
-    force_browser      render it in a headless browser
-    profile            how to fetch: the name of a profile, or a TOML file
-    settings           settings for this call, for example {"timeout_seconds": 5}; they rule over files and environment
-
-    Returns an `Answer` with `markdown`, `title`, `chunks`, `metadata` and `notes`. Where there is no page,
-    `SpanielError` says why: `error.code`, `error.message`, `error.hint`, `error.retryable`.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        pass  # as it should be: nobody waits in an event loop here
-    else:
-        raise RuntimeError("an event loop is running here: write 'await spaniel.afetch(url)'")
-    return asyncio.run(
-        afetch(
-            url, max_chunk_tokens, no_cache=no_cache, force_browser=force_browser, profile=profile, settings=settings
-        )
-    )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.proxies import system_proxies, unused_proxies
 from spaniel.app.settings import Settings, load
+from spaniel.browser.authorities import UntrustingError, database
 from spaniel.browser.find import locate
 from spaniel.cache.upkeep import Upkeep
 from spaniel.errors import Code, SpanielError
@@ -150,7 +151,16 @@ def chromium(settings: Settings) -> Finding:
         if "sandbox" in error.message:
             cure = "Allow user namespaces, or run Spaniel as a user who may use them."
         return Finding("chromium", False, error.message, cure)
-    return Finding("chromium", True, f"{found.version} at {found.path}, in its sandbox")
+    told = f"{found.version} at {found.path}, in its sandbox"
+    if settings.ca_file:
+        try:
+            database(settings.ca_file)
+        except UntrustingError as error:
+            cure = "Install libnss3 (on macOS: add the certificates to the keychain), or fetch without the browser."
+            return Finding("chromium", False, f"{told}; ca_file does not apply to it: {error}", cure)
+        except SpanielError:
+            pass  # which "trust" tells
+    return Finding("chromium", True, told)
 
 
 async def _dns(host: str) -> Finding:

@@ -173,7 +173,7 @@ class Engine:
             return self._given_renderer
         if not self.settings.rendering.browser_enabled:
             return None
-        renderer = Renderer(self.guard, self.settings.browser, self._proxies)
+        renderer = Renderer(self.guard, self.settings.browser, self._proxies, self.settings.ca_file)
         self._open.push_async_callback(renderer.close)
         return renderer
 

@@ -63,6 +63,7 @@ class HealthSettings(NamedTuple):
     """`[spaniel.health]`."""
 
     jobs: int = 32
+    per_host: int = 1
     delay_ms: int = 500
     timeout_seconds: int = 20
     content_seconds: int = 600

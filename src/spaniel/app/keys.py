@@ -149,6 +149,7 @@ KEYS: tuple[Key, ...] = (
         kind="mirrors", trusted=True,
     ),
     Key(f"{OWN}.health", "jobs", 32, "Links that are checked at once", 1, 512),
+    Key(f"{OWN}.health", "per_host", 1, "Of these at one host", 1, 512),
     Key(f"{OWN}.health", "delay_ms", 500, "Milliseconds between two requests of a check to one host", 0, 600_000),
     Key(f"{OWN}.health", "timeout_seconds", 20, "Seconds for the answer of a link, redirects included", 1, 3_600),
     Key(f"{OWN}.health", "content_seconds", 600, "Seconds for a link whose content is compared", 1, 86_400),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.app.fetch_options import displayed
 from spaniel.cli.ending import stopped_code
 from spaniel.cli.explained import draw_record, draw_steps
 from spaniel.cli.in_order import in_order
@@ -80,8 +81,12 @@ class Fetching:
             max_age=args.max_age,
             reason=args.reason,
             max_wait=args.max_wait,
-            display=self._spaniel.display(
-                args.wait_for, args.viewport, None if args.idle is None else round(args.idle * 1000), args.scroll
+            display=displayed(
+                self._spaniel.settings.browser.display,
+                args.wait_for,
+                args.viewport,
+                None if args.idle is None else round(args.idle * 1000),
+                args.scroll,
             ),
         )
         async with self._places.at(host_of(asked.url)):

@@ -10,6 +10,13 @@ def leave_garbage() -> None:
     gc.disable()
 
 
+def collect_rarely() -> None:
+    """For many small things that live shortly and refer to one another in no circle: looking for garbage among them
+    every 700 takes a twentieth of the time."""
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+
+
 def collect_again() -> None:
     """What is loaded by now stays: it need not be looked at any more."""
     gc.freeze()

@@ -115,9 +115,10 @@ class Canonicalizer:
         if lock is None:
             lock = self._asking[question] = asyncio.Lock()
         try:
-            async with deadline.guarding("queue"), lock:
-                if self._known(question) is None:
-                    self._remember(question, await self._answers.answer(question, deadline))
+            with deadline.guarding("queue"):
+                async with lock:
+                    if self._known(question) is None:
+                        self._remember(question, await self._answers.answer(question, deadline))
         except SpanielError as error:  # the time is up: for this URL, not for the next that asks
             value = Walk(trouble=error.message) if question.kind == "redirects" else None
             own[question] = Answer(value, error.message)

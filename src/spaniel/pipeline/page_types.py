@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.kinds import parse_type
 from spaniel.reading.lexicon import lexicon
-from spaniel.reading.marks import marks_in
 from spaniel.tables import Table
 
 if TYPE_CHECKING:
@@ -49,7 +48,8 @@ class Evidence:
 
     @cached_property
     def words(self) -> int:
-        return len(self._document.markdown.split(None, 2000)) if self._document else 0
+        """As many as any sign asks about, and one more."""
+        return len(self._document.markdown.split(None, _most_words())) if self._document else 0
 
     @cached_property
     def text(self) -> str:
@@ -61,6 +61,8 @@ class Evidence:
 
     @cached_property
     def marks(self) -> frozenset[str]:
+        from spaniel.reading.marks import marks_in  # a profile names page types where no page is read: a batch's plan
+
         charset = parse_type(self.headers.get("content-type"))[1]
         return marks_in(self._page.body, charset) if self._page.body else frozenset()
 
@@ -89,6 +91,11 @@ def _has_header(wanted: Mapping[str, tuple[str, ...]], headers: Mapping[str, str
     return any(
         name in headers and any(value in headers[name].lower() for value in values) for name, values in wanted.items()
     )
+
+
+@cache
+def _most_words() -> int:
+    return max(sign.max_words or 0 for sign in signs())
 
 
 @cache

@@ -24,6 +24,8 @@ class Guard(Protocol):
 
     async def vet(self, url: Url, deadline: Deadline) -> Target: ...
 
+    async def vet_page(self, url: Url, deadline: Deadline, asked: Domains) -> Target: ...
+
 
 class Permission(Protocol):
     @property

@@ -90,7 +90,7 @@ class Readers:
         apart = row.apart
         if not apart and self._limits.at_once.allows(body, row):
             return read(body, content_type, url, named)
-        async with deadline.guarding(PHASE):
+        with deadline.guarding(PHASE):
             if apart or (self._can_start and not self._limits.in_a_thread.allows(body, row)):
                 async with self._places_apart if apart else self._places:
                     if (child := await self._take()) is not None:

@@ -94,7 +94,7 @@ async def follow(url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, t
     """Follow redirects to an answer, whatever its status: who called judges it. `ask` makes one hop."""
     trail = trail or Trail(url)
     notes: list[str] = []
-    async with deadline.guarding("start"):
+    with deadline.guarding("start"):
         for _ in range(way.max_redirects + 1):
             with trail.step("guard"):
                 door.guard.check_page(url, way.domains)

@@ -1,0 +1,59 @@
+"""What may be said with one fetch, by whichever way it is asked for from Python: each name once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from spaniel.pipeline.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spaniel.browser.rendered import Display
+
+
+class FetchOptions(TypedDict, total=False):
+    """The keywords of `Spaniel.fetch`, `spaniel.fetch` and `spaniel.afetch`."""
+
+    no_cache: bool
+    force_browser: bool
+    allowed_domains: Sequence[str] | None
+    blocked_domains: Sequence[str]
+    screenshot: bool
+    wait_for: str | None
+    viewport: tuple[int, int] | None
+    idle_ms: int | None
+    scrolls: int | None
+
+
+def request_for(url: str, max_chunk_tokens: int | None, options: FetchOptions, shown: Display) -> Request:
+    """The request; `shown` is how a page is shown of which nothing is said. A name that is none is a `TypeError`."""
+    for name in options:
+        if name not in FetchOptions.__annotations__:
+            raise TypeError(f"fetch() got an unexpected keyword argument '{name}'")
+    return Request(
+        url,
+        max_chunk_tokens,
+        options.get("no_cache", False),
+        options.get("force_browser", False),
+        options.get("screenshot", False),
+        options.get("allowed_domains"),
+        options.get("blocked_domains", ()),
+        display=displayed(
+            shown, options.get("wait_for"), options.get("viewport"), options.get("idle_ms"), options.get("scrolls")
+        ),
+    )
+
+
+def displayed(
+    shown: Display,
+    wait_for: str | None = None,
+    viewport: tuple[int, int] | None = None,
+    idle_ms: int | None = None,
+    scrolls: int | None = None,
+) -> Display | None:
+    """How a page is shown for one call: as it is otherwise, but for what is given here. None where nothing is."""
+    width, height = viewport or (None, None)
+    given = {"width": width, "height": height, "idle_ms": idle_ms, "wait_for": wait_for, "scrolls": scrolls}
+    given = {name: value for name, value in given.items() if value is not None}
+    return shown._replace(**given) if given else None  # type: ignore[arg-type]
