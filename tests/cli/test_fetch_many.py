@@ -50,21 +50,24 @@ class Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             self.server.here[host] += 1
             self.server.most[host] = max(self.server.most[host], self.server.here[host])
-        try:
-            self._answer(self.path)
-        finally:
-            with self.server.lock:
-                self.server.here[host] -= 1
+        status, headers, body = self._answer(self.path)
+        with self.server.lock:
+            self.server.here[host] -= 1  # before the last byte: whoever has that may come again at once
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body.encode())
 
-    def _answer(self, path: str) -> None:
+    def _answer(self, path: str) -> tuple[int, dict[str, str], str]:
         kind, body = "text/html; charset=utf-8", HTML.format(path.strip("/"), "Words of a page. " * 20)
         if path == "/robots.txt":
             kind, body = "text/plain", ""
         elif path.startswith("/company"):
-            self._meet(self.server.company)
+            path = self._met(self.server.company)
         elif path.startswith("/pair"):
-            self._meet(self.server.pairs[self.headers["Host"].partition(":")[0]])
-        elif path == "/slow":
+            path = self._met(self.server.pairs[self.headers["Host"].partition(":")[0]])
+        elif path.startswith("/slow"):
             time.sleep(0.4)
         elif path == "/never":
             self.server.hanging.set()
@@ -74,23 +77,17 @@ class Handler(BaseHTTPRequestHandler):
         elif path == "/forged":
             kind, body = "text/plain", FORGED
         elif path == "/moved":
-            self.send_response(301)
-            self.send_header("Location", "/a")
-            self.end_headers()
-            return
+            return 301, {"Location": "/a"}, ""
         status = 404 if path.startswith("/gone") else 200
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body.encode())))
-        self.end_headers()
-        self.wfile.write(body.encode())
+        return status, {"Content-Type": kind, "Content-Length": str(len(body.encode()))}, body
 
-    def _meet(self, barrier: Barrier) -> None:
-        """Answer when so many are here; an error where they never are."""
+    def _met(self, barrier: Barrier) -> str:
+        """What to answer when so many are here; an error where they never are."""
         try:
             barrier.wait(60)
         except BrokenBarrierError:
-            self.path = "/gone"
+            return "/gone"
+        return self.path
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         pass
@@ -176,9 +173,11 @@ def test_no_host_is_asked_for_more_than_two_pages_at_once(site: Many, config: st
 
 def test_a_profile_may_ask_for_less(site: Many, config: str, tmp_path: Path) -> None:
     (tmp_path / "shy.toml").write_text('name = "shy"\nversion = "1"\n[hosts]\nat_once = 1\n', encoding="utf-8")
-    urls = [site.url(f"/{number}") for number in range(6)]
+    urls = [site.url(f"/slow/{number}") for number in range(4)]
     done = spaniel("fetch", "-q", "--config", config, "--profile", str(tmp_path / "shy.toml"), *urls)
     assert (done.returncode, site.most[HOSTS[0]]) == (0, 1)
+    spaniel("fetch", "-q", "--no-cache", "--config", config, *urls)
+    assert site.most[HOSTS[0]] == 2  # the control
 
 
 def start(*args: str, stdin: int = subprocess.DEVNULL, before: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:

@@ -146,12 +146,12 @@ def slowly(pieces: int, seconds: float) -> Play:
 
 
 async def test_what_is_measured_may_take_long_as_long_as_it_comes() -> None:
-    play, ways = slowly(8, 0.4), PATIENT._replace(seconds=2.5, use_head=False)
+    play, ways = slowly(8, 0.8), PATIENT._replace(seconds=5, use_head=False)
     measured, _ = await observe(play, Link("", expected=Expected(length=8)), ways)
     assert measured.content is not None
     assert (measured.content.length, measured.code) == (8, "")
     assert measured.content.sha256 == hashlib.sha256(b"x" * 8).hexdigest()
-    whole = PATIENT._replace(seconds=2.5, content_seconds=0.5, use_head=False)
+    whole = PATIENT._replace(seconds=5, content_seconds=0.5, use_head=False)
     for link, how in ((Link("", fragments=("x",)), ways), (Link("", expected=Expected(length=8)), whole)):
         late, _ = await observe(play, link, how)
         assert (late.code, late.evidence.phase) == (Code.TIMEOUT, "body")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -290,6 +291,23 @@ async def test_a_way_out_that_is_not_open_has_no_port_and_is_closed_without_fuss
     with pytest.raises(RuntimeError, match="not open"):
         _ = way_out.port
     await way_out.close()
+
+
+@pytest.mark.parametrize("steps", range(5))
+async def test_a_way_out_that_is_stopped_while_it_opens_leaves_no_port_behind(steps: int) -> None:
+    before = _descriptors()
+    way_out = Exit(guard_with_a_hole(FakeResolver({}, None), (), ()))
+    opening = asyncio.create_task(way_out.open())
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    opening.cancel()
+    await asyncio.wait([opening])
+    await way_out.close()
+    assert _descriptors() == before
+
+
+def _descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
 
 
 async def test_one_page_cannot_hold_any_number_of_connections(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,9 @@ class Exit:
         self.bytes_in = 0
 
     async def open(self) -> None:
-        self._server = await asyncio.start_server(self._begin, "127.0.0.1", 0, limit=PIECE)
+        """Listen. In two steps: who is stopped while asyncio lets a new server begin would never get hold of it."""
+        self._server = await asyncio.start_server(self._begin, "127.0.0.1", 0, limit=PIECE, start_serving=False)
+        await self._server.start_serving()
 
     @property
     def port(self) -> int:

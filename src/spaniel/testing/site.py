@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from spaniel.net.sockets import stop_accepting
@@ -48,7 +49,7 @@ class Site:
         if self._server is not None:
             await stop_accepting(self._server)
             self._server.close()
-        for writer in self._open:
+        for writer in [*self._open]:
             writer.transport.abort()  # whatever is on its way: nobody waits for it
         await asyncio.sleep(0)
 
@@ -77,8 +78,10 @@ class Site:
         except (ConnectionError, ValueError):  # gone, or no HTTP
             pass
         finally:
-            self._open.discard(writer)
             writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()  # what is not yet sent keeps it open until it is aborted
+            self._open.discard(writer)
 
     async def _count(self, path: str, reader: asyncio.StreamReader) -> None:
         headers = {}
