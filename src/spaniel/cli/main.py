@@ -124,13 +124,16 @@ def _explain_failure(error: Exception) -> int:
 
 
 def _prepare_output() -> None:
-    """Text goes out as UTF-8, whatever the terminal's or the pipe's habit; a lone surrogate as its escape."""
+    """Text goes out as UTF-8, whatever the terminal's or the pipe's habit; a lone surrogate as its escape.
+
+    Whoever streams flushes. `PYTHONUNBUFFERED`, which many containers set, would make each line a call of the system.
+    """
     if sys.stdout is None:  # closed by whoever started us
         from spaniel.errors import Code, SpanielError
 
         raise SpanielError(Code.BAD_ARGS, field="standard output", reason="is closed")
     if reconfigure := getattr(sys.stdout, "reconfigure", None):
-        reconfigure(encoding="utf-8", errors="backslashreplace")
+        reconfigure(encoding="utf-8", errors="backslashreplace", write_through=False)
 
 
 def _close_quietly() -> None:
