@@ -15,9 +15,9 @@ class Slots:
         self._free = count
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    def are_taken(self) -> bool:
-        """All of them."""
-        return not self._free
+    def has_room(self, count: int = 1) -> bool:
+        """Whether so many are free."""
+        return self._free >= count
 
     def take(self) -> bool:
         """Whether one was free, and is now taken."""

@@ -36,14 +36,14 @@ async def test_no_more_are_on_the_wire_than_there_are_places_whatever_the_host()
         async with places.turn(f"{number}.example", Deadline(60), Manners()):
             here += 1
             most = max(most, here)
-            assert places.is_full() or here < 3
+            assert not places.has_room(4 - here)
             await asyncio.sleep(0)
             here -= 1
 
-    assert places.is_full() is False
+    assert places.has_room() is True
     await asyncio.gather(*(visit(number) for number in range(12)))
     assert most == 3
-    assert places.is_full() is False
+    assert (places.has_room(3), places.has_room(4)) == (True, False)
 
 
 @pytest.mark.req("DB-09")
@@ -54,9 +54,9 @@ async def test_whoever_waits_for_a_host_holds_no_place() -> None:
         waiting = asyncio.create_task(places.turn(A, Deadline(60), alone).__aenter__())
         await turns_of_the_loop()
         assert not waiting.done()
-        assert places.is_full() is False
+        assert places.has_room() is True
         async with places.turn(B, Deadline(60), alone):
-            assert places.is_full() is True
+            assert places.has_room() is False
     await asyncio.wait_for(waiting, 30)
 
 
@@ -95,7 +95,7 @@ async def test_whoever_gives_up_waiting_for_a_place_leaves_the_host_to_others() 
         pass  # nobody is at that host
     await first.__aexit__()
     async with asyncio.timeout(30), places.turn(B, Deadline(60), alone):
-        assert places.is_full()
+        assert not places.has_room()
 
 
 @pytest.mark.req("DB-09")

@@ -31,8 +31,8 @@ class Places:
             self._tell()
         return _Turn(self._hosts.turn(host, deadline, manners), self._places, deadline)
 
-    def is_full(self) -> bool:
-        return self._places.are_taken()
+    def has_room(self, count: int = 1) -> bool:
+        return self._places.has_room(count)
 
     def when_waiting(self, call: Callable[[], None]) -> None:
         self._tell = call

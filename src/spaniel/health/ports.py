@@ -33,7 +33,7 @@ class Patience(Protocol):
 
     def asked_seconds(self, host: str) -> float: ...  # by Retry-After
 
-    def is_full(self) -> bool: ...  # whether all places on the wire are taken
+    def has_room(self, count: int = 1) -> bool: ...  # whether so many places on the wire are free
 
     def when_waiting(self, call: Callable[[], None]) -> None: ...  # whenever somebody begins to wait without a place
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from spaniel.health.ports import Looks, Patience, RunOptions
     from spaniel.health.spool import Queued, Spool
 
+ONE_FOR_ME = 2  # places that are free while I am about to take one: with fewer, whoever is called finds none
 UNTAKEN = 1000  # results that nobody has taken yet, beyond which nothing more is asked
 SILENT_TIMES = 3  # in a row that a host does not answer in time; then its other links are not asked
 MOST_PUT_OFF = 5  # times in a row that a host may ask for time
@@ -150,7 +151,7 @@ class Run:
         self._idle.wake_all()  # it is over for all
 
     def _may_ask(self) -> bool:
-        return len(self._out) + self._journal.waiting < UNTAKEN and not self._patience.is_full()
+        return len(self._out) + self._journal.waiting < UNTAKEN and self._patience.has_room()
 
     def _next_host(self) -> HostQueue | None:
         """A host that may be asked at once, if there is one."""
@@ -158,7 +159,7 @@ class Run:
             return None
         queue = self._queues.next(self._clock.monotonic())
         if queue is not None:
-            self._call_another()
+            self._call_another(ONE_FOR_ME)
         return queue
 
     async def _ready_host(self) -> HostQueue | None:
@@ -174,9 +175,9 @@ class Run:
             await self._idle.wait()
         return None
 
-    def _call_another(self) -> None:
+    def _call_another(self, room: int = 1) -> None:
         """Whoever finds a host calls the next, if there may be one more."""
-        if self._idle and not self._patience.is_full() and self._queues.is_ready(self._clock.monotonic()):
+        if self._idle and self._patience.has_room(room) and self._queues.is_ready(self._clock.monotonic()):
             self._idle.wake_one()
 
     def _let_go_on(self) -> None:
@@ -200,7 +201,7 @@ class Run:
             self._pasts |= {queued.id: pasts.get(queued.asked, NOTHING) for queued in new}
         queued = queue.take()
         if self._queues.share(queue):
-            self._call_another()
+            self._call_another(ONE_FOR_ME)
         if queue.given_up:
             self._finish(queue, queued, Checked(queued.link, queue.given_up_as, queue.given_up), None)
             return now
