@@ -196,7 +196,7 @@ async def test_nobody_is_asked_while_all_places_are_taken() -> None:
     run = run_over(links_at(hosts=6, each=1), world, RunOptions(at_once=6))
     assert world.manners is not None
     full = True
-    world.manners.has_room = lambda count=1: not full  # type: ignore[method-assign,misc]
+    world.manners.has_room = lambda count=1: not full  # type: ignore[method-assign]
     taking = asyncio.create_task(all_of(run))
     for _ in range(50):
         await asyncio.sleep(0)
