@@ -25,3 +25,18 @@ def test_a_small_page_gives_the_markdown_beside_it(name: str) -> None:
 
 def test_every_page_has_its_markdown_and_every_markdown_its_page() -> None:
     assert sorted(text.stem for text in GOLDEN.glob("*.md")) == PAGES
+
+
+ARTICLES = "comments-de comments-ru comments-zh faq-buttons-es quotation-ja script-el script-hi script-ja short-among-teasers-tr"
+
+
+@pytest.mark.parametrize("name", ARTICLES.split())
+def test_a_page_whose_address_nobody_knows_is_not_taken_for_the_front_page_of_a_site(name: str) -> None:
+    page = (GOLDEN / f"{name}.html").read_bytes()
+    front = "https://example.org/"
+    unknown, deep, at_front = (
+        extract(page, url=url).markdown for url in (None, f"{front}news/a-title-of-five-words", front)
+    )
+    assert unknown == deep != at_front
+    own_word = page.replace(b"</head>", f"<link rel=canonical href={front}></head>".encode(), 1)
+    assert extract(own_word).markdown == at_front, "where a page says itself where it is, that counts"

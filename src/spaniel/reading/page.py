@@ -24,10 +24,14 @@ if TYPE_CHECKING:
 SIGNS = {name: numbered(lines, 1) for name, lines in lexicon("page").items()}
 WORD = re.compile(r"[a-z]+")
 PRICE = re.compile(r"[$€£¥₹￥₩฿]\s?\d|\d\s?(?:€|zł|kr\b|USD|EUR|円|元|원|บาท)")
+# Of a page whose address nobody knows: taken for a root page, an article would be taken for a listing.
+UNKNOWN_URL = (2, 5, 0, 0, 0)
 LONGEST_TOLD = 20_000  # characters of linked data that are compared with blocks
 
 
 def url_numbers(url: str) -> tuple[float, ...]:
+    if not url:
+        return UNKNOWN_URL
     host, _, rest = url.partition("://")[2].partition("/")
     path = rest.partition("?")[0].partition("#")[0]
     parts = [part for part in path.split("/") if part]
@@ -65,7 +69,7 @@ class Facts(NamedTuple):
 def facts_of(head: Head, body: Element, url: str) -> Facts:
     tags = [element.tag for element in body.select("time,img")]
     return Facts(
-        url=url,
+        url=url or head.metadata.canonical_url or "",
         title=head.title or "",
         titled=head.titled,
         open_graph=head.open_graph,

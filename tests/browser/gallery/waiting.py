@@ -49,6 +49,7 @@ WAITING: dict[str, Waiting] = {
         "<div style='height: 4000px'></div><div id=far style='content-visibility: auto'>.</div>",
     ),
     "transition": Waiting(
+        "box.offsetWidth; "  # or a frame that comes before the first style would have no transition
         "requestAnimationFrame(() => { box.style.opacity = 1; box.addEventListener('transitionend', show) })",
         "<div id=box style='opacity: 0; transition: opacity .2s'>.</div>",
     ),
