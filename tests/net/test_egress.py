@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from base64 import b64encode
 from collections.abc import AsyncIterator
@@ -304,6 +305,24 @@ async def test_a_way_out_that_is_stopped_while_it_opens_leaves_no_port_behind(st
     await asyncio.wait([opening])
     await way_out.close()
     assert _descriptors() == before
+
+
+@pytest.mark.parametrize("steps", range(1, 7))  # a task that is stopped before it begins does nothing
+async def test_a_way_out_is_closed_even_if_whoever_closes_it_is_stopped(steps: int) -> None:
+    before = _descriptors()
+    async with exit_for() as (way_out, _):
+        reader, writer = await asyncio.open_connection("127.0.0.1", way_out.port)
+        closing = asyncio.create_task(way_out.close())
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        closing.cancel()
+        await asyncio.wait([closing])
+        async with asyncio.timeout(60):
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+            writer.close()
+            while _descriptors() != before:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
 
 
 def _descriptors() -> int:

@@ -61,7 +61,7 @@ class Exit:
         self._targets: dict[tuple[str, int], asyncio.Future[Target]] = {}
         self._serving: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._server: asyncio.Server | None = None
-        self._closed = False
+        self._closing: asyncio.Task[None] | None = None
         self.secret = token_hex(16)
         self._expected = b"Basic " + b64encode(f"{USER}:{self.secret}".encode())
         self.failures: dict[str, str] = {}  # by host, for a caller whom Chromium tells only that it failed
@@ -79,11 +79,17 @@ class Exit:
         return int(self._server.sockets[0].getsockname()[1])
 
     async def close(self) -> None:
-        """Shut the port, and every connection with it."""
-        self._closed = True
+        """Shut the port, and every connection with it; also where whoever waits for that is stopped meanwhile."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
         if self._server is not None:
-            await stop_accepting(self._server)
-            self._server.close()
+            try:
+                await stop_accepting(self._server)
+            finally:
+                self._server.close()
         tasks: list[asyncio.Future[Any]] = [*self._serving, *self._targets.values()]
         for client in self._serving.values():
             client.transport.abort()  # here: a task that is ended before it began closes nothing
@@ -113,7 +119,7 @@ class Exit:
         return await asyncio.shield(judged)
 
     def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._closed:  # accepted while the port was being shut
+        if self._closing is not None:  # accepted while the port was being shut
             writer.transport.abort()
             return
         task = asyncio.create_task(self._serve(Ends(reader, writer)))
@@ -148,7 +154,7 @@ class Exit:
 
     async def _shut(self, ends: Ends) -> None:
         """Wait until it is closed: a socket that is only about to be is one that leaks when the loop ends."""
-        if self._closed:
+        if self._closing is not None:
             ends.writer.transport.abort()  # nobody is there to read what is left
         ends.writer.close()
         with suppress(OSError, TimeoutError):
