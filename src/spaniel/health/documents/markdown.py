@@ -81,8 +81,8 @@ def _links(text: str, mdx: bool) -> Iterator[Found]:
         yield from leaf.links(labels)
 
 
-def leaves_of(text: str, begin: int = 0) -> Iterator[Leaf]:
-    return (Leaf(text, block) for block in Blocks(text, begin))
+def leaves_of(text: str, begin: int, *, mdx: bool) -> Iterator[Leaf]:
+    return (Leaf(text, block) for block in Blocks(text, begin, mdx=mdx))
 
 
 def front_matter(text: str) -> tuple[Iterator[Found] | None, int]:
