@@ -6,6 +6,7 @@ import pytest
 
 from spaniel.health.documents.kinds import mentions
 from spaniel.health.documents.quoting import decode
+from tests.health.documents.cases_blocks import BLOCKS
 from tests.health.documents.cases_markdown import CASES, FRONT
 from tests.health.documents.marked import unmarked
 
@@ -28,6 +29,13 @@ def check(marked: str, kind: str) -> int:
 def test_every_link_is_found_where_it_stands(name: str) -> None:
     check(CASES[name], "markdown")
     check(CASES[name].replace("\n", "\r\n"), "markdown")
+
+
+@pytest.mark.req("DB-09")
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_link_ends_with_its_block_and_code_has_none(name: str) -> None:
+    check(BLOCKS[name], "markdown")
+    check(BLOCKS[name].replace("\n", "\r"), "markdown")
 
 
 @pytest.mark.parametrize("name", FRONT)
