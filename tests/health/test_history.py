@@ -252,6 +252,7 @@ def test_beside_a_database_it_is_seen_by_neither_git_nor_readers(tmp_path: Path,
     history = History(f"{folder}/.spaniel", is_shared=True, now=wall)
     check(history, wall, Verdict.OK)
     assert history.past(URL).last_good == MONDAY
+    assert (folder / ".spaniel/.gitignore").read_text() == "*\n"
     (folder / ".spaniel/.gitignore").write_text("*\n# mine\n")
     check(history, wall, Verdict.OK)
     assert (folder / ".spaniel/.gitignore").read_text() == "*\n# mine\n"
