@@ -31,14 +31,14 @@ def names(folder: Path, options: Options | None = None) -> list[str]:
 
 @pytest.mark.req("DB-09")
 def test_a_folder_is_read_with_all_below_it_but_for_what_is_hidden(tmp_path: Path) -> None:
-    make(tmp_path, "a.md", "sub/b.html", "sub/c.rst", "d.ipynb", "e.txt", "f.json", "g.py", "h.yaml")
+    make(tmp_path, "a.md", "a.mdx", "sub/b.html", "sub/c.rst", "d.ipynb", "e.txt", "f.json", "g.py", "h.yaml")
     make(tmp_path, ".hidden/x.md", ".git/x.md", "node_modules/x.md", ".x.md")
-    assert names(tmp_path) == ["a.md", "d.ipynb", "e.txt", "sub/b.html", "sub/c.rst"]
+    assert names(tmp_path) == ["a.md", "a.mdx", "d.ipynb", "e.txt", "sub/b.html", "sub/c.rst"]
     assert names(tmp_path, Options(fields=("url",))) == ["f.json", "h.yaml"]
     assert names(tmp_path, Options(extensions=("py", ".json"))) == ["f.json", "g.py"]
     assert ".hidden/x.md" in names(tmp_path, Options(use_hidden=True))
     assert ".git/x.md" not in names(tmp_path, Options(use_hidden=True))
-    assert names(tmp_path, Options(exclude_paths=("/sub/", r"\.txt$"))) == ["a.md", "d.ipynb"]
+    assert names(tmp_path, Options(exclude_paths=("/sub/", r"\.txt$"))) == ["a.md", "a.mdx", "d.ipynb"]
 
 
 IGNORE = """\

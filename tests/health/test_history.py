@@ -1,4 +1,4 @@
-"""The history: observations, never verdicts that are used again; runs that end, are killed, and meet one another."""
+"""The history: observations, never verdicts that are used again; runs that end, are killed, and write at once."""
 
 from __future__ import annotations
 
@@ -11,13 +11,10 @@ from typing import Any
 
 import pytest
 
-from spaniel.errors import SpanielError
 from spaniel.health.history import ABANDONED_AFTER, History
 from spaniel.health.observations import MOST_ROWS, Answer, fold
 from spaniel.health.past import APART, DAY, failures_apart
-from spaniel.health.resuming import begin
-from spaniel.health.spool import Spool
-from spaniel.health.verdict import Checked, Evidence, Expected, Hop, Link, Verdict
+from spaniel.health.verdict import Checked, Evidence, Hop, Link, Verdict
 from spaniel.registry.database import create, open_registry
 
 URL, HOST = "http://a.example/page", "a.example"
@@ -164,29 +161,6 @@ def test_a_run_that_nobody_went_on_with_is_settled_by_what_it_had_heard(history:
     assert history.past("http://fine.example/").last_good == MONDAY
 
 
-def spool_of(*links: Link) -> Spool:
-    spool = Spool(lambda url: (url, url.split("/")[2]))
-    spool.take(links)
-    return spool
-
-
-LINKS = [Link(f"http://{name}.example/") for name in "abcd"]
-
-
-@pytest.mark.req("DB-09")
-def test_going_on_tells_what_was_answered_and_leaves_the_rest(history: History, wall: Wall) -> None:
-    begun = begin(history, spool_of(*LINKS), "docs", resume=False)
-    history.note(begun.run, [answer(Verdict.OK, wall.now, "http://a.example/")])
-    history.note(begun.run, [answer(Verdict.FAILING, wall.now, "http://b.example/")])
-    spool = spool_of(*LINKS)
-    again = begin(history, spool, "docs", resume=True)
-    assert (again.run, again.answered) == (begun.run, 2)
-    assert again.remarks == ("going on: 2 of 4 links were answered before",)
-    assert [checked.link.url for checked in spool.told()] == ["http://a.example/"]
-    assert [checked.link.url for checked in spool.held()] == ["http://b.example/"]
-    assert [host for host, _, _ in spool.hosts()] == ["c.example", "d.example"]
-
-
 def test_answers_are_read_lot_by_lot_and_the_last_observation_is_the_newest(
     history: History, wall: Wall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,49 +190,25 @@ def test_a_run_that_was_killed_while_it_was_settled_is_settled_as_it_was_to_be(
 
 
 @pytest.mark.req("DB-09")
-def test_a_changed_input_is_told(history: History, wall: Wall) -> None:
-    begun = begin(history, spool_of(*LINKS), "docs", resume=False)
-    history.note(begun.run, [answer(Verdict.OK, wall.now, link.url) for link in LINKS[:2]])
-    other = LINKS[0]._replace(expected=Expected(length=3))  # it asserts more than was looked at
-    spool = spool_of(other, *LINKS[1:], Link("http://new.example/"))
-    again = begin(history, spool, "docs", resume=True)
-    assert again.answered == 1
-    assert "1 of those that were answered are no longer wanted" in again.remarks[1]
-    assert {host for host, _, _ in spool.hosts()} == {"a.example", "c.example", "d.example", "new.example"}
+def test_that_head_and_get_disagree_is_known_for_half_a_year(history: History, wall: Wall) -> None:
+    run = history.begin("test", "")
+    history.note(run, [answer(Verdict.OK, wall.now)._replace(head_differs=True)])
+    history.note(run, [answer(Verdict.OK, wall.now, "http://b.example/")])
+    wall.now += 180 * DAY - 1
+    assert history.past(URL, HOST).head_differs
+    assert not history.past("http://b.example/", "b.example").head_differs
+    wall.now += 1
+    assert not history.past(URL, HOST).head_differs
 
 
 @pytest.mark.req("DB-09")
-def test_an_unfinished_run_is_told_of_and_one_without_any_begins_anew(history: History, wall: Wall) -> None:
-    first = begin(history, spool_of(*LINKS), "docs", resume=True)
-    assert first.remarks == ("there is no unfinished run of this to go on with; it begins anew",)
-    history.note(first.run, [answer(Verdict.OK, wall.now)])
-    second = begin(history, spool_of(*LINKS), "docs", resume=False)
-    assert "--resume would go on with it" in second.remarks[0]
-    assert second.run != first.run
-    assert begin(history, spool_of(*LINKS), "others", resume=False).remarks == ()
-
-
-ALIVE = """
-import sys, time
-from spaniel.health.history import History
-history = History(sys.argv[1], now=lambda: float(sys.argv[2]))
-history.begin("docs", "")
-print("begun", flush=True)
-time.sleep(600)
-"""
-
-
-@pytest.mark.req("DB-09")
-def test_nobody_goes_on_with_a_run_that_is_alive(history: History, wall: Wall) -> None:
-    command = [sys.executable, "-c", ALIVE, history.folder, str(wall.now)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
-        assert other.stdout
-        assert other.stdout.readline() == "begun\n"
-        with pytest.raises(SpanielError, match="still under way"):
-            begin(history, spool_of(*LINKS), "docs", resume=True)
-        other.kill()
-        other.wait()
-        assert begin(history, spool_of(*LINKS), "docs", resume=True).answered == 0
+def test_uptime_looks_thirty_days_back_unless_it_is_told_otherwise(history: History, wall: Wall) -> None:
+    check(history, wall, Verdict.FAILING, Verdict.OK)
+    wall.now = MONDAY + 30 * DAY
+    assert history.uptime(URL) == 0.5
+    assert history.uptime(URL, 29.5) == 1.0
+    wall.now += 1
+    assert history.uptime(URL) == 1.0
 
 
 @pytest.mark.req("DB-09")
@@ -302,6 +252,7 @@ def test_beside_a_database_it_is_seen_by_neither_git_nor_readers(tmp_path: Path,
     history = History(f"{folder}/.spaniel", is_shared=True, now=wall)
     check(history, wall, Verdict.OK)
     assert history.past(URL).last_good == MONDAY
+    assert (folder / ".spaniel/.gitignore").read_text() == "*\n"
     (folder / ".spaniel/.gitignore").write_text("*\n# mine\n")
     check(history, wall, Verdict.OK)
     assert (folder / ".spaniel/.gitignore").read_text() == "*\n# mine\n"

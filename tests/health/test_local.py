@@ -239,6 +239,26 @@ def test_anchors_are_looked_for_in_restructuredtext_too(site: Path) -> None:
     assert verdicts(found) == ["ok", "failing"]
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("# A", {"a"}), ("# A ##", {"a"}), ("# A \t## \t", {"a"}), ("# A ##\u00a0", {"a-"}),
+        ("# A X", {"a-x"}), ("# ##", {""}), ("###### A", {"a"}), ("A\n-", {"a"}), ("A\nB\n=", {"ab"}),
+        ("a\n\n    # B", set()), ("```\n# B\n```", set()), ("<div>\n# B", set()), ("> # B", {"b"}),
+        ("- # B\n  C\n  ==", {"b", "c"}), ("a | b\n--|--\nc | d", set()), ("[a]: b\n\n# C", {"c"}),
+        ("---\na: b\n---\n# C", {"c"}),
+    ],
+)  # fmt: skip
+def test_headings_of_markdown_are_anchors_and_nothing_else(text: str, wanted: set[str]) -> None:
+    assert anchors(text, "markdown") == wanted
+
+
+def test_headings_within_components_of_mdx_are_anchors() -> None:
+    text = "<Card>\n# A\n\n    ## B\n</Card>\n"
+    assert anchors(text, "mdx") == {"a", "b"}
+    assert anchors(text, "markdown") == set()
+
+
 def test_anchors_of_html_are_ids_and_the_names_of_links_and_maps() -> None:
     page = '<a href="x"><a name="n"><input name="no"><map name="m"><p id="i" name="no"><!-- <p id="no"> -->'
     assert anchors(page, "html") == {"n", "m", "i"}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
-from spaniel.health.history import HEAD_DAYS, _forget, has_network
+from spaniel.health.history import HEAD_DAYS, History, _forget, has_network
 from spaniel.health.observations import (
     KEPT_DAYS,
     MOST_ROWS,
@@ -149,3 +150,12 @@ def test_of_too_many_rows_the_oldest_are_forgotten(db: sqlite3.Connection, monke
         fold(db, f"http://{number}.example/", NOW - number, answer().row(1)[5:12])  # type: ignore[arg-type]
     _forget(db, NOW)
     assert [found[0] for found in db.execute("SELECT last_at FROM health ORDER BY last_at")] == [NOW - 2, NOW - 1, NOW]
+
+
+def test_the_file_has_the_version_that_released_spaniels_know(tmp_path: Path) -> None:
+    """With any other number everybody's history would be set aside."""
+    history = History(str(tmp_path / "health"))
+    history.begin("test", "")
+    history.close()
+    with closing(sqlite3.connect(tmp_path / "health" / "health.sqlite3")) as file:
+        assert file.execute("PRAGMA user_version").fetchone() == (1,)

@@ -43,6 +43,7 @@ class Unfinished(NamedTuple):
     input: str
     touched: float
     process: str
+    state: str
     answers: int
 
 
@@ -77,7 +78,7 @@ class History:
 
     def unfinished(self, scope: str) -> Unfinished | None:
         """The last run of this that did not come to its end."""
-        columns = "id, input, touched, process, (SELECT COUNT(*) FROM answers WHERE run = runs.id)"
+        columns = "id, input, touched, process, state, (SELECT COUNT(*) FROM answers WHERE run = runs.id)"
         wanted = f"SELECT {columns} FROM runs WHERE scope = ? AND state IN (?, ?) ORDER BY id DESC"  # noqa: S608
 
         def work(db: sqlite3.Connection) -> Unfinished | None:
@@ -88,7 +89,7 @@ class History:
 
     def is_alive(self, run: Unfinished) -> bool:
         """Whether another process is at it now."""
-        if self._now() - run.touched > ALIVE_FOR or run.process == this_process():
+        if run.state == STOPPED or self._now() - run.touched > ALIVE_FOR or run.process == this_process():
             return False
         machine, _, number = run.process.rpartition(" ")
         return machine != platform.node() or not number.isdecimal() or _runs(int(number))

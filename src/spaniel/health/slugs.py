@@ -28,7 +28,7 @@ UNDERLINES = re.compile(r"([=\-`:'\"~^_*+#<>!$%&(),./;?@\[\\\]{|}])\1*[ \t]*\Z")
 def anchors(text: str, kind: str) -> frozenset[str]:
     """Every fragment that leads somewhere in a document."""
     if kind in ("markdown", "mdx"):
-        return frozenset(_of_markdown(text))
+        return frozenset(_of_markdown(text, mdx=kind == "mdx"))
     if kind == "html":
         return frozenset(html.ids(text))
     if kind == "rst":
@@ -36,10 +36,10 @@ def anchors(text: str, kind: str) -> frozenset[str]:
     return frozenset()
 
 
-def _of_markdown(text: str) -> Iterator[str]:
+def _of_markdown(text: str, *, mdx: bool) -> Iterator[str]:
     headings: list[str] = []
     _, begin = markdown.front_matter(text)
-    for leaf in markdown.leaves_of(text, begin):
+    for leaf in markdown.leaves_of(text, begin, mdx=mdx):
         if "<" in leaf.text:
             yield from html.ids(leaf.text)
         if leaf.kind in HEADINGS:

@@ -87,6 +87,8 @@ FRONT = {
     "TOML": "+++\nurl = \"⟦https://one.org/toml⟧\"\n+++\n⟦https://one.org/b⟧\n",
     "dots": "---\nurl: ⟦https://one.org/y⟧ # https://no.org/\n...\n[a](⟦b⟧)\n",
     "TOML has no dots": "+++\na = 'x'\n...\nb = '⟦https://one.org/b⟧'\n+++\n[a](⟦b⟧)\n",
+    "TOML with indents": "+++\n[a]\n\n    b = '⟦https://one.org/b⟧'\n+++\n    [no](no)\n",
+    "a rule and code": "---\n    [no](no)\n",
     "a rule": "---\n\n⟦https://one.org/r⟧\n\n[a](⟦b⟧)\n",
     "CRLF": "---\r\nurl: ⟦https://one.org/y⟧\r\n---\r\n> [a](⟦b.md⟧)\r\n> ⟦https://one.org/c⟧\r\n\r\n[r]: ⟦x⟧\r\n",
     "CR": "a ⟦https://one.org/y⟧\r\r[r]: ⟦x⟧\r",

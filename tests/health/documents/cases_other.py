@@ -37,6 +37,10 @@ HTML = {
     "unclosed": '<a href="⟦y⟧">x<a href="no',
     "doctype": '<!doctype html><html><body background="⟦b.png⟧"><a href="⟦y⟧">',
     "less than": '1 < 2 <3 <a href="⟦y⟧"> </a href="no">',
+    "relative ones": '<iframe src="⟦f⟧"></iframe><blockquote cite="⟦c⟧"><source srcset="⟦s⟧ 2x"><a rel="preconnect" href="⟦p⟧">',
+    "no pages": '<link rel="dns-prefetch" href="no"><link rel="icon PRECONNECT" href="no"><meta http-equiv="x" content="0; url=no">',
+    "no refresh": '<meta http-equiv="refresh"><meta http-equiv="refresh" content="x"><a href="⟦y⟧">',
+    "a form that asks": '<form method="get" action="⟦HTTPS://one.org/q⟧"><x-card href="⟦HTTP://one.org/x⟧">',
     "attribute with a slash": '<img src=⟦a/b.png⟧ /><a/href="⟦y⟧">',
 }  # fmt: skip
 RST = {
@@ -62,6 +66,7 @@ RST = {
     "footnote": ".. [1] See ⟦https://one.org/f⟧\n.. [CIT2002] At ⟦https://one.org/c⟧\n",
     "doctest": ">>> open('https://no.org/')\n'https://no.org/'\n\n⟦https://one.org/d⟧",
     "escape": r"`a <⟦https://one.org/a\_⟧>`_",
+    "escaped blank": "`a <⟦b\\ c⟧>`_\n\n.. _d: ⟦e\\ f⟧\n",
 }  # fmt: skip
 JSON = {
     "value": '{"a": "⟦https://one.org/a⟧", "b": [1, "⟦https://one.org/b⟧", null]}',
@@ -70,6 +75,10 @@ JSON = {
     "escapes": r'{"a": "⟦https://one.org/\u00fc?a=\"b\"⟧"}',
     "in a text": r'{"a": "See ⟦https://one.org/a⟧.\nOr ⟦http:\/\/one.org\/\u00fc⟧, \"⟦https://one.org/q⟧\"."}',
     "lines": '{"u": "⟦https://one.org/1⟧"}\n{"u": "⟦https://one.org/2⟧"}\n',
+    "www": '{"a": "see ⟦www.one.org/a⟧", "b": "⟦WWW.one.org/b⟧ or not"}',
+    "a value is taken whole": '["⟦HTTPS://one.org/a.⟧", "⟦https://one.org/(b⟧"]',
+    "escapes at an end": r'{"a": "see ⟦\u0068ttps://one.org/\u00fc⟧ \n⟦http\u003a//one.org/b\/⟧\t"}',
+    "an escaped line": '{"u": "a\\\n", "v": "⟦https://one.org/a⟧", "w": "see\\\n⟦https://one.org/b⟧"}',
     "broken": '{"u": "⟦https://one.org/1⟧", ]} "⟦https://one.org/2⟧',
 }  # fmt: skip
 YAML = {
@@ -81,6 +90,9 @@ YAML = {
     "key": "https://no.org/: x\n? https://no.org/\n: ⟦https://one.org/v⟧",
     "alias": "a: &x ⟦https://one.org/a⟧\nb: *x\nc: !!str ⟦https://one.org/c⟧\n",
     "documents": "--- \na: ⟦https://one.org/a⟧\n---\n- ⟦https://one.org/b⟧\n",
+    "a value is taken whole": "a: ⟦HTTPS://one.org/a.⟧\nb: \"⟦https://one.org/(b⟧\"\nc: '⟦ftp://one.org/c,⟧'\n",
+    "a block of one line": "a: |-\n  ⟦https://one.org/a⟧\nb: >-\n  ⟦https://one.org/b⟧.\n",
+    "keys that are lists": "? [⟦https://one.org/a⟧]\n: ⟦https://one.org/b⟧\n? {https://no.org/: ⟦https://one.org/c⟧}\n: x\n",
     "broken": "a: [⟦https://one.org/a⟧\nb: : }",
 }  # fmt: skip
 CSV = {
@@ -114,6 +126,8 @@ XML = {
     "<enclosure url='⟦https://one.org/e.mp3⟧'/></item></rss>",
     "videos": "<url><video:content_loc>⟦https://one.org/v⟧</video:content_loc><video:player_loc>⟦https://one.org/p⟧</video:player_loc>"
     "<image:loc>⟦https://one.org/i⟧</image:loc><comments>⟦https://one.org/c⟧</comments><url>⟦https://one.org/u⟧</url><x href='no' src='⟦https://one.org/s⟧'/></url>",
+    "case and blanks": "<loc>\n ⟦HTTPS://one.org/a⟧\n</loc><LOC>⟦https://one.org/b⟧</LOC><x href=' ⟦HTTP://one.org/c⟧ '/><loc>\u00a0https://no.org/</loc>",
+    "no carrier": "<title>https://no.org/</title><x to='https://no.org/' href='no'/><loc>no</loc>",
     "atom": '<feed><link href="⟦https://one.org/a⟧"/><id>urn:x</id></feed>',
 }  # fmt: skip
 NOTEBOOK = {
@@ -128,6 +142,7 @@ MDX = {
     "components": '<Card\n  href="⟦https://one.org/a⟧"\n>\n  [in](⟦https://one.org/b⟧)\n\n      deep ⟦https://one.org/c⟧\n</Card>\n'
     '<a href={url}>x</a> <Image src="⟦https://one.org/i.png⟧" alt={`x`} />\n',
     "comments": "{/* https://no.org/ */} ⟦https://one.org/a⟧ */ {/* https://no.org/ */} {/*/ https://no.org/ */} {/* ⟦https://one.org/b⟧\n",
+    "an empty comment": "{/**/} ⟦https://one.org/a⟧ */ {/* https://no.org/ */}\n",
     "code": "```js\nimport 'https://no.org/'\n```\n`https://no.org/` ⟦https://one.org/d⟧\n",
 }  # fmt: skip
 NOTEBOOK["heading"] = (

@@ -85,6 +85,26 @@ def test_another_reader_of_markdown_finds_the_same(seed: int) -> None:
         assert found == of_markdown_it(text), repr(text)
 
 
+MARKS = "::: :  :   :>:> :>\t:- :-:+ :* :-\t:-     :1. :2. :1) :1.\t".split(":")
+LINES = (
+    "[a](u1);[b;c](u2);`d;e`;;;;```;~~~;````;``` x;===;---;--;***;_ _ _;# [f](u3);#;###;| g | [h](u4) |;|---|:-:|;i | j;x\\;"
+    "<div>;</div>;<pre>;</pre>;<!--;-->;<?;?>;<!X;>;<b>;<![CDATA[;]]>"
+).split(";")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_another_reader_of_markdown_sees_the_same_blocks(seed: int) -> None:
+    """But for lines that begin with four blanks behind quotes and lists, where that one is not with CommonMark."""
+    chosen = random.Random(seed)
+    for _ in range(100):
+        marked = [[*chosen.choices(MARKS, k=3), chosen.choice(LINES)] for _ in range(chosen.randint(2, 7))]
+        text = "\n".join("".join(line) for line in marked)
+        if markdown.front_matter(text)[1] or re.search(r"(?m)^ {4}", text):
+            continue
+        found = sorted(one.url for one in markdown.links(text) if one.syntax.startswith("markdown"))
+        assert found == of_markdown_it(text), repr(text)
+
+
 def test_another_reader_of_html_finds_the_same() -> None:
     from turbohtml import parse
 

@@ -35,8 +35,12 @@ def test_fields_that_are_named_are_the_only_ones_looked_at(file: str, text: str)
     ("file", "text"),
     [
         ("a.json", '{"x": {"url": 1}, "y": ["https://no.org/"], "url": [["https://one.org/a"], "https://one.org/b"], "z": "https://no.org/"}'),
+        ("a.json", '{"url": [{"x": "https://no.org/"}, "https://one.org/a"], "y": ["https://no.org/", {"url": "https://one.org/b"}, "https://no.org/"]}'),
+        ("a.json", '{"url": "https://one.org/a"}\n"https://no.org/"\n{"url": {"url": "https://one.org/b"}}\n"https://no.org/"'),
         ("a.json", ']}{"x": [], "url": "https://one.org/a"}]{"u": "https://no.org/", "url": "https://one.org/b"}'),
         ("a.yaml", "x:\n  url: https://one.org/a\n  b: [c]\ny:\n- https://no.org/\nurl: [[https://one.org/b]]\nz: {a: https://no.org/}\n"),
+        ("a.yaml", "url:\n- x: https://no.org/\n- https://one.org/a\ny:\n- https://no.org/\n- url: https://one.org/b\n- https://no.org/\n"),
+        ("a.yaml", "url: https://one.org/a\n--- https://no.org/\n---\n? [url]\n: https://no.org/\nurl: https://one.org/b\n"),
         ("a.yaml", "x: &a https://no.org/\nurl:\n  - *a\n  - https://one.org/a\nb: *a\n? url\n: https://one.org/b\n"),
     ],
 )  # fmt: skip
@@ -62,9 +66,16 @@ def test_an_address_in_a_quoted_cell_is_written_with_the_quotes_of_the_cell() ->
     assert found.syntax == "csv-quoted>bare"
 
 
-@pytest.mark.parametrize(("depth", "is_yaml"), [(64, True), (65, False)])
-def test_yaml_that_is_nested_too_deep_is_text(depth: int, is_yaml: bool) -> None:
-    text = f"a: [1]\nb: {'[' * depth}{']' * depth} # https://one.org/comment\n"
+@pytest.mark.parametrize(
+    ("value", "is_yaml"),
+    [
+        ("[" * 64 + "]" * 64, True), ("[" * 65 + "]" * 65, False), ("{a: " * 64 + "}" * 64, True), ("{a: " * 65 + "}" * 65, False),
+        ("[" + "[1], " * 99 + "]", True), ("[[1], " + "[" * 64 + "]" * 64 + "]", False), ("']'", True), ("']" + "[" * 65 + "'", False),
+        ("']" + "]" * 65 + "'", True),
+    ],
+)  # fmt: skip
+def test_yaml_that_is_nested_too_deep_is_text(value: str, is_yaml: bool) -> None:
+    text = f"a: [1]\nb: {value} # https://one.org/comment\n"
     assert len(list(mentions(text, "a.yaml"))) == (0 if is_yaml else 1)
 
 
@@ -81,6 +92,16 @@ def test_links_of_a_page_know_its_base() -> None:
     [
         ("a.MD", "", "markdown"),
         ("a.htm", "", "html"),
+        ("a.mdx", "", "mdx"),
+        ("a.ipynb", "", "notebook"),
+        ("a.docx", "# T\n", "markdown"),
+        ("x", "text\n\n# T", "markdown"),
+        ("x", "text\n\n   [a]: b", "markdown"),
+        ("x", "a" * 4094 + "](", "markdown"),
+        ("x", "a" * 4095 + "](", "text"),
+        ("x", "<html lang=en>", "html"),
+        ("x", '<urlset xmlns="x">', "xml"),
+        ("x", "<feed>", "xml"),
         ("README", "# T\n[a](b)", "markdown"),
         ("x", "<!DOCTYPE html><p>", "html"),
         ("x", ' {"a": 1}', "json"),
@@ -99,5 +120,5 @@ def test_documents_are_known_by_their_names_or_by_how_they_begin(name: str, text
 
 
 def test_a_kind_that_is_none_is_refused() -> None:
-    with pytest.raises(SpanielError, match="'docx' is none of"):
+    with pytest.raises(SpanielError, match=r"kind of document.*'docx' is none of"):
         list(mentions("", "x", "docx"))

@@ -86,12 +86,8 @@ def links_of(tag: re.Match[str]) -> Iterator[Found]:
     for key, attribute in has.items():
         if key == "style":
             yield from addresses_in_css(attribute.written, attribute.start, "attribute")
-        elif name not in LINKS.get(key, ()) and not (_may_lead(name, key, has) and ON_THE_WEB.match(attribute.value)):
-            continue
-        elif key in SETS:
-            yield from _candidates(attribute)
-        elif found := _whole(attribute):
-            yield found
+        elif name in LINKS.get(key, ()) or (_may_lead(name, key, has) and ON_THE_WEB.match(attribute.value)):
+            yield from _candidates(attribute) if key in SETS else _whole(attribute)
 
 
 def _may_lead(name: str, key: str, has: dict[str, Attribute]) -> bool:
@@ -109,12 +105,13 @@ def addresses_in_css(css: str, start: int, syntax: str) -> Iterator[Found]:
             yield Found(decode(match["url"], syntax), place, place + len(match["url"]), syntax)
 
 
-def _whole(attribute: Attribute) -> Found | None:
+def _whole(attribute: Attribute) -> Iterator[Found]:
     """One address; blanks around it do not belong to it."""
     bare = attribute.written.strip(BLANKS)
     start = attribute.start + len(attribute.written) - len(attribute.written.lstrip(BLANKS))
     url = from_attribute(bare)
-    return Found(url, start, start + len(bare), "attribute") if url else None
+    if url:
+        yield Found(url, start, start + len(bare), "attribute")
 
 
 def _candidates(attribute: Attribute) -> Iterator[Found]:
@@ -125,12 +122,9 @@ def _candidates(attribute: Attribute) -> Iterator[Found]:
 
 
 def _refresh(has: dict[str, Attribute]) -> Iterator[Found]:
-    content = has.get("content")
-    if content and "http-equiv" in has and has["http-equiv"].value.lower() == "refresh":
-        match = REFRESH.match(content.written)
-        found = match and _whole(Attribute(match["url"], content.start + match.start("url")))
-        if found:
-            yield found
+    content, is_refresh = has.get("content"), "http-equiv" in has and has["http-equiv"].value.lower() == "refresh"
+    if content and is_refresh and (match := REFRESH.match(content.written)):
+        yield from _whole(Attribute(match["url"], content.start + match.start("url")))
 
 
 class Seeker:
@@ -145,7 +139,7 @@ class Seeker:
         if needle in self._gone:
             return None
         at = self.text.find(needle, start)
-        if at < 0:
+        if at == -1:
             self._gone.add(needle)
             return None
         return at + len(needle)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 TOKEN = re.compile(r"\"(?P<string>(?:[^\"\\]++|\\.)*+)(?:\"|\\?\Z)|[\[\]{}]", re.DOTALL)
 COLON = re.compile(r"[ \t\r\n]*+:")
-ESCAPE = re.compile(r"(?:\\u[0-9A-Fa-f]{4}){1,2}|\\.", re.DOTALL)
+ESCAPE = re.compile(r"(?:\\u[0-9A-Fa-f]{4}){1,2}|\\.")
+SIGNS = re.compile(r":|www\.", re.IGNORECASE)  # without any of these there is no address in a string
 WEB = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
 
 
@@ -34,7 +35,7 @@ def links(text: str, fields: Collection[str] = ()) -> Iterator[Found]:
         if fields and value.key not in fields:
             continue
         written = text[value.start : value.end]
-        if ":" not in written and "www." not in written:
+        if SIGNS.search(written) is None:
             continue
         url = decode(written, "json")
         if WEB.fullmatch(url):
@@ -55,11 +56,13 @@ def strings(text: str) -> Iterator[Text]:
     keys = [""]
     for token in TOKEN.finditer(text):
         sign = token[0]
-        if sign in ("{", "["):
+        if sign == "{":
             keys.append(keys[-1])
-        elif sign in ("}", "]"):
+        elif sign == "}":
             if len(keys) > 1:
                 keys.pop()
+        elif token["string"] is None:
+            pass  # a list has the key that it stands under
         elif COLON.match(text, token.end()):
             keys[-1] = decode(token["string"], "json")
         else:
@@ -72,10 +75,8 @@ def unescaped(parts: list[tuple[int, str]]) -> Stitched:
     for begin, written in parts:
         at = 0
         for escape in ESCAPE.finditer(written):
-            if escape.start() > at:
-                pieces.append((written[at : escape.start()], begin + at, begin + escape.start()))
+            pieces.append((written[at : escape.start()], begin + at, begin + escape.start()))
             pieces.append((decode(escape[0], "json"), begin + escape.start(), begin + escape.end()))
             at = escape.end()
-        if at < len(written):
-            pieces.append((written[at:], begin + at, begin + len(written)))
+        pieces.append((written[at:], begin + at, begin + len(written)))
     return Stitched(pieces)

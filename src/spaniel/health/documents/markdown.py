@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from spaniel.health.documents.mention import Found
 
 FRONT = re.compile(r"(?P<fence>---|\+\+\+)[ \t]*+(?:\r\n|\n|\r)")
+FRONT_ENDS = {  # YAML may end with dots too
+    "---": re.compile(r"^(?:---|[.]{3})[ \t]*+$", re.MULTILINE),
+    "+++": re.compile(r"^\+\+\+[ \t]*+$", re.MULTILINE),
+}
 DEFINING = ("paragraph", "underlined")
 SIGNS = re.compile(r"\]\(|<|://|www\.", re.IGNORECASE)  # without any of these there is no link in a text
 STATEMENT = re.compile(r"^(?:import|export)\b", re.MULTILINE)  # of a program, in MDX
@@ -81,8 +85,8 @@ def _links(text: str, mdx: bool) -> Iterator[Found]:
         yield from leaf.links(labels)
 
 
-def leaves_of(text: str, begin: int = 0) -> Iterator[Leaf]:
-    return (Leaf(text, block) for block in Blocks(text, begin))
+def leaves_of(text: str, begin: int, *, mdx: bool) -> Iterator[Leaf]:
+    return (Leaf(text, block) for block in Blocks(text, begin, mdx=mdx))
 
 
 def front_matter(text: str) -> tuple[Iterator[Found] | None, int]:
@@ -91,8 +95,7 @@ def front_matter(text: str) -> tuple[Iterator[Found] | None, int]:
     if opened is None:
         return None, 0
     fence = opened["fence"]
-    ends = rf"^(?:{re.escape(fence)}{'|[.]{3}' if fence == '---' else ''})[ \t]*+$"
-    closed = re.compile(ends, re.MULTILINE).search(text[:LONGEST_FRONT].replace("\r", "\n"), opened.end())
+    closed = FRONT_ENDS[fence].search(text[:LONGEST_FRONT].replace("\r", "\n"), opened.end())
     if closed is None:
         return None, 0
     span = opened.end(), closed.start()

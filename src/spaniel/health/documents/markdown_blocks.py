@@ -25,7 +25,7 @@ BULLET = re.compile(r"(?:[-+*]|(?P<number>[0-9]{1,9})[.)])(?=[ \t]|$)")
 FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,200}\]:")
 DELIMITERS = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 DEFINITION = re.compile(r"\[[^\[\]]{1,999}\]:")
-CELL = re.compile(r"(?:[^\\|]++|\\.?)*+")
+CELL = re.compile(r"(?!\Z)((?:[^\\|]++|\\.?)*+)\|?")
 _BLOCK_NAMES = (
     "address article aside base basefont blockquote body caption center col colgroup dd details dialog dir div dl dt "
     "fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link "
@@ -57,21 +57,12 @@ class Block(NamedTuple):
     spans: tuple[tuple[int, int], ...]
 
 
-class _Item(NamedTuple):
-    """An item of a list, or a footnote: its lines are so far in. A quote has none."""
-
-    width: int
-
-
-_QUOTE = _Item(0)
-
-
 class Blocks:
     """Takes a text line by line."""
 
-    def __init__(self, text: str, start: int = 0, *, mdx: bool = False) -> None:
+    def __init__(self, text: str, start: int, *, mdx: bool) -> None:
         self._text, self._start, self._mdx = text, start, mdx
-        self._around: list[_Item] = []
+        self._around: list[int | None] = []  # how far in the lines of an item are; None: a quote
         self._spans: list[tuple[int, int]] = []  # of the paragraph or HTML that is open
         self._fence = ""  # the mark of the code that is open
         self._html: re.Pattern[str] | None = None  # what ends the HTML that is open
@@ -82,11 +73,8 @@ class Blocks:
     def __iter__(self) -> Iterator[Block]:
         for line in lines_of(self._text, self._start):
             self._read(line)
-            if self._done:
-                yield from self._done
-                self._done.clear()
         self._close()
-        yield from self._done
+        return iter(self._done)
 
     def _read(self, line: Line) -> None:
         matched = self._matched(line)
@@ -94,20 +82,19 @@ class Blocks:
         if whole and (self._fence or self._in_html):
             self._go_on(line)
             return
-        if not whole and (self._fence or self._in_html or self._in_table):
+        if not whole and self._in_table:
             self._close()
-        lazy = not whole
         while not line.is_blank:
             if line.indent >= 4 and not self._mdx:
                 if not self._in_paragraph:
                     self._leave(matched)  # code, by its indent
                     return
                 break
-            if self._leaf(line, matched, lazy=lazy):
+            if self._leaf(line, matched):
                 return
             if not self._container(line, matched):
                 break
-            matched, lazy = len(self._around), False
+            matched = len(self._around)
         self._text_line(line, matched)
 
     @property
@@ -116,16 +103,16 @@ class Blocks:
 
     def _matched(self, line: Line) -> int:
         """How many of the quotes and items around still hold this line."""
-        for number, item in enumerate(self._around):
-            if item is _QUOTE:
+        for number, width in enumerate(self._around):
+            if width is None:
                 if line.indent > 3 or line.mark != ">":
                     return number
                 self._take_quote(line)
             elif line.is_blank:
                 if self._fresh and number == len(self._around) - 1:
                     return number
-            elif line.indent >= item.width:
-                line.skip(item.width)
+            elif line.indent >= width:
+                line.skip(width)
             else:
                 return number
         return len(self._around)
@@ -138,17 +125,16 @@ class Blocks:
 
     def _go_on(self, line: Line) -> None:
         """A line of code or of HTML."""
-        text = self._text[line.at : line.end]
         if self._fence:
-            bare = text.strip(" \t")
-            if line.indent <= 3 and len(bare) >= len(self._fence) and not bare.strip(self._fence[0]):
+            bare = self._text[line.start : line.end].rstrip(" \t")
+            if line.indent <= 3 and len(bare) >= len(self._fence) and not bare.strip(self._fence):
                 self._fence = ""
             return
         if self._html is None and line.is_blank:
             self._close()
             return
-        self._spans.append((line.at, line.end))
-        if self._html is not None and self._html.search(self._text, line.at, line.end):
+        self._spans.append((line.start, line.end))
+        if self._html is not None and self._html.search(self._text, line.start, line.end):
             self._close()
 
     def _leave(self, matched: int) -> None:
@@ -158,26 +144,26 @@ class Blocks:
         self._fresh = False
 
     def _close(self) -> None:
-        if self._spans and not self._in_table:
+        if self._spans:
             self._done.append(Block("html" if self._in_html else "paragraph", tuple(self._spans)))
         self._spans.clear()
         self._fence, self._html, self._in_html, self._in_table = "", None, False, False
 
-    def _leaf(self, line: Line, matched: int, *, lazy: bool) -> bool:
+    def _leaf(self, line: Line, matched: int) -> bool:
         """A heading, a rule, the beginning of code or HTML, a row of a table: whether the line is one of them."""
         text, start, end = self._text, line.start, line.end
-        if self._in_paragraph and not lazy and self._ends_paragraph(line):
+        if self._in_paragraph and matched == len(self._around) and self._ends_paragraph(line):
             return True
-        if line.mark == "#" and (found := HEADING.match(text, start, end)):
+        if found := HEADING.match(text, start, end):
             self._leave(matched)
             self._done.append(Block("heading", ((found.end(), _without_marks(text, found.end(), end)),)))
-        elif line.mark in ("`", "~") and (found := FENCE.match(text, start, end)):
+        elif found := FENCE.match(text, start):
             self._leave(matched)
             self._fence = found["mark"]
-        elif line.mark in ("*", "-", "_") and RULE.match(text, start, end):
+        elif RULE.match(text, start, end):
             self._leave(matched)
         elif self._in_table and not self._begins_container(line):
-            self._done += [Block("cell", (span,)) for span in cells(text, start, end)]
+            self._done += cells(text, start, end)
         else:
             return line.mark == "<" and not self._mdx and self._html_begins(line, matched)
         return True
@@ -190,13 +176,13 @@ class Blocks:
         text, start, end = self._text, line.start, line.end
         if UNDERLINE.match(text, start, end):
             self._done.append(Block("underlined", tuple(self._spans)))
-        elif line.mark in ("|", ":", "-") and DELIMITERS.match(text, start, end):
+        elif DELIMITERS.match(text, start, end):
             header = cells(text, *self._spans[-1])
             if DEFINITION.match(text, *self._spans[-1]) or len(header) != len(cells(text, start, end)):
                 return False
             if self._spans[:-1]:
                 self._done.append(Block("paragraph", tuple(self._spans[:-1])))
-            self._done += [Block("cell", (span,)) for span in header]
+            self._done += header
             self._in_table = True
         else:
             return False
@@ -211,13 +197,13 @@ class Blocks:
         if line.mark == ">":
             self._leave(matched)
             self._take_quote(line)
-            self._around.append(_QUOTE)
+            self._around.append(None)
             return True
-        if line.mark == "[" and (found := FOOTNOTE.match(text, start, end)):
+        if found := FOOTNOTE.match(text, start):
             self._leave(matched)
             line.take(len(found[0]))
             line.skip(line.indent)
-            self._around.append(_Item(4))
+            self._around.append(4)
             return True
         found = BULLET.match(text, start, end)
         if found is None or (self._in_paragraph and matched == len(self._around) and not _may_interrupt(found, end)):
@@ -229,7 +215,7 @@ class Blocks:
         self._fresh = line.is_blank
         if not line.is_blank:
             line.skip(inside)
-        self._around.append(_Item(before + inside))
+        self._around.append(before + inside)
         return True
 
     def _text_line(self, line: Line, matched: int) -> None:
@@ -243,7 +229,7 @@ class Blocks:
             self._spans.append((line.start, line.end))
 
     def _html_begins(self, line: Line, matched: int) -> bool:
-        ending = [ends for begins, ends in HTML_STARTS if begins.match(self._text, line.start, line.end)]
+        ending = [ends for begins, ends in HTML_STARTS if begins.match(self._text, line.start)]
         if not ending and (self._in_paragraph or not ALONE.match(self._text, line.start, line.end)):
             return False
         self._leave(matched)
@@ -264,14 +250,8 @@ def _without_marks(text: str, start: int, end: int) -> int:
     return start + len(unmarked if not unmarked or unmarked[-1] in " \t" else bare)
 
 
-def cells(text: str, start: int, end: int) -> list[tuple[int, int]]:
+def cells(text: str, start: int, end: int) -> list[Block]:
     """The cells of a row of a table, between bars that are not escaped."""
-    found: list[tuple[int, int]] = []
     row = text[start:end].rstrip(" \t")
-    at = 1 if row.startswith("|") else 0
-    while at < len(row):
-        match = CELL.match(row, at)
-        stop = match.end() if match else len(row)
-        found.append((start + at, start + stop))
-        at = stop + 1
-    return found
+    found = CELL.finditer(row, 1 if row.startswith("|") else 0)
+    return [Block("cell", ((start + cell.start(1), start + cell.end(1)),)) for cell in found]

@@ -72,7 +72,7 @@ class Destinations:
         text, at, depth = self._text, start, 0
         limit = start + (LONGEST if self._work > 0 else SHORT)
         while at < limit:
-            if run := PLAIN.match(text, at, min(limit, len(text))):
+            if run := PLAIN.match(text, at, limit):
                 at = run.end()
             if text.startswith("(", at) and depth < 32:
                 depth += 1
@@ -83,21 +83,18 @@ class Destinations:
             at += 1
         return at if not depth and at < limit else None
 
-    def used(self, characters: int) -> None:
-        self._work -= characters
-
     def resource(self, start: int) -> Target | None:
         """What stands in the round brackets behind a text, from `(` on."""
         target = self.read(at := _past(BLANKS, self._text, start + 1))
         if target is None:
-            self.used(LONGEST if self._work > 0 else 0)
+            self._work -= LONGEST
             return None
         end = _past(BLANKS, self._text, target.end)
         if end > target.end and (title := TITLE.match(self._text, end)):
             end = _past(BLANKS, self._text, title.end())
         if self._text.startswith(")", end):
             return Target(target.found, end + 1)
-        self.used(end - at)
+        self._work -= end - at
         return None
 
     def definition(self, start: int) -> tuple[str, Target] | None:
@@ -130,7 +127,7 @@ class Ticks:
             starts.reverse()
 
     def end_of(self, start: int, length: int) -> int | None:
-        starts = self._runs.get(length, [])
+        starts = self._runs.get(length)
         while starts and starts[-1] <= start:
             starts.pop()
         return starts[-1] + length if starts else None

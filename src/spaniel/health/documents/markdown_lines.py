@@ -13,26 +13,24 @@ BLANKS = re.compile(r"[ \t]*+")
 
 
 class Line:
-    """What is left of a line behind the marks of the quotes and lists that it stands in."""
+    """What is left of a line behind the marks of the quotes and lists that it stands in.
 
-    __slots__ = ("_column", "_left", "_text", "at", "end", "indent", "start")
+    `start` is where its text begins, `indent` how many columns of white space before that belong to no item around it.
+    """
+
+    __slots__ = ("_column", "_text", "end", "indent", "start")
 
     def __init__(self, text: str, start: int, end: int) -> None:
-        self._text, self.at, self.end = text, start, end
-        self._column = self._left = 0  # `_left`: columns of a tab of which some are used
-        self._measure()
+        self._text, self.end = text, end
+        self._begin(start, 0)
 
-    def _measure(self) -> None:
-        """`start` is where its text begins, `indent` how many columns of white space come before."""
-        found = BLANKS.match(self._text, self.at, self.end)
-        self.start = found.end() if found else self.at
-        if "\t" not in self._text[self.at : self.start]:
-            self.indent = self._left + self.start - self.at
-            return
-        column = self._column + self._left
-        for char in self._text[self.at : self.start]:
-            column += 4 - column % 4 if char == "\t" else 1
-        self.indent = column - self._column
+    def _begin(self, at: int, column: int) -> None:
+        """What is left begins here. A tab reaches as far as it would from the column where it stands."""
+        found = BLANKS.match(self._text, at)
+        self.start = found.end() if found else at
+        before = " " * (column % 4)
+        self.indent = len((before + self._text[at : self.start]).expandtabs(4)) - len(before)
+        self._column = column + self.indent  # of the text
 
     @property
     def is_blank(self) -> bool:
@@ -40,35 +38,18 @@ class Line:
 
     @property
     def mark(self) -> str:
-        return self._text[self.start : self.start + 1] if self.start < self.end else ""
+        """Its first character; that of the line's end where it is blank."""
+        return self._text[self.start : self.start + 1]
 
     def skip(self, columns: int) -> None:
-        """Columns of white space, which are there."""
-        while columns > 0:
-            if self._left:
-                used = min(columns, self._left)
-                self._left -= used
-            else:
-                width = 4 - self._column % 4 if self._text[self.at] == "\t" else 1
-                used = min(columns, width)
-                self._left = width - used
-                self.at += 1
-            self._column += used
-            columns -= used
-        self._measure()
+        """Columns of white space, which are there; a part of a tab stays white space."""
+        self.indent -= columns
 
     def take(self, count: int) -> None:
         """White space, and then so many characters of text."""
-        self._column += self.indent + count
-        self._left = 0
-        self.at = self.start + count
-        self._measure()
+        self._begin(self.start + count, self._column + count)
 
 
-def lines_of(text: str, start: int = 0) -> Iterator[Line]:
-    while start < len(text):
-        found = LINE.match(text, start)
-        if found is None:  # there is no such text
-            return
-        yield Line(text, start, found.end(1))
-        start = found.end()
+def lines_of(text: str, start: int) -> Iterator[Line]:
+    """And an empty one at the end, which changes nothing."""
+    return (Line(text, *found.span(1)) for found in LINE.finditer(text, start))

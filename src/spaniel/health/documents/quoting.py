@@ -24,8 +24,7 @@ IN_ATTRIBUTES = re.compile(
 )
 NOT_IN_URLS = re.compile(r"[\t\n\r]")
 BLANKS = " \t\n\r\f\v"
-RST_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-WHITE = re.compile(r"\s+")
+IN_RST = re.compile(r"\\(?P<blank>\s)|\\(?P<escaped>.)|\s")
 CANNOT_STAND = re.compile(r"[\s<>\x00-\x1f\x7f]")
 INNER = ">"  # "json>markdown": Markdown in a JSON string
 
@@ -51,7 +50,7 @@ def _same(text: str) -> str:
 
 
 def _percent(found: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
+    return "".join(f"%{byte:02X}" for byte in found[0].encode())
 
 
 def from_markdown(written: str) -> str:
@@ -162,11 +161,12 @@ def _to_csv(url: str) -> str:
 
 
 def _from_rst(written: str) -> str:
-    return RST_ESCAPE.sub(lambda found: "" if found[1].isspace() else found[1], WHITE.sub("", written))
+    """Blanks are for the lines of the source, unless they are escaped: so docutils has it."""
+    return IN_RST.sub(lambda found: " " if found["blank"] else found["escaped"] or "", written)
 
 
 def _to_rst(url: str) -> str:
-    text = CANNOT_STAND.sub(_percent, url).replace("\\", "\\\\")
+    text = re.sub(r"[^\S ]|[<>\x00-\x1f\x7f]", _percent, url).replace("\\", "\\\\").replace(" ", "\\ ")
     return f"{text[:-1]}\\_" if text.endswith("_") else text
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from spaniel.health.documents import bare
 from spaniel.health.documents.mention import Found
@@ -55,47 +56,51 @@ def _found(text: str, fields: frozenset[str]) -> list[Found] | None:
             elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
                 keys.closed()
             elif isinstance(event, yaml.AliasEvent):
-                keys.scalar("")
+                keys.scalar()
     except (yaml.YAMLError, ValueError):
         return None
     return found
+
+
+@dataclass(slots=True)
+class _Level:
+    """A mapping or a list that is open."""
+
+    key: str  # that its next value belongs to
+    is_mapping: bool
+    is_value_next: bool = False  # in a mapping: behind a key
 
 
 class _Keys:
     """Which key a value belongs to: its own, or that of the list it stands in."""
 
     def __init__(self) -> None:
-        self._around: list[list[str | bool | None]] = []  # key, is a mapping, a key comes next
+        self._around: list[_Level] = []
 
-    def scalar(self, value: str) -> str | None:
+    def scalar(self, value: str = "") -> str | None:
         """The key of a value; None where it is itself a key."""
         if not self._around:
             return ""
         level = self._around[-1]
-        if not level[1]:
-            return str(level[0] or "")
-        level[2] = not level[2]
-        if not level[2]:
-            level[0] = value
-            return None
-        return str(level[0] or "")
+        if level.is_mapping:
+            level.is_value_next = not level.is_value_next
+            if level.is_value_next:
+                level.key = value
+                return None
+        return level.key
 
     def opened(self, *, is_mapping: bool) -> None:
-        key = self.scalar("") if self._around else ""
-        self._around.append([key, is_mapping, True])
+        self._around.append(_Level(self.scalar() or "", is_mapping))
 
     def closed(self) -> None:
         self._around.pop()
 
 
-def _of_scalar(text: str, event: object) -> Iterator[Found]:
-    style: str = getattr(event, "style", "") or ""
-    value: str = getattr(event, "value", "")
-    start: int = getattr(event, "start_mark").index  # noqa: B009
-    end: int = getattr(event, "end_mark").index  # noqa: B009
-    inner = (start + 1, end - 1) if style in ("'", '"') and style else (start, end)
-    syntax = SYNTAXES.get(style)
-    if syntax and WEB.fullmatch(value) and decode(text[slice(*inner)], syntax) == value:
-        yield Found(value, *inner, syntax)
+def _of_scalar(text: str, event: Any) -> Iterator[Found]:
+    quotes = 1 if event.style in ("'", '"') else 0
+    start, end = event.start_mark.index + quotes, event.end_mark.index - quotes
+    syntax = SYNTAXES.get(event.style or "")
+    if syntax and WEB.fullmatch(event.value) and decode(text[start:end], syntax) == event.value:
+        yield Found(event.value, start, end, syntax)
     else:
-        yield from bare.scan(text, *inner)
+        yield from bare.scan(text, start, end)
