@@ -288,7 +288,7 @@ class Coordinator:
         self._trials.forget(task)
         for item in self._plan.all_items(task):
             if item.ordinal not in self._before:
-                self._sink.put(item, shared, captured if item is task.items[0] else b"")
+                self._sink.put(item, shared, captured if item is task.items[0] else b"", ending.code)
                 self._progress.recorded(ending)
 
     def _waiting(self) -> list[Waiting]:

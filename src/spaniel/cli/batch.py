@@ -37,7 +37,8 @@ def parser() -> argparse.ArgumentParser:
         "A run that was stopped, by Ctrl-C, a crash or a full disk, goes on with --resume.\n"
         "Ctrl-C finishes the pages that are under way. A second Ctrl-C stops at once.\n"
         "'spaniel batch merge A.jsonl B.jsonl -o ALL.jsonl' puts the outputs of several shards together.\n"
-        "Exit code: 0 all pages fetched; 1 some were not; 2 wrong input; 130 stopped by Ctrl-C.",
+        "Exit code: 0 all pages fetched; 1 some were not, or a source was not read whole; 2 wrong input;\n"
+        "130 stopped by Ctrl-C.",
     )
     add_input(p)
     add_pace(p)
@@ -103,7 +104,8 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
     apply, options = profile.policy.apply, Options(args.kind, args.column, args.field)
     sources = [ReadSource(name, options, problems, settings, args.profile) for name in args.sources]
     software = f"Spaniel {__version__}" if args.warc else ""
-    return Order(sources, lambda raw: apply(raw).url, shape, read_shard(args.shard), args.limit, software, args.parts)
+    shard = read_shard(args.shard)
+    return Order(sources, lambda raw: apply(raw).url, shape, shard, args.limit, software, args.parts, problems)
 
 
 def _pace(args: argparse.Namespace) -> Pace:
@@ -134,11 +136,11 @@ def _run(args: argparse.Namespace, settings: Settings, launched: Launched) -> in
         if whole:
             run.finish()
         run.write_summary(progress)
-    tell_end(progress, whole, args.output, quiet=args.quiet)
+    tell_end(progress, run, args.output, whole=whole, quiet=args.quiet)
     if not whole:
         tell("go on with the same command and --resume")
         return watch.exit_code
-    return SOME_FAILED if progress.failed else 0
+    return SOME_FAILED if progress.failed or run.lost else 0
 
 
 def _crew(args: argparse.Namespace, workers: int, settings: Settings, launched: Launched) -> Crew:
