@@ -102,9 +102,8 @@ class Run:
         output = self._folder.output
         self._warc, self._parts = order.warc, order.parts
         captured = warc_parts.files_of(output) if order.warc else []
-        if not overwrite and (self._folder.read() or os.path.lexists(output) or captured):
-            there = output if not captured or os.path.lexists(output) else captured[0]
-            raise _bad(there, "is there already. Go on with --resume, or begin again with --overwrite")
+        if not overwrite:
+            self._require_nothing_there(captured)
         if self._form == Form.PARQUET_FOLDER:
             parts_in(output)  # refused now, rather than when all pages are fetched
         sources = order.fingerprints()
@@ -122,6 +121,16 @@ class Run:
                 warc_parts.remove(output)
             self.lost = order.problems.lost if order.problems is not None else 0
             self._folder.write(About(sources, order.whole_shape(), self.counts, self.lost))
+
+    def _require_nothing_there(self, captured: list[str]) -> None:
+        output, is_run = self._folder.output, self._folder.read() is not None
+        is_there = os.path.lexists(output) and not (os.path.isdir(output) and not os.listdir(output))  # an empty folder
+        if is_run or is_there or captured:
+            there = output if not captured or os.path.lexists(output) else captured[0]
+            may = "Go on with --resume, or begin again with --overwrite" if is_run else "--overwrite writes there"
+            if not is_run and self._form == Form.PAGES:
+                may += " and replaces nothing but the same pages"
+            raise _bad(there, f"is there already. {may}")
 
     def resume(self, order: Order, told: Callable[[int], None] | None = None) -> None:
         """Go on with a run that ended before its time; one that was still planning begins again."""

@@ -52,8 +52,9 @@ def main(args: argparse.Namespace) -> int:
     configure_logs(args)
     _check(args)
     if args.sources[0] == MERGE:
-        from spaniel.cli.batch_merge import merge_outputs
+        from spaniel.cli.batch_merge import merge_outputs, require_sense
 
+        require_sense(args)
         return merge_outputs(args.sources[1:], args.output, by_ordinal=args.sort, warc=args.warc, quiet=args.quiet)
     if args.dry_run:
         from spaniel.cli.batch_dry_run import dry_run
@@ -77,6 +78,10 @@ def _check(args: argparse.Namespace) -> None:
         wrong = "-o", "is missing: name the file to write, for example -o pages.jsonl"
     if args.parts and (args.warc or not (args.output or "").endswith(".jsonl")):
         wrong = "--parts", "needs -o FILE.jsonl, which becomes the list of parts, and goes without --warc"
+    if args.sort and args.sources[0] != MERGE:
+        wrong = "--sort", "is for 'spaniel batch merge'; a run writes records as pages come, each with its ordinal"
+    if args.address and args.engine != RAY:
+        wrong = "--address", "is of use with --engine ray only"
     if args.engine == RAY and find_spec("ray") is None:
         wrong = "--engine", "Ray is not installed; install it with: pip install 'spaniel[ray]'"
     if wrong:
