@@ -35,9 +35,9 @@ def require_one_input(outputs: Sequence[str]) -> Known:
         return Known()
     first, whole = told[0]
     for output, about in told[1:]:
-        difference = _difference(about, whole)
-        if difference:
-            reason = f"{difference} as {first} does; these are not shards of one run"
+        unlike = _unlike(about, whole)
+        if unlike:
+            reason = f"{unlike} as {first} does; these are not shards of one run"
             raise SpanielError(Code.BAD_ARGS, field=output, reason=reason)
     shards = {read_shard(about.shape[SHARD]) for _, about in told}
     count = next(iter(shards)).shards
@@ -53,7 +53,7 @@ def _about(output: str) -> About | None:
     return None
 
 
-def _difference(about: About, whole: About) -> str:
+def _unlike(about: About, whole: About) -> str:
     if about.counts.items != whole.counts.items:
         return f"comes from {about.counts.items:,} URLs, not from {whole.counts.items:,}"
     for name, value in about.shape.items():
