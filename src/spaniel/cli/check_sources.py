@@ -7,31 +7,34 @@ import os
 from typing import TYPE_CHECKING
 
 from spaniel.cli.check_documents import found
-from spaniel.health.verdict import Link, Place
+from spaniel.health.verdict import Checked, Link, Place, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from spaniel.app.settings import Settings
-    from spaniel.health.verdict import Checked
+    from spaniel.cli.check_documents import Unread
 
 
-def links_of(args: argparse.Namespace, settings: Settings) -> Iterator[Link | Checked]:
+def links_of(args: argparse.Namespace, settings: Settings, unread: Unread) -> Iterator[Link | Checked]:
     """Links to be asked, and what is known of others: skipped, or found on the disk."""
-    for link in _all_of(args, settings):
+    for link in _all_of(args, settings, unread):
         if not args.fragments and isinstance(link, Link) and link.fragments:
             yield link._replace(fragments=())
         else:
             yield link
 
 
-def _all_of(args: argparse.Namespace, settings: Settings) -> Iterator[Link | Checked]:
-    if not args.offline:
-        yield from _named(source for source in args.sources if _is_url(source))
+def _all_of(args: argparse.Namespace, settings: Settings, unread: Unread) -> Iterator[Link | Checked]:
+    named = _named(source for source in args.sources if _is_url(source))
+    if args.offline:
+        yield from (Checked(link, Verdict.SKIPPED, "offline") for link in named)
+    else:
+        yield from named
         yield from _of_sitemaps(args.sitemap, settings)
     documents = [source for source in args.sources if not _is_url(source)]
     private = args.include_private or bool(settings.protection_off)  # whoever opens the guard means those hosts too
-    yield from found(argparse.Namespace(**vars(args) | {"sources": documents, "include_private": private}))
+    yield from found(argparse.Namespace(**vars(args) | {"sources": documents, "include_private": private}), unread)
 
 
 def scope_of(args: argparse.Namespace) -> str:
