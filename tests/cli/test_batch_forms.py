@@ -117,6 +117,14 @@ def test_a_column_of_what_has_no_columns_is_named(served: Served, tmp_path: Path
     assert "list.txt: is read as text, where --column means nothing; --from csv reads it as a table" in told.stderr
 
 
+def test_a_run_goes_on_with_the_column_that_it_was_begun_with(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text(f"one,two\n{urls(served)[0]},{urls(served)[1]}\n")
+    assert spaniel_batch(served, tmp_path, "list.csv", "--column", "one", "-o", "out.jsonl").returncode == 0
+    other = spaniel_batch(served, tmp_path, "list.csv", "--column", "two", "-o", "out.jsonl", "--resume")
+    assert other.returncode == 2
+    assert "it was begun with --column one, not two. Give what it was begun with" in other.stderr
+
+
 def test_an_empty_folder_that_is_there_is_written_to(served: Served, tmp_path: Path) -> None:
     (tmp_path / "urls.txt").write_text(f"{urls(served)[0]}\n")
     (tmp_path / "pages").mkdir()

@@ -65,7 +65,7 @@ class Order(NamedTuple):
             "--shard": str(self.shard),
             "--limit": str(self.limit or "none"),
             "--warc": warc,
-            "--parts": self.parts,
+            "--parts": self.parts or "none",
         }
 
     def fingerprints(self) -> dict[str, str]:

@@ -139,7 +139,8 @@ def require_same(before: About, sources: Mapping[str, str], shape: Mapping[str, 
 
 
 def _changed(output: str, reason: str) -> SpanielError:
-    return _bad("--resume", f"the run of {output} cannot go on: {reason}. Begin again with --overwrite")
+    may = "Give what it was begun with, or begin again with --overwrite"
+    return _bad("--resume", f"the run of {output} cannot go on: {reason}. {may}")
 
 
 def _bad(field: str, reason: str) -> SpanielError:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from spaniel.batch.sources.rows import Problems
 
 MERGE, RAY = "merge", "ray"
+NONE = "none"
 MOST_WORKERS = 64
 MOST_EARLY = 4  # workers that are started before it is known how much there is to do
 SOME_FAILED = 1
@@ -105,6 +106,9 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
     shape = {
         "--profile": f"{profile.name} {profile.version}",
         "policy": f"{profile.policy.name} {profile.policy.version}",
+        "--from": args.kind or NONE,
+        "--column": args.column or NONE,
+        "--field": args.field or NONE,
     }
     apply, options = profile.policy.apply, Options(args.kind, args.column, args.field)
     sources = [ReadSource(name, options, problems, settings, args.profile) for name in args.sources]
