@@ -184,3 +184,21 @@ async def test_a_call_that_cannot_be_meant_is_refused(links: Any, how: dict[str,
     async with asyncio.timeout(30), Spaniel.from_config() as client:
         with pytest.raises(SpanielError, match=told):
             _ = [checked async for checked in client.check(links, **how)]
+
+
+@pytest.mark.req("DB-09")
+def test_answers_to_another_question_are_not_gone_on_with(tmp_path: Path) -> None:
+    """Else some pages of the report were looked at for what the user wants, and others were not, and nobody knows."""
+    with serving(tmp_path, pause=0.2) as served:
+        notes = document(tmp_path, "".join(f"[a]({url})\n" for url in served.urls(24)))
+        line = served.command("check", notes, "--delay", "0")
+        with subprocess.Popen(line, env=served.environment, stderr=subprocess.DEVNULL) as run:
+            for _ in range(600):
+                if len(served.requests()) >= 8:
+                    break
+                time.sleep(0.05)
+            run.send_signal(signal.SIGINT)
+            assert run.wait(60) == 130
+        other = served.run("check", notes, "--delay", "0", "--resume", "--soft-404")
+        assert "there is no unfinished run of this to go on with" in other.stderr
+        assert "going on: " in served.run("check", notes, "--delay", "0", "--resume").stderr

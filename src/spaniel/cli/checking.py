@@ -100,6 +100,12 @@ def _require_folder(option: str, path: str | None) -> None:
         raise SpanielError(Code.BAD_ARGS, field=option, reason=f"cannot write '{path}': {reason}")
 
 
+def _scope(args: argparse.Namespace, job: Job) -> str:
+    """What is checked, and how: answers to another question are not gone on with."""
+    how = [*(["--soft-404"] if args.soft_404 else []), *(["--robots"] if args.robots else []), *sorted(args.map)]
+    return "\n".join([job.scope, *how])
+
+
 def _counted(links: Iterable[Link | Checked], told: Callable[[int], None]) -> Iterator[Link | Checked]:
     for number, link in enumerate(links, 1):
         if number % COUNTED == 0:
@@ -117,7 +123,7 @@ def _run(
     from spaniel.net.resolver import RememberingResolver, SystemResolver
 
     collect_rarely()
-    extras = Extras(args.total_time, args.soft_404, job.scope, args.resume)
+    extras = Extras(args.total_time, args.soft_404, _scope(args, job), args.resume)
 
     async def go() -> int:
         async with Engine(settings, RememberingResolver(SystemResolver())) as engine:
