@@ -76,6 +76,16 @@ def test_a_document_that_is_not_read_is_no_success(inside: Inside, tmp_path: Pat
         assert chosen.returncode == 0  # whoever chooses what counts has chosen
 
 
+def test_a_sitemap_that_breaks_off_is_no_success(inside: Inside, tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        sitemap = tmp_path / "sitemap.xml"
+        whole = f"<urlset><url><loc>{served.url('/ok')}</loc></url></urlset>"
+        for text, code in ((whole, 0), (whole.replace("</urlset>", "<url><loc>"), 3)):
+            sitemap.write_text(text)
+            done = inside(served, "check", "--delay", "0", "--sitemap", str(sitemap))
+            assert (done.returncode, "1 link: 1 ok" in done.stdout) == (code, True), done.stderr
+
+
 @pytest.mark.req("DB-09")
 def test_what_an_option_leaves_out_is_named(inside: Inside, tmp_path: Path) -> None:
     with serving(tmp_path) as served:

@@ -31,7 +31,7 @@ def _all_of(args: argparse.Namespace, settings: Settings, unread: Unread) -> Ite
         yield from (Checked(link, Verdict.SKIPPED, "offline") for link in named)
     else:
         yield from named
-        yield from _of_sitemaps(args.sitemap, settings)
+        yield from _of_sitemaps(args.sitemap, settings, unread)
     documents = [source for source in args.sources if not _is_url(source)]
     private = args.include_private or bool(settings.protection_off)  # whoever opens the guard means those hosts too
     yield from found(argparse.Namespace(**vars(args) | {"sources": documents, "include_private": private}), unread)
@@ -55,7 +55,7 @@ def _named(urls: Iterable[str]) -> Iterator[Link]:
         yield Link(url, (fragment,) if fragment else (), (Place(""),))
 
 
-def _of_sitemaps(sources: Iterable[str], settings: Settings) -> Iterator[Link]:
+def _of_sitemaps(sources: Iterable[str], settings: Settings, unread: Unread) -> Iterator[Link]:
     """Pages of sitemaps, which are read as `spaniel batch` reads them: through the guarded door, or from the disk."""
     for source in sources:
         from spaniel.app.batch_sources import ReadSource
@@ -67,3 +67,4 @@ def _of_sitemaps(sources: Iterable[str], settings: Settings) -> Iterator[Link]:
         for item in ReadSource(source, Options(), problems, settings, DEFAULT).items():
             yield Link(item.raw.partition("#")[0], places=(Place(source),))
         tell_problems(problems)
+        unread.count += problems.lost
