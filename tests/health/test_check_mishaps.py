@@ -212,3 +212,15 @@ def test_answers_to_another_question_are_not_gone_on_with(tmp_path: Path) -> Non
         other = served.run("check", notes, "--delay", "0", "--resume", "--soft-404")
         assert "there is no unfinished run of this to go on with" in other.stderr
         assert "going on: " in served.run("check", notes, "--delay", "0", "--resume").stderr
+
+
+@pytest.mark.req("DB-09")
+def test_a_baseline_holds_however_its_documents_are_named(
+    inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving(tmp_path) as served:
+        notes = document(tmp_path, f"[a]({served.url('/gone')})\n")
+        monkeypatch.chdir(tmp_path)
+        assert inside(served, "check", ".", "--delay", "0", "--write-baseline", "debts.json").returncode == 1
+        for name in ("docs", "./docs/notes.md", "docs/../docs/notes.md", notes):
+            assert inside(served, "check", name, "--delay", "0", "--baseline", "debts.json").returncode == 0, name
