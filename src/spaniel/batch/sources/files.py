@@ -79,14 +79,23 @@ def read_stream(stream: BinaryIO, about: About, options: Options, problems: Prob
     try:
         if kind != Kind.PARQUET:
             text = as_utf8(uncompressed(stream))
-            kind = told or kind_of(about.name, about.content_type, text.peek(1024))
+            kind = told or kind_of(about.name, about.content_type, text.peek(1024), about.place)
         _name_what_is_ignored(kind, options, report)
         if kind == Kind.PARQUET:
             yield from read_parquet(_rewound(stream, about.place), options, report)
         else:
             yield from READERS[kind](text, options, report)
+    except SpanielError as error:
+        raise _at(about.place, error) from None
     except BROKEN as error:
         report("", f"breaks off: {getattr(error, 'strerror', None) or error}")
+
+
+def _at(place: str, error: SpanielError) -> SpanielError:
+    """Of several sources, whoever reads that a column is missing must know where."""
+    if error.code != Code.BAD_ARGS or error.details.get("field") != "--column":
+        return error
+    return SpanielError(Code.BAD_ARGS, field=place, reason=f"--column: {error.details.get('reason')}")
 
 
 def _name_what_is_ignored(kind: Kind | None, options: Options, report: Report) -> None:
