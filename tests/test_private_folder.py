@@ -233,3 +233,10 @@ def test_no_descriptor_is_left_open_however_it_ends(tmp_path: Path) -> None:
                 folder.judge_folder(name)
     assert descriptors() == before
     assert isinstance(folder, OpenFolder)
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="of Linux")
+def test_where_no_folder_can_be_made_that_is_an_error_of_the_system() -> None:
+    """/proc says ENOENT to whoever makes a folder there, though all above it is there: no reason to try for ever."""
+    with pytest.raises(FileNotFoundError):
+        open_folder("/proc/home/state", make=True)

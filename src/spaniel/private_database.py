@@ -63,6 +63,7 @@ class Database:
         self._identity: Identity = None
         self._lock, self._pid = threading.RLock(), os.getpid()
         self._left_to_parent: list[object] = []
+        self.damage = ""  # what became of a damaged file, in words, for whoever tells it
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """Do this in one transaction, with the write lock; the file is made if there is none."""
@@ -86,6 +87,7 @@ class Database:
                 if not _is_damage(error):
                     raise
                 self._disconnect()
+                self.damage = self.damage or f"{self.path} is damaged and cannot be read"
                 return otherwise
 
     def close(self) -> None:
@@ -164,6 +166,7 @@ class Database:
                 return
             with suppress(FileNotFoundError):
                 folder.rename(self._file, f"{self._file}.damaged")
+                self.damage = f"{self.path} was damaged, and is now {self._file}.damaged; a new one was begun"
             self._create(folder)
 
     def _create(self, folder: OpenFolder) -> None:

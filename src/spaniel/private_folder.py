@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.files import CREATE, write_atomically
@@ -195,7 +196,8 @@ def _make(path: str, inside: OpenFolder | None) -> None:
         if inside is not None or above == path:
             raise
         _make(above, None)
-        _make(path, None)
+        with suppress(FileExistsError):
+            os.mkdir(name, PRIVATE, dir_fd=dir_fd)  # in /proc, say, it is still refused as if nothing were above it
 
 
 def _within(path: str, inside: OpenFolder | None) -> tuple[str, int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ class Kept:
     is_behind = by_workers = False
     is_idle = True
 
-    def put_part(self, part: Any, ordinals: list[int]) -> None:
+    def put_part(self, part: Any, ordinals: list[int], failed: Sequence[str] = ()) -> None:
         raise AssertionError("there are none")
 
     def __init__(self) -> None:
@@ -49,7 +50,7 @@ class Kept:
     def shared(self, record: Any) -> Any:
         return record
 
-    def put(self, item: Item, shared: Any, captured: bytes = b"") -> None:
+    def put(self, item: Item, shared: Any, captured: bytes = b"", failed: str = "") -> None:
         self.ordinals.append(item.ordinal)
 
 

@@ -96,7 +96,7 @@ def test_the_journal_is_never_ahead_of_the_part(tmp_path: Path) -> None:
             return super().sync()
 
     class WatchedJournal(Journal):
-        def commit(self, length: int, ordinals: object, beside: int = 0) -> None:
+        def commit(self, length: int, ordinals: object, beside: int = 0, failed: object = None) -> None:
             order.append("journal")
             assert (tmp_path / "out.jsonl").stat().st_size >= length
 
@@ -107,6 +107,19 @@ def test_the_journal_is_never_ahead_of_the_part(tmp_path: Path) -> None:
     writer.close()
     assert order
     assert order == ["part", "journal"] * (len(order) // 2)
+
+
+def test_what_failed_is_known_to_whoever_goes_on(tmp_path: Path) -> None:
+    for first, codes in ((0, ["", "http_4xx", "http_4xx"]), (3, ["timeout", ""])):
+        journal = Journal(str(tmp_path / "journal"))
+        writer = Writer(LinesPart(str(tmp_path / "out.jsonl"), journal.length), journal, print)
+        for ordinal, code in enumerate(codes, first):
+            writer.put(Item(ordinal, "http://a.example/"), b'{"status":200}', failed=code)
+        writer.close()
+        journal.close()
+    opened = Journal(str(tmp_path / "journal"))
+    opened.close()
+    assert (opened.done.count, opened.failed) == (5, {"http_4xx": 2, "timeout": 1})
 
 
 def test_a_writer_that_cannot_write_says_so_and_commits_nothing_more(tmp_path: Path) -> None:

@@ -90,8 +90,10 @@ def test_a_run_that_has_its_parts_has_nothing_left_to_do(tmp_path: Path) -> None
 
 def test_a_place_that_cannot_be_written_ends_the_run_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "parts").write_text("not a folder")
-    with serving(tmp_path) as served, pytest.raises(SpanielError, match="cannot be written"):
+    with serving(tmp_path) as served, pytest.raises(SpanielError, match="cannot be written") as refused:
         run(served, tmp_path, [served.url("www.a.example", "/ok")])
+    assert (refused.value.code, refused.value.details["field"]) == ("bad_args", "--parts")  # nobody need report it
+    assert "--resume" in refused.value.message
 
 
 def test_the_command_says_what_parts_go_with(tmp_path: Path) -> None:

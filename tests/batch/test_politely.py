@@ -9,6 +9,7 @@ import pytest
 
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.politeness import Politeness, Rule, read_politeness
+from spaniel.errors import SpanielError
 from tests.batch.harness import Request, Served, batch, records, serving
 
 DELAY = 0.25
@@ -90,3 +91,18 @@ def test_a_file_has_rules_for_single_hosts(tmp_path: Path) -> None:
         by_host = served.by_host()
         assert too_soon(by_host["www.fast.example"], DELAY)
         assert not too_soon(by_host["www.usual.example"], DELAY)
+
+
+def test_a_rule_is_found_by_the_name_that_hosts_have(tmp_path: Path) -> None:
+    rules = tmp_path / "hosts.toml"
+    rules.write_text('["Bücher.example."]\ndelay = 3\n["[::1]"]\ndelay = 4\n')
+    politeness = read_politeness(Rule(), str(rules))
+    assert [politeness.of(host).delay for host in ("www.xn--bcher-kva.example", "[::1]", "a.example")] == [3, 4, 1]
+
+
+@pytest.mark.parametrize("name", ["https://a.example/", "a.example:8080", "*.a.example", "a.example/b", ""])
+def test_a_rule_that_no_host_would_ever_have_is_refused(tmp_path: Path, name: str) -> None:
+    rules = tmp_path / "hosts.toml"
+    rules.write_text(f'["{name}"]\ndelay = 3\n')
+    with pytest.raises(SpanielError, match="no host would ever be meant"):
+        read_politeness(Rule(), str(rules))

@@ -228,3 +228,18 @@ async def test_turns_of_a_worker_that_has_died_are_given_to_nobody_of_its_name()
     granting.ask(other, 1, 1, "a.example")
     granting.worker_gone(dead)
     assert told == [(0, "go", 1), (1, "go", 1)]
+
+
+@pytest.mark.parametrize(
+    ("urls", "jobs", "told"),
+    [
+        ("https://a.example/", 1, "urls: is one text"),
+        ([b"https://a.example/"], 1, "urls\\[0\\]: is of type bytes"),
+        (["https://a.example/"], 0, "jobs: must be 1 to 512"),
+    ],
+)
+async def test_a_call_that_cannot_be_meant_is_refused(urls: Any, jobs: int, told: str) -> None:
+    """Letter by letter, a URL would be as many pages that fail; and without places a run would never end."""
+    async with asyncio.timeout(30):
+        with pytest.raises(SpanielError, match=told):
+            _ = [record async for record in spaniel.batch(urls, jobs=jobs)]

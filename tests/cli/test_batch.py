@@ -42,7 +42,31 @@ def test_a_run_ends_with_a_summary_and_the_exit_code_of_its_outcome(tmp_path: Pa
         some = spaniel(served, tmp_path, "--overwrite")
         assert some.returncode == 1
         assert "failed: http_4xx" in some.stderr
-        assert spaniel(served, tmp_path, "--resume", "-q").returncode == 0  # nothing was left to do
+        again = spaniel(served, tmp_path, "--resume")  # nothing was left to do, and what failed still has
+        assert again.returncode == 1
+        assert "failed: http_4xx" in again.stderr
+        summary = json.loads((tmp_path / "out.jsonl.batch" / "summary.json").read_text())
+        assert (summary["pages"], summary["failed"], summary["recorded_by_this_run"]) == (2, {"http_4xx": 1}, 0)
+
+
+def test_a_source_that_was_not_read_whole_is_no_success(tmp_path: Path) -> None:
+    """Exit code 0 means that all pages of the input were fetched; nobody knows which ones were in the lost part."""
+    with serving(tmp_path) as served:
+        written(tmp_path, [*urls_at(served, 2), served.url("127.0.0.1", "/" + "x" * 70_000)])
+        for more in ((), ("--resume",)):
+            done = spaniel(served, tmp_path, *more)
+            assert done.returncode == 1
+            assert "not read of the sources                 1" in done.stderr
+        assert ordinals(tmp_path) == [0, 1]
+        assert json.loads((tmp_path / "out.jsonl.batch" / "summary.json").read_text())["unread"] == 1
+
+
+def test_a_source_without_a_url_is_named(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        written(tmp_path, ["# nothing yet"])
+        refused = spaniel(served, tmp_path)
+        assert refused.returncode == 2
+        assert f"{tmp_path / 'urls.txt'}: there is no URL in it" in refused.stderr
 
 
 def test_output_that_is_there_is_left_alone_unless_it_may_be_overwritten(tmp_path: Path) -> None:

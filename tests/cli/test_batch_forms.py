@@ -70,3 +70,66 @@ def test_shards_are_put_together_in_the_order_of_the_input(served: Served, tmp_p
     assert [record["requested_url"] for record in found] == urls(served)
     again = spaniel_batch(served, tmp_path, "merge", "out1.jsonl.zst", "-o", "all.jsonl")
     assert (again.returncode, "is there already" in again.stderr) == (2, True)
+
+
+def test_a_shard_that_is_missing_or_of_another_input_is_told(served: Served, tmp_path: Path) -> None:
+    """Ordinals alone do not tell it: the last ones of the input may be missing, and those of two inputs may fit."""
+    (tmp_path / "urls.txt").write_text("".join(f"{url}\n" for url in urls(served)))
+    (tmp_path / "other.txt").write_text("".join(f"{url}\n" for url in [*urls(served), served.url("127.0.0.1", "/x")]))
+    for name, shard, source in (("one", "1/2", "urls.txt"), ("two", "2/2", "urls.txt"), ("alien", "2/2", "other.txt")):
+        done = spaniel_batch(served, tmp_path, source, "--shard", shard, "-o", f"{name}.jsonl")
+        assert done.returncode == 0, done.stderr
+    for name, absent in (("one", "2/2"), ("two", "1/2")):
+        merged = spaniel_batch(served, tmp_path, "merge", f"{name}.jsonl", "-q", "-o", f"{name}-alone.jsonl")
+        left = 6 - len((tmp_path / f"{name}.jsonl").read_text().splitlines())
+        assert merged.returncode == 1
+        assert f"{left} places of the input have none; no output is of --shard {absent}" in merged.stderr
+    mixed = spaniel_batch(served, tmp_path, "merge", "one.jsonl", "alien.jsonl", "-o", "all.jsonl")
+    assert mixed.returncode == 2
+    assert "alien.jsonl: comes from 7 URLs, not from 6 as one.jsonl does" in mixed.stderr
+    assert not (tmp_path / "all.jsonl").exists()
+    for name in ("one", "alien"):  # outputs that came alone say nothing of their runs
+        (tmp_path / f"{name}.jsonl.batch" / "run.json").unlink()
+    assert "records in all.jsonl" in spaniel_batch(served, tmp_path, "merge", "two.jsonl", "-o", "all.jsonl").stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["merge", "a.jsonl", "-o", "all.jsonl", "--resume"], "--resume: is of a run"),
+        (["merge", "a.jsonl", "-o", "all.jsonl", "--limit", "3"], "--limit: is of a run"),
+        (["urls.txt", "-o", "all.jsonl", "--sort"], "--sort: is for 'spaniel batch merge'"),
+        (["urls.txt", "-o", "all.jsonl", "--address", "auto"], "--address: is of use with --engine ray only"),
+    ],
+)
+def test_an_option_without_effect_is_refused(served: Served, tmp_path: Path, words: list[str], told: str) -> None:
+    (tmp_path / "urls.txt").write_text(f"{urls(served)[0]}\n")
+    (tmp_path / "a.jsonl").write_text('{"ordinal":0}\n')
+    refused = spaniel_batch(served, tmp_path, *words)
+    assert (refused.returncode, told in refused.stderr) == (2, True), refused.stderr
+    assert not (tmp_path / "all.jsonl").exists()
+
+
+def test_a_column_of_what_has_no_columns_is_named(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text(f"{urls(served)[0]}\n")
+    told = spaniel_batch(served, tmp_path, "list.txt", "--column", "page", "-o", "out.jsonl")
+    assert told.returncode == 0, told.stderr
+    assert "list.txt: is read as text, where --column means nothing; --from csv reads it as a table" in told.stderr
+
+
+def test_a_run_goes_on_with_the_column_that_it_was_begun_with(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text(f"one,two\n{urls(served)[0]},{urls(served)[1]}\n")
+    assert spaniel_batch(served, tmp_path, "list.csv", "--column", "one", "-o", "out.jsonl").returncode == 0
+    other = spaniel_batch(served, tmp_path, "list.csv", "--column", "two", "-o", "out.jsonl", "--resume")
+    assert other.returncode == 2
+    assert "it was begun with --column one, not two. Give what it was begun with" in other.stderr
+
+
+def test_an_empty_folder_that_is_there_is_written_to(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text(f"{urls(served)[0]}\n")
+    (tmp_path / "pages").mkdir()
+    assert spaniel_batch(served, tmp_path, "urls.txt", "-o", "pages/").returncode == 0
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").touch()
+    refused = spaniel_batch(served, tmp_path, "urls.txt", "-o", "mine/")
+    assert (refused.returncode, "--resume" in refused.stderr) == (2, False)  # there is no run to go on with

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.cli.check_documents import add_choice, add_documents, found
+from spaniel.cli.check_documents import Unread, add_choice, add_documents, found
 from spaniel.cli.check_fix import add_fix, fix_documents, wishes_of
 from spaniel.cli.db_fix import fix_records
 from spaniel.errors import SpanielError
@@ -46,7 +46,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def told(*argv: str) -> dict[str, str]:
     return {
         one.url if isinstance(one, Link) else one.link.url: "asked" if isinstance(one, Link) else str(one.verdict)
-        for one in found(parsed(*argv))
+        for one in found(parsed(*argv), Unread())
     }
 
 

@@ -52,6 +52,17 @@ def test_a_stream_that_is_not_there_is_said(command: str, told: str) -> None:
     assert b"internal" not in done.stderr
 
 
+def test_nobody_need_listen_to_what_is_said_beside_the_output(tmp_path: Path) -> None:
+    """Services and jobs may be started without standard error; what goes wrong there must not cost the output."""
+    (tmp_path / "notes.md").write_text("[a](none.md)\n")
+    done = shell(f"spaniel check --no-history {tmp_path}/notes.md 2>&-")
+    assert (done.returncode, b"1 link: 1 dead" in done.stdout) == (1, True), done
+    batch = f"spaniel batch {tmp_path}/urls.txt -o {tmp_path}/out.jsonl --workers 1 2>&-"
+    (tmp_path / "urls.txt").write_text("ftp://a.example/\n")
+    assert shell(batch).returncode == 1
+    assert (tmp_path / "out.jsonl").read_text().count("invalid_scheme")
+
+
 def test_output_is_utf_8_whatever_the_locale() -> None:
     done = subprocess.run(
         [*SPANIEL, "chunk", "-"],

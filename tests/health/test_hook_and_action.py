@@ -85,6 +85,7 @@ def test_what_is_given_to_the_action_is_given_to_spaniel_and_to_nobody_else(tmp_
         SPANIEL_SOURCES="docs\n  a b.md \r\n\n" + "\n".join(HOSTILE),
         SPANIEL_OPTIONS="\n".join(HOSTILE),
         SPANIEL_FORMAT="github; touch pwned",
+        SPANIEL_FAIL_ON_UNKNOWN="false",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert noted(tmp_path) == [
@@ -94,11 +95,23 @@ def test_what_is_given_to_the_action_is_given_to_spaniel_and_to_nobody_else(tmp_
     assert (tmp_path / "output").read_text() == "exit-code=0\n"
 
 
-def test_the_exit_code_is_spaniels(tmp_path: Path) -> None:
-    done = run(CHECK, tmp_path, SPANIEL_SOURCES=".", SPANIEL_OPTIONS="", SPANIEL_FORMAT="github", CODE="3")
-    assert done.returncode == 3
+@pytest.mark.parametrize(
+    ("code", "fails", "wanted"), [(0, "true", 0), (1, "false", 1), (2, "false", 2), (3, "true", 3), (3, "false", 0)]
+)
+def test_the_step_fails_as_the_exit_code_and_the_user_say(tmp_path: Path, code: int, fails: str, wanted: int) -> None:
+    inputs = {"SPANIEL_SOURCES": ".", "SPANIEL_OPTIONS": "", "SPANIEL_FORMAT": "github"}
+    done = run(CHECK, tmp_path, **inputs, SPANIEL_FAIL_ON_UNKNOWN=fails, CODE=str(code))
+    assert done.returncode == wanted
+    assert ("::warning::" in done.stdout) == (code == 3 and not wanted)  # it does not pass in silence
     assert noted(tmp_path) == [["check", "--format=github", "--", "."]]
-    assert (tmp_path / "output").read_text() == "exit-code=3\n"
+    assert (tmp_path / "output").read_text() == f"exit-code={code}\n"
+
+
+def test_what_is_not_told_fails_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    assert ACTION["inputs"]["fail-on-unknown"]["default"] == "false"
+    inputs = {"SPANIEL_SOURCES": ".", "SPANIEL_OPTIONS": "", "SPANIEL_FORMAT": "github"}
+    wrong = run(CHECK, tmp_path, **inputs, SPANIEL_FAIL_ON_UNKNOWN="perhaps")
+    assert (wrong.returncode, "::error::" in wrong.stdout, noted(tmp_path)) == (2, True, [])
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,24 @@ async def test_whoever_gives_up_leaves_no_place_taken(moment: str) -> None:
     another.cancel()
 
 
+async def test_all_who_are_cancelled_at_one_moment_are_cancelled_and_nothing_else() -> None:
+    """Whoever is inside leaves first and lets in those who wait, who are cancelled too and have not heard of it yet."""
+    hosts = Hosts(FakeClock())
+
+    async def visit() -> None:
+        async with hosts.turn(HOST, Deadline(60), Manners(at_once=1)):
+            await asyncio.Event().wait()
+
+    visits = [asyncio.create_task(visit()) for _ in range(4)]
+    await asyncio.sleep(0)
+    for each in visits:
+        each.cancel()
+    ended = await asyncio.gather(*visits, return_exceptions=True)
+    assert [type(error) for error in ended] == [asyncio.CancelledError] * 4
+    async with hosts.turn(HOST, Deadline(60), Manners(at_once=1)):  # and the place is free
+        pass
+
+
 async def test_whoever_gives_up_is_not_waited_behind() -> None:
     hosts = Hosts(FakeClock())
     await hosts.turn(HOST, Deadline(60), Manners(at_once=2)).__aenter__()

@@ -13,6 +13,7 @@ from spaniel.app.batch_wiring import PROFILE, wiring
 from spaniel.app.engine import Engine, Working
 from spaniel.app.logs import configure
 from spaniel.app.settings import Setting, Settings, load
+from spaniel.app.several import several
 from spaniel.batch.captures import CapturingHttp
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.in_process import InProcess
@@ -24,6 +25,7 @@ from spaniel.batch.records import record_of
 from spaniel.batch.streaming import stream
 from spaniel.batch.worker import WorkerClock
 from spaniel.clock import SystemClock
+from spaniel.errors import Code, SpanielError
 from spaniel.net.resolver import RememberingResolver, SystemResolver
 from spaniel.pipeline.profile import load as load_profile
 from spaniel.pipeline.readers import ALONE, AMONG_OTHERS
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from spaniel.pipeline.profile import Profile
 
 SAID_ALREADY = ("spaniel.protection", "spaniel.settings")
+MOST_JOBS = 512
 QUEUE = "queue"  # a rung: for a person, to whom a batch gives its output
 
 
@@ -87,11 +90,13 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     A record has `ordinal`, the place of its URL. It holds the page, or `error`. To stop early, leave the loop and
     close the iterator (`contextlib.aclosing`).
     """
+    if not 1 <= jobs <= MOST_JOBS:
+        raise SpanielError(Code.BAD_ARGS, field="jobs", reason=f"must be 1 to {MOST_JOBS}")
     given = settings if isinstance(settings, Settings) else load(call=settings)
     pace = Pace(1, jobs, Politeness(Rule(per_host, delay)))
     crew = InProcess(fetcher or open_fetcher, wiring(given, profile, cached=cached))
     canonical = load_profile(profile).policy.apply
-    items = (Item(ordinal, url) for ordinal, url in enumerate(urls))
+    items = (Item(ordinal, url) for ordinal, url in enumerate(several(urls, "urls", str)))
     with tempfile.TemporaryDirectory(prefix="spaniel-batch-") as folder:
         await asyncio.to_thread(make_plan, items, lambda raw: canonical(raw).url, folder)
         with closing(Plan(folder)) as plan:

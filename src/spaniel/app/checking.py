@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 from contextlib import aclosing
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.app.groups import HealthSettings
 from spaniel.app.keys import OWN
 from spaniel.app.paths import default_state_dir
+from spaniel.app.several import several
 from spaniel.errors import Code, SpanielError
 from spaniel.health.asking import Asker, Hints, Ways
 from spaniel.health.history import History
@@ -38,8 +40,10 @@ if TYPE_CHECKING:
     from spaniel.health.past import Past
     from spaniel.health.verdict import Checked
 
+log = logging.getLogger("spaniel.health")
 NOT_KEPT = "the history cannot be used, so what is seen now is told and not remembered"
 BESIDE = ".spaniel"  # the folder of the history in that of a database
+MOST_JOBS = 512
 WAITING = 4  # links under way for each request at once: most of them wait for their hosts
 OURS = frozenset(  # refused before anybody was asked
     {Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST, Code.INVALID_URL, Code.INVALID_SCHEME,
@@ -178,6 +182,11 @@ class Given(NamedTuple):
     soft_404: bool = False
 
     def over(self, own: HealthSettings) -> HealthSettings:
+        bounds = {"jobs": (1, MOST_JOBS), "per_host": (1, MOST_JOBS), "delay": (0, 600), "timeout": (1, 3600)}
+        for name, (least, most) in bounds.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value <= most:  # nor what is no number (NaN)
+                raise SpanielError(Code.BAD_ARGS, field=name, reason=f"must be {least} to {most}")
         return own._replace(
             jobs=own.jobs if self.jobs is None else self.jobs,
             per_host=own.per_host if self.per_host is None else self.per_host,
@@ -195,8 +204,12 @@ async def check(
     kept = None if history is None else History(os.fspath(history), now=lambda: engine.rooms.clock.now().timestamp())
     spool = spool_for()
     try:
-        spool.take(Link(link) if isinstance(link, str) else link for link in links)
-        run = prepare(engine, spool, own, kept, Extras(soft_404=given.soft_404)).run
+        given_links = several(links, "links", (str, Link))
+        spool.take(Link(link) if isinstance(link, str) else link for link in given_links)
+        prepared = prepare(engine, spool, own, kept, Extras(soft_404=given.soft_404))
+        for remark in (*prepared.remarks, *([kept.damage] if kept is not None and kept.damage else ())):
+            log.warning(remark)
+        run = prepared.run
         async with aclosing(run.results()) as results:
             async for checked in results:
                 yield checked

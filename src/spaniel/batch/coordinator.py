@@ -233,9 +233,10 @@ class Coordinator:
             elif not self._is_stopping:
                 self._suspects.append((worker, job._replace(is_suspect=True)))
 
-    def _failed(self, _member: Member, _worker: int, error: str = "") -> None:
+    def _failed(self, _member: Member, _worker: int, error: str = "", field: str = "") -> None:
         told = error or "workers cannot be started; what they say is above"
-        self.fail(SpanielError(Code.INTERNAL, error=told))
+        ours = SpanielError(Code.INTERNAL, error=told)
+        self.fail(SpanielError(Code.BAD_ARGS, field=field, reason=told) if field else ours)
 
     # how tasks end
 
@@ -288,7 +289,7 @@ class Coordinator:
         self._trials.forget(task)
         for item in self._plan.all_items(task):
             if item.ordinal not in self._before:
-                self._sink.put(item, shared, captured if item is task.items[0] else b"")
+                self._sink.put(item, shared, captured if item is task.items[0] else b"", ending.code)
                 self._progress.recorded(ending)
 
     def _waiting(self) -> list[Waiting]:

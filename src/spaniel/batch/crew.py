@@ -82,7 +82,7 @@ class Processes:
 
     def tell(self, worker: int, word: str, *values: Any) -> None:
         pipe = self._pipes[worker]
-        if pipe is not None:
+        if pipe is not None and not pipe.is_closing():  # asyncio complains of what is said to those who end
             pipe.write(frame((word, *values)))
 
     async def close(self) -> None:

@@ -3,14 +3,17 @@
 A batch of records is committed in this order: they are appended to the part, the part is brought to the disk, an entry
 with their ordinals and the part's length is appended here and brought to the disk. Whoever resumes believes the
 entries up to the first that is not whole, and cuts the part to the length that the last of them names. So a record
-is there once or not at all, whenever the run ended. What is written beside the part is committed in the same entry.
+is there once or not at all, whenever the run ended. What is written beside the part is committed in the same entry,
+and so is which of the records are of pages that failed: a run that goes on ends with the exit code of all of it.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import struct
 from array import array
+from collections import Counter
 from errno import ENOSPC
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -19,13 +22,13 @@ from spaniel.batch.done import Done
 from spaniel.files import sync_data
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import BinaryIO
 
-MAGIC = b"spaniel batch journal 2\n"
-_HEAD = struct.Struct("<IQQI")  # CRC of the rest, length of the part, place beside it, number of ordinals
+MAGIC = b"spaniel batch journal 3\n"
+_HEAD = struct.Struct("<IQQII")  # CRC of the rest, length of the part, place beside it, ordinals, bytes behind them
 _CRC = 4  # bytes
-_MOST = 1 << 24  # ordinals of an entry; more is damage
+_MOST = 1 << 24  # ordinals of an entry, or bytes behind them; more is damage
 _ITEM, _BYTES = "Q", 8
 
 
@@ -35,11 +38,12 @@ class Entry(NamedTuple):
     length: int  # of the part
     beside: int  # how far the captures beside it are written
     ordinals: array[int]
+    failed: dict[str, int]  # how many of them have no page, by the reason
 
 
-def packed(length: int, ordinals: Iterable[int], beside: int = 0) -> bytes:
-    body = array(_ITEM, ordinals)
-    entry = bytearray(_HEAD.pack(0, length, beside, len(body)) + body.tobytes())
+def packed(length: int, ordinals: Iterable[int], beside: int = 0, failed: Mapping[str, int] | None = None) -> bytes:
+    body, told = array(_ITEM, ordinals), json.dumps(failed).encode() if failed else b""
+    entry = bytearray(_HEAD.pack(0, length, beside, len(body), len(told)) + body.tobytes() + told)
     entry[:_CRC] = struct.pack("<I", crc32(memoryview(entry)[_CRC:]))
     return bytes(entry)
 
@@ -50,12 +54,14 @@ def entries(file: BinaryIO) -> Iterator[tuple[Entry, int]]:
         return
     at = len(MAGIC)
     while len(head := file.read(_HEAD.size)) == _HEAD.size:
-        crc, length, beside, count = _HEAD.unpack(head)
-        body = file.read(_BYTES * count) if count <= _MOST else b""
-        if len(body) != _BYTES * count or crc32(body, crc32(head[_CRC:])) != crc:
+        crc, length, beside, count, behind = _HEAD.unpack(head)
+        size = _BYTES * count + behind
+        body = file.read(size) if max(count, behind) <= _MOST else b""
+        if len(body) != size or crc32(body, crc32(head[_CRC:])) != crc:
             return
-        at += len(head) + len(body)
-        yield Entry(length, beside, array(_ITEM, body)), at
+        at += len(head) + size
+        told = body[_BYTES * count :]
+        yield Entry(length, beside, array(_ITEM, body[: _BYTES * count]), json.loads(told) if told else {}), at
 
 
 class Journal:
@@ -66,6 +72,7 @@ class Journal:
         self._file = os.open(path, flags | getattr(os, "O_BINARY", 0), 0o666)
         self.length = self.beside = 0  # of the part, and of what is beside it
         self.done = Done()
+        self.failed: Counter[str] = Counter()  # of what is done
         try:
             end = self._recover()
             os.ftruncate(self._file, end)
@@ -83,14 +90,17 @@ class Journal:
             end = 0
             for entry, end in entries(file):  # noqa: B007  the last one's
                 self.length, self.beside = entry.length, entry.beside
+                self.failed.update(entry.failed)
                 for ordinal in entry.ordinals:
                     self.done.add(ordinal)
             file.seek(0)
             return end or (len(MAGIC) if file.read(len(MAGIC)) == MAGIC else 0)
 
-    def commit(self, length: int, ordinals: Iterable[int], beside: int = 0) -> None:
+    def commit(
+        self, length: int, ordinals: Iterable[int], beside: int = 0, failed: Mapping[str, int] | None = None
+    ) -> None:
         """These records are in the part, which is on the disk up to this length."""
-        _write(self._file, packed(length, ordinals, beside))
+        _write(self._file, packed(length, ordinals, beside, failed))
         sync_data(self._file)
 
     def close(self) -> None:

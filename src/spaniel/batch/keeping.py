@@ -37,13 +37,15 @@ class Keeping:
 
     def wrote(self, member: Member, _worker: int, part: Sequence[object], numbers: list[int]) -> None:
         ordinals: list[int] = []
+        failed: list[str] = []
         for number in numbers:
             job, ending = member.kept.pop(number)
             mine = [ordinal for ordinal, _, _ in self.items_for(job.task)]
             ordinals += mine
+            failed += [ending.code] * len(mine) if ending.code else []
             for _ in mine:
                 self._progress.recorded(ending)
-        self._sink.put_part(Wrote(*part), ordinals)  # type: ignore[arg-type]
+        self._sink.put_part(Wrote(*part), ordinals, failed)  # type: ignore[arg-type]
 
     def worker_gone(self, member: Member, now: float) -> None:
         """What it had not written is fetched again."""

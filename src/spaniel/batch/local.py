@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from spaniel.batch.ownership import Shard
     from spaniel.batch.planning import Counts
     from spaniel.batch.ports import Item, OpenPart, Source
+    from spaniel.batch.sources.rows import Problems
 
     Watch = Callable[[Coordinator, Progress], AbstractContextManager[None]]
 
@@ -49,6 +50,7 @@ class Order(NamedTuple):
     limit: int | None = None
     warc: str = ""  # the software's name, where what comes over the wire is to be kept too
     parts: str = ""  # where workers write records themselves; the output is then a list of parts
+    problems: Problems | None = None  # what was wrong in the sources, known when they were read
 
     def items(self) -> Iterator[Item]:
         """All URLs, numbered through."""
@@ -63,7 +65,7 @@ class Order(NamedTuple):
             "--shard": str(self.shard),
             "--limit": str(self.limit or "none"),
             "--warc": warc,
-            "--parts": self.parts,
+            "--parts": self.parts or "none",
         }
 
     def fingerprints(self) -> dict[str, str]:
@@ -84,6 +86,7 @@ class Run:
         is_lines = self._form in (Form.JSONL, Form.JSONL_ZST)
         self._part = output if is_lines else os.path.join(self._folder.path, PART)
         self.counts: Counts | None = None
+        self.lost = 0  # how often URLs of the sources could not be read
         self._warc = self._parts = ""
         self._coordinator: Coordinator | None = None
 
@@ -99,9 +102,8 @@ class Run:
         output = self._folder.output
         self._warc, self._parts = order.warc, order.parts
         captured = warc_parts.files_of(output) if order.warc else []
-        if not overwrite and (self._folder.read() or os.path.lexists(output) or captured):
-            there = output if not captured or os.path.lexists(output) else captured[0]
-            raise _bad(there, "is there already. Go on with --resume, or begin again with --overwrite")
+        if not overwrite:
+            self._require_nothing_there(captured)
         if self._form == Form.PARQUET_FOLDER:
             parts_in(output)  # refused now, rather than when all pages are fetched
         sources = order.fingerprints()
@@ -117,7 +119,18 @@ class Run:
                 os.unlink(output)
             if order.warc:
                 warc_parts.remove(output)
-            self._folder.write(About(sources, order.whole_shape(), self.counts))
+            self.lost = order.problems.lost if order.problems is not None else 0
+            self._folder.write(About(sources, order.whole_shape(), self.counts, self.lost))
+
+    def _require_nothing_there(self, captured: list[str]) -> None:
+        output, is_run = self._folder.output, self._folder.read() is not None
+        is_there = os.path.lexists(output) and not (os.path.isdir(output) and not os.listdir(output))  # an empty folder
+        if is_run or is_there or captured:
+            there = output if not captured or os.path.lexists(output) else captured[0]
+            may = "Go on with --resume, or begin again with --overwrite" if is_run else "--overwrite writes there"
+            if not is_run and self._form == Form.PAGES:
+                may += " and replaces nothing but the same pages"
+            raise _bad(there, f"is there already. {may}")
 
     def resume(self, order: Order, told: Callable[[int], None] | None = None) -> None:
         """Go on with a run that ended before its time; one that was still planning begins again."""
@@ -130,7 +143,7 @@ class Run:
             self.begin(order, told)
             return
         require_same(about, order.fingerprints(), order.whole_shape(), self._folder.output)
-        self.counts, self._warc, self._parts = about.counts, order.warc, order.parts
+        self.counts, self.lost, self._warc, self._parts = about.counts, about.lost, order.warc, order.parts
 
     def fetch(self, crew: Crew, pace: Pace, watch: Watch | None = None) -> tuple[Progress, bool]:
         """Fetch what is left. Returns what was done, and whether it was all."""
@@ -140,7 +153,8 @@ class Run:
         with ExitStack() as stack, _refused(self._folder.output):
             journal = Journal(self._folder.journal)
             stack.callback(journal.close)
-            progress = Progress(self._planned(), journal.done.count, asyncio.get_running_loop().time)
+            clock = asyncio.get_running_loop().time
+            progress = Progress(self._planned(), journal.done.count, clock, journal.failed)
             self._require_output(journal)
             if not progress.left:
                 self._open_part(self._part, journal.length).close()  # of an empty shard there is a file, too
@@ -173,7 +187,8 @@ class Run:
 
     def write_summary(self, progress: Progress) -> None:
         """For programs: what was done, beside what is needed to go on."""
-        told = {**progress.as_dict(), "output": self._folder.output, "plan": self.counts and self.counts._asdict()}
+        plan = self.counts and self.counts._asdict()
+        told = {**progress.as_dict(), "unread": self.lost, "output": self._folder.output, "plan": plan}
         write_atomically(self._folder.summary, json.dumps(told, indent=1).encode(), None)
 
     @property

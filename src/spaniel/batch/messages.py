@@ -4,7 +4,7 @@ To a worker: `FETCH task url items`, `GO turn`, `PARK turn`, `RISE task`, `DROP 
 nothing, and go.
 From a worker: `READY`, `ASK turn host task`, `LEAVE turn`, `ANSWERED host status seconds`, `DELAY host seconds`,
 `REST task reached`, `WAKE task`, `DONE task ending tail captured`, `PARKED task host`,
-`WROTE part tasks`, `FAILED why`.
+`WROTE part tasks`, `FAILED why option` (`option`: which one is wrong, where one is).
 """
 
 from __future__ import annotations

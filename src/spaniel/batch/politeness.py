@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from spaniel.errors import Code, SpanielError
 from spaniel.tables import complaint, read_toml
+from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MOST_PER_HOST = 64
 LONGEST_DELAY = 3600.0
+_DOMAIN = re.compile(r"\[[0-9A-Fa-f:.]+\]|[^\s/:?#@*\[\]]+")  # as hosts are named: without scheme, port and path
 
 
 class Rule(NamedTuple):
@@ -53,8 +57,16 @@ def read_politeness(usual: Rule, path: str | None) -> Politeness:
             raise complaint(place, 'must be a table for a domain: ["example.com"]')
         if unknown := sorted(set(table) - set(Rule._fields)):
             raise complaint(f"{place}.{unknown[0]}", f"unknown key; known: {', '.join(Rule._fields)}")
-        rules[domain] = _checked(usual._replace(**table), place)
+        rules[_host(domain, place)] = _checked(usual._replace(**table), place)
     return Politeness(usual, rules)
+
+
+def _host(domain: str, place: str) -> str:
+    """As hosts are named in a run: in ASCII, and without scheme, port and path. Another name would never be met."""
+    with suppress(SpanielError):
+        if _DOMAIN.fullmatch(domain):
+            return parse(f"http://{domain}/").host
+    raise complaint(place, 'is no domain, so no host would ever be meant; write ["example.com"], without more')
 
 
 def _checked(rule: Rule, place: str) -> Rule:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -72,11 +72,11 @@ class Sink(Protocol):
     def by_workers(self) -> bool:
         """Whether workers write records of pages into parts of their own."""
 
-    def put_part(self, part: Wrote, ordinals: list[int]) -> None:
-        """Take a part that a worker has written, with the records of these URLs."""
+    def put_part(self, part: Wrote, ordinals: list[int], failed: Sequence[str] = ()) -> None:
+        """Take a part that a worker has written, with the records of these URLs, and why some of them failed."""
 
     def shared(self, record: Record) -> Any:
         """What all spellings of a page share, in the form that `put` takes: the one in which workers send it."""
 
-    def put(self, item: Item, shared: Any, captured: bytes = b"") -> None:
-        """Take the record of one URL, and what came over the wire for it."""
+    def put(self, item: Item, shared: Any, captured: bytes = b"", failed: str = "") -> None:
+        """Take the record of one URL, what came over the wire for it, and why it failed, if it did."""

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from spaniel.batch.answer_times import Slow
     from spaniel.batch.records import Ending
@@ -25,12 +25,15 @@ class Waiting(NamedTuple):
 
 
 class Progress:
-    """Counts of records. `before` are those of an earlier run that this one resumes."""
+    """Counts of records. `before` are those of an earlier run that this one resumes, and `failed` has its own too."""
 
-    def __init__(self, total: int, before: int, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, total: int, before: int, clock: Callable[[], float], failed_before: Mapping[str, int] | None = None
+    ) -> None:
         self.total, self.before, self._clock = total, before, clock
-        self.records = self.pages = self.fetched = 0  # records written, of them with a page; fetches that ended
-        self.failed: Counter[str] = Counter()
+        self.records = self.fetched = 0  # records written; fetches that ended
+        self.failed: Counter[str] = Counter(failed_before or {})
+        self.pages = before - self.failed.total()
         self.workers_lost = 0
         self.began = clock()
         self._recent: deque[tuple[float, int]] = deque()

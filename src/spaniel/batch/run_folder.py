@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".batch"  # behind the name of the output
 LOCK, ABOUT, JOURNAL, SUMMARY = "lock", "run.json", "journal", "summary.json"
-FORMAT = 2
+FORMAT = 3
 PART = "records.jsonl.zst"  # of an output that is made of records when all are there
 _OURS = re.compile(rf"{ABOUT}|{JOURNAL}|{SUMMARY}|{re.escape(PART)}|{TASKS}|{HOSTS}|run-\d+|{TEMPORARY_NAME.pattern}")
 
@@ -34,6 +34,7 @@ class About(NamedTuple):
     sources: dict[str, str]  # name -> fingerprint; empty where it cannot be told
     shape: dict[str, str]  # what decides which record a URL gets: profile, shard, limit
     counts: Counts
+    lost: int = 0  # how often URLs of the sources could not be read
 
 
 class RunFolder:
@@ -93,7 +94,7 @@ class RunFolder:
                 told = json.load(file)
             if told["format"] != FORMAT:
                 raise _bad(self.output, "its run was begun by another version of Spaniel; begin again with --overwrite")
-            return About(told["sources"], told["shape"], Counts(*told["counts"]))
+            return About(told["sources"], told["shape"], Counts(*told["counts"]), told["lost"])
         except FileNotFoundError:
             return None
         except (ValueError, KeyError, TypeError) as error:
@@ -138,7 +139,8 @@ def require_same(before: About, sources: Mapping[str, str], shape: Mapping[str, 
 
 
 def _changed(output: str, reason: str) -> SpanielError:
-    return _bad("--resume", f"the run of {output} cannot go on: {reason}. Begin again with --overwrite")
+    may = "Give what it was begun with, or begin again with --overwrite"
+    return _bad("--resume", f"the run of {output} cannot go on: {reason}. {may}")
 
 
 def _bad(field: str, reason: str) -> SpanielError:

@@ -12,7 +12,7 @@ from spaniel.batch.progress import Progress
 from spaniel.batch.records import whole_record
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
 
     from spaniel.batch.crew import Crew
     from spaniel.batch.outputs.remote_parts import Wrote
@@ -35,13 +35,13 @@ class _Waiting:
 
     is_idle, by_workers = True, False
 
-    def put_part(self, part: Wrote, ordinals: list[int]) -> None:
+    def put_part(self, part: Wrote, ordinals: list[int], failed: Sequence[str] = ()) -> None:
         """Nobody writes any here."""
 
     def shared(self, record: Record) -> Record:
         return record
 
-    def put(self, item: Item, shared: Record, captured: bytes = b"") -> None:  # noqa: ARG002  for files alone
+    def put(self, item: Item, shared: Record, captured: bytes = b"", failed: str = "") -> None:  # noqa: ARG002  for files
         self.records.append(whole_record(item, shared))
         self.news.set()
 

@@ -260,4 +260,8 @@ def parts_for(wiring: Mapping[str, Any], send: Send) -> RemoteParts | None:
     """Where a worker writes records itself; None where the coordinator does."""
     if not (place := wiring.get("parts")):
         return None
-    return RemoteParts(place, "worker", lambda part, numbers: send(WROTE, part, numbers), lambda why: send(FAILED, why))
+
+    def failed(why: str) -> None:
+        send(FAILED, f"put this right, then go on with --resume: {why}", "--parts")
+
+    return RemoteParts(place, "worker", lambda part, numbers: send(WROTE, part, numbers), failed)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from spaniel.batch.outputs.remote_parts import RemoteParts
 from spaniel.batch.records import encode, line_of, tail_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from spaniel.batch.journal import Journal
     from spaniel.batch.outputs.remote_parts import Wrote
@@ -32,7 +33,7 @@ class Writer:
         self, part: Part, journal: Journal, failed: Callable[[Exception], object], beside: Part | None = None
     ) -> None:
         self._part, self._journal, self._failed, self._beside = part, journal, failed, beside
-        self._queue: queue.SimpleQueue[tuple[list[int], bytes, bytes] | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[list[int], bytes, bytes, Sequence[str]] | None] = queue.SimpleQueue()
         self._taken = self._given = 0  # bytes; each is written by one thread alone
         self.error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="spaniel batch writer", daemon=True)
@@ -41,16 +42,16 @@ class Writer:
     def shared(self, record: Record) -> bytes:
         return tail_of(record)
 
-    def put(self, item: Item, shared: bytes, captured: bytes = b"") -> None:
-        self._put([item.ordinal], line_of(item, shared), captured)
+    def put(self, item: Item, shared: bytes, captured: bytes = b"", failed: str = "") -> None:
+        self._put([item.ordinal], line_of(item, shared), captured, (failed,) if failed else ())
 
-    def put_part(self, part: Wrote, ordinals: list[int]) -> None:
+    def put_part(self, part: Wrote, ordinals: list[int], failed: Sequence[str] = ()) -> None:
         """Where workers write parts, the output is the list of them."""
-        self._put(ordinals, encode(part._asdict()) + b"\n")
+        self._put(ordinals, encode(part._asdict()) + b"\n", b"", failed)
 
-    def _put(self, ordinals: list[int], line: bytes, captured: bytes = b"") -> None:
+    def _put(self, ordinals: list[int], line: bytes, captured: bytes, failed: Sequence[str]) -> None:
         self._given += len(line) + len(captured)
-        self._queue.put((ordinals, line, captured))
+        self._queue.put((ordinals, line, captured, failed))
 
     @property
     def is_idle(self) -> bool:
@@ -80,6 +81,7 @@ class Writer:
     def _write_batch(self) -> bool:
         """Whether more may come."""
         ordinals: list[int] = []
+        failures: Counter[str] = Counter()
         until = None
         while len(ordinals) < BATCH:
             try:
@@ -87,22 +89,23 @@ class Writer:
             except queue.Empty:
                 break
             if taken is _END:
-                self._commit(ordinals)
+                self._commit(ordinals, failures)
                 return False
-            mine, line, captured = taken
+            mine, line, captured, failed = taken
             self._part.append(line)
             if captured and self._beside is not None:
                 self._beside.append(captured)
             self._taken += len(line) + len(captured)
             ordinals += mine
+            failures.update(failed)
             until = until or time.monotonic() + SECONDS
-        self._commit(ordinals)
+        self._commit(ordinals, failures)
         return True
 
-    def _commit(self, ordinals: list[int]) -> None:
+    def _commit(self, ordinals: list[int], failures: Counter[str]) -> None:
         if ordinals:
             beside = self._beside.sync() if self._beside is not None else 0
-            self._journal.commit(self._part.sync(), ordinals, beside)
+            self._journal.commit(self._part.sync(), ordinals, beside, failures)
 
 
 class PartsWriter(Writer):
@@ -112,11 +115,18 @@ class PartsWriter(Writer):
 
     def __init__(self, place: str, part: Part, journal: Journal, failed: Callable[[Exception], object]) -> None:
         super().__init__(part, journal, failed)
-        self._own = RemoteParts(place, "coordinator", self.put_part, lambda why: failed(OSError(0, why)))
+        self._failed_here: dict[int, str] = {}  # by the ordinal, until the part is written
+        self._own = RemoteParts(place, "coordinator", self._put_own, lambda why: failed(OSError(0, why)))
 
     @property
     def is_idle(self) -> bool:
         return self._own.is_idle
 
-    def put(self, item: Item, shared: bytes, captured: bytes = b"") -> None:  # noqa: ARG002  there are none with parts
+    def put(self, item: Item, shared: bytes, captured: bytes = b"", failed: str = "") -> None:  # noqa: ARG002  none here
+        if failed:
+            self._failed_here[item.ordinal] = failed
         self._own.add([line_of(item, shared)], item.ordinal)
+
+    def _put_own(self, part: Wrote, ordinals: list[int]) -> None:
+        failed = (self._failed_here.pop(ordinal, "") for ordinal in ordinals)
+        self.put_part(part, ordinals, [code for code in failed if code])

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from spaniel.batch.sources.rows import Problems
 
 MERGE, RAY = "merge", "ray"
+NONE = "none"
 MOST_WORKERS = 64
 MOST_EARLY = 4  # workers that are started before it is known how much there is to do
 SOME_FAILED = 1
@@ -37,7 +38,8 @@ def parser() -> argparse.ArgumentParser:
         "A run that was stopped, by Ctrl-C, a crash or a full disk, goes on with --resume.\n"
         "Ctrl-C finishes the pages that are under way. A second Ctrl-C stops at once.\n"
         "'spaniel batch merge A.jsonl B.jsonl -o ALL.jsonl' puts the outputs of several shards together.\n"
-        "Exit code: 0 all pages fetched; 1 some were not; 2 wrong input; 130 stopped by Ctrl-C.",
+        "Exit code: 0 all pages fetched; 1 some were not, or a source was not read whole; 2 wrong input;\n"
+        "130 stopped by Ctrl-C.",
     )
     add_input(p)
     add_pace(p)
@@ -51,8 +53,9 @@ def main(args: argparse.Namespace) -> int:
     configure_logs(args)
     _check(args)
     if args.sources[0] == MERGE:
-        from spaniel.cli.batch_merge import merge_outputs
+        from spaniel.cli.batch_merge import merge_outputs, require_sense
 
+        require_sense(args)
         return merge_outputs(args.sources[1:], args.output, by_ordinal=args.sort, warc=args.warc, quiet=args.quiet)
     if args.dry_run:
         from spaniel.cli.batch_dry_run import dry_run
@@ -76,6 +79,10 @@ def _check(args: argparse.Namespace) -> None:
         wrong = "-o", "is missing: name the file to write, for example -o pages.jsonl"
     if args.parts and (args.warc or not (args.output or "").endswith(".jsonl")):
         wrong = "--parts", "needs -o FILE.jsonl, which becomes the list of parts, and goes without --warc"
+    if args.sort and args.sources[0] != MERGE:
+        wrong = "--sort", "is for 'spaniel batch merge'; a run writes records as pages come, each with its ordinal"
+    if args.address and args.engine != RAY:
+        wrong = "--address", "is of use with --engine ray only"
     if args.engine == RAY and find_spec("ray") is None:
         wrong = "--engine", "Ray is not installed; install it with: pip install 'spaniel[ray]'"
     if wrong:
@@ -99,11 +106,15 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
     shape = {
         "--profile": f"{profile.name} {profile.version}",
         "policy": f"{profile.policy.name} {profile.policy.version}",
+        "--from": args.kind or NONE,
+        "--column": args.column or NONE,
+        "--field": args.field or NONE,
     }
     apply, options = profile.policy.apply, Options(args.kind, args.column, args.field)
     sources = [ReadSource(name, options, problems, settings, args.profile) for name in args.sources]
     software = f"Spaniel {__version__}" if args.warc else ""
-    return Order(sources, lambda raw: apply(raw).url, shape, read_shard(args.shard), args.limit, software, args.parts)
+    shard = read_shard(args.shard)
+    return Order(sources, lambda raw: apply(raw).url, shape, shard, args.limit, software, args.parts, problems)
 
 
 def _pace(args: argparse.Namespace) -> Pace:
@@ -134,11 +145,11 @@ def _run(args: argparse.Namespace, settings: Settings, launched: Launched) -> in
         if whole:
             run.finish()
         run.write_summary(progress)
-    tell_end(progress, whole, args.output, quiet=args.quiet)
+    tell_end(progress, run, args.output, whole=whole, quiet=args.quiet)
     if not whole:
         tell("go on with the same command and --resume")
         return watch.exit_code
-    return SOME_FAILED if progress.failed else 0
+    return SOME_FAILED if progress.failed or run.lost else 0
 
 
 def _crew(args: argparse.Namespace, workers: int, settings: Settings, launched: Launched) -> Crew:

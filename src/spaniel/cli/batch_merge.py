@@ -6,26 +6,49 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from spaniel.cli.batch_options import WHOLE
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
+
+TOLD = 10  # shards that are missing
+SOME_MISSING = 1
 
 
 def merge_outputs(outputs: Sequence[str], out: str, *, by_ordinal: bool, warc: bool, quiet: bool) -> int:
-    """The exit code. What was there before is not touched."""
+    """The exit code: 0, or 1 where something is missing. What was there before is not touched."""
     from spaniel.batch.outputs.merge import merge, merge_captures
+    from spaniel.batch.shards import require_one_input
 
     if len(outputs) < 1:
         raise SpanielError(Code.BAD_ARGS, field="merge", reason="name the outputs that are to be put together")
     if os.path.lexists(out):
         raise SpanielError(Code.BAD_ARGS, field=out, reason="is there already; choose another name")
+    known = require_one_input(outputs)
     merged = merge(outputs, out, by_ordinal=by_ordinal)
     if warc:
         merge_captures(outputs, out)
-    if not quiet:
-        told = f"{merged.records:,} records in {out}"
-        if merged.missing:
-            told += f"; {merged.missing:,} places of the input have none"
+    missing = merged.missing if known.urls is None else known.urls - merged.records
+    told = f"{merged.records:,} records in {out}"
+    if missing:
+        told += f"; {missing:,} places of the input have none"
+    if known.absent:
+        more = ", …" if len(known.absent) > TOLD else ""
+        told += f"; no output is of --shard {', '.join(known.absent[:TOLD])}{more}"
+    if missing or not quiet:
         sys.stderr.write(f"spaniel: {told}\n")
-    return 0
+    return SOME_MISSING if missing else 0
+
+
+def require_sense(args: argparse.Namespace) -> None:
+    """What only a run can do is refused, rather than that somebody believes that it was done."""
+    given = {
+        "--resume": args.resume, "--overwrite": args.overwrite, "--dry-run": args.dry_run, "--limit": args.limit,
+        "--shard": args.shard != WHOLE, "--parts": args.parts, "--column": args.column, "--field": args.field,
+        "--from": args.kind,
+    }  # fmt: skip
+    for option, value in given.items():
+        if value:
+            raise SpanielError(Code.BAD_ARGS, field=option, reason="is of a run, and means nothing to merge")

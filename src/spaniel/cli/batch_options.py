@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import argparse
 
 JOBS, MOST_JOBS = 64, 512
+WHOLE = "1/1"  # all of the input in one shard
 
 
 def add_input(p: argparse.ArgumentParser) -> None:
@@ -67,7 +68,7 @@ def add_run(p: argparse.ArgumentParser) -> None:
     again.add_argument("--resume", action="store_true", help="go on with a run that was stopped")
     again.add_argument("--overwrite", action="store_true", help="begin again, and remove what is at OUT")
     p.add_argument(
-        "--shard", default="1/1", metavar="I/N", help="fetch one of N parts of the input; hosts stay together"
+        "--shard", default=WHOLE, metavar="I/N", help="fetch one of N parts of the input; hosts stay together"
     )
     p.add_argument("--limit", type=int, metavar="N", help="take only the first N URLs")
     p.add_argument("--cache", action="store_true", help="use and fill the page cache (it is off in a batch)")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from spaniel.batch.coordinator import Coordinator
+    from spaniel.batch.local import Run
     from spaniel.batch.progress import Progress
     from spaniel.batch.sources.rows import Problems
 
@@ -119,7 +120,7 @@ def line(progress: Progress) -> str:
     return told + failed + left
 
 
-def tell_end(progress: Progress, whole: bool, output: str, *, quiet: bool) -> None:
+def tell_end(progress: Progress, run: Run, output: str, *, whole: bool, quiet: bool) -> None:
     """The summary, on standard error."""
     if quiet:
         return
@@ -128,8 +129,9 @@ def tell_end(progress: Progress, whole: bool, output: str, *, quiet: bool) -> No
     rows = [
         ("pages", f"{progress.pages:,}"),
         *((f"failed: {code}", f"{count:,}") for code, count in progress.failed.most_common()),
-        ("by an earlier run", f"{progress.before:,}" if progress.before else ""),
-        ("workers replaced", f"{progress.workers_lost}" if progress.workers_lost else ""),
+        ("of these by an earlier run", _some(progress.before)),
+        ("not read of the sources", _some(run.lost)),
+        ("workers replaced", _some(progress.workers_lost)),
         *((f"slowest: {slow.host}", f"{slow.seconds:.2f} s") for slow in progress.slowest(SLOWEST)),
         ("time", duration(progress.seconds)),
         ("records a second", f"{progress.records / max(progress.seconds, 1e-9):.1f}"),
@@ -137,6 +139,10 @@ def tell_end(progress: Progress, whole: bool, output: str, *, quiet: bool) -> No
     for name, value in rows:
         if value:
             tell(f"{name:28} {value:>12}", begins="  ")
+
+
+def _some(count: int) -> str:
+    return f"{count:,}" if count else ""
 
 
 def tell_problems(problems: Problems) -> None:

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.check_documents import SOURCES, add_choice, add_documents
+from spaniel.cli.check_documents import SOURCES, Unread, add_choice, add_documents
 from spaniel.cli.check_fix import add_fix, fix_documents, wishes_of
 from spaniel.cli.check_options import EXIT_CODES, add_manners, add_report, add_run
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
@@ -49,6 +49,7 @@ def main(args: argparse.Namespace) -> int:
     from spaniel.app.checking import documents_history
     from spaniel.cli.check_sources import links_of, scope_of
     from spaniel.cli.checking import Job, own_settings, run_job
+    from spaniel.health.summary import UNTOLD_CODE
 
     settings = settings_from(args)
     history = None if args.no_history else documents_history(own_settings(args, settings))
@@ -58,8 +59,10 @@ def main(args: argparse.Namespace) -> int:
     def fix(found: list[Checked]) -> int:
         return fix_documents(found, args, wishes, sys.stdout)
 
-    job = Job(links_of(args, settings), history, scope_of(args), fix if args.fix else None)
-    return run_job(args, settings, job)
+    unread = Unread()
+    job = Job(links_of(args, settings, unread), history, scope_of(args), fix if args.fix else None)
+    code = run_job(args, settings, job)
+    return UNTOLD_CODE if unread.count and not code and not args.fail_on else code
 
 
 def _require_sense(args: argparse.Namespace) -> None:
@@ -68,6 +71,8 @@ def _require_sense(args: argparse.Namespace) -> None:
     for option, given in (repairs | {"--allowlist": args.allowlist}).items():
         if given and not args.fix:
             raise SpanielError(Code.BAD_ARGS, field=option, reason="is of use with --fix only")
+    if args.offline and args.sitemap:
+        raise SpanielError(Code.BAD_ARGS, field="--sitemap", reason="names pages of the web, and --offline asks nobody")
     if args.root_dir is not None and not os.path.isdir(args.root_dir):
         raise SpanielError(Code.BAD_ARGS, field="--root-dir", reason=f"'{shown(args.root_dir)}' is no folder")
     if args.base and not args.base.lower().startswith(("http://", "https://")):

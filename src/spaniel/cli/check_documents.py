@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -66,7 +67,18 @@ def add_choice(p: argparse.ArgumentParser) -> None:
     p.add_argument("--offline", action="store_true", help="check links between files only; ask nobody")
 
 
-def found(args: argparse.Namespace) -> Iterator[Link | Checked]:
+class Unread:
+    """Says of documents which are not read, and why, and counts them: links that nobody knows are not well."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, file: str, reason: str) -> None:
+        self.count += os.path.lexists(file)  # one that has gone meanwhile has no links any more
+        _tell(file, reason)
+
+
+def found(args: argparse.Namespace, unread: Unread) -> Iterator[Link | Checked]:
     """Links to be asked for, and what is known of the others without asking."""
     from spaniel.health.files import Options, gather
     from spaniel.health.local import Disk, check_local
@@ -75,7 +87,8 @@ def found(args: argparse.Namespace) -> Iterator[Link | Checked]:
 
     options = Options(
         args.kind or "", tuple(args.field), tuple(args.ext), tuple(args.exclude_path),
-        use_gitignore=not args.no_gitignore, use_hidden=args.hidden, tell=_tell,
+        use_gitignore=not args.no_gitignore, use_hidden=args.hidden, tell=unread,
+        remark=_tell,
     )  # fmt: skip
     chosen = sort(gather(args.sources, options), rules_of(args), args.base)
     yield from check_local(chosen.local, Disk(args.root_dir))

@@ -21,7 +21,7 @@ def add_report(p: ArgumentParser) -> None:
         "-f", "--format", choices=FORMATS, default="table", metavar="FORMAT",
         help=f"how results are told: {', '.join(FORMATS)} (default: table)",
     )  # fmt: skip
-    p.add_argument("-o", "--output", metavar="FILE", help="write the report to this file")
+    p.add_argument("-o", "--output", metavar="FILE", help="write the report to this file ('-': to standard output)")
     p.add_argument(
         "--fail-on", action="append", default=[], metavar="WHAT",
         help="exit with 1 for these verdicts and findings, and for nothing else (dead,changed,soft-404, or none)",

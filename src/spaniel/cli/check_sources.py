@@ -7,31 +7,34 @@ import os
 from typing import TYPE_CHECKING
 
 from spaniel.cli.check_documents import found
-from spaniel.health.verdict import Link, Place
+from spaniel.health.verdict import Checked, Link, Place, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from spaniel.app.settings import Settings
-    from spaniel.health.verdict import Checked
+    from spaniel.cli.check_documents import Unread
 
 
-def links_of(args: argparse.Namespace, settings: Settings) -> Iterator[Link | Checked]:
+def links_of(args: argparse.Namespace, settings: Settings, unread: Unread) -> Iterator[Link | Checked]:
     """Links to be asked, and what is known of others: skipped, or found on the disk."""
-    for link in _all_of(args, settings):
+    for link in _all_of(args, settings, unread):
         if not args.fragments and isinstance(link, Link) and link.fragments:
             yield link._replace(fragments=())
         else:
             yield link
 
 
-def _all_of(args: argparse.Namespace, settings: Settings) -> Iterator[Link | Checked]:
-    if not args.offline:
-        yield from _named(source for source in args.sources if _is_url(source))
-        yield from _of_sitemaps(args.sitemap, settings)
+def _all_of(args: argparse.Namespace, settings: Settings, unread: Unread) -> Iterator[Link | Checked]:
+    named = _named(source for source in args.sources if _is_url(source))
+    if args.offline:
+        yield from (Checked(link, Verdict.SKIPPED, "offline") for link in named)
+    else:
+        yield from named
+        yield from _of_sitemaps(args.sitemap, settings, unread)
     documents = [source for source in args.sources if not _is_url(source)]
     private = args.include_private or bool(settings.protection_off)  # whoever opens the guard means those hosts too
-    yield from found(argparse.Namespace(**vars(args) | {"sources": documents, "include_private": private}))
+    yield from found(argparse.Namespace(**vars(args) | {"sources": documents, "include_private": private}), unread)
 
 
 def scope_of(args: argparse.Namespace) -> str:
@@ -52,7 +55,7 @@ def _named(urls: Iterable[str]) -> Iterator[Link]:
         yield Link(url, (fragment,) if fragment else (), (Place(""),))
 
 
-def _of_sitemaps(sources: Iterable[str], settings: Settings) -> Iterator[Link]:
+def _of_sitemaps(sources: Iterable[str], settings: Settings, unread: Unread) -> Iterator[Link]:
     """Pages of sitemaps, which are read as `spaniel batch` reads them: through the guarded door, or from the disk."""
     for source in sources:
         from spaniel.app.batch_sources import ReadSource
@@ -64,3 +67,4 @@ def _of_sitemaps(sources: Iterable[str], settings: Settings) -> Iterator[Link]:
         for item in ReadSource(source, Options(), problems, settings, DEFAULT).items():
             yield Link(item.raw.partition("#")[0], places=(Place(source),))
         tell_problems(problems)
+        unread.count += problems.lost

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     Add = Callable[[Checked], None]
 
+STANDARD_OUTPUT = "-"
 STREAMED = ("jsonl", "github")  # formats that tell each result at once
 COUNTED = 5000  # links after which it is said how many were read
 SHOWN_PAST = 30  # observations of a link that a report shows
@@ -63,6 +64,7 @@ def run_job(args: argparse.Namespace, settings: Settings, job: Job) -> int:
     """Check what there is, tell it, and say how it went."""
     if args.resume and job.history is None:
         raise SpanielError(Code.BAD_ARGS, field="--resume", reason="needs the history; leave --no-history out")
+    _require_folder("--write-baseline", args.write_baseline)
     fail_on, aliases = read_fail_on(args.fail_on), read_aliases(args.map)
     baseline = Baseline.read(args.baseline) if args.baseline else Baseline()
     own = own_settings(args, settings)
@@ -85,6 +87,25 @@ def run_job(args: argparse.Namespace, settings: Settings, job: Job) -> int:
     return code or telling.summary.exit_code(fail_on)
 
 
+def _require_folder(option: str, path: str | None) -> None:
+    """What is written at the end is refused at the beginning: a check may take hours."""
+    import os
+
+    reason = ""
+    if path and os.path.isdir(path):
+        reason = "it is a folder"
+    elif path and not os.path.isdir(os.path.dirname(path) or "."):
+        reason = "its folder is not there"
+    if reason:
+        raise SpanielError(Code.BAD_ARGS, field=option, reason=f"cannot write '{path}': {reason}")
+
+
+def _scope(args: argparse.Namespace, job: Job) -> str:
+    """What is checked, and how: answers to another question are not gone on with."""
+    how = [*(["--soft-404"] if args.soft_404 else []), *(["--robots"] if args.robots else []), *sorted(args.map)]
+    return "\n".join([job.scope, *how])
+
+
 def _counted(links: Iterable[Link | Checked], told: Callable[[int], None]) -> Iterator[Link | Checked]:
     for number, link in enumerate(links, 1):
         if number % COUNTED == 0:
@@ -102,7 +123,7 @@ def _run(
     from spaniel.net.resolver import RememberingResolver, SystemResolver
 
     collect_rarely()
-    extras = Extras(args.total_time, args.soft_404, job.scope, args.resume)
+    extras = Extras(args.total_time, args.soft_404, _scope(args, job), args.resume)
 
     async def go() -> int:
         async with Engine(settings, RememberingResolver(SystemResolver())) as engine:
@@ -118,6 +139,8 @@ def _run(
                 telling.summary.interrupted = bool(watch.exit_code)
             if prepared.journal.trouble:
                 tell(f"{NOT_KEPT}: {prepared.journal.trouble}")
+            if job.history is not None and job.history.damage:
+                tell(f"the history was lost: {job.history.damage}")
             if not run.is_whole and job.history is not None and not args.quiet:
                 tell("go on with the same command and --resume")
             return watch.exit_code
@@ -162,8 +185,16 @@ class Telling:
             report.close(self.summary)
             out.flush()
         if self._args.write_baseline:
-            count = write_baseline(self._args.write_baseline, self._broken)
-            tell(f"{count:,} broken links written to {self._args.write_baseline}")
+            self._write_baseline(is_whole=run.is_whole)
+
+    def _write_baseline(self, *, is_whole: bool) -> None:
+        """Of a whole run alone: the links that were not asked would be missing, and a good file would be lost."""
+        path = self._args.write_baseline
+        if not is_whole:
+            tell(f"{path} was not written: the check did not come to its end")
+            return
+        count = write_baseline(path, self._broken)
+        tell(f"{count:,} broken link{'' if count == 1 else 's'} written to {path}")
 
     def _take(self, checked: Checked, report: Report) -> None:
         self.summary.add(checked, known=self._baseline.covers_all(checked))
@@ -176,8 +207,9 @@ class Telling:
 
     @contextmanager
     def _out(self) -> Iterator[TextIO]:
-        if not self._args.output:
-            yield sys.stderr if self._repairs else sys.stdout  # where a diff goes to standard output
+        if not self._args.output or self._args.output == STANDARD_OUTPUT:
+            is_diff = self._repairs and not self._args.output  # which goes to standard output
+            yield sys.stderr if is_diff else sys.stdout
             return
         from spaniel.cli.files import replacing
 

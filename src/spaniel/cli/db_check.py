@@ -11,7 +11,7 @@ from spaniel.cli.checking import Job, own_settings, run_job
 from spaniel.cli.db_folder import Failures, folder_of, name_strangers, opened
 from spaniel.cli.db_list import selection
 from spaniel.cli.options import configure_logs, settings_from
-from spaniel.errors import Code, SpanielError
+from spaniel.errors import Code, SpanielError, shown
 from spaniel.health import due
 from spaniel.health.registry_links import Wanted, links, wanted
 from spaniel.health.summary import UNTOLD_CODE
@@ -19,13 +19,14 @@ from spaniel.health.verdict import Verdict
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from spaniel.app.groups import HealthSettings
     from spaniel.health.history import History
     from spaniel.health.observations import Observed
     from spaniel.health.verdict import Checked, Link
     from spaniel.registry.database import Registry
+    from spaniel.registry.record import Record
 
     Last = Callable[[str], Observed | None]
 
@@ -68,8 +69,20 @@ def _links(
 ) -> Iterator[Link | Checked]:
     which = _wanted(args, history)
     priorities = due.load(own.priorities_file)
-    records = registry.records(selection(args, deprecated=True), unread)
+    records = _some(registry.records(selection(args, deprecated=True), unread), args, unread)
     return wanted(links(records, priorities, args.scheme or ""), which, _last(history), priorities)
+
+
+def _some(records: Iterable[Record], args: argparse.Namespace, unread: Failures) -> Iterator[Record]:
+    """All of them; where a choice leaves none, that is refused: a host that is misspelt would be well for ever."""
+    count = 0
+    for record in records:
+        count += 1
+        yield record
+    choice = {"--host": args.host, "--category": args.category, "--path": [args.path] if args.path else []}
+    given = [f"{option} {shown(', '.join(values))}" for option, values in choice.items() if values]
+    if given and not count and not unread.count:
+        raise SpanielError(Code.BAD_ARGS, field=", ".join(given), reason="no record of the database is chosen by this")
 
 
 def _wanted(args: argparse.Namespace, history: History | None) -> Wanted:

@@ -7,7 +7,7 @@ import sqlite3
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from spaniel.cli.db_folder import ENOUGH, Failures, folder_of, is_several
+from spaniel.cli.db_folder import ENOUGH, Failures, is_several, opened
 from spaniel.cli.lines import inputs
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.health.observations import BAD, GOOD
@@ -28,7 +28,7 @@ def run_history(args: argparse.Namespace) -> int:
     if args.documents:
         history = documents_history(health_settings(load(args.config)))
     else:
-        history = registry_history(folder_of(args))
+        history = registry_history(opened(args).folder)
     failed = Failures(several=is_several(args.urls))
     address = address_of()
     try:
@@ -48,6 +48,8 @@ def _tell(history: History, url: str, form: str) -> None:
     except (OSError, sqlite3.Error) as error:
         reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
         raise SpanielError(Code.BAD_ARGS, field=history.folder, reason=reason) from None
+    if not rows and history.damage:
+        raise SpanielError(Code.BAD_ARGS, field="the history", reason=history.damage)
     if not rows:
         reason = "nothing was seen of this URL yet; 'spaniel db check' looks"
         raise SpanielError(Code.BAD_ARGS, field=url, reason=reason)

@@ -128,7 +128,11 @@ def _prepare_output() -> None:
 
     Whoever streams flushes. `PYTHONUNBUFFERED`, which many containers set, would make each line a call of the system.
     """
-    if sys.stdout is None:  # closed by whoever started us
+    if sys.stderr is None:  # closed by whoever started us
+        import os
+
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  and no file of ours gets its descriptor
+    if sys.stdout is None:
         from spaniel.errors import Code, SpanielError
 
         raise SpanielError(Code.BAD_ARGS, field="standard output", reason="is closed")

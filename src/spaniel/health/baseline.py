@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
@@ -22,7 +24,7 @@ class Baseline:
     """The debts of a file: which link, in which document. A link that turns up in another document is a new debt."""
 
     def __init__(self, known: Iterable[tuple[str, str]] = ()) -> None:
-        self._known = frozenset(known)  # file, URL
+        self._known = frozenset((spelled(file), url) for file, url in known)
         self._well: set[tuple[str, str]] = set()
 
     @classmethod
@@ -40,7 +42,7 @@ class Baseline:
 
     def covers(self, checked: Checked, place: Place) -> bool:
         """Whether this is an old debt. One of a result that is well is none, whatever the file says."""
-        return checked.verdict in CONTRADICTED and (place.file, checked.link.url) in self._known
+        return checked.verdict in CONTRADICTED and (spelled(place.file), checked.link.url) in self._known
 
     def covers_all(self, checked: Checked) -> bool:
         """Whether no place of a link is a new debt."""
@@ -53,7 +55,7 @@ class Baseline:
     def saw(self, checked: Checked) -> None:
         """Remember what is well again."""
         if self._known and checked.verdict not in CONTRADICTED:
-            files = {place.file for place in checked.link.places} or {""}
+            files = {spelled(place.file) for place in checked.link.places} or {""}
             self._well.update(key for file in files if (key := (file, checked.link.url)) in self._known)
 
     @property
@@ -62,13 +64,25 @@ class Baseline:
         return sorted(self._well)
 
 
+@lru_cache(maxsize=1 << 12)
+def spelled(file: str) -> str:
+    """One name for a document: `check .`, `check docs` and a hook with whole paths mean the same debts."""
+    if file in ("", "-"):
+        return file
+    path = os.path.normpath(file)
+    here = os.getcwd()
+    if path.startswith(here + os.sep):
+        path = path[len(here) + 1 :]
+    return path.replace(os.sep, "/")
+
+
 def write_baseline(path: str, results: Iterable[Checked]) -> int:
     """Put all that is contradicted into a file, sorted, so that its changes can be read; how many there are."""
     debts = {
         (file, checked.link.url)
         for checked in results
         if checked.verdict in CONTRADICTED
-        for file in ({place.file for place in checked.link.places} or {""})
+        for file in ({spelled(place.file) for place in checked.link.places} or {""})
     }
     lines = ",\n".join(json.dumps({"file": file, "url": url}) for file, url in sorted(debts))
     known = f"[\n{lines}\n]" if lines else "[]"

@@ -43,6 +43,7 @@ class Options(NamedTuple):
     use_hidden: bool = False
     largest: int = LARGEST
     tell: Callable[[str, str], None] = _say_nothing  # of a file that is not read: which, and why
+    remark: Callable[[str, str], None] = _say_nothing  # of a file with which an option has nothing to do
 
 
 DEFAULTS = Options()
@@ -54,7 +55,7 @@ def gather(inputs: Sequence[str], options: Options = DEFAULTS) -> Iterator[Menti
         if _is_url(given):
             yield Mention(given, Place(""), 0, len(given), "argument")
         elif given == "-":
-            yield from kinds.mentions(_standard_input(options.largest), "-", options.kind, options.fields)
+            yield from _mentions(_standard_input(options.largest), "-", options)
         else:
             yield from _of_files(given, options)
 
@@ -81,7 +82,15 @@ def _of_files(given: str, options: Options) -> Iterator[Mention]:
                 raise
             options.tell(path, str(error.details["reason"]))
             continue
-        yield from kinds.mentions(decoded.text, path, options.kind, options.fields)
+        yield from _mentions(decoded.text, path, options)
+
+
+def _mentions(text: str, path: str, options: Options) -> Iterator[Mention]:
+    kind = options.kind or kinds.kind_of(path, text)
+    if options.fields and kind not in kinds.DATA:
+        data = ", ".join(sorted(kinds.DATA))
+        options.remark(path, f"is read as {kind}, which has no fields: --field looks into {data}")
+    yield from kinds.mentions(text, path, kind, options.fields)
 
 
 def documents(given: str, options: Options = DEFAULTS) -> Iterator[str]:

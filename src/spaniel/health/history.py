@@ -63,6 +63,11 @@ class History:
         self._reads.close()
         self._writes.close()
 
+    @property
+    def damage(self) -> str:
+        """What became of a file that was damaged; empty where none was."""
+        return self._writes.damage or self._reads.damage
+
     def begin(self, scope: str, input_: str) -> int:
         """A new run; what others have left behind is tidied up first."""
         if self._is_shared:

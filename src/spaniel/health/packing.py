@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
@@ -11,6 +12,7 @@ from spaniel.health.verdict import Checked, Hop, Link
 if TYPE_CHECKING:
     T = TypeVar("T")
 
+_HALF = re.compile(r"\\udc([89a-f][0-9a-f])")
 _encode = msgspec.json.Encoder().encode
 unpack_link = msgspec.json.Decoder(Link).decode
 unpack_checked = msgspec.json.Decoder(Checked).decode
@@ -32,3 +34,8 @@ def plain(value: T) -> T:
         parts = [plain(part) for part in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)  # type: ignore[return-value]
     return value
+
+
+def file_name(text: str) -> str:
+    """A file's name again as the system has it: a byte that is no UTF-8 was made an escape."""
+    return _HALF.sub(lambda found: chr(0xDC00 + int(found[1], 16)), text) if "\\" in text else text

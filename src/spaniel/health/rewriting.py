@@ -12,6 +12,7 @@ from spaniel.health.documents import encoding, kinds
 from spaniel.health.documents.quoting import encode
 from spaniel.health.files import LARGEST, read_bytes
 from spaniel.health.new_addresses import PERMANENT_ONLY, successor
+from spaniel.health.packing import file_name
 from spaniel.health.sorting import SCHEME, web_address
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     Span = tuple[int, int]
 
+ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 CHANGED = "the file has changed since it was checked; check it again"
 
 
@@ -80,7 +82,7 @@ def read_sources(paths: Iterable[str], kind: str = "", fields: Sequence[str] = (
     sources: dict[str, Source] = {}
     for path in dict.fromkeys(paths):
         try:
-            raw = read_bytes(path, LARGEST)
+            raw = read_bytes(file_name(path), LARGEST)
         except SpanielError:
             continue
         decoded = encoding.decode(raw)
@@ -165,14 +167,16 @@ def write(source: Source, fixes: Sequence[Fix]) -> str:
 
     The file appears whole or not at all. One that is not what was read, or a symbolic link, is left alone.
     """
-    new = source.decoded.encoded(rewritten(source, fixes))
+    new, path = source.decoded.encoded(rewritten(source, fixes)), file_name(source.path)
     try:
-        found = os.lstat(source.path)
+        found = os.lstat(path)
         if stat.S_ISLNK(found.st_mode):
             return "it is a symbolic link, and links are not followed"
-        if read_bytes(source.path, LARGEST) != source.raw:
+        if not found.st_mode & ANY_WRITE:  # a new file in its place would need leave of the folder alone
+            return "it is read-only"
+        if read_bytes(path, LARGEST) != source.raw:
             return CHANGED
-        write_atomically(source.path, new, None, durable=True)
+        write_atomically(path, new, None, durable=True)
     except SpanielError as error:
         return str(error.details["reason"])
     except OSError as error:

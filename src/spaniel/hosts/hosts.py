@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
@@ -244,7 +244,8 @@ class HostTurn:
             if mine.place.done() and not mine.place.cancelled():
                 known.here -= 1  # the place came too late
             else:
-                known.waiting.remove(mine)
+                with suppress(ValueError):  # whoever was cancelled with us has let us in already, in vain
+                    known.waiting.remove(mine)
             known.let_in()
             raise
 

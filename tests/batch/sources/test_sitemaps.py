@@ -255,8 +255,9 @@ async def test_a_list_by_its_address_is_read_by_its_content_type_and_bytes() -> 
         assert found[0].columns == {"n": "1"}
         assert problems.count == 1
         assert "404" in problems.first[0]
-        with pytest.raises(SpanielError, match="is a web page, not a list"):
+        with pytest.raises(SpanielError, match="is a web page, not a list") as refused:
             await read_site(site.url("/page"), sites=[site])
+        assert refused.value.details["field"] == site.url("/page")  # of several, one knows which
 
 
 async def test_a_kind_that_somebody_says_rules_over_what_it_looks_like() -> None:

@@ -45,6 +45,12 @@ def test_without_a_header_columns_have_numbers(tmp_path: Path) -> None:
     ]
 
 
+def test_a_file_without_the_column_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SpanielError, match="not clear which column holds the URLs; there are: name, where") as clear:
+        rows(tmp_path / "a.csv", "name,where\nx,y\n")
+    assert clear.value.details["field"] == str(tmp_path / "a.csv")  # a pattern may have named many
+
+
 def test_a_column_is_named_or_numbered(tmp_path: Path) -> None:
     text = "home,url\nhttps://home.example/,https://a.example/\n"
     assert rows(tmp_path / "a.csv", text, column="home")[0][0] == "https://home.example/"

@@ -91,7 +91,8 @@ def _put(address: str, lines: list[bytes]) -> tuple[int, str]:
     except SpanielError:
         raise
     except Exception as error:  # noqa: BLE001  whatever a store far away raises: the run must hear of it
-        reason = f"{address} cannot be written: {type(error).__name__}: {error}"
+        why = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        reason = f"{address} cannot be written: {why}"
         raise SpanielError(Code.BAD_ARGS, field="--parts", reason=reason) from None
     return len(data), sha256(data).hexdigest()
 

@@ -52,7 +52,7 @@ def _read(stream: BinaryIO, separator: str | None, options: Options, report: Rep
 def _row(cells: list[str], table: Table, number: int, report: Report) -> Iterator[Row]:
     url = cells[table.url].strip() if table.url < len(cells) else ""
     if not url:
-        report(f"line {number}", f"has nothing in column {table.url + 1}")
+        report(f"line {number}", f"has nothing in column {table.url + 1}", lost=False)
         return
     beyond = len(cells) - len(table.names)
     names = unique_names([*table.names, *[""] * beyond]) if beyond > 0 else table.names
@@ -92,7 +92,7 @@ class _Lines:
             size += len(found[1])
             if found[1].count('"') % 2:
                 return [text for _, text in group]
-        self._report(f"line {number}", "has a quote that does not end; it was read as a row of its own")
+        self._report(f"line {number}", "has a quote that does not end; it was read as a row of its own", lost=False)
         self._again.extend(reversed(group[1:]))
         return [line]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from spaniel.batch.sources.rows import Child, Options, Problems, Row
+    from spaniel.batch.sources.rows import Child, Options, Problems, Report, Row
 
 STANDARD_INPUT = "-"
 BUFFER = 1 << 18  # bytes: three times faster through a line of gigabytes than the usual 8 KB
@@ -79,13 +79,33 @@ def read_stream(stream: BinaryIO, about: About, options: Options, problems: Prob
     try:
         if kind != Kind.PARQUET:
             text = as_utf8(uncompressed(stream))
-            kind = told or kind_of(about.name, about.content_type, text.peek(1024))
+            kind = told or kind_of(about.name, about.content_type, text.peek(1024), about.place)
+        _name_what_is_ignored(kind, options, report)
         if kind == Kind.PARQUET:
             yield from read_parquet(_rewound(stream, about.place), options, report)
         else:
             yield from READERS[kind](text, options, report)
+    except SpanielError as error:
+        raise _at(about.place, error) from None
     except BROKEN as error:
         report("", f"breaks off: {getattr(error, 'strerror', None) or error}")
+
+
+def _at(place: str, error: SpanielError) -> SpanielError:
+    """Of several sources, whoever reads that a column is missing must know where."""
+    if error.code != Code.BAD_ARGS or error.details.get("field") != "--column":
+        return error
+    return SpanielError(Code.BAD_ARGS, field=place, reason=f"--column: {error.details.get('reason')}")
+
+
+def _name_what_is_ignored(kind: Kind | None, options: Options, report: Report) -> None:
+    """Of several sources one may be a table and the other not; but whoever says a column must know where it is not."""
+    if options.column is not None and kind in (Kind.TEXT, Kind.JSONL):
+        more = "; --field names a field" if kind == Kind.JSONL else "; --from csv reads it as a table"
+        report("", f"is read as {kind}, where --column means nothing{more}", lost=False)
+    if options.field is not None and kind in (Kind.TEXT, Kind.CSV, Kind.TSV, Kind.PARQUET):
+        more = "; --from jsonl reads it as JSON lines" if kind == Kind.TEXT else "; --column names a column"
+        report("", f"is read as {kind}, where --field means nothing{more}", lost=False)
 
 
 def _rewound(stream: BinaryIO, place: str) -> BinaryIO:

@@ -19,6 +19,10 @@ LONGEST = 4 << 20  # bytes of a line: whole texts may stand beside the URL
 DEEPEST = 64  # objects and lists within one another; whoever writes them out again recurses
 
 
+class NoUrlError(ValueError):
+    """A row with nothing where its URL should be."""
+
+
 def read_jsonl(stream: BinaryIO, options: Options, report: Report) -> Iterator[Row]:
     for number, line in numbered_lines(stream, LONGEST, report):
         if line.isspace():
@@ -26,7 +30,7 @@ def read_jsonl(stream: BinaryIO, options: Options, report: Report) -> Iterator[R
         try:
             yield _row(_value(line), options.field, len(line))
         except ValueError as error:
-            report(f"line {number}", str(error))
+            report(f"line {number}", str(error), lost=not isinstance(error, NoUrlError))
 
 
 def _value(line: bytes) -> object:
@@ -64,6 +68,8 @@ def _row(value: object, field: str | None, size: int) -> Row:
     if name is None:
         raise ValueError(f"has no field '{URL_NAMES[0]}'; say which one holds the URL: --field NAME")
     url = value.pop(name) if name in value else _taken(value, name)
+    if url is None:
+        raise NoUrlError(f"has no URL at '{name}'")
     if not isinstance(url, str):
         raise ValueError(f"has no URL at '{name}'")  # noqa: TRY004
     return Row(url, value, size)

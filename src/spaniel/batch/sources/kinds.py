@@ -81,14 +81,14 @@ def kind_by_name(name: str) -> Kind | None:
     return _ENDINGS.get(ending)
 
 
-def kind_of(name: str, content_type: str, head: bytes) -> Kind:
-    """`head` is text in UTF-8, or what Parquet begins with. What is no list is `bad_args`."""
+def kind_of(name: str, content_type: str, head: bytes, place: str = "") -> Kind:
+    """`head` is text in UTF-8, or what Parquet begins with. What is no list is `bad_args`, at `place`."""
     if head.startswith(b"PAR1"):
         return Kind.PARQUET
     told = kind_by_name(name) or _TYPES.get(content_type.partition(";")[0].strip().lower())
     for other, reason in _NO_LISTS:
         if told in (None, Kind.JSONL) and other.match(head):
-            raise SpanielError(Code.BAD_ARGS, field=name, reason=reason)
+            raise SpanielError(Code.BAD_ARGS, field=place or name, reason=reason)
     if told:
         return told
     if _XML.match(head):

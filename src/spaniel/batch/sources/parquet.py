@@ -36,10 +36,11 @@ def read_parquet(stream: BinaryIO, options: Options, report: Report) -> Iterator
             for batch in file.iter_batches(batch_size=rows, use_threads=False):
                 for values in batch.to_pylist():
                     number += 1
+                    blank = values.get(name) in (None, "")
                     try:
                         yield _row(values, name, size)
                     except NoUrlError as error:
-                        report(f"row {number}", str(error))
+                        report(f"row {number}", str(error), lost=not blank)
     except (pa.ArrowException, OSError, ValueError) as error:
         report("", f"is not a Parquet file that can be read ({error})")
 

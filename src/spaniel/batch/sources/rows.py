@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from spaniel.errors import shown
 
@@ -47,22 +47,35 @@ class Options(NamedTuple):
 
 
 class Problems:
-    """What was wrong in the input, counted; the first of them in words. Nothing here ends a run."""
+    """What was wrong in the input, counted; the first of them in words. Nothing here ends a run.
+
+    `lost` counts those by which URLs were lost, or may have been: a run without them did not do all of its work.
+    """
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count = self.lost = 0
         self.first: list[str] = []
 
-    def note(self, place: str, what: str) -> None:
+    def note(self, place: str, what: str, *, lost: bool = True) -> None:
         self.count += 1
+        self.lost += lost
         if len(self.first) < TOLD:
             self.first.append(f"{shown(place)}: {shown(what)}")
 
     def at(self, place: str) -> Report:
         """For a reader, which knows lines and not where they come from."""
-        return lambda where, what: self.note(f"{place}, {where}" if where else place, what)
+
+        def report(where: str, what: str, *, lost: bool = True) -> None:
+            self.note(f"{place}, {where}" if where else place, what, lost=lost)
+
+        return report
 
 
 if TYPE_CHECKING:
-    Report = Callable[[str, str], None]  # where in the source, what
+
+    class Report(Protocol):
+        """Where in the source, what, and whether a URL was lost by it."""
+
+        def __call__(self, where: str, what: str, *, lost: bool = True) -> None: ...
+
     Reader = Callable[[BinaryIO, Options, Report], Iterator[Row | Child]]

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.batch.sources.beside import beside_the_loop
-from spaniel.batch.sources.files import About, local_files, read_file, read_stream
+from spaniel.batch.sources.files import STANDARD_INPUT, About, local_files, read_file, read_stream
 from spaniel.batch.sources.kinds import Kind, kind_by_name, kind_named
 from spaniel.batch.sources.owners import same_owner
 from spaniel.batch.sources.rows import Child, Item, Options, Problems, Row
@@ -21,7 +21,7 @@ from spaniel.robots.rules import parse as parse_robots
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from spaniel.batch.sources.bring import Bring, Brought
 
@@ -40,23 +40,26 @@ class _Place(NamedTuple):
 
 
 async def items(
-    sources: Iterable[str], bring: Bring, options: Options | None = None, problems: Problems | None = None
+    sources: Sequence[str], bring: Bring, options: Options | None = None, problems: Problems | None = None
 ) -> AsyncIterator[Item]:
     """Every URL of the sources. `problems` says afterwards what could not be read.
 
     Raises `bad_args` where a source cannot be read at all, or where nothing usable was in any of them.
     """
     problems = problems if problems is not None else Problems()
+    before = len(problems.first)
     walk = _Walk(bring, options or Options(), problems)
     ordinal = 0
+    named = ["standard input" if source == STANDARD_INPUT else source for source in sources]
     for source in sources:
         async for rows in walk.source(source):
             for url, columns, _ in rows:
                 yield Item(ordinal, url, columns)
                 ordinal += 1
     if not ordinal:
-        reason = f"there is no URL in it ({problems.first[0]})" if problems.count else "there is no URL in it"
-        raise SpanielError(Code.BAD_ARGS, field="source", reason=reason)
+        own = problems.first[before:]
+        reason = f"there is no URL in it ({own[0]})" if own else "there is no URL in it"
+        raise SpanielError(Code.BAD_ARGS, field=", ".join(named), reason=reason)
 
 
 class _Walk:
@@ -142,7 +145,7 @@ class _Walk:
         elif len(self._seen) >= MOST_URLS:
             reason = f"is one of more than {MOST_URLS:,} sitemaps; it was not read"
         if reason:
-            self._problems.note(place.url, reason)
+            self._problems.note(place.url, reason, lost=url.href not in self._seen)
             return False
         self._seen.add(url.href)
         return True

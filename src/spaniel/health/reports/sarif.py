@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from hashlib import sha256
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from spaniel.errors import shown
+from spaniel.health.packing import file_name
 from spaniel.health.reports.json import written
 from spaniel.health.reports.wording import LONGEST, MEANINGS, details, is_worth_telling, label, places_of
 from spaniel.health.verdict import CONTRADICTED, UNTOLD, Remark, Verdict
@@ -108,7 +110,7 @@ def _location(place: Place, url: str) -> dict[str, object]:
 
 def _artifact(file: str) -> dict[str, object]:
     """A relative name is relative to the folder in which the check ran; what is no URI character is encoded."""
-    path = file.replace("\\", "/").removeprefix("./")
+    path = file_name(file).replace(os.sep, "/").removeprefix("./")
     written = quote(path.encode("utf-8", "surrogateescape"), safe="/~!$&'()*+,;=@")
     if file.startswith("/"):
         return {"uri": f"file://{written}"}

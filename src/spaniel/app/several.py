@@ -1,0 +1,26 @@
+"""Several URLs or links, as a program gives them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from spaniel.errors import Code, SpanielError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+T = TypeVar("T")
+
+
+def several(given: Iterable[T], name: str, kinds: type | tuple[type, ...]) -> Iterator[T]:
+    """Each of them. One text is refused: it would be taken letter by letter, and each letter fail politely."""
+    if isinstance(given, str | bytes):
+        raise SpanielError(Code.BAD_ARGS, field=name, reason="is one text; give a list of them")
+    return _each(given, name, kinds)
+
+
+def _each(given: Iterable[T], name: str, kinds: type | tuple[type, ...]) -> Iterator[T]:
+    for number, one in enumerate(given):
+        if not isinstance(one, kinds):
+            raise SpanielError(Code.BAD_ARGS, field=f"{name}[{number}]", reason=f"is of type {type(one).__name__}")
+        yield one
