@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import given
@@ -135,3 +136,13 @@ def test_a_writer_that_cannot_write_says_so_and_commits_nothing_more(tmp_path: P
     journal.close()
     assert [getattr(error, "errno", None) for error in told] == [28]
     assert (tmp_path / "journal").read_bytes() == MAGIC
+
+
+@pytest.mark.parametrize("told", [b"[1]", b"{", b'{"a": "b"}', b'{"a": true}', b"[" * 100_000])
+def test_an_entry_that_tells_nonsense_of_failures_is_damage_whatever_its_checksum_says(told: bytes) -> None:
+    whole = bytearray(packed(10, [1], failed={"x": 1}))
+    head = len(whole) - 8 - len(b'{"x": 1}')
+    entry = bytearray(whole[: head - 4] + len(told).to_bytes(4, "little") + whole[head : head + 8] + told)
+    entry[:4] = crc32(entry[4:]).to_bytes(4, "little")
+    found = [one.failed for one, _ in entries(io.BytesIO(MAGIC + whole + entry + packed(20, [2])))]
+    assert found == [{"x": 1}]

@@ -60,8 +60,20 @@ def entries(file: BinaryIO) -> Iterator[tuple[Entry, int]]:
         if len(body) != size or crc32(body, crc32(head[_CRC:])) != crc:
             return
         at += len(head) + size
-        told = body[_BYTES * count :]
-        yield Entry(length, beside, array(_ITEM, body[: _BYTES * count]), json.loads(told) if told else {}), at
+        failed = _failed(body[_BYTES * count :])
+        if failed is None:
+            return
+        yield Entry(length, beside, array(_ITEM, body[: _BYTES * count]), failed), at
+
+
+def _failed(told: bytes) -> dict[str, int] | None:
+    """None where it is nothing of ours, whatever its checksum says."""
+    try:
+        failed = json.loads(told) if told else {}
+    except (ValueError, RecursionError):
+        return None
+    fits = isinstance(failed, dict) and all(type(count) is int for count in failed.values())
+    return failed if fits else None
 
 
 class Journal:
