@@ -76,6 +76,7 @@ BIG = {
     "attributes": lambda n: "<p " + " ".join(f"a{i}=1" for i in range(n // 10)) + ">x",
     "classes": lambda n: "<p class='" + "navAd " * (n // 6) + "'>x",
     "wide cells": lambda n: "<table><tr><th>a<th>b</tr><tr>" + "<td colspan=1000 rowspan=1000>x" * (n // 20) + "</table>",
+    "lists in cells": lambda n: "<table><tr><th>a" + "<td><ul><li>x<ul><li>y<li><div>" * (n // 30),
     "links": lambda n: "".join(f"<p><a href=/{i}>link {i}</a>" for i in range(n // 10)),
     "cards": lambda n: "".join(f"<a href=/{i}><div><h3>head</h3><p>text</p></div></a>" for i in range(n // 20)),
     "paragraphs": lambda n: "<p>Some words, and then some more words.</p>" * (n // 10),
