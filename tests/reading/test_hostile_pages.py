@@ -109,6 +109,10 @@ BIG = {
     "words that are heard": lambda n: "<p>" + "<span class=sr-only>x</span>y" * (n // 30),
     "emphasis in emphasis": lambda n: "<p><b>ä</b>" + "<b>ö <i>x" * (n // 9),
     "the same text": lambda n: "<h1>The same text of all of them</h1>" + "<p class=x{}>The same text<i></i></p>" * (n // 40),
+    "powers": lambda n: "<p><math>" + "<msup><mi>x</mi><mn>2</mn></msup><mo>+</mo>" * (n // 40),
+    "powers in powers": lambda n: "<p><math>" + "<msup>" * (n // 6) + "x",
+    "formulas in formulas": lambda n: "<p>" + "<math><mtext>" * (n // 13) + "x",
+    "empty operators": lambda n: "<p><math>" + "<mo> </mo>" * (n // 10),
     "joiners": lambda n: "<p>" + "a\u200d" * n,
     "terminal": lambda n: "<p>" + "\x1b]x" * n,
 }  # fmt: skip
