@@ -100,7 +100,7 @@ def _set_small_things(root: Element) -> None:
     for reading in root.select("rt")[:MANY]:
         reading.insert_before(Text("("))
         reading.insert_after(Text(")"))
-    root.remove("rp")
+    root.remove("rp,li hr")  # in an item a rule would make a heading of the line before it
 
 
 def _follows_a_value(power: Element) -> bool:

@@ -14,6 +14,7 @@ from spaniel.reading.scripts import more_words, unspaced
 FENCE = re.compile(r"^(?:[ >]|[-*+] |\d{1,9}[.)] )*(`{3,}|~{3,})")
 BARE = re.compile(r"(?:[ >]|[-*+] |\d{1,9}[.)] )*(?:[-*+]|\d{1,9}[.)])")  # marks of items, and nothing in them
 MARKS = frozenset("-*+.)")
+RULE, RULED = "---", "\n---\n"  # and with the blank lines around it
 PIECE = 1 << 16  # characters that are taken apart at a time
 SOME = 10_000  # parts that are held before they are joined
 BLANK = re.compile(r"\s")
@@ -33,7 +34,7 @@ def tidy_text(text: str) -> str:
 def tidy_markdown(markdown: str, mend: Callable[[str, str, str], str]) -> str:
     """For Markdown: each line is mended with a view to its neighbours, but inside a fence it is code and stays (D2-17).
 
-    What is dropped from a page leaves its blank lines behind: one on end is enough.
+    What is dropped from a page leaves its blank lines and rules behind: one on end is enough, and none at the ends.
     """
     text = unix_lines(markdown)
     lines = pairwise(chain(_lines(text), ("",)))
@@ -83,12 +84,14 @@ def _mended(
 
 
 def _is_blank(line: str) -> bool:
-    """Whether there is nothing on it but the marks of quotes."""
-    return not line or line.isspace() or (line[0] in "> " and not line.strip("> "))
+    """Whether there is nothing on it but the marks of quotes, or a rule: it waits for something to part, as they do."""
+    return not line or line.isspace() or (line[0] in "> " and not line.strip("> ")) or line == RULE
 
 
 def _shorter(waiting: str | None, line: str) -> str:
-    """Of blank lines on end the one that is in the fewest quotes."""
+    """Of blank lines on end the one that is in the fewest quotes; a rule counts more than they do."""
+    if line == RULE or waiting == RULED:
+        return RULED
     return line if waiting is None else min(waiting, line, key=len)
 
 
