@@ -1,4 +1,4 @@
-"""Emphasis that the writer left as tags, as marks where a parser will read them so.
+"""Emphasis: parted at line breaks, and what the writer left as tags, as marks where a parser will read them so.
 
 Where one emphasised text of a page is not ASCII, the writer does not trust its marks and writes tags for all of them.
 """
@@ -8,6 +8,11 @@ from __future__ import annotations
 import re
 from unicodedata import category
 
+from turbohtml import Element, Node, Text
+
+BREAKS = "b>br,strong>br,i>br,em>br"
+ONE_LINE = "h1,h2,h3,h4,h5,h6,td,th"
+PARTS = 2000  # elements that may be made: each takes kilobytes
 MARKS = {"strong": "**", "em": "*", "del": "~~", "s": "~~"}
 TAG = re.compile(
     r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|\\.|<(?P<end>/?)(?P<name>strong|em|del|s)>"
@@ -15,6 +20,33 @@ TAG = re.compile(
 )
 CLEAR = frozenset(("", " ", *".,;:!?()[]|\"'"))  # beside a mark, outside: they are none
 NEAR = frozenset("*~_<>&;")  # beside a mark they could be taken for a part of it, or are a tag or a blank that may go
+
+
+def part_emphasis(root: Element) -> None:
+    """Emphasis over several lines begins anew on each: the writer would make one line of them."""
+    breaks = root.select(BREAKS)
+    if len(breaks) > PARTS:
+        return
+    for element in dict.fromkeys(one.parent for one in breaks):
+        if isinstance(element, Element) and element.closest(ONE_LINE) is None:
+            _part(element)
+
+
+def _part(element: Element) -> None:
+    last: Node = element  # of what was moved out
+    part: Element | None = element
+    for child in list(element.children):
+        if isinstance(child, Element) and child.tag == "br":
+            part = None
+        elif part is None and (not isinstance(child, Text) or child.data.strip()):
+            part = Element(element.tag)
+            last.insert_after(part)
+            last = part
+        if part is None:
+            last.insert_after(child)
+            last = child
+        elif part is not element:
+            part.append(child)
 
 
 def mark_emphasis(line: str) -> str:

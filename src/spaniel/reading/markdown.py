@@ -10,7 +10,7 @@ from turbohtml import Element, Markdown, Text
 
 from spaniel.reading.borders import set_borders
 from spaniel.reading.code import set_code
-from spaniel.reading.emphasis import mark_emphasis
+from spaniel.reading.emphasis import mark_emphasis, part_emphasis
 from spaniel.reading.escapes import without_needless
 from spaniel.reading.hygiene import scrub, scrub_tree
 from spaniel.reading.links import MANY, set_links
@@ -66,6 +66,7 @@ def to_markdown(doc: Document | None, root: Element, url: str | None, size: int)
     invisible, controls, pictures = scrub_tree(root)
     set_borders(root, pictures=pictures)
     set_tables(root)
+    part_emphasis(root)
     harmful, unlinked = set_links(doc, root, url, size // 2 + AT_LEAST)
     formulas = take_formulas(root)
     _set_terms(root)
