@@ -17,7 +17,8 @@ HEADINGS = "h1,h2,h3,h4,h5,h6"
 LEVELS = frozenset(HEADINGS.split(","))
 # The writer takes them for words in a line; a browser gives each a line of its own.
 BLOCKS = "center,fieldset,legend,option,optgroup,hgroup,search"
-NEIGHBOURS = "a+a,label+label,span[class]+span[class],span+time,time+span,a+time,time+a"
+NEIGHBOURS = "a+a,label+label,span[class]+span[class],span+time,time+span,a+time,time+a,a+span[class],span[class]+a"
+ENDING = frozenset(".!?:;)…»”’")  # of a sentence: what follows it right away is another
 # For those who listen; nobody sees them.
 HEARD = (
     "span.sr-only,span.visually-hidden,span.visuallyhidden,span.screen-reader-text,span.screen-reader-only,span.a-offscreen,"
@@ -88,28 +89,30 @@ def _part(root: Element) -> None:
         first = second.previous_sibling
         if not isinstance(first, Element) or _is_code(second.parent):
             continue
-        if second.tag == first.tag == "span" and not _are_two_words(first, second):
+        before, after = _edge(first, -1), _edge(second, 0)
+        if not after[:1].isalnum() or not (before[-1:].isalnum() or _ends(before)):
             continue
-        before, after = _last(first), _first(second)
-        if before[-1:].isalnum() and after[:1].isalnum():
+        tags = {first.tag, second.tag}
+        if "span" not in tags or "time" in tags or _are_two_words(first, second, before, after):
             second.insert_before(Text(" "))
 
 
-def _are_two_words(first: Element, second: Element) -> bool:
-    """Parts of one word are spans, too: those of two words have other classes, and the second a capital or a digit."""
-    before, after = _last(first), _first(second)
-    if first.attr("class") == second.attr("class") or min(len(before), len(after)) < 2:
+def _ends(text: str) -> bool:
+    """Whether a sentence ends with it; `json.` is none."""
+    return text[-1:] in ENDING and " " in text.strip()
+
+
+def _are_two_words(first: Element, second: Element, before: str, after: str) -> bool:
+    """Parts of one word are spans, too: those of two words have other classes, and the second a capital or a digit.
+
+    Where they look alike, each must be of several words itself.
+    """
+    if min(len(before), len(after)) < 2:
+        return False
+    if first.attr("class") == second.attr("class") and not (" " in before.strip() and " " in after.strip()):
         return False
     begins = after[0].isupper() and not before[-1].isupper()
     return begins or before[-1].isdigit() != after[0].isdigit()
-
-
-def _last(element: Element) -> str:
-    return _edge(element, -1)[-2:]
-
-
-def _first(element: Element) -> str:
-    return _edge(element, 0)[:2]
 
 
 def _edge(node: object, end: int) -> str:
