@@ -109,20 +109,34 @@ def _are_two_words(first: Element, second: Element, before: str, after: str) -> 
     """
     if min(len(before), len(after)) < 2:
         return False
+    if _is_link(first, -1) and _is_link(second, 0):
+        return True
     if first.attr("class") == second.attr("class") and not (" " in before.strip() and " " in after.strip()):
         return False
     begins = after[0].isupper() and not before[-1].isupper()
     return begins or before[-1].isdigit() != after[0].isdigit()
 
 
+def _is_link(element: Element, end: int) -> bool:
+    """Whether it begins or ends with a link."""
+    child = children[end] if (children := element.children) else None
+    return isinstance(child, Element) and child.tag == "a"
+
+
 def _edge(node: object, end: int) -> str:
-    """The text at one end: by the children there, because the whole text of each would be all pairs of a deep tree."""
+    """The text at one end: by the children there, because the whole text of each would be all pairs of a deep tree.
+
+    Comments and empty elements stand between nothing.
+    """
     for _ in range(DEEPEST):
         if type(node) is Text:
             return node.data
         if not isinstance(node, Element) or not (children := node.children):
             return ""
-        node = children[end]
+        some = children[:FEW] if end == 0 else children[: -FEW - 1 : -1]
+        node = next(
+            (child for child in some if type(child) is Text or (type(child) is Element and child.children)), None
+        )
     return ""
 
 
