@@ -87,10 +87,10 @@ def _part(root: Element) -> None:
     """Two links, a name and a date: only a style sheet keeps them apart, so a space does."""
     for second in root.select(NEIGHBOURS)[:MANY]:
         first = second.previous_sibling
-        if not isinstance(first, Element) or _is_code(second.parent):
+        if not isinstance(first, Element) or not (after := _edge(second, 0))[:1].isalnum():
             continue
-        before, after = _edge(first, -1), _edge(second, 0)
-        if not after[:1].isalnum() or not (before[-1:].isalnum() or _ends(before)):
+        before = _edge(first, -1)
+        if not (before[-1:].isalnum() or _ends(before)) or _is_code(second.parent):
             continue
         tags = {first.tag, second.tag}
         if "span" not in tags or "time" in tags or _are_two_words(first, second, before, after):
@@ -133,10 +133,10 @@ def _edge(node: object, end: int) -> str:
             return node.data
         if not isinstance(node, Element) or not (children := node.children):
             return ""
-        some = children[:FEW] if end == 0 else children[: -FEW - 1 : -1]
-        node = next(
-            (child for child in some if type(child) is Text or (type(child) is Element and child.children)), None
-        )
+        node = children[end]
+        if type(node) is not Text and not (type(node) is Element and node.children):
+            some = children[:FEW] if end == 0 else children[: -FEW - 1 : -1]
+            node = next((one for one in some if type(one) is Text or (type(one) is Element and one.children)), None)
     return ""
 
 

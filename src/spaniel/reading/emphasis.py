@@ -10,7 +10,7 @@ from unicodedata import category
 
 from turbohtml import Element, Node, Text
 
-BREAKS = "b>br,strong>br,i>br,em>br"
+EMPHASIS = frozenset({"b", "strong", "i", "em"})
 ONE_LINE = "h1,h2,h3,h4,h5,h6,td,th"
 PARTS = 2000  # elements that may be made: each takes kilobytes
 MARKS = {"strong": "**", "em": "*", "del": "~~", "s": "~~"}
@@ -24,11 +24,10 @@ NEAR = frozenset("*~_<>&;")  # beside a mark they could be taken for a part of i
 
 def part_emphasis(root: Element) -> None:
     """Emphasis over several lines begins anew on each: the writer would make one line of them."""
-    breaks = root.select(BREAKS)
-    if len(breaks) > PARTS:
-        return
-    for element in dict.fromkeys(one.parent for one in breaks):
-        if isinstance(element, Element) and element.closest(ONE_LINE) is None:
+    around = [one.parent for one in root.select("br")]
+    broken = [element for element in around if isinstance(element, Element) and element.tag in EMPHASIS]
+    for element in dict.fromkeys(broken) if len(broken) <= PARTS else ():
+        if element.closest(ONE_LINE) is None:
             _part(element)
 
 

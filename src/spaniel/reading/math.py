@@ -40,7 +40,9 @@ def set_math(doc: Document) -> None:
             _replace(outer.closest(".katex-display") or outer, annotation.text, display=display)
     for formula in doc.select("math[alttext]") if formulas else ():
         _replace(formula, formula.attr("alttext") or "", display=formula.attr("display") == "block")
-    _set_mathml([*(doc.select("math") if formulas else ()), *doc.select(r"mml\:math")])
+    _set_mathml(doc.select("math") if formulas else ())
+    if doc.root is not None and doc.root.attr("xmlns:mml") is not None:  # XHTML of publishers
+        _set_mathml(doc.select(r"mml\:math"))
     for box in (*doc.select("span.math"), *doc.select("div.math")):
         text = box.text.strip()
         if text.startswith(("\\(", "\\[", "$")):
