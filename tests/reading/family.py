@@ -189,6 +189,8 @@ TRICKS: dict[str, Make] = {
     "emphasis in emphasis over lines": _between("<p>", "<b>x<br><i>y<br>"),
     "pictures between words": _between("<p>", "x<img src=y alt=z>"),
     "rules": _between("<p>x", "<hr>", "<p>y"),
+    "blanks that are kept": _between("<p style='white-space:pre'>", "x\n"),
+    "blanks that are kept inside each other": _between("", "<b style='white-space:pre'>x\ny"),
     "powers in powers": _between("<math>", "<msup>", "x"),
     "matrices in matrices": _between("<math>", "<mtable><mtr><mtd>", "x"),
     "formulas in formulas": _between("", "<math><mtext>", "x"),

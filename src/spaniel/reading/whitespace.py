@@ -31,18 +31,19 @@ def tidy_text(text: str) -> str:
     return _joined(_squeezed((line.rstrip() for line in _lines(unix_lines(text))), 2))
 
 
-def tidy_markdown(markdown: str, mend: Callable[[str, str, str], str]) -> str:
+def tidy_markdown(markdown: str, mend: Callable[[str, str, str], str], *, rule: str | None = None) -> str:
     """For Markdown: each line is mended with a view to its neighbours, but inside a fence it is code and stays (D2-17).
 
-    What is dropped from a page leaves its blank lines and rules behind: one on end is enough, and none at the ends.
+    What is dropped from a page leaves its blank lines behind: one on end is enough. Lines like `rule` wait, as they do,
+    for something that they part from the text before.
     """
     text = unix_lines(markdown)
     lines = pairwise(chain(_lines(text), ("",)))
-    return _joined(_mended(lines, mend, has_fences="```" in text or "~~~" in text))
+    return _joined(_mended(lines, mend, has_fences="```" in text or "~~~" in text, rule=rule))
 
 
 def _mended(
-    lines: Iterable[tuple[str, str]], mend: Callable[[str, str, str], str], *, has_fences: bool
+    lines: Iterable[tuple[str, str]], mend: Callable[[str, str, str], str], *, has_fences: bool, rule: str | None
 ) -> Iterator[str]:
     fence = before = bare = ""
     blank: str | None = ""  # the one that waits: it is written when something follows it
@@ -55,7 +56,7 @@ def _mended(
                 fence = ""
             yield line
             continue
-        if _is_blank(line):
+        if _is_blank(line) or line == rule:
             if bare:
                 behind = _shorter(behind, line.rstrip())
             else:
@@ -84,8 +85,8 @@ def _mended(
 
 
 def _is_blank(line: str) -> bool:
-    """Whether there is nothing on it but the marks of quotes, or a rule: it waits for something to part, as they do."""
-    return not line or line.isspace() or (line[0] in "> " and not line.strip("> ")) or line == RULE
+    """Whether there is nothing on it but the marks of quotes."""
+    return not line or line.isspace() or (line[0] in "> " and not line.strip("> "))
 
 
 def _shorter(waiting: str | None, line: str) -> str:
