@@ -191,6 +191,8 @@ TRICKS: dict[str, Make] = {
     "rules": _between("<p>x", "<hr>", "<p>y"),
     "blanks that are kept": _between("<p style='white-space:pre'>", "x\n"),
     "blanks that are kept inside each other": _between("", "<b style='white-space:pre'>x\ny"),
+    "bold headings": _between("", "<h2><b>x</b></h2>"),
+    "bold headings in headings": _between("", "<h2><b>x</b><div><h3><b>y</b><div>"),
     "powers in powers": _between("<math>", "<msup>", "x"),
     "matrices in matrices": _between("<math>", "<mtable><mtr><mtd>", "x"),
     "formulas in formulas": _between("", "<math><mtext>", "x"),

@@ -111,6 +111,7 @@ BIG = {
     "the same text": lambda n: "<h1>The same text of all of them</h1>" + "<p class=x{}>The same text<i></i></p>" * (n // 40),
     "idle headings": lambda n: "".join(f"<h{2 + i % 5}>x y</h{2 + i % 5}><p><a href=/>z</a></p>" for i in range(n // 30)) + "<p>Some words, and then some more." * 9,
     "blanks that are kept": lambda n: "<p>" + "<span style='white-space:pre'>x\ny" * (n // 30),
+    "bold headings in headings": lambda n: "<h2><b>x</b><div>" * (n // 17) + "y",
     "emphasis over lines": lambda n: "<p>" + "<b>x<br>y</b>" * (n // 15),
     "pictures between words": lambda n: "<p>" + "x<img src=y alt='z  '>" * (n // 20),
     "rules": lambda n: "<p>x" + "<hr>" * (n // 4) + "<p>y",

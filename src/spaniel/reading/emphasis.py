@@ -1,4 +1,4 @@
-"""Emphasis: parted at line breaks, and what the writer left as tags, as marks where a parser will read them so.
+"""Emphasis: none of a whole heading, anew on each line, and as marks where the writer left tags.
 
 Where one emphasised text of a page is not ASCII, the writer does not trust its marks and writes tags for all of them.
 """
@@ -11,7 +11,10 @@ from unicodedata import category
 from turbohtml import Element, Node, Text
 
 EMPHASIS = frozenset({"b", "strong", "i", "em"})
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 ONE_LINE = "h1,h2,h3,h4,h5,h6,td,th"
+AROUND = frozenset({"a", "span"})  # between a heading and what is bold in it
+LOOKED_AT = 2_000_000  # characters of headings, which may stand inside each other
 PARTS = 2000  # elements that may be made: each takes kilobytes
 MARKS = {"strong": "**", "em": "*", "del": "~~", "s": "~~"}
 TAG = re.compile(
@@ -20,6 +23,30 @@ TAG = re.compile(
 )
 CLEAR = frozenset(("", " ", *".,;:!?()[]|\"'"))  # beside a mark, outside: they are none
 NEAR = frozenset("*~_<>&;")  # beside a mark they could be taken for a part of it, or are a tag or a blank that may go
+
+
+def plain_headings(root: Element) -> None:
+    """A heading that is bold all over is a heading: only a word of it stands out."""
+    found: dict[Element, list[Element]] = {}
+    for bold in root.select("strong,b"):
+        up = bold.parent
+        if isinstance(up, Element) and up.tag in AROUND:
+            up = up.parent
+        if isinstance(up, Element) and up.tag in HEADINGS:
+            found.setdefault(up, []).append(bold)
+    left = LOOKED_AT
+    for heading, parts in found.items():
+        text = heading.text
+        left -= len(text)
+        if left < 0:
+            return
+        if _letters(text) == sum(_letters(part.text) for part in parts):
+            for part in parts:
+                part.unwrap()
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))
 
 
 def part_emphasis(root: Element) -> None:

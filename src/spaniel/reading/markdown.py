@@ -10,7 +10,7 @@ from turbohtml import Element, Markdown, Text
 
 from spaniel.reading.borders import set_borders
 from spaniel.reading.code import set_code
-from spaniel.reading.emphasis import mark_emphasis, part_emphasis
+from spaniel.reading.emphasis import mark_emphasis, part_emphasis, plain_headings
 from spaniel.reading.escapes import without_needless
 from spaniel.reading.hygiene import scrub, scrub_tree
 from spaniel.reading.kept_blanks import free_kept_blanks
@@ -68,6 +68,7 @@ def to_markdown(doc: Document | None, root: Element, url: str | None, size: int)
     invisible, controls, pictures = scrub_tree(root)
     set_borders(root, pictures=pictures)
     set_tables(root)
+    plain_headings(root)
     part_emphasis(root)
     harmful, unlinked = set_links(doc, root, url, size // 2 + AT_LEAST)
     formulas = take_formulas(root)
