@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
@@ -18,6 +18,7 @@ LEVELS = frozenset(HEADINGS.split(","))
 # The writer takes them for words in a line; a browser gives each a line of its own.
 BLOCKS = "center,fieldset,legend,option,optgroup,hgroup,search"
 NEIGHBOURS = "a+a,label+label,span[class]+span[class],span+time,time+span,a+time,time+a,a+span[class],span[class]+a"
+BESIDE = frozenset({"span", "a", "small"})
 ENDING = frozenset(".!?:;)…»”’")  # of a sentence: what follows it right away is another
 # For those who listen; nobody sees them.
 HEARD = (
@@ -42,7 +43,9 @@ def set_borders(root: Element, *, pictures: bool) -> None:
         _drop_icons(root)
     _drop_heard(root)
     _part(root)
-    _drop_repeated_headings(root)
+    headings = root.select(HEADINGS)[: 6 * MANY]
+    _part_headings(headings)
+    _drop_repeated_headings(root, headings)
 
 
 def _drop_icons(root: Element) -> None:
@@ -97,6 +100,17 @@ def _part(root: Element) -> None:
             second.insert_before(Text(" "))
 
 
+def _part_headings(headings: list[Element]) -> None:
+    """A title of several words and what stands below or beside it, in an element of its own that begins anew."""
+    for heading in headings:
+        if len(children := heading.children) > 1:
+            for first, second in pairwise(children):
+                if type(first) is Text and type(second) is Element and second.tag in BESIDE:
+                    before, after = first.data, _edge(second, 0)
+                    if before[-1:].islower() and " " in before.strip() and after[:1].isupper() and len(after) > 1:
+                        second.insert_before(Text(" "))
+
+
 def _ends(text: str) -> bool:
     """Whether a sentence ends with it; `json.` is none."""
     return text[-1:] in ENDING and " " in text.strip()
@@ -140,9 +154,9 @@ def _edge(node: object, end: int) -> str:
     return ""
 
 
-def _drop_repeated_headings(root: Element) -> None:
+def _drop_repeated_headings(root: Element, headings: list[Element]) -> None:
     """A title that stands twice with nothing between, once for phones or once as a link, is one title."""
-    texts = [text for heading in root.select(HEADINGS)[: 6 * MANY] if (text := _words(heading))]
+    texts = [text for heading in headings if (text := _words(heading))]
     if len(texts) == len(set(texts)):
         return
     for heading in list(_repeated(root)):
