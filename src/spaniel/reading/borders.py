@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
 
+from spaniel.reading.emphasis import plain_headings
 from spaniel.reading.signs import ICONS
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def set_borders(root: Element, *, pictures: bool) -> None:
     _part(root)
     headings = root.select(HEADINGS)[: 6 * MANY]
     _part_headings(headings)
+    plain_headings(headings)
     _drop_repeated_headings(root, headings)
 
 

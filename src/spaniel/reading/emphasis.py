@@ -25,33 +25,33 @@ CLEAR = frozenset(("", " ", *".,;:!?()[]|\"'"))  # beside a mark, outside: they 
 NEAR = frozenset("*~_<>&;")  # beside a mark they could be taken for a part of it, or are a tag or a blank that may go
 
 
-def plain_headings(root: Element) -> None:
+def plain_headings(headings: list[Element]) -> None:
     """A heading that is bold all over is a heading: only a word of it stands out."""
-    found: dict[Element, list[Element]] = {}
-    for bold in root.select("strong,b"):
-        up = bold.parent
-        if isinstance(up, Element) and up.tag in AROUND:
-            up = up.parent
-        if isinstance(up, Element) and up.tag in HEADINGS:
-            found.setdefault(up, []).append(bold)
     left = LOOKED_AT
-    for heading, parts in found.items():
+    for heading in headings:
+        parts = [part for child in heading.children for part in _bold(child)]
+        if not parts or left < 0:
+            continue
         text = heading.text
         left -= len(text)
-        if left < 0:
-            return
         if _letters(text) == sum(_letters(part.text) for part in parts):
             for part in parts:
                 part.unwrap()
+
+
+def _bold(node: Node) -> list[Element]:
+    """What is bold of a heading's child: itself, or inside a link."""
+    inside = node.children if isinstance(node, Element) and node.tag in AROUND else [node]
+    return [one for one in inside if isinstance(one, Element) and one.tag in ("strong", "b")]
 
 
 def _letters(text: str) -> int:
     return sum(map(str.isalnum, text))
 
 
-def part_emphasis(root: Element) -> None:
+def part_emphasis(breaks: list[Element]) -> None:
     """Emphasis over several lines begins anew on each: the writer would make one line of them."""
-    around = [one.parent for one in root.select("br")]
+    around = [one.parent for one in breaks]
     broken = [element for element in around if isinstance(element, Element) and element.tag in EMPHASIS]
     for element in dict.fromkeys(broken) if len(broken) <= PARTS else ():
         if element.closest(ONE_LINE) is None:
