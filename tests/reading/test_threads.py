@@ -54,6 +54,19 @@ def test_a_post_of_which_nothing_is_kept_gets_no_heading() -> None:
     assert headings(page) == ["### Ada, Mar 2, 2024"]
 
 
+def test_posts_of_which_none_is_signed_make_no_thread() -> None:
+    page = post("", "", TEXT) + post("", "", REPLY)
+    markdown = extract(page.replace("datetime=2024-03-02", "")).markdown
+    assert "---" not in markdown
+    assert REPLY in markdown
+
+
+def test_a_post_that_nobody_signed_gives_no_level_to_those_inside_it() -> None:
+    inner = post("Ben", "Mar 3, 2024", REPLY)
+    outer = post("", "", TEXT).replace("datetime=2024-03-02", "").replace("</article>", inner + "</article>")
+    assert headings(outer + post("Ada", "Mar 4, 2024", TEXT)) == ["### Ben, Mar 3, 2024", "### Ada, Mar 4, 2024"]
+
+
 def test_the_signed_copy_of_a_text_is_kept_where_a_page_has_it_twice() -> None:
     words = "goat gate latch bell orchard fence ladder apple bucket shed hedge path stile barn hay".split()
     texts = [

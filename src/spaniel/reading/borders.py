@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
 
+from spaniel.reading.emphasis import plain_headings
 from spaniel.reading.signs import ICONS
 
 if TYPE_CHECKING:
@@ -17,7 +18,9 @@ HEADINGS = "h1,h2,h3,h4,h5,h6"
 LEVELS = frozenset(HEADINGS.split(","))
 # The writer takes them for words in a line; a browser gives each a line of its own.
 BLOCKS = "center,fieldset,legend,option,optgroup,hgroup,search"
-NEIGHBOURS = "a+a,label+label,span[class]+span[class],span+time,time+span,a+time,time+a"
+NEIGHBOURS = "a+a,label+label,span[class]+span[class],span+time,time+span,a+time,time+a,a+span[class],span[class]+a"
+BESIDE = frozenset({"span", "a", "small"})
+ENDING = frozenset(".!?:;)…»”’")  # of a sentence: what follows it right away is another
 # For those who listen; nobody sees them.
 HEARD = (
     "span.sr-only,span.visually-hidden,span.visuallyhidden,span.screen-reader-text,span.screen-reader-only,span.a-offscreen,"
@@ -41,7 +44,10 @@ def set_borders(root: Element, *, pictures: bool) -> None:
         _drop_icons(root)
     _drop_heard(root)
     _part(root)
-    _drop_repeated_headings(root)
+    headings = root.select(HEADINGS)[: 6 * MANY]
+    _part_headings(headings)
+    plain_headings(headings)
+    _drop_repeated_headings(root, headings)
 
 
 def _drop_icons(root: Element) -> None:
@@ -86,46 +92,73 @@ def _part(root: Element) -> None:
     """Two links, a name and a date: only a style sheet keeps them apart, so a space does."""
     for second in root.select(NEIGHBOURS)[:MANY]:
         first = second.previous_sibling
-        if not isinstance(first, Element) or _is_code(second.parent):
+        if not isinstance(first, Element) or not (after := _edge(second, 0))[:1].isalnum():
             continue
-        if second.tag == first.tag == "span" and not _are_two_words(first, second):
+        before = _edge(first, -1)
+        if not (before[-1:].isalnum() or _ends(before)) or _is_code(second.parent):
             continue
-        before, after = _last(first), _first(second)
-        if before[-1:].isalnum() and after[:1].isalnum():
+        tags = {first.tag, second.tag}
+        if "span" not in tags or "time" in tags or _are_two_words(first, second, before, after):
             second.insert_before(Text(" "))
 
 
-def _are_two_words(first: Element, second: Element) -> bool:
-    """Parts of one word are spans, too: those of two words have other classes, and the second a capital or a digit."""
-    before, after = _last(first), _first(second)
-    if first.attr("class") == second.attr("class") or min(len(before), len(after)) < 2:
+def _part_headings(headings: list[Element]) -> None:
+    """A title of several words and what stands below or beside it, in an element of its own that begins anew."""
+    for heading in headings:
+        if len(children := heading.children) > 1:
+            for first, second in pairwise(children):
+                if type(first) is Text and type(second) is Element and second.tag in BESIDE:
+                    before, after = first.data, _edge(second, 0)
+                    if before[-1:].islower() and " " in before.strip() and after[:1].isupper() and len(after) > 1:
+                        second.insert_before(Text(" "))
+
+
+def _ends(text: str) -> bool:
+    """Whether a sentence ends with it; `json.` is none."""
+    return text[-1:] in ENDING and " " in text.strip()
+
+
+def _are_two_words(first: Element, second: Element, before: str, after: str) -> bool:
+    """Parts of one word are spans, too: those of two words have other classes, and the second a capital or a digit.
+
+    Where they look alike, each must be of several words itself.
+    """
+    if min(len(before), len(after)) < 2:
+        return False
+    if _is_link(first, -1) and _is_link(second, 0):
+        return True
+    if first.attr("class") == second.attr("class") and not (" " in before.strip() and " " in after.strip()):
         return False
     begins = after[0].isupper() and not before[-1].isupper()
     return begins or before[-1].isdigit() != after[0].isdigit()
 
 
-def _last(element: Element) -> str:
-    return _edge(element, -1)[-2:]
-
-
-def _first(element: Element) -> str:
-    return _edge(element, 0)[:2]
+def _is_link(element: Element, end: int) -> bool:
+    """Whether it begins or ends with a link."""
+    child = children[end] if (children := element.children) else None
+    return isinstance(child, Element) and child.tag == "a"
 
 
 def _edge(node: object, end: int) -> str:
-    """The text at one end: by the children there, because the whole text of each would be all pairs of a deep tree."""
+    """The text at one end: by the children there, because the whole text of each would be all pairs of a deep tree.
+
+    Comments and empty elements stand between nothing.
+    """
     for _ in range(DEEPEST):
         if type(node) is Text:
             return node.data
         if not isinstance(node, Element) or not (children := node.children):
             return ""
         node = children[end]
+        if type(node) is not Text and not (type(node) is Element and node.children):
+            some = children[:FEW] if end == 0 else children[: -FEW - 1 : -1]
+            node = next((one for one in some if type(one) is Text or (type(one) is Element and one.children)), None)
     return ""
 
 
-def _drop_repeated_headings(root: Element) -> None:
+def _drop_repeated_headings(root: Element, headings: list[Element]) -> None:
     """A title that stands twice with nothing between, once for phones or once as a link, is one title."""
-    texts = [text for heading in root.select(HEADINGS)[: 6 * MANY] if (text := _words(heading))]
+    texts = [text for heading in headings if (text := _words(heading))]
     if len(texts) == len(set(texts)):
         return
     for heading in list(_repeated(root)):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.columns import FEW_WORDS, KINDS
 from spaniel.reading.echoes import drop_echoes
+from spaniel.reading.idle_headings import drop_idle_headings
 from spaniel.reading.particulars import find_particulars, write_particulars
 from spaniel.reading.reviews import drop_doubtful_reviews
 from spaniel.reading.shapes import HEADINGS
@@ -75,6 +76,7 @@ def keep_content(body: Element, facts: Facts) -> Kept:
     if odds:
         _keep_heading(out, odds, keep, facts.title if facts.titled else "", _firmness(kinds))
         drop_echoes(out, keep)
+        drop_idle_headings(out, words, odds, keep)
     _prune(out, keep)
     thread.write()
     write_particulars(body, particulars)

@@ -1,4 +1,4 @@
-"""Emphasis that the writer left as tags, as marks where a parser will read them so.
+"""Emphasis: none of a whole heading, anew on each line, and as marks where the writer left tags.
 
 Where one emphasised text of a page is not ASCII, the writer does not trust its marks and writes tags for all of them.
 """
@@ -8,6 +8,14 @@ from __future__ import annotations
 import re
 from unicodedata import category
 
+from turbohtml import Element, Node, Text
+
+EMPHASIS = frozenset({"b", "strong", "i", "em"})
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+ONE_LINE = "h1,h2,h3,h4,h5,h6,td,th"
+AROUND = frozenset({"a", "span"})  # between a heading and what is bold in it
+LOOKED_AT = 2_000_000  # characters of headings, which may stand inside each other
+PARTS = 2000  # elements that may be made: each takes kilobytes
 MARKS = {"strong": "**", "em": "*", "del": "~~", "s": "~~"}
 TAG = re.compile(
     r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|\\.|<(?P<end>/?)(?P<name>strong|em|del|s)>"
@@ -15,6 +23,56 @@ TAG = re.compile(
 )
 CLEAR = frozenset(("", " ", *".,;:!?()[]|\"'"))  # beside a mark, outside: they are none
 NEAR = frozenset("*~_<>&;")  # beside a mark they could be taken for a part of it, or are a tag or a blank that may go
+
+
+def plain_headings(headings: list[Element]) -> None:
+    """A heading that is bold all over is a heading: only a word of it stands out."""
+    left = LOOKED_AT
+    for heading in headings:
+        parts = [part for child in heading.children for part in _bold(child)]
+        if not parts or left < 0:
+            continue
+        text = heading.text
+        left -= len(text)
+        if _letters(text) == sum(_letters(part.text) for part in parts):
+            for part in parts:
+                part.unwrap()
+
+
+def _bold(node: Node) -> list[Element]:
+    """What is bold of a heading's child: itself, or inside a link."""
+    inside = node.children if isinstance(node, Element) and node.tag in AROUND else [node]
+    return [one for one in inside if isinstance(one, Element) and one.tag in ("strong", "b")]
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))
+
+
+def part_emphasis(breaks: list[Element]) -> None:
+    """Emphasis over several lines begins anew on each: the writer would make one line of them."""
+    around = [one.parent for one in breaks]
+    broken = [element for element in around if isinstance(element, Element) and element.tag in EMPHASIS]
+    for element in dict.fromkeys(broken) if len(broken) <= PARTS else ():
+        if element.closest(ONE_LINE) is None:
+            _part(element)
+
+
+def _part(element: Element) -> None:
+    last: Node = element  # of what was moved out
+    part: Element | None = element
+    for child in list(element.children):
+        if isinstance(child, Element) and child.tag == "br":
+            part = None
+        elif part is None and (not isinstance(child, Text) or child.data.strip()):
+            part = Element(element.tag)
+            last.insert_after(part)
+            last = part
+        if part is None:
+            last.insert_after(child)
+            last = child
+        elif part is not element:
+            part.append(child)
 
 
 def mark_emphasis(line: str) -> str:

@@ -13,7 +13,7 @@ from spaniel.reading.lexicon import lexicon
 from spaniel.reading.words import parts_of
 
 if TYPE_CHECKING:
-    from turbohtml import Document
+    from turbohtml import Document, Node
 
 WAITING = ("data-src", "data-original", "data-lazy-src", "data-lazy", "data-url")
 SETS = ("data-srcset", "data-lazy-srcset", "srcset")
@@ -31,6 +31,8 @@ FEW_WORDS = 5  # of a description that is a name and no sentence
 LONGEST = 8000  # characters of a set, an address or a description that are looked at
 MOST_SIBLINGS = 32  # before an image in a `<picture>`
 MOST_FIGURES = 500  # that are searched for a caption
+WRAPPING = frozenset({"picture", "a", "span", "b", "strong", "i", "em", "small"})
+AROUND = 4  # of those inside each other
 MANY = 8000  # images that are looked at
 
 
@@ -118,6 +120,8 @@ def set_images(root: Element) -> None:
         alt = (image.attr("alt") or "")[:LONGEST]
         if "&" in alt:
             image.attrs["alt"] = alt = scrub(unescape(alt))[0]
+        if "  " in alt or alt != alt.strip() or "\n" in alt:
+            image.attrs["alt"] = alt = " ".join(alt.split())
         source = _wake(image)
         names = parts_of(image.attr("class") or "")
         if not EMOJI.isdisjoint(names) or not EMOJI.isdisjoint(_path(source).lower().split("/")[:-1]):
@@ -133,6 +137,33 @@ def set_images(root: Element) -> None:
                 image.decompose()
         else:
             before = source
+            _set_apart(image)
+
+
+def _set_apart(image: Element) -> None:
+    """A word right behind a picture, or before it, would be glued to its mark."""
+    for sibling, end in ((_beside(image, 1), 0), (_beside(image, -1), -1)):
+        if type(sibling) is Text and sibling.data[end:][:1].isalnum():
+            sibling.data = f" {sibling.data}" if end == 0 else f"{sibling.data} "
+
+
+def _beside(image: Element, step: int) -> Node | None:
+    """The text beside it, or beside what is only around it."""
+    node: Node | None = image
+    for _ in range(AROUND):
+        if not isinstance(node, Element) or (node is not image and node.tag not in WRAPPING):
+            return None
+        found = node.next_sibling if step > 0 else node.previous_sibling
+        if found is not None:
+            break
+        node = node.parent
+    else:
+        return None
+    for _ in range(AROUND):
+        if not isinstance(found, Element) or found.tag not in WRAPPING or not (children := found.children):
+            break
+        found = children[0 if step > 0 else -1]
+    return found
 
 
 def _sign(alt: str) -> str:

@@ -10,15 +10,16 @@ from turbohtml import Element, Markdown, Text
 
 from spaniel.reading.borders import set_borders
 from spaniel.reading.code import set_code
-from spaniel.reading.emphasis import mark_emphasis
+from spaniel.reading.emphasis import mark_emphasis, part_emphasis
 from spaniel.reading.escapes import without_needless
 from spaniel.reading.hygiene import scrub, scrub_tree
+from spaniel.reading.kept_blanks import free_kept_blanks
 from spaniel.reading.links import MANY, set_links
 from spaniel.reading.math import put_formulas, take_formulas
-from spaniel.reading.nesting import flatten, shorten_breaks
+from spaniel.reading.nesting import BREAKS, flatten, shorten_breaks
 from spaniel.reading.substitution import sub
 from spaniel.reading.tables import set_tables
-from spaniel.reading.whitespace import shortened, tidy_markdown
+from spaniel.reading.whitespace import RULE, shortened, tidy_markdown
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -62,17 +63,21 @@ def to_markdown(doc: Document | None, root: Element, url: str | None, size: int)
     """`size` is that of the page, by which its Markdown is measured; `doc` is None where it has no `<base>`."""
     most = 4 * size + AT_LEAST
     too_deep = flatten(root)
+    free_kept_blanks(root)
     too_long = set_code(root, most)
     invisible, controls, pictures = scrub_tree(root)
     set_borders(root, pictures=pictures)
     set_tables(root)
+    breaks = root.select("br")
+    part_emphasis(breaks)
     harmful, unlinked = set_links(doc, root, url, size // 2 + AT_LEAST)
     formulas = take_formulas(root)
     _set_terms(root)
     _set_small_things(root)
-    shorten_breaks(root)
+    if len(breaks) > BREAKS:
+        shorten_breaks(root)
     written, unseen, acting = scrub(root.to_markdown(style()))
-    markdown = put_formulas(tidy_markdown(written, _mend), formulas)
+    markdown = put_formulas(tidy_markdown(written, _mend, rule=RULE), formulas)
     short = shortened(markdown, most)
     cut = too_deep or too_long or unlinked or short is not markdown
     return Written(short, harmful, invisible + unseen, controls + acting, cut)
@@ -97,10 +102,12 @@ def _set_small_things(root: Element) -> None:
         if isinstance(before, Element) and before.tag == twin.tag:
             before.extend(list(twin.children))
             twin.decompose()
-    for reading in root.select("rt")[:MANY]:
+    if readings := root.select("rt"):
+        root.remove("rp")
+    for reading in readings[:MANY]:
         reading.insert_before(Text("("))
         reading.insert_after(Text(")"))
-    root.remove("rp")
+    root.remove("li hr")  # in an item a rule would make a heading of the line before it
 
 
 def _follows_a_value(power: Element) -> bool:

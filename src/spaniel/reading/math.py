@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
 
+from spaniel.reading.clean import LONGEST_STYLE, hides
 from spaniel.reading.hygiene import scrub
+from spaniel.reading.mathml import NODES, tex_of
 from spaniel.reading.substitution import sub
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from turbohtml import Document
 
 FORMULA = "x-math"
@@ -36,10 +40,33 @@ def set_math(doc: Document) -> None:
             _replace(outer.closest(".katex-display") or outer, annotation.text, display=display)
     for formula in doc.select("math[alttext]") if formulas else ():
         _replace(formula, formula.attr("alttext") or "", display=formula.attr("display") == "block")
+    _set_mathml(doc.select("math") if formulas else ())
+    if doc.root is not None and doc.root.attr("xmlns:mml") is not None:  # XHTML of publishers
+        _set_mathml(doc.select(r"mml\:math"))
     for box in (*doc.select("span.math"), *doc.select("div.math")):
         text = box.text.strip()
         if text.startswith(("\\(", "\\[", "$")):
             _replace(box, text, display=box.tag == "div")
+
+
+def _set_mathml(formulas: Iterable[Element]) -> None:
+    """Those that brought no TeX."""
+    room = [NODES]
+    for formula in formulas:
+        outer = formula.closest(WRAPPERS) or formula
+        if not any(map(_is_hidden, (formula, outer))) and (tex := tex_of(formula, room)) is not None:
+            display = formula.attr("display") == "block" or outer.attr("display") in ("block", "true")
+            _replace(outer, tex, display=display)
+
+
+def _is_hidden(element: Element) -> bool:
+    """Whether it says so itself: with its attributes that would be forgotten."""
+    style = element.attr("style")
+    return (
+        element.attr("hidden") is not None
+        or element.attr("aria-hidden") == "true"
+        or (style is not None and hides(style[:LONGEST_STYLE]))
+    )
 
 
 def _replace(element: Element, tex: str, *, display: bool) -> None:
@@ -79,4 +106,6 @@ def put_formulas(markdown: str, written: list[str]) -> str:
 def _written(element: Element) -> str:
     """TeX between dollars: no tag, link or code span may arise from it."""
     tex = sub(TAG, "< ", scrub(element.text)[0]).replace("](", "] (").replace("`", "'").replace("$", "\\$")
+    if "|" in tex and element.closest("td,th") is not None:  # it would end the cell
+        tex = tex.replace("\\|", "\\Vert ").replace("|", "\\vert ").rstrip()
     return f"$${tex}$$" if element.attr("class") == "display" else f"${tex}$"

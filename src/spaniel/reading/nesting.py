@@ -29,8 +29,6 @@ def flatten(root: Element) -> bool:
 
 def shorten_breaks(root: Element) -> None:
     """Only the first breaks of a run stay: to the writer each looks at all that follow, and no reader sees them."""
-    if len(root.select("br")) <= BREAKS:
-        return
     run = 0
     surplus: list[Element] = []
     for node in root.descendants:

@@ -68,7 +68,10 @@ def post_around(node: Node | None, nearest: Nearest) -> Post | None:
 
 
 def signed(root: Element, posts: list[Post], rules: Rules) -> list[Post]:
-    """Give each post what is found in it and in no post inside it; those with a text and a name or a date stay."""
+    """Give each post what is found in it and in no post inside it; those with a text stay.
+
+    One that nobody signed is a post among those that are: an answer inside its question is no part of it.
+    """
     nearest: Nearest = {root: None}
     nearest.update((post.element, post) for post in posts)
     whole: set[Post] = set()
@@ -82,7 +85,8 @@ def signed(root: Element, posts: list[Post], rules: Rules) -> list[Post]:
             nearest[element] = None  # what is in the text signs nothing: it may quote another post
         else:
             post.sign(element, rules.author, rules.date)
-    return levelled(root, [post for post in posts if post in whole and post.head])
+    found = [post for post in posts if post in whole]
+    return levelled(root, found) if any(post.head for post in found) else []
 
 
 def levelled(root: Element, posts: list[Post]) -> list[Post]:
@@ -91,7 +95,7 @@ def levelled(root: Element, posts: list[Post]) -> list[Post]:
     for post in posts:
         around = post_around(post.element.parent, nearest)
         if around is not None:
-            below = post.sort in (PLAIN, BELOW) and around.sort != OPENING
+            below = post.sort in (PLAIN, BELOW) and around.sort != OPENING and around.head != ""
             post.level = min(DEEPEST, around.level + below)
         nearest[post.element] = post
     return posts

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from turbohtml import Element
+from turbohtml import Element, Text
 
 WIDEST = 60  # columns a span may reach
 ROOM = 5000  # cells that spans may add on one page
+LISTS, INNER_LISTS = (f":is(td,th) {inside}:is(ul,menu)" for inside in ("", "li "))
+GLUED = ":is(td,th) :is(ol,table)"  # in a cell the writer sets no space behind them
+BULLET, INNER_BULLET = "• ", "◦ "
 BLOCKS = "h1,h2,h3,h4,h5,h6,ul,ol,pre,blockquote,dl,table,article,section"
 
 
 def set_tables(root: Element) -> None:
     room = ROOM
-    for table in root.select("table"):
+    tables = root.select("table")
+    for table in tables:
         if is_layout(table):
             _unwrap(table)
         else:
             if table.select_one("[colspan],[rowspan]") is not None:
                 room = _spread(table, room)
             room = _even(table, room)
+    if tables:
+        _set_lists(root)
+
+
+def _set_lists(root: Element) -> None:
+    """A cell is one line, where `*` begins no item: bullets do, and an item that is alone needs none."""
+    lists = root.select(LISTS)
+    inner = set(root.select(INNER_LISTS)) if lists else set()
+    for around in lists:
+        items = [item for item in around.children if isinstance(item, Element) and item.tag == "li"]
+        filled = [item for item in items if next(item.stripped_strings, None) or item.select_one("img") is not None]
+        for item in filled if len(filled) > 1 else ():
+            item.insert(0, Text(INNER_BULLET if around in inner else BULLET))
+        for item in items:
+            item.tag = "div"
+        around.tag = "div"
+    for block in root.select(GLUED):
+        block.insert_after(Text(" "))
 
 
 def is_layout(table: Element) -> bool:

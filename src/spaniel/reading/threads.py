@@ -56,7 +56,7 @@ class Thread:
             self.posts = self._find(kinds, facts)
         elif self._may_have_reviews(kinds):
             found = by_program(out, out.elements[0]) or by_microdata(out.elements[0])
-            self.posts = [post for post in found if post.sort == REVIEW]
+            self.posts = [post for post in found if post.sort == REVIEW and post.head]
 
     def _is_one(self, kinds: list[float], facts: Facts) -> bool:
         """Whether to look for posts; a page that is too small to be judged costs little."""
@@ -82,12 +82,12 @@ class Thread:
     def _find(self, kinds: list[float], facts: Facts) -> list[Post]:
         out, root = self._out, self._out.elements[0]
         found = by_program(out, root)
-        if len(found) < 2:
-            found = max(found, by_microdata(root), key=len)
-        if len(found) < 2 and self._surely:
-            found = max(found, by_linked_data(out, facts.objects), key=len)
-        if len(found) < 2 and self._surely and (kinds or self._is_named("forum")):
-            found = max(found, by_siblings(out, self._words, NAMED if kinds else DATED), key=len)
+        if _signed(found) < 2:
+            found = max(found, by_microdata(root), key=_signed)
+        if _signed(found) < 2 and self._surely:
+            found = max(found, by_linked_data(out, facts.objects), key=_signed)
+        if _signed(found) < 2 and self._surely and (kinds or self._is_named("forum")):
+            found = max(found, by_siblings(out, self._words, NAMED if kinds else DATED), key=_signed)
         return found
 
     def _is_named(self, group: str) -> bool:
@@ -170,20 +170,27 @@ class Thread:
             if tag in LOWERED and (post := post_around(heading, nearest)) is not None:
                 heading.tag = f"h{max(int(tag[1]), min(DEEPEST, post.level + 1))}"
         seen: set[Node] = set()
-        for post in self.posts:
-            _set_heading(post)
+        for i, post in enumerate(self.posts):
+            if i or post.head:
+                _set_heading(post)
             _open(post.body, seen)
 
 
+def _signed(posts: list[Post]) -> int:
+    return sum(1 for post in posts if post.head)
+
+
 def _set_heading(post: Post) -> None:
+    """Who signed it and when; a line parts what nobody signed from what stands before it."""
     for sign in post.signs:
         if sign.parent is not None and len(sign.text) <= LONGEST_SIGN:
             for beside in (sign.previous_sibling, sign.next_sibling):
                 if isinstance(beside, Text) and not any(map(str.isalnum, beside.data)):
                     beside.data = " "
             sign.decompose()
-    heading = Element(f"h{post.level}")
-    heading.append(Text(post.head))
+    heading = Element(f"h{post.level}" if post.head else "hr")
+    if post.head:
+        heading.append(Text(post.head))
     if post.body.tag == "blockquote":
         post.body.tag = "div"
     if post.body.tag in LAID_OUT:

@@ -14,6 +14,7 @@ from spaniel.reading.scripts import more_words, unspaced
 FENCE = re.compile(r"^(?:[ >]|[-*+] |\d{1,9}[.)] )*(`{3,}|~{3,})")
 BARE = re.compile(r"(?:[ >]|[-*+] |\d{1,9}[.)] )*(?:[-*+]|\d{1,9}[.)])")  # marks of items, and nothing in them
 MARKS = frozenset("-*+.)")
+RULE, RULED = "---", "\n---\n"  # and with the blank lines around it
 PIECE = 1 << 16  # characters that are taken apart at a time
 SOME = 10_000  # parts that are held before they are joined
 BLANK = re.compile(r"\s")
@@ -30,18 +31,19 @@ def tidy_text(text: str) -> str:
     return _joined(_squeezed((line.rstrip() for line in _lines(unix_lines(text))), 2))
 
 
-def tidy_markdown(markdown: str, mend: Callable[[str, str, str], str]) -> str:
+def tidy_markdown(markdown: str, mend: Callable[[str, str, str], str], *, rule: str | None = None) -> str:
     """For Markdown: each line is mended with a view to its neighbours, but inside a fence it is code and stays (D2-17).
 
-    What is dropped from a page leaves its blank lines behind: one on end is enough.
+    What is dropped from a page leaves its blank lines behind: one on end is enough. Lines like `rule` wait, as they do,
+    for something that they part from the text before.
     """
     text = unix_lines(markdown)
     lines = pairwise(chain(_lines(text), ("",)))
-    return _joined(_mended(lines, mend, has_fences="```" in text or "~~~" in text))
+    return _joined(_mended(lines, mend, has_fences="```" in text or "~~~" in text, rule=rule))
 
 
 def _mended(
-    lines: Iterable[tuple[str, str]], mend: Callable[[str, str, str], str], *, has_fences: bool
+    lines: Iterable[tuple[str, str]], mend: Callable[[str, str, str], str], *, has_fences: bool, rule: str | None
 ) -> Iterator[str]:
     fence = before = bare = ""
     blank: str | None = ""  # the one that waits: it is written when something follows it
@@ -54,7 +56,7 @@ def _mended(
                 fence = ""
             yield line
             continue
-        if _is_blank(line):
+        if _is_blank(line) or line == rule:
             if bare:
                 behind = _shorter(behind, line.rstrip())
             else:
@@ -88,7 +90,9 @@ def _is_blank(line: str) -> bool:
 
 
 def _shorter(waiting: str | None, line: str) -> str:
-    """Of blank lines on end the one that is in the fewest quotes."""
+    """Of blank lines on end the one that is in the fewest quotes; a rule counts more than they do."""
+    if line == RULE or waiting == RULED:
+        return RULED
     return line if waiting is None else min(waiting, line, key=len)
 
 
