@@ -55,7 +55,7 @@ KIND = BLOCK | {
 }
 AGAIN = BLOCK | {"num_leaves": 12, "min_data_in_leaf": 60, "feature_fraction": 0.6}
 ROUNDS = {"block": 200, "kind": 60, "again": 60}
-WEIGHTS = {"articles": 2.0, "mixed": 1.0, "docs": 0.4, "foreign": 0.1, "own": 0.1}
+WEIGHTS = {"articles": 2.0, "mixed": 1.0, "news": 1.0, "docs": 0.4, "foreign": 0.1, "own": 0.1}
 RARE = 0.25  # what a page in a script without blanks counts for the kinds: there are few such sites
 WHOLE = ("article", "documentation", "forum")  # kinds of which the truth should have all that looks like content
 CONTRADICTED, TRUST = 0.3, 0.4  # a share of a page

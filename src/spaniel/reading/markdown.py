@@ -33,6 +33,7 @@ LEFT = re.compile(
 LONG = 1 << 16  # characters of a line in which escapes are not looked at one by one: no text has such lines
 LEFT_IN_LONG = re.compile(r"(?P<plain>(?:\\.|[^\\`<&\u00a0])++)|" + LEFT.pattern)
 WIDE = re.compile(r"(?<=(?<!\\)\| )\u3000+")  # at the beginning of a table's cell
+TWICE = ":is(b,strong) b,:is(b,strong) strong,:is(i,em) i,:is(i,em) em"  # bold is no bolder inside of bold
 TWINS = "code+code,strong+strong,b+b,em+em,i+i"
 
 
@@ -97,6 +98,8 @@ def _set_small_things(root: Element) -> None:
         text = power.text.strip()
         if RAISED.fullmatch(text) and power.select_one("a") is None and _follows_a_value(power):
             power.insert_before(Text("^"))
+    for inner in root.select(TWICE)[:MANY]:
+        inner.unwrap()
     for twin in root.select(TWINS)[:MANY]:
         before = twin.previous_sibling
         if isinstance(before, Element) and before.tag == twin.tag:
