@@ -20,6 +20,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # A shell that starts us in the background has us ignore Ctrl-C, and so would every program that a test stops by it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)  # so with `nohup`; what is ignored by a function is not inherited
 
 MAY_BE_MISSING = "the shared corpus is not here"  # the project stands alone
 
