@@ -131,8 +131,9 @@ def test_a_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
 def test_a_run_that_is_stopped_while_it_plans_leaves_nothing_behind(tmp_path: Path) -> None:
     line = [sys.executable, "-m", "spaniel", "batch", "/dev/zero", "-o", str(tmp_path / "out.jsonl"), "--workers", "1"]
     with subprocess.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as run:
-        while not (tmp_path / "out.jsonl.batch").exists():
+        while not (tmp_path / "out.jsonl.batch/lock").exists():
             time.sleep(0.01)
+        time.sleep(0.5)  # it has the lock by now, and reads what never ends
         run.send_signal(signal.SIGTERM)
         _, told = run.communicate(timeout=60)
     assert (run.returncode, told) == (128 + signal.SIGTERM, "")
