@@ -11,7 +11,7 @@ import pytest
 from tests.architecture.source import ROOT
 
 PAGE = ROOT / "docs" / "requirements.md"
-ID = re.compile(r"\b(?:D2-\d\d|(?:FG|CP|UN|DB)-\d\d|(?:FR|NFR|IT|T)-WF-(?:[A-Z]+-)*\d\d[a-z]?)\b")
+ID = re.compile(r"\b(?:D2-\d\d|(?:FG|CP|UN|DB|LH)-\d\d|(?:FR|NFR|IT|T)-WF-(?:[A-Z]+-)*\d\d[a-z]?)\b")
 ELSEWHERE = ("tests/reading/golden", "src/spaniel/reading/learnt.py", "src/spaniel/reading/trees.py")
 
 
