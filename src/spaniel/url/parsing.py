@@ -153,6 +153,15 @@ def requested(raw: str) -> str:
     return echoed(text)
 
 
+def has_credentials(raw: str) -> bool:
+    """Whether something stands before an '@' in the authority; a scheme may be missing (FG-01)."""
+    text = raw.strip(WHITE)
+    authority = re.split(
+        r"[/?#\\]", text.partition("//")[2] if has_scheme(text) else text.removeprefix("//"), maxsplit=1
+    )[0]
+    return "@" in authority
+
+
 def without_credentials(text: str) -> str:
     """Text for an error message: nothing that stands before an '@', wherever a broken URL has it (D2-15)."""
     scheme, slashes, rest = text.partition("//")
