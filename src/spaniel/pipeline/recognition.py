@@ -56,7 +56,11 @@ def explained(error: SpanielError, page: Page | None, redirected: bool) -> Spani
     if not found:
         return error
     region = region_of(document) if found == GEO_BLOCK else ""
-    told = {"page_type": found, "title": document.title if document else None, "region": region or None}
+    told: dict[str, object] = {
+        "page_type": found,
+        "title": document.title if document else None,
+        "region": region or None,
+    }
     if wall := wall_of(evidence):
         told["wall"] = wall
     return SpanielError(error.code, **error.details, **told)

@@ -92,8 +92,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     wall: Annotated[
         dict[str, str] | None,
         _about(
-            "of a paywall or a login: `sign` (`status`, `login_redirect`, `overlay`, `box`, `break_off`), `where` it was "
-            "found (the status, the address or the element), its `text`, and `confirmed_by` linked data, if it was"
+            "of a paywall or a login: `sign` (`status`, `login_redirect`, `overlay`, `box`, `break_off`), `where` it "
+            "was found (the status, the address or the element), its `text`, and `confirmed_by` linked data, if it was"
         ),
     ] = None
     title: Annotated[str | None, _about("the headline")] = None
@@ -112,8 +112,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     caveats: Annotated[
         list[str],
         _about(
-            "what to know before using the text: notes by their names; of a copy from the web archive also the sentence "
-            f"“{ARCHIVE_CAVEAT}”"
+            "what to know before using the text: notes by their names; of a copy from the web archive also the "
+            f"sentence “{ARCHIVE_CAVEAT}”"
         ),
     ] = []
     warnings: Annotated[list[str], _about("what was repaired in the URL")] = []

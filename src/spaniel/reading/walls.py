@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from functools import cache, cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from spaniel.reading.budgets import parse_within
 from spaniel.reading.lexicon import lexicon
@@ -167,14 +167,14 @@ class _Flow:
         self._text = " ".join(self._texts)
 
     def _read(self, root: Element) -> None:
-        element, parts = root, []
-        at = 0
+        element, at = root, 0
+        parts: list[str] = []
         for node in root.descendants:
             if getattr(node, "tag", None) is not None or not (text := node.text).strip():
                 continue
-            block = node.parent
+            block = cast("Element", node.parent)
             while getattr(block, "tag", None) in INLINE:
-                block = block.parent
+                block = cast("Element", block.parent)
             if block is not element:
                 at = self._add(element, parts, at)
                 element, parts = block, []
@@ -219,7 +219,7 @@ class _Flow:
     def _around(self, said: _Said, most_words: int) -> Iterator[Element]:
         """The elements that hold the words and not much more, from the inside."""
         last = self._elements[said.last]
-        for element in (self._elements[said.first], *self._elements[said.first].ancestors):
+        for element in _upwards(self._elements[said.first]):
             if getattr(element, "tag", None) in (None, "body", "html") or _size(element.text) > most_words:
                 return
             if said.last == said.first or _is_within(last, element):
@@ -247,7 +247,7 @@ class _Flow:
     def shows(self, box: Element) -> bool:
         """Whether no rule of the page's own style sheets hides the box or what it is in; the last rule counts."""
         rules = self._rules
-        for element in (box, *box.ancestors):
+        for element in _upwards(box):
             if getattr(element, "tag", None) in (None, "html", "body"):
                 break
             shown = True
@@ -286,6 +286,12 @@ def _is_open(box: Element) -> bool:
 def _size(text: str) -> int:
     """Words; two characters make one where words are not set apart."""
     return len(text.split()) + len(_WIDE.findall(text)) // 2
+
+
+def _upwards(element: Element) -> Iterator[Element]:
+    """An element and what it is in, up to the body."""
+    yield element
+    yield from cast("Iterator[Element]", element.ancestors)
 
 
 def _is_within(element: Element, box: Element) -> bool:

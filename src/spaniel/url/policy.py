@@ -143,6 +143,11 @@ class Policy:
         return {part: text for part, text in parts.items() if part in settled}
 
     @property
+    def assumes_scheme(self) -> bool:
+        """Whether a URL without a scheme is one to this policy."""
+        return bool(self._assume_scheme)
+
+    @property
     def asks(self) -> tuple[str, ...]:
         """The rules that ask the web, where there is one."""
         return tuple(s.rule.name for s in self._steps if s.asks)
