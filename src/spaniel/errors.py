@@ -182,10 +182,13 @@ class SpanielError(Exception):
 
     @property
     def message(self) -> str:
+        details = self.details
+        if isinstance(url := details.get("url"), str):
+            details = {**details, "url": _without_query(url)}
         try:
-            return self.row.message.format_map(self.details)
+            return self.row.message.format_map(details)
         except KeyError:
-            told = ", ".join(f"{k}: {v}" for k, v in self.details.items())
+            told = ", ".join(f"{k}: {v}" for k, v in details.items())
             return f"{self.row.meaning} ({told})" if told else self.row.meaning
 
     def as_dict(self) -> dict[str, object]:
@@ -212,7 +215,8 @@ def _rebuild(code: Code, details: dict[str, object], url: str | None = None) -> 
 
 def _without_query(url: str) -> str:
     """An error's text ends up in logs, and a query may hold a secret."""
-    start, mark, _ = url.partition("?")
+    start = url.partition("#")[0]
+    start, mark, _ = start.partition("?")
     return f"{start}?…" if mark else start
 
 

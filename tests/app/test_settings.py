@@ -99,6 +99,21 @@ def test_the_sample_file_is_the_settings_at_their_defaults() -> None:
         ('[tools.webfetch.security]\nallowed_ports = ["80"]', "must be a list of ports"),
         ("[tools.webfetch.rendering]\njs_heavy_domains = [1]", "must be a list of texts"),
         ('[tools]\nmode = "on"', "must be one of enabled, parse_only, disabled"),
+        ('[tools.webfetch]\nuser_agent = ""', "spaniel.toml: tools.webfetch.user_agent: must be printable ASCII"),
+        ('[tools.webfetch]\nuser_agent = "  "', "tools.webfetch.user_agent: must be printable ASCII"),
+        ('[tools.webfetch]\nuser_agent = "b\u00f6t/1"', "tools.webfetch.user_agent: must be printable ASCII"),
+        (
+            '[tools.webfetch.browser]\nblock_resources = ["image", "fonts"]',
+            "spaniel.toml: tools.webfetch.browser.block_resources: there is no resource type 'fonts'; did you mean",
+        ),
+        (
+            '[tools.webfetch.rendering]\njs_heavy_domains = ["http://x"]',
+            "spaniel.toml: tools.webfetch.rendering.js_heavy_domains: 'http://x' is not a domain",
+        ),
+        ('[tools.webfetch.rendering]\njs_heavy_domains = ["a.example/x"]', "js_heavy_domains: 'a.example/x' is not"),
+        ('[tools.webfetch.rendering]\njs_heavy_domains = [""]', "js_heavy_domains: '' is not a domain"),
+        ('[tools.webfetch]\ncache_dir = "a\\u0000b"', "tools.webfetch.cache_dir: a path has no control characters"),
+        ('[spaniel.archive]\navailable = "https://a.example/{timestamp}/{url}"', "nothing else in braces"),
         ('[tools.webfetch]\ncache_dir = "${NOWHERE}/x"', "the variable NOWHERE is not set"),
     ],
 )

@@ -71,7 +71,7 @@ def test_every_url_is_in_the_plan_once_and_equal_ones_together() -> None:
             tasks = all_tasks(plan)
             items = [item for task in tasks for item in plan.all_items(task)]
             assert sorted(item.ordinal for item in items) == list(range(len(raws)))
-            assert all(item.columns == {"n": item.ordinal} for item in items)
+            assert all(item.columns["n"] == item.ordinal for item in items)
             fetched = [task.url for task in tasks if task.refusal is None]
             assert len(set(fetched)) == len(fetched) == counts.tasks
             assert counts.planned == counts.tasks + counts.duplicates + counts.refused == len(raws)

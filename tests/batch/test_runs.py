@@ -32,6 +32,7 @@ def by_ordinal(folder: Path) -> dict[int, dict[str, Any]]:
     return {record["ordinal"]: record for record in records(folder)}
 
 
+@pytest.mark.req("FG-03")
 def test_each_url_has_a_record_and_equal_ones_are_fetched_once(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         urls = [
@@ -41,19 +42,22 @@ def test_each_url_has_a_record_and_equal_ones_are_fetched_once(tmp_path: Path) -
             "mailto:nobody@example.com",
             served.url("www.a.example", "/ok1"),
             served.url("user:secret@www.c.example", "/ok2"),
+            served.url("www.c.example", "/ok2"),
         ]
         progress, whole = batch(served, tmp_path, urls, Pace(2, 8, FAST))
         asked = [request.path for request in served.requests() if request.host == "www.a.example"]
     found = by_ordinal(tmp_path)
     assert whole
     assert asked == ["/robots.txt", "/ok1"]
-    assert [found[n]["extraction"]["status"] for n in range(6)] == [200, 404, 200, None, 200, 200]
+    assert [found[n]["extraction"]["status"] for n in range(7)] == [200, 404, 200, None, 200, 200, 200]
     assert [found[n]["requested_url"] for n in (0, 2)] == [urls[0], urls[2]]
     assert found[0]["markdown"] == found[2]["markdown"] == found[4]["markdown"] != ""
     assert found[3]["error"]["code"] == "invalid_scheme"
     assert found[3]["canonical_url"] is None
     assert "secret" not in (tmp_path / "out.jsonl").read_text()
-    assert (progress.pages, dict(progress.failed)) == (4, {"http_4xx": 1, "invalid_scheme": 1})
+    warned = {n for n in found if "credentials_dropped" in found[n]["caveats"]}
+    assert warned == {n for n in found if "credentials were removed from the URL" in found[n]["warnings"]} == {5}
+    assert (progress.pages, dict(progress.failed)) == (5, {"http_4xx": 1, "invalid_scheme": 1})
 
 
 def test_a_page_without_text_does_not_pass_for_a_page(tmp_path: Path) -> None:

@@ -86,3 +86,54 @@ def test_the_timeout_of_a_run_ends_it(place: Place, options: tuple[str, ...], va
     done = spaniel(*command, SPANIEL_TIMEOUT_SECONDS=variable)
     assert done.returncode == 4
     assert "timeout: No complete answer within 1000 ms" in done.stderr
+
+
+@pytest.mark.req("FG-48")
+@pytest.mark.parametrize("source", ["variable", "setting", "nobody"])
+@pytest.mark.parametrize("command", ["batch", "fetch"])
+def test_a_user_agent_that_the_user_set_replaces_the_profiles(
+    place: Place, tmp_path: Path, source: str, command: str
+) -> None:
+    agent = "beaver/1 (+https://beaver.example/)"
+    if source == "setting":
+        text = Path(place.config).read_text(encoding="utf-8")
+        Path(place.config).write_text(text.replace("cache_dir", f'user_agent = "{agent}"\ncache_dir'), encoding="utf-8")
+    (tmp_path / "list.txt").write_text(f"{place.url}/a\n", encoding="utf-8")
+    words = {
+        "batch": ("batch", str(tmp_path / "list.txt"), "-o", str(tmp_path / "out.jsonl"), "--delay", "0"),
+        "fetch": ("fetch", "--profile", "ingest", f"{place.url}/a"),
+    }[command]
+    done = spaniel(*words, "--config", place.config, SPANIEL_USER_AGENT=agent if source == "variable" else "")
+    assert done.returncode == 0, done.stderr
+    assert set(place.agents) == {agent if source != "nobody" else "ContextIngestion/1.0 (compatible)"}
+
+
+@pytest.mark.req("FG-01")
+def test_a_bare_domain_is_fetched_over_https(place: Place) -> None:
+    bare = place.url.removeprefix("http://")
+    done = spaniel("fetch", "--config", place.config, f"{bare}/a", "--timeout", "9")
+    assert (done.returncode, "invalid_url" in done.stderr) == (4, False), done.stderr  # it speaks no TLS
+    may = spaniel("may-i", "--config", place.config, f"{bare}/a")
+    assert "invalid_url" not in may.stderr
+
+
+@pytest.mark.req("FG-01")
+def test_bare_domains_are_accepted_by_commands_that_people_type(tmp_path: Path) -> None:
+    canon = spaniel("canon", "example.com/a")
+    assert (canon.returncode, canon.stdout.strip()) == (0, "https://example.com/a")
+    assert spaniel("db", "init", "--db", str(tmp_path / "urls")).returncode == 0
+    added = spaniel("db", "add", "--db", str(tmp_path / "urls"), "example.com", "example.org/b")
+    assert added.returncode == 0, added.stderr
+    dumped = spaniel("db", "dump", "--db", str(tmp_path / "urls"))
+    assert set(dumped.stdout.split()) == {"https://example.com/", "https://example.org/b"}
+    for wrong in ("word", "javascript:1", "mailto:a@example.com"):
+        assert spaniel("db", "add", "--db", str(tmp_path / "urls"), wrong).returncode == 2
+
+
+@pytest.mark.req("FG-01")
+def test_a_missing_document_is_not_taken_for_a_domain(tmp_path: Path) -> None:
+    done = spaniel("check", "--no-history", "--offline", "missing.md", cwd=tmp_path)
+    assert (done.returncode, "missing.md" in done.stderr) == (2, True)
+    assert "https://missing.md" not in done.stdout + done.stderr
+    named = spaniel("check", "--no-history", "--offline", "-f", "json", "example.com/a", cwd=tmp_path)
+    assert "https://example.com/a" in named.stdout

@@ -55,13 +55,13 @@ def test_each_note_that_a_fetch_may_carry_has_a_sentence() -> None:
     from spaniel.browser import rendered
     from spaniel.cache.store import WRITE_FAILED
     from spaniel.pipeline import outcome, retrieve
-    from spaniel.pipeline.rungs import archive, browser, copies, site
+    from spaniel.pipeline.rungs import browser, copies, site
     from spaniel.robots.gate import FAIL_OPEN_NOTE
 
     known = {
         rendered.PARTIAL, rendered.TRUNCATED, WRITE_FAILED, outcome.NO_TEXT, outcome.CACHE_HIT,
         retrieve.HTTPS_DOWNGRADE, browser.UNAVAILABLE, browser.FAILED, FAIL_OPEN_NOTE,
-        site.HTTP_ONLY, archive.FROM_ARCHIVE, copies.FROM_SEARCH_CACHE, copies.FROM_MIRROR,
+        site.HTTP_ONLY, outcome.FROM_ARCHIVE, outcome.CREDENTIALS_DROPPED, copies.FROM_SEARCH_CACHE, copies.FROM_MIRROR,
     }  # fmt: skip
     assert known <= set(NOTES)
     assert all(sentence.endswith(".") for sentence in NOTES.values())

@@ -136,6 +136,12 @@ PAGES: dict[str, Reply] = {
         CATALAN, head=versions(ca="/ca/tramits/tramit-12345", es="/es/tramits/tramit-12345", en="/en/tramits/tramit-12345"), lang="ca"
     ),
     "https://web.gencat.cat/es/tramits/tramit-12345": page(lang="es"),
+    "https://web.gencat.cat/ca/menu/idiomes": page(
+        CATALAN, more='<nav><a href="/es/menu/idiomes">Castellano</a> <a href="/en/menu/idiomes">English</a></nav>', lang="ca"
+    ),
+    "https://web.gencat.cat/es/menu/idiomes": page(
+        head=versions(ca="/ca/menu/idiomes", de="/de/menu/idiomes"), more='<a hreflang="oc" href="/oc/menu/idiomes">Aranés</a>', lang="es"
+    ),
     "https://web.gencat.cat/en/tramits/tramit-12345": page(ENGLISH, lang="en"),
     "https://euskadi.eus/tramite/eu/12345": page(BASQUE, lang="eu"),
     "https://euskadi.eus/tramite/es/12345": page(lang="es"),

@@ -114,6 +114,33 @@ async def test_the_document_is_told_right(row: Row, world: World) -> None:
     assert not kind or result.link_type == kind, explained(result)
 
 
+@pytest.mark.req("CP-12")
+@pytest.mark.parametrize(
+    ("written", "languages"),
+    [
+        ("/ca/tramits/tramit-12345", {"ca": "/ca/tramits/tramit-12345", "en": "/en/tramits/tramit-12345", "es": "/es/tramits/tramit-12345"}),
+        ("/ca/menu/idiomes", {lang: f"/{lang}/menu/idiomes" for lang in ("ca", "de", "en", "es", "oc")}),
+    ],
+)  # fmt: skip
+async def test_every_language_version_that_a_page_offers_is_recorded(
+    written: str, languages: dict[str, str], world: World
+) -> None:
+    """In its head, in a menu of links, or on the version that is preferred."""
+    site = "https://web.gencat.cat"
+    result = await world.canonicalizer(ALLOWLIST).canonicalize(site + written)
+    assert result.url == site + languages["es"]
+    assert {variant.lang: variant.url for variant in result.lang_variants} == {
+        lang: site + path for lang, path in languages.items()
+    }
+
+
+@pytest.mark.req("CP-09", "CP-21")
+async def test_a_chain_that_is_too_long_is_stored_with_the_original(world: World) -> None:
+    result = await world.canonicalizer(ALLOWLIST).canonicalize("https://www.junta.es/seis/1")
+    assert (result.url, result.flags) == ("https://www.junta.es/seis/1", ["redirect-limit"])
+    assert [hop.url for hop in result.redirect_chain] == [f"https://www.junta.es/seis/{n}" for n in range(2, 8)]
+
+
 def shown(written: str | bytes) -> str:
     return written if isinstance(written, str) else repr(written)
 

@@ -15,6 +15,7 @@ from spaniel.app.engine import Engine
 from spaniel.pipeline.outcome import moment
 from spaniel.pipeline.profile import Profile, load
 from spaniel.pipeline.record import Record
+from spaniel.queue import Queue, QueueSettings
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, settings_for
 from tests.pipeline.test_rungs import Stage
 
@@ -90,6 +91,34 @@ async def test_the_region_is_noted_in_the_words_of_the_page(tmp_path: Path) -> N
     async with ingesting(pages, tmp_path) as (spaniel, site, _):
         record = await spaniel.record(site.url("/a"))
     assert record.region == "This film is not available in your country."
+
+
+@pytest.mark.req("FG-27")
+@pytest.mark.parametrize(
+    ("said", "region"),
+    [
+        ("<h1>Not available in your <b>country</b></h1>", "Not available in your country"),
+        ("<ul><li>Not in your <a href=/map>region</a>: <i>*Spain*</i></ul>", "Not in your region: *Spain*"),
+        ("<blockquote>Blocked in your country: <code>DE</code></blockquote>", "Blocked in your country: DE"),
+    ],
+)
+async def test_the_region_has_no_markdown_in_it(said: str, region: str, tmp_path: Path) -> None:
+    async with ingesting({"/a": error(403, f"<title>No</title>{said}")}, tmp_path) as (spaniel, site, _):
+        assert (await spaniel.record(site.url("/a"))).region == region
+
+
+@pytest.mark.req("FG-35")
+@pytest.mark.parametrize("name", ["401", "402", "403", "login", "wall", "robot", "open"])
+async def test_pages_that_are_not_given_out_are_queued_by_one_rule(name: str, tmp_path: Path) -> None:
+    form = html("<title>Sign in</title><form><input type=password></form>")
+    replies = {row[0]: row[1] for row in BLOCKED} | {"login": redirect("/login"), "open": html(TEXT)}
+    async with ingesting({"/a": replies[name], "/login": form}, tmp_path) as (spaniel, site, _):
+        record = await spaniel.record(site.url("/a"))
+        queue = Queue(QueueSettings(str(tmp_path / "queue")))
+        entries = queue.entries()
+        queue.close()
+    assert [entry.url for entry in entries] == ([] if name == "open" else [record.canonical_url])
+    assert record.verdict == ("ok" if name == "open" else "blocked")
 
 
 @pytest.mark.req("FG-21", "FG-23")

@@ -35,12 +35,13 @@ class TestRecognized:
         closed = recognized(came, Document(PLACE), {}, types=True, respect=())
         assert closed == Instead("geo_block", PLACE, ("geo_block",))
         other = recognized(Retrieved(page(402), (), ()), Document(PLACE), {}, types=True, respect=())
-        assert other == Instead("paywall", "", ("paywall",))
+        assert other == Instead("paywall", "", ("paywall",), {"sign": "status", "where": "402"})
 
     def test_a_redirect_is_a_sign(self) -> None:
         direct, led = (Retrieved(page(body=FORM), chain, ()) for chain in ((), ("https://a.example/",)))
         assert recognized(direct, Document(""), {}, types=True, respect=()) is None
-        assert recognized(led, Document(""), {}, types=True, respect=()) == Instead("login", "", ("login",))
+        wall = {"sign": "login_redirect", "where": "https://a.example/login"}
+        assert recognized(led, Document(""), {}, types=True, respect=()) == Instead("login", "", ("login",), wall)
 
     def test_types_are_looked_for_only_where_asked(self) -> None:
         came = Retrieved(page(402), (), ())
@@ -68,7 +69,8 @@ class TestExplained:
 
     def test_a_region_is_told_of_nothing_else(self) -> None:
         told = explained(refused(402), page(402, f"<p>{PLACE}</p>".encode()), False)
-        assert told.details == {"status": 402, "status_text": "No", "page_type": "paywall"}
+        wall = {"sign": "status", "where": "402"}
+        assert told.details == {"status": 402, "status_text": "No", "page_type": "paywall", "wall": wall}
 
     @pytest.mark.parametrize("body", [b"", b"%PDF-1.7 nonsense"])
     def test_what_cannot_be_read_is_told_by_its_status(self, body: bytes) -> None:

@@ -95,6 +95,9 @@ def test_a_page_is_told_whole() -> None:
     assert valid(record_of(found()))["chunks"] is None  # only where asked for
 
 
+CAVEAT = "Content retrieved from web archive; may not reflect current state."  # document 1
+
+
 @pytest.mark.req("FG-17", "FG-33", "FG-34")
 def test_what_else_a_page_has_is_told_as_well() -> None:
     page = stored(
@@ -121,7 +124,7 @@ def test_what_else_a_page_has_is_told_as_well() -> None:
     ]  # fmt: skip
     assert (told["schema"], told["data"], told["chain"]) == ("spaniel.record/1", {"a": 1.5}, ["https://a.example/old"])
     assert (told["requested_url"], told["canonical_url"]) == ("a.example/page?utm_source=x", URL)
-    assert (told["forced"], told["caveats"], len(told["warnings"])) == ("user", ["from_archive"], 1)
+    assert (told["forced"], told["caveats"], len(told["warnings"])) == ("user", ["from_archive", CAVEAT], 1)
     assert (told["extraction"]["served_by"], told["extraction"]["content_type"]) == ("archive", None)
     assert told["cache"] is None
     assert record_of(outcome).as_dict() == told

@@ -40,6 +40,25 @@ class TestExact:
     def test_the_examples_of_appendix_a(self, written: str, canonical: str) -> None:
         assert canonicalize(written).url == canonical
 
+    @pytest.mark.req("FG-06")
+    @pytest.mark.parametrize("policy", ["ingest", "clara"])
+    @pytest.mark.parametrize(
+        ("written", "canonical"),
+        [
+            ("/a%zz", "/a%25zz"),
+            ("/100%", "/100%25"),
+            ("/%%34", "/%25%34"),
+            ("/a?q=%zz&r=%", "/a?q=%25zz&r=%25"),
+            ("/%41?q=%2f%C3%BC", "/%41?q=%2f%C3%BC"),  # what is encoded is not encoded twice
+            ("/%25zz", "/%25zz"),
+        ],
+    )
+    def test_a_percent_sign_that_begins_no_escape_is_encoded(self, policy: str, written: str, canonical: str) -> None:
+        found = canonicalize(f"https://example.com{written}", policy)
+        assert found.url == f"https://example.com{canonical}"
+        assert canonicalize(found.url, policy).url == found.url
+        assert load(policy).explain(f"https://example.com{written}").url == found.url
+
     @pytest.mark.req("FR-WF-NORM-06", "D2-16")
     @pytest.mark.parametrize(
         ("path", "canonical"),

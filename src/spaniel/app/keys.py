@@ -22,7 +22,9 @@ class Key(NamedTuple):
     what: str
     low: int | None = None
     high: int | None = None
-    kind: Literal["", "domains", "line", "mirrors", "mode", "path", "ports", "program", "template"] = ""
+    kind: Literal[
+        "", "domains", "header", "line", "mirrors", "mode", "path", "ports", "program", "resources", "template"
+    ] = ""
     # What runs a program, trusts a file, names a folder, opens the guard, or says whose word passes for a page's. A
     # file in the working folder may come from anybody, so it may not set these (D2-31). A new key that names a program,
     # a file, a folder or an address is one of them.
@@ -51,7 +53,7 @@ KEYS: tuple[Key, ...] = (
     Key(FETCH, "enabled", False, "Offer the web_fetch tool"),
     Key(
         FETCH, "user_agent", "forge-webfetch/1.0", "How Spaniel names itself to servers",
-        kind="line", flag="--user-agent",
+        kind="header", flag="--user-agent",
     ),
     Key(
         FETCH, "timeout_seconds", 20, "Seconds for one fetch, redirects and robots.txt included", 1, 300,
@@ -62,7 +64,7 @@ KEYS: tuple[Key, ...] = (
     Key(FETCH, "cache_dir", "", "Folder of the cache (empty: the user's cache folder)", kind="path", trusted=True),
     Key(FETCH, "cache_ttl_days", 7, "Days for which a cached page is served", 0, 36_500),
     Key(FETCH, "max_cache_entries", 10_000, "Most pages in the cache", 1, 100_000_000),
-    Key(FETCH, "max_cache_bytes", 1 << 30, "Largest size of the cache in bytes (0: no limit)", 0),
+    Key(FETCH, "max_cache_bytes", 1 << 30, "Largest size of the cache in bytes (0: no limit)", 0, 1 << 62),
     Key(FETCH, "max_download_bytes", 5_242_880, "Largest response in bytes", 1024, 104_857_600),
     Key(FETCH, "robots_cache_entries", 1024, "Most robots.txt files in memory", 1, 1_000_000),
     Key(FETCH, "robots_cache_ttl_hours", 24, "Hours for which a robots.txt file is kept", 0, 8_760),
@@ -75,7 +77,10 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(f"{FETCH}.browser", "network_idle_ms", 20_000, "Longest wait for a page to come to rest", 0, 300_000),
     Key(f"{FETCH}.browser", "max_rendered_dom_bytes", 5_242_880, "Largest rendered page in bytes", 1024, 104_857_600),
-    Key(f"{FETCH}.browser", "block_resources", ("image", "font", "media"), "Kinds of resources that are not loaded"),
+    Key(
+        f"{FETCH}.browser", "block_resources", ("image", "font", "media"), "Kinds of resources that are not loaded",
+        kind="resources",
+    ),
     Key(f"{FETCH}.browser", "viewport_width", 1280, "Width of the browser's window in pixels", 100, 4096),
     Key(
         f"{FETCH}.browser", "viewport_height", 8000, "Its height; in a tall one nothing need be scrolled to",
@@ -108,7 +113,10 @@ KEYS: tuple[Key, ...] = (
         SECURITY, "blocked_domains", (), "Domains that nothing is fetched from, with all below them",
         kind="domains", trusted=True,
     ),
-    Key(f"{FETCH}.rendering", "js_heavy_domains", (), "Domains whose pages go to the browser at once"),
+    Key(
+        f"{FETCH}.rendering", "js_heavy_domains", (), "Domains whose pages go to the browser at once",
+        kind="domains",
+    ),
     Key(f"{FETCH}.rendering", "spa_fallback_enabled", True, "Use the browser for pages that a script would fill"),
     Key(f"{FETCH}.rendering", "min_extracted_chars", 400, "Only where HTTP brought fewer characters", 0, 1_000_000),
     Key(f"{FETCH}.rendering", "empty_fallback", True, "Use the browser for a page with scripts that came without text"),

@@ -9,7 +9,7 @@ import tempfile
 from typing import TYPE_CHECKING, TypeVar
 
 from spaniel.errors import SpanielError
-from spaniel.tables import complaint
+from spaniel.tables import complaint, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,11 +34,15 @@ def checked(key: Key, value: object, place: str, environ: Mapping[str, str], fol
     text = _of(str, value, place, "text")
     if key.kind == "mode" and text not in MODES:
         raise complaint(place, f"must be one of {', '.join(MODES)}")
-    if key.kind == "line" and not text.isprintable():
+    if key.kind in ("line", "header") and not text.isprintable():
         raise complaint(place, "must be one line of text without control characters")
+    if key.kind == "header" and not (text.strip() and text.isascii()):
+        raise complaint(place, "must be printable ASCII, and not empty: it is sent as a header")
     if key.kind == "template":
-        return _template(text, place)
+        return _template(key, text, place)
     if key.kind in ("path", "program"):
+        if not text.isprintable():
+            raise complaint(place, "a path has no control characters")
         return _anchored(_expanded(text, place, environ), key, folder)
     return text
 
@@ -91,6 +95,8 @@ def _listed(key: Key, items: list[object], place: str) -> Value:
         texts = tuple(_of(str, item, place, "a list of texts") for item in items)
         if key.kind == "mirrors":
             return tuple(_mirror(text, place) for text in texts)
+        if key.kind == "resources":
+            return tuple(_resource(text, place) for text in texts)
         return _domains(texts, place) if key.kind == "domains" else texts
     ports = tuple(_of(int, item, place, "a list of ports") for item in items)
     if any(_inside(key, port) != port for port in ports):
@@ -104,12 +110,22 @@ def _domains(texts: tuple[str, ...], place: str) -> tuple[str, ...]:
     return domain_list(texts, place)
 
 
-def _template(text: str, place: str) -> str:
-    """An address with places for a page's URL and a moment; empty is none."""
+def _resource(text: str, place: str) -> str:
+    from spaniel.browser.rendered import RESOURCES
+
+    if text.lower() not in RESOURCES:
+        raise complaint(place, f"there is no resource type '{text}'; {nearest(text.lower(), RESOURCES)}")
+    return text
+
+
+def _template(key: Key, text: str, place: str) -> str:
+    """An address with a place for a page's URL, and in that of a snapshot for its moment; empty is none."""
     if not text:
         return text
-    if text.count("{url}") != 1 or set(re.findall(r"[{][^}]*[}]?|[}]", text)) - {"{url}", "{timestamp}"}:
-        raise complaint(place, "must have {url} in it once, and nothing else in braces but {timestamp}")
+    moment = {"{timestamp}"} if key.name == "snapshot" else set()
+    if text.count("{url}") != 1 or set(re.findall(r"[{][^}]*[}]?|[}]", text)) - {"{url}"} - moment:
+        also = " but {timestamp}" if moment else ""
+        raise complaint(place, f"must have {{url}} in it once, and nothing else in braces{also}")
     _address(text.replace("{url}", "https://example.com/").replace("{timestamp}", "20260101000000"), place)
     return text
 

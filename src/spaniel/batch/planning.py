@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.batch.frames import add_frame, read_frames
 from spaniel.batch.ownership import WHOLE, domain_number
+from spaniel.batch.ports import HAD_CREDENTIALS
 from spaniel.errors import SpanielError
-from spaniel.url.parsing import requested
+from spaniel.url.parsing import has_credentials, requested
 from spaniel.url.value import split
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ def make_plan(
 def _row(item: Item, canonical: Callable[[str], str], shard: Shard) -> Row | None:
     """None for a URL of another shard. What is no URL is spread over the shards by its own text."""
     columns = dict(item.columns) or None
+    if "@" in item.raw and has_credentials(item.raw):
+        columns = {**item.columns, HAD_CREDENTIALS: True}
     try:
         url = canonical(item.raw)
     except SpanielError as error:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from spaniel.batch.outputs.remote_parts import Wrote
 
 Columns = Mapping[str, object]
+HAD_CREDENTIALS = "\0credentials"  # a column of the plan alone: the URL was written with credentials (FG-03)
 
 
 class Item(NamedTuple):

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
+from spaniel.batch.ports import HAD_CREDENTIALS
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.outcome import NO_TEXT, Outcome
+from spaniel.pipeline.outcome import CREDENTIALS_DROPPED, NO_TEXT, Outcome
 from spaniel.pipeline.record import record_of as full_record
+from spaniel.url.canonical import CREDENTIALS_WARNING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,8 +75,19 @@ def tail_of(record: Record) -> bytes:
 
 def line_of(item: Item, tail: bytes) -> bytes:
     """The line of one URL of the input."""
-    own = {"ordinal": item.ordinal, _OWN: item.raw, "columns": dict(item.columns)}
+    columns = dict(item.columns)
+    if columns.pop(HAD_CREDENTIALS, False):
+        tail = _warned(tail)
+    own = {"ordinal": item.ordinal, _OWN: item.raw, "columns": columns}
     return encode(own)[:-1] + b"," + tail[1:] + b"\n"
+
+
+def _warned(tail: bytes) -> bytes:
+    """The rest of a record whose URL was written with credentials: those of its other spellings were not (FG-03)."""
+    shared = msgspec.json.decode(tail)
+    shared["warnings"] = list(dict.fromkeys([*shared["warnings"], CREDENTIALS_WARNING]))
+    shared["caveats"] = list(dict.fromkeys([*shared["caveats"], CREDENTIALS_DROPPED]))
+    return encode(shared)
 
 
 def whole_record(item: Item, record: Record) -> dict[str, object]:

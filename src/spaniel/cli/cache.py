@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from spaniel.cli.durations import duration
 from spaniel.cli.options import add_config_option
 from spaniel.errors import Code, SpanielError, shown
+from spaniel.url.parsing import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
         add_config_option(sub)
         sub.add_argument("--json", action="store_true", help="print JSON")
         if name == "show":
-            sub.add_argument("url", metavar="URL", help="the page")
+            sub.add_argument("url", type=typed, metavar="URL", help="the page")
         if name == "clear":
             sub.add_argument(
                 "--older-than", metavar="AGE", type=duration, help="only pages fetched longer ago: 30m, 12h, 7d, 2w"

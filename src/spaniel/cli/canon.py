@@ -10,6 +10,7 @@ from spaniel.cli.lines import inputs
 from spaniel.cli.main import report
 from spaniel.cli.options import add_config_option, add_log_options, new_parser
 from spaniel.errors import Code, SpanielError
+from spaniel.url.parsing import typed
 from spaniel.url.policy import Policy, load
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ def parser() -> argparse.ArgumentParser:
         "Exit code: 0 all done; 1 some were refused, or differ (--diff). For a single URL that is refused: 2\n"
         "(or 3, if --online finds that it leads where protection lets nobody go).",
     )
-    p.add_argument("urls", nargs="*", metavar="URL", help="URLs; '-' reads them from standard input, one per line")
+    p.add_argument(
+        "urls", nargs="*", type=typed, metavar="URL", help="URLs; '-' reads them from standard input, one per line"
+    )
     p.add_argument(
         "--policy", default="exact", metavar="FILE", help="exact (the default), ingest, clara, curious, or a TOML file"
     )

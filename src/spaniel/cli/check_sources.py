@@ -8,12 +8,20 @@ from typing import TYPE_CHECKING
 
 from spaniel.cli.check_documents import found
 from spaniel.health.verdict import Checked, Link, Place, Verdict
+from spaniel.url.parsing import typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from spaniel.app.settings import Settings
     from spaniel.cli.check_documents import Unread
+
+
+# Endings of names that mean a document: a file that is missing is not looked up as a host
+DOCUMENTS = (
+    ".md", ".rst", ".txt", ".html", ".htm", ".csv", ".json", ".jsonl", ".xml", ".toml", ".yaml", ".yml", ".gz", ".zst",
+    ".pdf", ".adoc", ".tex", ".ipynb", ".docx", ".odt", ".org", ".tsv", ".log", ".py", ".js", ".ts", ".sh",
+)  # fmt: skip
 
 
 def links_of(args: argparse.Namespace, settings: Settings, unread: Unread) -> Iterator[Link | Checked]:
@@ -45,12 +53,16 @@ def scope_of(args: argparse.Namespace) -> str:
 
 
 def _is_url(source: str) -> bool:
-    return source.lower().startswith(("http://", "https://"))
+    """A URL with its scheme, or a domain as people type it, where it is not a file or the name of one."""
+    if source.lower().startswith(("http://", "https://")):
+        return True
+    name = source.partition("/")[0].lower()
+    return typed(source) != source and not name.endswith(DOCUMENTS) and not os.path.exists(source)
 
 
 def _named(urls: Iterable[str]) -> Iterator[Link]:
     """Whoever names a link means it: no rule leaves it out."""
-    for text in urls:
+    for text in map(typed, urls):
         url, _, fragment = text.partition("#")
         yield Link(url, (fragment,) if fragment else (), (Place(""),))
 

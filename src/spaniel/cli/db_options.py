@@ -5,6 +5,7 @@ from __future__ import annotations
 from spaniel.cli import check_fix, check_options
 from spaniel.cli.durations import duration
 from spaniel.cli.options import add_config_option, add_log_options, add_settings_options
+from spaniel.url.parsing import typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def for_init(p: ArgumentParser) -> None:
 
 
 def for_add(p: ArgumentParser) -> None:
-    p.add_argument("urls", nargs="+", metavar="URL", help=URLS)
+    p.add_argument("urls", nargs="+", type=typed, metavar="URL", help=URLS)
     p.add_argument(
         "--static",
         action="store_true",
@@ -71,14 +72,14 @@ def _add_asking(p: ArgumentParser, learnt: str) -> None:
 
 
 def for_rm(p: ArgumentParser) -> None:
-    p.add_argument("urls", nargs="+", metavar="URL", help=URLS)
+    p.add_argument("urls", nargs="+", type=typed, metavar="URL", help=URLS)
     add_config_option(p)
 
 
 def for_mv(p: ArgumentParser) -> None:
     told = "the URL that the record has; '-' reads lines of two URLs from standard input"
-    p.add_argument("old", metavar="OLD", help=told)
-    p.add_argument("new", metavar="NEW", nargs="?", help="the URL that it gets")
+    p.add_argument("old", metavar="OLD", type=typed, help=told)
+    p.add_argument("new", metavar="NEW", nargs="?", type=typed, help="the URL that it gets")
     add_config_option(p)
 
 
@@ -137,7 +138,7 @@ def for_fix(p: ArgumentParser) -> None:
 
 
 def for_history(p: ArgumentParser) -> None:
-    p.add_argument("urls", nargs="+", metavar="URL", help=URLS)
+    p.add_argument("urls", nargs="+", type=typed, metavar="URL", help=URLS)
     p.add_argument(
         "-f", "--format", choices=("text", "json"), default="text", metavar="FORMAT", help="text (the default) or json"
     )
@@ -146,7 +147,7 @@ def for_history(p: ArgumentParser) -> None:
 
 
 def for_show(p: ArgumentParser) -> None:
-    p.add_argument("urls", nargs="+", metavar="URL", help=URLS)
+    p.add_argument("urls", nargs="+", type=typed, metavar="URL", help=URLS)
     p.add_argument("--json", action="store_true", help="one JSON object per line")
     add_config_option(p)
 

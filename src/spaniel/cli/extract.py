@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.cli.options import new_parser
 from spaniel.errors import Code, SpanielError
+from spaniel.url.parsing import typed
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +29,9 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("-o", "--output", metavar="PATH", help="write to this file; to a folder (DIR/), one file per page")
     p.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="how many files at once (default: 1)")
-    p.add_argument("--url", metavar="URL", help="where the page came from: its links become absolute; for one file")
+    p.add_argument(
+        "--url", type=typed, metavar="URL", help="where the page came from: its links become absolute; for one file"
+    )
     p.add_argument("--content-type", metavar="TYPE", help="what the file is, for example text/html (default: look)")
     p.add_argument("--json", action="store_true", help="one JSON object per line, with title, language and metadata")
     return p

@@ -21,7 +21,7 @@ from spaniel.errors import Code, SpanielError, shown
 from spaniel.pipeline.outcome import CACHE_HIT
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.trace import Trace
-from spaniel.url.parsing import parse, requested
+from spaniel.url.parsing import parse, requested, typed
 
 if TYPE_CHECKING:
     import argparse
@@ -71,8 +71,9 @@ class Fetching:
 
     async def _fetch(self, asked: Asked) -> Fetched:
         args, trace = self._args, Trace()
+        url = asked.url if self._spaniel.profile.policy.assumes_scheme else typed(asked.url)
         request = Request(
-            asked.url,
+            url,
             args.max_chunk_tokens,
             args.no_cache,
             args.browser,
@@ -89,7 +90,7 @@ class Fetching:
                 args.scroll,
             ),
         )
-        async with self._places.at(host_of(asked.url)):
+        async with self._places.at(host_of(url)):
             self._progress.begin()
             outcome = await self._spaniel.outcome(request, trace)
             self._progress.end(outcome.failure, cached=outcome.cache_hit)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.errors import TABLE, Code, SpanielError, shown
+from spaniel.url.parsing import typed
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
         "If it is allowed, the headers of the page itself are checked too.",
         "Exit code: 0 allowed; 3 not allowed; 4 the site could not be asked.",
     )
-    p.add_argument("url", metavar="URL", help="the page that you want to fetch")
+    p.add_argument("url", type=typed, metavar="URL", help="the page that you want to fetch")
     p.add_argument("--agent", dest="user_agent", metavar="TEXT", help="the same as --user-agent")
     p.add_argument("--json", action="store_true", help="one JSON object")
     add_settings_options(p)

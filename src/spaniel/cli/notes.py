@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from spaniel.pipeline.outcome import ARCHIVE_CAVEAT, CREDENTIALS_DROPPED, FROM_ARCHIVE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,9 +32,10 @@ NOTES = {
     "robots_unavailable_fail_open": "robots.txt could not be read. The page was fetched all the same, "
     "because the setting fail_open says so.",
     "https_downgrade": "A redirect led from https to http. Others on the network can read and change such a page.",
+    CREDENTIALS_DROPPED: "The URL held a user name or password. They were removed and not sent.",
     "http_only_host": "The site has no HTTPS that works, so the page was fetched over plain HTTP. "
     "Others on the network can read and change such a page.",
-    "from_archive": "Content retrieved from web archive; may not reflect current state.",
+    FROM_ARCHIVE: ARCHIVE_CAVEAT,
     "from_search_cache": "The site did not bring the page. This is a search engine's copy, which may be old.",
     "from_mirror": "The site did not bring the page. This one comes from a mirror that the settings name.",
     "stale_copy": "The site could not be reached. This is an older copy from the cache. It may be out of date.",

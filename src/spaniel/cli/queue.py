@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from spaniel.cli.ending import run_until_asked
 from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
 from spaniel.errors import Code, SpanielError, shown
+from spaniel.url.parsing import typed
 
 if TYPE_CHECKING:
     import argparse
@@ -137,7 +138,7 @@ def named(queue: Queue, names: Iterable[str]) -> tuple[list[Entry], int]:
     found: dict[int, Entry] = {}
     code = 0
     for name in names:
-        entries = queue.find(name)
+        entries = queue.find(name) or queue.find(typed(name)) or queue.find(f"{typed(name)}/")
         if not entries:
             sys.stderr.write(f"spaniel: {shown(name)} is not in the queue\n")
             code = SOME_FAILED

@@ -29,6 +29,7 @@ SOME_FAILED = 1
 class Retried(NamedTuple):
     entry: Entry
     error: SpanielError | None
+    instead: str = ""  # what came in place of the page: `paywall`, `login`, …
 
 
 class Retrying:
@@ -48,15 +49,15 @@ class Retrying:
                 outcome = await self._engine.fetch(Request(entry.requested_url), profile)
         except SpanielError as error:  # of the profile: it is no longer there
             return Retried(entry, error)
-        return Retried(entry, outcome.refusal)
+        return Retried(entry, outcome.refusal, "" if outcome.refusal else outcome.failure)
 
     def hand_over(self, retried: Retried) -> None:
-        entry, error = retried
-        if error is None:
+        entry, error, instead = retried
+        if error is None and not instead:
             self._queue.remove([entry])
         else:
             self.failed += 1
-        ended = str(error.code) if error else "ok"
+        ended = str(error.code) if error else instead or "ok"
         if self._args.json:
             told = {"id": entry.id, "url": entry.url, "outcome": ended, "error": error and error.as_dict()}
             print(json.dumps(told, ensure_ascii=False))

@@ -27,7 +27,12 @@ class Range(NamedTuple):
     toggle: str
 
 
-OUTSIDE = Range("::/0", "not global unicast (outside 2000::/3)", "block_reserved")
+# The blocks of IPv6 that IANA has assigned to nobody; together with the table, all that is outside 2000::/3.
+UNASSIGNED = (
+    "::/8", "100::/8", "200::/7", "400::/6", "800::/5", "1000::/4", "4000::/3", "6000::/3", "8000::/3", "a000::/3",
+    "c000::/3", "e000::/4", "f000::/5", "f800::/6", "fe00::/9",
+)  # fmt: skip
+_OUTSIDE = "not global unicast (outside 2000::/3)"
 _GLOBAL_UNICAST = 0b001  # the first three bits of 2000::/3
 
 
@@ -61,7 +66,8 @@ def name_address(address: Address) -> Range | None:
         if first <= value <= last:
             return found
     if address.version == 6 and value >> 125 != _GLOBAL_UNICAST:
-        return OUTSIDE
+        block = next((cidr for cidr in UNASSIGNED if address in ip_network(cidr)), "::/0")
+        return Range(block, _OUTSIDE, "block_reserved")
     return None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from spaniel.errors import SpanielError, shown
 from spaniel.reading.page_facts import total_pages
 from spaniel.url.parsing import parse
-from spaniel.url.questions import Answer
+from spaniel.url.questions import IF_LINKED, Answer
 from spaniel.url.registrable import same_owner
 
 if TYPE_CHECKING:
@@ -102,19 +102,33 @@ class Answers:
             return Answer(None, "no page that could be read")
         page = parse(question.subject)
         known = {} if here.facts.language is None else {here.facts.language: question.subject}
-        for tag, url in sorted(here.facts.versions, key=lambda version: len(version[0])):  # `es` before `es-mx`
-            lang = tag.partition("-")[0]
-            if lang.isalpha() and lang != "x" and self._is_neighbour(parse(url), page):
-                known.setdefault(lang, url)
+        self._add_versions(known, here, page)
         for lang, proposed in question.more:
+            if lang.endswith(IF_LINKED):
+                continue
             candidates = [known.pop(lang)] if lang in known else proposed
             for candidate in candidates:
                 if await self._is_in(lang, candidate, here, page, deadline):
                     known[lang] = candidate
+                    there = await self._visits.read(candidate, deadline)
+                    if there is not None:  # the version that is taken may name more than the one that was asked for
+                        self._add_versions(known, there, page)
                     break
+        linked = {link.url for link in here.facts.links}
+        for lang, proposed in question.more:
+            offered = next((url for url in proposed if url in linked), None) if lang.endswith(IF_LINKED) else None
+            if offered is not None and self._is_neighbour(parse(offered), page):
+                known.setdefault(lang.removesuffix(IF_LINKED), offered)
         return Answer(
             known, ", ".join(f"{lang} {shown(url, MOST_SHOWN)}" for lang, url in sorted(known.items())) or "none"
         )
+
+    def _add_versions(self, known: dict[str, str], visit: Visit, page: Url) -> None:
+        """The versions that a page names, each language once: `es` before `es-mx`."""
+        for tag, url in sorted(visit.facts.versions, key=lambda version: len(version[0])):
+            lang = tag.partition("-")[0]
+            if lang.isalpha() and lang != "x" and self._is_neighbour(parse(url), page):
+                known.setdefault(lang, url)
 
     def _is_neighbour(self, other: Url, page: Url) -> bool:
         """A site may speak for itself; for others only where the allowlist has them."""

@@ -181,6 +181,7 @@ def _withheld(page: StoredPage, instead: Instead) -> StoredPage:
         notes=[*page.notes, *instead.notes],
         page_type=instead.page_type,
         region=instead.region,
+        wall=dict(instead.wall),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from spaniel.errors import SpanielError
+from spaniel.errors import Code, SpanielError
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ def write_log_line(outcome: Outcome, seconds: float) -> None:
         return
     last = outcome.last
     host, url = _shown(outcome.canonical_url or outcome.requested_url)
+    if not host and outcome.refusal is not None and outcome.refusal.code is Code.INVALID_HOST:
+        host = str(outcome.refusal.details.get("host", ""))  # as it was written: the form is why it was refused
     method = outcome.found.rendering_method if outcome.found else last.rung if last else None
     fields: dict[str, object] = {
         "requested_host": host,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.url.canonical import CREDENTIALS_WARNING
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 
 CACHE_HIT = "cache_hit"
 NO_TEXT = "no_text"
+CREDENTIALS_DROPPED = "credentials_dropped"
+FROM_ARCHIVE = "from_archive"
+ARCHIVE_CAVEAT = "Content retrieved from web archive; may not reflect current state."  # document 1, to the letter
 
 
 class Attempt(NamedTuple):
@@ -107,7 +112,8 @@ class Outcome(NamedTuple):
         if found is None:
             return False
         stale = found.kept is not None and found.kept.how == "stale"
-        return stale or any(attempt.elsewhere and attempt.error is None for attempt in self.attempts)
+        brought = (a for a in self.attempts if a.error is None and a.rung == found.page.served_by)
+        return stale or any(attempt.elsewhere for attempt in brought)
 
     @property
     def failure(self) -> str:
@@ -122,9 +128,15 @@ class Outcome(NamedTuple):
         notes = list(self.found.page.notes) if self.found else []
         if self.found and not self.found.page.page_type and not self.found.page.markdown.strip():
             notes.append(NO_TEXT)  # nothing is silently empty (D2-33)
+        if self.had_credentials:
+            notes.append(CREDENTIALS_DROPPED)  # FG-03: it is said to everybody, whatever they read
         if self.cache_hit:
             notes.append(CACHE_HIT)
         return tuple(notes)
+
+    @property
+    def had_credentials(self) -> bool:
+        return CREDENTIALS_WARNING in self.warnings
 
     @property
     def final_url(self) -> str | None:

@@ -5,9 +5,11 @@ The signs stand in `reading/data/page_types.toml`. A blocked page is a result li
 
 from __future__ import annotations
 
+import re
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.chunking.plain import plain
 from spaniel.reading.kinds import parse_type
 from spaniel.reading.lexicon import lexicon
 from spaniel.tables import Table
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 
     from spaniel.net.http import Page
     from spaniel.reading import Document
+    from spaniel.reading.walls import Wall
 
+WALLED = ("paywall", "login")
 LOOKED_AT = 8_000  # characters of the text in which words are looked for
 ERROR_BYTES = 64 << 10  # of the page that comes with an error, to see what it says
 
@@ -33,7 +37,7 @@ class Sign(NamedTuple):
     title: tuple[str, ...]
     text: tuple[str, ...]
     mark: tuple[str, ...]
-    free: bool | None
+    wall: bool
     max_words: int | None
 
 
@@ -44,7 +48,7 @@ class Evidence:
         self._page, self._document = page, document
         self.status, self.headers, self.redirected = page.status, page.headers, redirected
         self.title = ((document and (document.title or document.metadata.title)) or "").strip().lower()
-        self.free = document.signals.get("free") if document else None
+        self.free = document.signals.get("free") is not False if document else True
 
     @cached_property
     def words(self) -> int:
@@ -53,11 +57,18 @@ class Evidence:
 
     @cached_property
     def text(self) -> str:
-        return self._document.markdown[:LOOKED_AT].lower().replace("’", "'") if self._document else ""
+        """As a reader sees it: Markdown's marks stand between words."""
+        shown = self._document.markdown[:LOOKED_AT] if self._document else ""
+        return "\n".join(map(plain, shown.splitlines())).lower().replace("’", "'")
 
     @cached_property
     def path(self) -> frozenset[str]:
         return frozenset(self._page.url.path.lower().split("/"))
+
+    @property
+    def place(self) -> str:
+        """The address of the page without its query, which may hold a secret."""
+        return self._page.url._replace(query=None, fragment=None).href
 
     @cached_property
     def marks(self) -> frozenset[str]:
@@ -66,10 +77,38 @@ class Evidence:
         charset = parse_type(self.headers.get("content-type"))[1]
         return marks_in(self._page.body, charset) if self._page.body else frozenset()
 
+    @cached_property
+    def wall(self) -> Wall | None:
+        from spaniel.reading.walls import wall_in
+
+        essence, charset = parse_type(self.headers.get("content-type"))[:2]
+        return (
+            wall_in(self._page.body, charset, free=self.free) if self._page.body and essence != "text/plain" else None
+        )
+
 
 def page_type_of(evidence: Evidence) -> str:
     """The type of a page that is not the page; empty for one that is."""
-    return next((sign.type for sign in signs() if _holds(sign, evidence)), "")
+    found = _sign_of(evidence)
+    return found.type if found else ""
+
+
+def wall_of(evidence: Evidence) -> dict[str, str]:
+    """The sign by which a page is a paywall or a login, and where it was found (FG-47); empty for any other page."""
+    sign = _sign_of(evidence)
+    if sign is None or sign.type not in WALLED:
+        return {}
+    if sign.status:
+        return {"sign": "status", "where": str(evidence.status)}
+    if sign.redirected:
+        return {"sign": "login_redirect", "where": evidence.place}
+    wall = evidence.wall
+    found = {"sign": wall.sign, "where": wall.where, "text": wall.text} if wall else {}
+    return found if evidence.free else {**found, "confirmed_by": "isAccessibleForFree"}
+
+
+def _sign_of(evidence: Evidence) -> Sign | None:
+    return next((sign for sign in signs() if _holds(sign, evidence)), None)
 
 
 def _holds(sign: Sign, seen: Evidence) -> bool:
@@ -77,13 +116,13 @@ def _holds(sign: Sign, seen: Evidence) -> bool:
     return (
         (not sign.status or seen.status in sign.status)
         and (sign.redirected is None or sign.redirected == seen.redirected)
-        and (sign.free is None or sign.free == seen.free)
         and (not sign.title or seen.title.startswith(sign.title))
         and (not sign.header or _has_header(sign.header, seen.headers))
         and (sign.max_words is None or seen.words <= sign.max_words)
         and (not sign.path or not seen.path.isdisjoint(sign.path))
         and (not sign.text or any(words in seen.text for words in sign.text))
         and (not sign.mark or not seen.marks.isdisjoint(sign.mark))
+        and (not sign.wall or seen.wall is not None)
     )
 
 
@@ -118,7 +157,7 @@ def _sign(row: Table) -> Sign:
         title=row.texts("title", ()),
         text=tuple(words.replace("’", "'") for words in row.texts("text", ())),
         mark=row.texts("mark", ()),
-        free=row.truth("free", default=False) if row.has("free") else None,
+        wall=row.truth("wall", default=False),
         max_words=row.number("max_words") if row.has("max_words") else None,
     )
     row.close()
@@ -129,9 +168,13 @@ def region_of(document: Document | None) -> str:
     """Where a page is not given out, in the words of the page itself."""
     text = document.markdown[:LOOKED_AT] if document else ""
     for line in text.splitlines():
-        if any(word in line.lower() for word in REGIONAL):
-            return line.strip()[:200]
+        shown = plain(_BLOCK_MARK.sub("", line)).strip()
+        if any(word in shown.lower() for word in REGIONAL):
+            return shown[:200]
     return ""
 
 
+_BLOCK_MARK = re.compile(
+    r"^\s*(?:#{1,6}\s+|[>|]\s*|[-*+]\s+|\d{1,9}[.)]\s+)*+"
+)  # of headings, quotes, tables and lists
 REGIONAL = ("country", "region", "location", "european", "land ", "pays", "país", "paese", "стран", "регион")

@@ -202,7 +202,8 @@ def _ladder(items: object, place: str) -> tuple[Rung, ...]:
 
 def _headers(table: Table, given: Given) -> RequestHeaders:
     own = {key: table.text(key) for key in RequestHeaders._fields if table.has(key)}
-    headers = given.headers._replace(**{key: text for key, text in own.items() if key not in given.asked})
+    set_by_user = given.asked | (given.named & {"user_agent"})  # FG-48: the user's own name replaces a profile's
+    headers = given.headers._replace(**{key: text for key, text in own.items() if key not in set_by_user})
     headers.fields()  # one that cannot be sent is told before anything is
     return headers
 

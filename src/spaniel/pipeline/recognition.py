@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.page_types import Evidence, page_type_of, region_of
+from spaniel.pipeline.page_types import Evidence, page_type_of, region_of, wall_of
 from spaniel.pipeline.signals import respected
 from spaniel.reading import read
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 READABLE = ("html", "text")  # the kinds of pages that have signs, and that come with an error
 SITE_SIGNAL = "site_signal"  # the type of a page whose site says no to us
 GEO_BLOCK = "geo_block"
+NO_WALL: Mapping[str, str] = MappingProxyType({})
 
 
 class Instead(NamedTuple):
@@ -27,6 +29,7 @@ class Instead(NamedTuple):
     page_type: str
     region: str = ""
     notes: tuple[str, ...] = ()
+    wall: Mapping[str, str] = NO_WALL  # the sign of a paywall or a login, and where it was found
 
 
 def recognized(
@@ -36,8 +39,11 @@ def recognized(
     signal = respected(signals, respect)
     if signal:
         return Instead(SITE_SIGNAL, notes=(SITE_SIGNAL, signal))
-    found = page_type_of(Evidence(retrieved.page, document, bool(retrieved.chain))) if types else ""
-    return Instead(found, region_of(document) if found == GEO_BLOCK else "", (found,)) if found else None
+    evidence = Evidence(retrieved.page, document, bool(retrieved.chain))
+    found = page_type_of(evidence) if types else ""
+    if not found:
+        return None
+    return Instead(found, region_of(document) if found == GEO_BLOCK else "", (found,), wall_of(evidence))
 
 
 def explained(error: SpanielError, page: Page | None, redirected: bool) -> SpanielError:
@@ -45,11 +51,18 @@ def explained(error: SpanielError, page: Page | None, redirected: bool) -> Spani
     if page is None or error.code not in (Code.HTTP_4XX, Code.HTTP_5XX):
         return error
     document = _understood(page)
-    found = page_type_of(Evidence(page, document, redirected))
+    evidence = Evidence(page, document, redirected)
+    found = page_type_of(evidence)
     if not found:
         return error
     region = region_of(document) if found == GEO_BLOCK else ""
-    told = {"page_type": found, "title": document.title if document else None, "region": region or None}
+    told: dict[str, object] = {
+        "page_type": found,
+        "title": document.title if document else None,
+        "region": region or None,
+    }
+    if wall := wall_of(evidence):
+        told["wall"] = wall
     return SpanielError(error.code, **error.details, **told)
 
 

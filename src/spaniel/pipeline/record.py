@@ -11,7 +11,7 @@ import msgspec
 
 from spaniel.errors import Code
 from spaniel.pipeline.checklist import checklist
-from spaniel.pipeline.outcome import moment
+from spaniel.pipeline.outcome import ARCHIVE_CAVEAT, FROM_ARCHIVE, moment
 from spaniel.pipeline.verdict import Verdict, verdict_of
 
 if TYPE_CHECKING:
@@ -89,6 +89,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     ]
     page_type: Annotated[str | None, _about("what came instead of the page: `paywall`, `login`, …")] = None
     region: Annotated[str | None, _about("the region in which the page is not given out, as the page says")] = None
+    wall: Annotated[
+        dict[str, str] | None,
+        _about(
+            "of a paywall or a login: `sign` (`status`, `login_redirect`, `overlay`, `box`, `break_off`), `where` it "
+            "was found (the status, the address or the element), its `text`, and `confirmed_by` linked data, if it was"
+        ),
+    ] = None
     title: Annotated[str | None, _about("the headline")] = None
     language: Annotated[str | None, _about("as the page names it")] = None
     markdown: Annotated[str | None, _about("the text; null if there is none to give")] = None
@@ -102,7 +109,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     extraction: Annotated[Extraction, _about("how the text was got")]
     archive_url: Annotated[str | None, _about("the snapshot that the text was taken from")] = None
     archive_date: Annotated[str | None, _about("when the snapshot was made")] = None
-    caveats: Annotated[list[str], _about("what to know before using the text: notes by their names")] = []
+    caveats: Annotated[
+        list[str],
+        _about(
+            "what to know before using the text: notes by their names; of a copy from the web archive also the "
+            f"sentence “{ARCHIVE_CAVEAT}”"
+        ),
+    ] = []
     warnings: Annotated[list[str], _about("what was repaired in the URL")] = []
     signals: Annotated[dict[str, Any], _about("what the site says about the use of the page")] = {}
     cache: Annotated[Copy | None, _about("what the cache knows of the page; null if it is not kept")] = None
@@ -138,7 +151,7 @@ def record_of(outcome: Outcome, chunks: list[dict[str, Any]] | None = None) -> R
             extraction_method=method,
             served_by=found.page.served_by if found else None,
         ),
-        caveats=list(outcome.caveats),
+        caveats=_caveats(outcome),
         warnings=list(outcome.warnings),
         forced=outcome.reason,
         ladder=_ladder(outcome),
@@ -146,6 +159,12 @@ def record_of(outcome: Outcome, chunks: list[dict[str, Any]] | None = None) -> R
         error={**refusal.as_dict(), "hint": refusal.about(outcome.requested_url).hint} if refusal else None,
         **(_of_page(found, outcome, chunks) if found else _of_error_page(outcome)),
     )
+
+
+def _caveats(outcome: Outcome) -> list[str]:
+    """The notes; after that on an archive's copy, the sentence that document 1 wants with it (FG-32)."""
+    notes = outcome.caveats
+    return [text for note in notes for text in ((note, ARCHIVE_CAVEAT) if note == FROM_ARCHIVE else (note,))]
 
 
 def _when(outcome: Outcome) -> str | None:
@@ -162,6 +181,7 @@ def _of_page(found: Found, outcome: Outcome, chunks: list[dict[str, Any]] | None
         "language": page.language,
         "page_type": page.page_type or None,
         "region": page.region or None,
+        "wall": page.wall or None,
         "markdown": page.markdown if page.markdown.strip() and not page.page_type else None,
         "markdown_hash": page.markdown_hash or None,
         "content_hash": outcome.content_hash,
@@ -199,7 +219,7 @@ def _copy(found: Found, outcome: Outcome) -> Copy | None:
 def _of_error_page(outcome: Outcome) -> dict[str, Any]:
     """What the page said that came with an error."""
     details = outcome.refusal.details if outcome.refusal else {}
-    told = {name: details.get(name) for name in ("page_type", "region", "title")}
+    told = {name: details.get(name) for name in ("page_type", "region", "title", "wall")}
     return {**told, "title": told["title"] or outcome.known_title}
 
 

@@ -34,6 +34,7 @@ class StoredPage(msgspec.Struct, frozen=True, omit_defaults=True):
     served_by: str = "http"  # the rung that brought it
     page_type: str = ""  # what the page is instead of the one that was asked for: paywall, login, …
     region: str = ""  # of a page that is not given out here
+    wall: dict[str, str] = {}  # the sign of a paywall or a login, and where it was found
     freshness: str = ""  # the class by which it is fresh
     signals: dict[str, Any] = {}  # what the site says about its use
     archive_url: str = ""  # the snapshot that it was taken from

@@ -118,7 +118,7 @@ def _versions(tree: Document, base: Url, header: list[tuple[str, dict[str, str]]
     for url, params in header:
         if "alternate" in params.get("rel", "").lower().split() and params.get("hreflang"):
             yield params["hreflang"].lower(), url
-    for link in islice(tree.select("link[rel~=alternate i][hreflang][href]"), MOST_VERSIONS):
+    for link in islice(tree.select("link[rel~=alternate i][hreflang][href], a[hreflang][href]"), MOST_VERSIONS):
         if target := _absolute(link.attr("href"), base):
             yield (link.attr("hreflang") or "").strip().lower(), target
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 from spaniel.url.value import echoed
 
+CREDENTIALS_WARNING = "credentials were removed from the URL"
+
 
 class Dropped(NamedTuple):
     """A parameter that is not part of the canonical URL."""

@@ -16,13 +16,27 @@ from spaniel.url.value import LONGEST, Url, echoed, split
 
 WHITE = " \t\n\r\f\v"
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:(?![0-9]{1,5}(?:[/?#]|\Z))")  # "host:80/" has none (FG-01)
+# Schemes that are no host names: `javascript:1` and `mailto:1` have one, `localhost:8080` has none (FG-01).
+_KNOWN_SCHEMES = (
+    "about|app|blob|callto|chrome|chrome-extension|cid|data|dict|facetime|feed|file|filesystem|ftp|ftps|geo|git|gopher|"
+    "imap|intent|irc|ircs|jar|javascript|ldap|ldaps|magnet|mailto|market|mid|mms|moz-extension|news|nfs|nntp|pop|rsync|"
+    "rtmp|rtsp|sftp|sip|sips|skype|smb|sms|ssh|svn|tel|telnet|tg|urn|vbscript|view-source|webcal|whatsapp|ws|wss|xmpp"
+)
+_SCHEME = re.compile(
+    rf"(?:{_KNOWN_SCHEMES}):|[a-z][a-z0-9+.\-]*:(?![0-9]{{1,5}}(?:[/?#]|\Z))",  # "host:80/" has none
+    re.IGNORECASE | re.ASCII,
+)
 _ANY_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _SHAPE = re.compile(
     r"""(?P<scheme>https?):// (?![/\\])
         (?:(?P<credentials>[^/?#\\]*)(?P<at>@))? (?P<host>\[[^/?#\\@\]]*\]|[^/?#\\@:\[\]]*) (?P<colon>:[0-9]{0,5})?
         (?P<rest>(?:/[^?#\\]*)?(?:[?#].*)?)""",
     re.ASCII | re.DOTALL | re.IGNORECASE | re.VERBOSE,
+)
+# A name with a dot in it, this machine, or an address; then the end, a port, a path or a query.
+_TYPED_HOST = re.compile(
+    r"(?://)?(?:localhost|\[[0-9a-f:.]+\]|[^\s/?#:@\\\[\].]+(?:\.[^\s/?#:@\\\[\].]+)+)\.?(?::[0-9]{1,5})?(?:[/?#]|\Z)",
+    re.IGNORECASE,
 )
 _UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -75,6 +89,12 @@ def has_scheme(text: str) -> bool:
     return bool(_SCHEME.match(text))
 
 
+def typed(text: str) -> str:
+    """A URL as a person types it: `example.com/a` is `https://example.com/a` (FG-01). What else has no scheme stays."""
+    bare = text.strip(WHITE)
+    return text if has_scheme(bare) or not _TYPED_HOST.match(bare) else f"https://{bare.removeprefix('//')}"
+
+
 def judge(text: str) -> Written:
     """Scheme, authority and port as written (FR-WF-04, D2-12, D2-14, D2-15)."""
     found = _SHAPE.fullmatch(text)
@@ -97,7 +117,7 @@ def _misshapen(text: str) -> SpanielError:
     if not scheme:
         return _invalid(text, "it does not begin with http:// or https://, as in https://example.com/")
     if scheme[0].lower() not in ("http:", "https:"):
-        return SpanielError(Code.INVALID_SCHEME, scheme=scheme[0][:-1])
+        return SpanielError(Code.INVALID_SCHEME, scheme=scheme[0][:-1].lower())
     if not text.startswith("//", scheme.end()) or text[scheme.end() + 2 : scheme.end() + 3] in ("/", "\\"):
         return _invalid(text, "exactly '//' must follow the scheme")
     if "\\" in re.split("[?#]", text, maxsplit=1)[0]:
@@ -151,6 +171,15 @@ def requested(raw: str) -> str:
         else:
             text = written.text if written.credentials else text
     return echoed(text)
+
+
+def has_credentials(raw: str) -> bool:
+    """Whether something stands before an '@' in the authority; a scheme may be missing (FG-01)."""
+    text = raw.strip(WHITE)
+    authority = re.split(
+        r"[/?#\\]", text.partition("//")[2] if has_scheme(text) else text.removeprefix("//"), maxsplit=1
+    )[0]
+    return "@" in authority
 
 
 def without_credentials(text: str) -> str:

@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from spaniel.tables import Table, complaint, nearest, read_toml
-from spaniel.url.canonical import Canonical, Step
+from spaniel.url.canonical import CREDENTIALS_WARNING, Canonical, Step
 from spaniel.url.draft import Draft, WatchedDraft
-from spaniel.url.plain import recognize
+from spaniel.url.plain import Parts, recognize
 from spaniel.url.policies.compiled import POLICIES
 from spaniel.url.rules.rule import idle
 from spaniel.url.rules.table import RULES
@@ -62,6 +62,7 @@ class Policy:
         self._parse_id = first.text("id", "")
         self._assume_scheme = first.text("assume_scheme", "")
         self._repair_bytes = first.truth("repair_bytes", default=False)
+        self._repair_escapes = first.truth("repair_escapes", default=False)
         self._max_length = first.number("max_length", LONGEST)
         first.close()
 
@@ -74,7 +75,7 @@ class Policy:
         """The canonical form of a URL. Raises nothing but `SpanielError`."""
         if web is not None:
             return self.explain(raw, web)
-        if isinstance(raw, str) and len(raw) <= self._max_length and (parts := recognize(raw)):
+        if isinstance(raw, str) and len(raw) <= self._max_length and (parts := self._recognize(raw)):
             draft = Draft(*parts)
             for act in self._edits if draft.params is not None else self._bare_edits:
                 act(draft)
@@ -93,7 +94,7 @@ class Policy:
         draft = WatchedDraft(url, self._shown(written))
         notes = draft.notes
         if written.credentials:
-            notes.warnings.append("credentials were removed from the URL")
+            notes.warnings.append(CREDENTIALS_WARNING)
         if self._assumes_scheme(original):
             notes.warnings.append(f"{self._assume_scheme}:// was put in front of the URL")
         notes.steps.append(Step("parse", self._parse_id, original, draft.display(), ""))
@@ -110,6 +111,12 @@ class Policy:
             self._allowlist.require(draft.host)  # whatever led there: a rule, or a file that somebody else wrote
         return Canonical(draft.text(), original, self, notes)
 
+    def _recognize(self, raw: str) -> Parts | None:
+        """The parts of a plain URL; None where it must be read, or repaired."""
+        if self._repair_escapes and "%" in raw and _STRAY.search(raw):
+            return None
+        return recognize(raw)
+
     def _read(self, raw: str | bytes) -> tuple[str, Written, Url]:
         """The text as it was given (but for credentials), judged, and parsed."""
         from spaniel.url import parsing  # most URLs need none of it, nor its patterns
@@ -119,6 +126,8 @@ class Policy:
         if self._assumes_scheme(text):
             text = f"{self._assume_scheme}://{text.removeprefix('//')}"
         written = parsing.judge(text)
+        if self._repair_escapes:  # FG-06, CP-19: a sign that begins no escape needs one itself
+            written = written._replace(rest=_STRAY.sub("%25", written.rest))
         return written.text if written.credentials else original, written, parsing.settle(written)
 
     def _assumes_scheme(self, text: str) -> bool:
@@ -132,6 +141,11 @@ class Policy:
         path = re.split("[?#]", written.rest, maxsplit=1)[0] or "/"
         parts = {"host": written.host, "port": f":{written.port}" if written.port else "", "path": path}
         return {part: text for part, text in parts.items() if part in settled}
+
+    @property
+    def assumes_scheme(self) -> bool:
+        """Whether a URL without a scheme is one to this policy."""
+        return bool(self._assume_scheme)
 
     @property
     def asks(self) -> tuple[str, ...]:
@@ -205,6 +219,9 @@ def _build(table: Table) -> _Step:
     step = _Step(rule, table.text("id", ""), rule.build(table), asks)
     table.close()
     return step
+
+
+_STRAY = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 def _escape_bytes(text: str) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["https", "slash", "redirects", "shortener", "host", "languages", "pages", "title"]
 GONE = frozenset({404, 410})  # an end that is no page to point at
+IF_LINKED = "?"  # behind a language: it is taken from the links of the page, and not looked for elsewhere
 PAGES = frozenset({"text/html", "application/xhtml+xml"})
 
 
@@ -71,7 +72,8 @@ class Web(Protocol):
 
     def languages(self, url: str, proposed: Mapping[str, Sequence[str]]) -> Mapping[str, str] | None:  # noqa: ARG002
         """The versions of a page by language, its own included. Those in `proposed` are in it only where they answer
-        in that language: at the address that the site names, else at the first of the proposed ones that does."""
+        in that language: at the address that the site names, else at the first of the proposed ones that does. A
+        language with `IF_LINKED` behind it is in it where the page links to one of its addresses; nobody visits it."""
         return None
 
     def total_pages(self, url: str, param: str) -> int | None:  # noqa: ARG002

@@ -31,8 +31,8 @@ class Url(NamedTuple):
 
     @property
     def target(self) -> str:
-        """What a request line asks for: path and query, without the question mark of an empty one."""
-        return f"{self.path}?{self.query}" if self.query else self.path
+        """What a request line asks for: path and query, with the question mark of an empty one (D2-47)."""
+        return self.path if self.query is None else f"{self.path}?{self.query}"
 
     @property
     def effective_port(self) -> int:

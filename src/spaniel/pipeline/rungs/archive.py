@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.outcome import moment
+from spaniel.pipeline.outcome import FROM_ARCHIVE, moment
 from spaniel.pipeline.retrieve import retrieve
 from spaniel.pipeline.rungs.failures import not_down
 from spaniel.pipeline.rungs.kind import BROUGHT, Kind, never_served
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from spaniel.pipeline.rungs.kind import Options
     from spaniel.url.value import Url
 
-FROM_ARCHIVE = "from_archive"
 LARGEST_ANSWER = 64 << 10  # bytes of what is a few lines
 TIMESTAMP = re.compile("[0-9]{14}")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spaniel.errors import CLOSED
 from spaniel.pipeline.outcome import shortened
+from spaniel.pipeline.recognition import SITE_SIGNAL
 from spaniel.pipeline.rungs.failures import REFUSED_HERE, told
 from spaniel.pipeline.rungs.kind import BROUGHT, Kind, never_served
 from spaniel.queue import Failure
@@ -22,10 +24,15 @@ SHOWN = 500  # characters of an address that was tried: a hostile one must not f
 
 
 def _applies(ascent: Ascent, rooms: Rooms) -> str:
-    if ascent.best is not None:
+    instead = ascent.best.instead if ascent.best is not None else None
+    if ascent.best is not None and instead is None:
         return BROUGHT
+    if instead is not None and instead.page_type == SITE_SIGNAL:
+        return f"the profile respects the site's {instead.notes[-1]}"
     if rooms.queue is None:
         return "off: there is no queue"
+    if instead is not None:
+        return ""
     refusal = ascent.refusal
     if refusal is None:
         return "nothing has failed"
@@ -39,15 +46,21 @@ async def _climb(ascent: Ascent, rooms: Rooms, _deadline: Deadline, trail: Trail
 
 
 def _failure(ascent: Ascent) -> Failure:
-    errand, refusal = ascent.errand, ascent.refusal
-    assert refusal is not None  # noqa: S101  it applied
+    """One rule for pages that are not given out: by status or by what the page shows, a person gets them (FG-35)."""
+    errand, refusal, best = ascent.errand, ascent.refusal, ascent.best
+    if best is not None and best.instead is not None:
+        code = best.instead.page_type
+        message = CLOSED.get(code) or f"The site sent something else in place of the page: {code}."
+    else:
+        assert refusal is not None  # noqa: S101  it applied
+        code, message = str(refusal.code), refusal.message
     return Failure(
         errand.canonical.url,
         requested(errand.canonical.original),
         errand.profile,
         errand.profile_file,
-        str(refusal.code),
-        refusal.message,
+        code,
+        message,
         [_told(attempt) for attempt in ascent.attempts],
     )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.browser.rendered import MISSING, PARTIAL
-from spaniel.pipeline.rungs.archive import ARCHIVE, FROM_ARCHIVE
+from spaniel.pipeline.outcome import FROM_ARCHIVE
+from spaniel.pipeline.rungs.archive import ARCHIVE
 from spaniel.pipeline.rungs.browser import BROWSER, FAILED, UNAVAILABLE
 from spaniel.pipeline.rungs.copies import FROM_MIRROR, FROM_SEARCH_CACHE, MIRRORS, SEARCH_CACHE
 from spaniel.pipeline.rungs.queued import QUEUE

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.url.canonical import Variant
 from spaniel.url.parsing import parse
+from spaniel.url.questions import IF_LINKED
 from spaniel.url.rules.query import Names
 
 if TYPE_CHECKING:
@@ -56,10 +57,11 @@ def _proposals(
     """For each language that has to be proved, the addresses at which it may be: the URL's own pattern, rewritten."""
     if found is None:
         return {lang: [] for lang in wanted}
-    return {
+    proposed = {
         lang: [] if lang == found.lang else [_replaced(draft, found, token) for token in tokens.get(lang, (lang,))]
-        for lang in wanted
+        for lang in (*wanted, *(lang for lang in tokens if lang not in wanted and lang != found.lang))
     }
+    return {lang if lang in wanted else f"{lang}{IF_LINKED}": urls for lang, urls in proposed.items()}
 
 
 def _take_proved(draft: Draft, known: Mapping[str, str], prefer: str, named_too: Sequence[str]) -> str | None:

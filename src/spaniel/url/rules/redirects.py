@@ -111,7 +111,12 @@ class FollowRedirects:
         return "a shortener, by what its bare address does; resolved" if known else None
 
     def _stay(self, draft: Draft, walk: Walk) -> str:
-        """The original is kept and flagged: somebody has to look at it. A site that is down today is not dead."""
+        """The original is kept and flagged: somebody has to look at it. A site that is down today is not dead.
+
+        The chain is stored however it ended: it shows where it went wrong (CP-09).
+        """
+        if draft.notes is not None:
+            draft.notes.redirect_chain += walk.hops
         if draft.host in self.shorteners:
             draft.flag(UNRESOLVED)
         else:

@@ -1,0 +1,385 @@
+"""Paywalls and registration walls that a page shows: which sign was found, and where (FG-47).
+
+The HTML of the page is searched, not the text that is extracted from it, because a wall lies outside the article. Boxes
+and words are data (`data/walls.toml`). What the page holds without showing it is not a wall: most sites with a meter
+send the wall with every page, hidden.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import cache, cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from spaniel.reading.budgets import parse_within
+from spaniel.reading.lexicon import lexicon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from turbohtml import Document, Element
+
+OVERLAY, BOX, BREAK_OFF = "overlay", "box", "break_off"
+WALLS, RESERVED, OFFERS, SELLS = "walls", "reserved", "offers", "sells"  # what a box may say, in `data/walls.toml`
+BOX_WORDS = 400  # a larger box is not a wall: it holds the article
+FLOW_WORDS = 120  # of a subscribe box in the flow of the text
+PARAGRAPH = 15  # words that make a paragraph part of an article, not a caption or a legal line
+REACH = 250  # characters around a stem in which a pattern may match
+CANDIDATES = 30  # words of a language that are looked at
+RULES, CSS = 400, 200_000  # rules and characters of the page's own style sheets
+SHOWN_TEXT = 160  # characters of the words that are recorded
+INLINE = frozenset(
+    [
+        "a",
+        "abbr",
+        "acronym",
+        "b",
+        "bdi",
+        "bdo",
+        "big",
+        "cite",
+        "code",
+        "del",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "ins",
+        "kbd",
+        "label",
+        "mark",
+        "q",
+        "s",
+        "samp",
+        "small",
+        "span",
+        "strike",
+        "strong",
+        "sub",
+        "sup",
+        "time",
+        "tt",
+        "u",
+        "var",
+    ]
+)
+ARTICLE = "article, main, [role=main i], [itemprop~=articleBody i]"
+NOT_TEXT = "script, style, nav, footer, head"
+STYLES = "style:not([media]), style[media=screen i], style[media=all i]"
+_SPACE = re.compile(r"\s+")
+_BLOCK_RULE = re.compile(r"@[^{};]++\{(?:[^{}]*+\{[^{}]*+\})*+[^{}]*+\}|/\*.*?\*/", re.DOTALL)  # other media, comments
+_RULE = re.compile(r"([^{}]++)\{([^{}]*+)\}")
+_SHOWS = re.compile(r"(?:^|[;\s])(?:display|visibility)\s*:\s*([a-z-]+)", re.IGNORECASE)
+_NAME = re.compile(r"[\w-]{1,60}")
+_WIDE = re.compile("[\u3040-\u9fff\uac00-\ud7af]")
+
+
+class Wall(NamedTuple):
+    """A wall that the page shows."""
+
+    sign: str  # OVERLAY, BOX or BREAK_OFF
+    where: str  # the element, as a selector
+    text: str  # its words
+
+
+class _Language(NamedTuple):
+    stems: tuple[str, ...]
+    patterns: Mapping[str, re.Pattern[str]]  # by kind
+
+
+class _Words(NamedTuple):
+    """The patterns of the languages that the page may be in."""
+
+    languages: tuple[_Language, ...]
+
+    def found(self, kinds: tuple[str, ...], text: str) -> bool:
+        """Whether one of the patterns matches, tried only near the stems: most pages have few of them."""
+        return any(
+            language.patterns[kind].search(near)
+            for language in self.languages
+            for near in _near(language.stems, text)
+            for kind in kinds
+        )
+
+    def all(self, kind: str, text: str) -> Iterator[re.Match[str]]:
+        for language in self.languages:
+            yield from islice(language.patterns[kind].finditer(text), CANDIDATES)
+
+
+def wall_in(body: bytes, charset: str | None = None, *, free: bool | None = None) -> Wall | None:
+    """The wall that a page shows; None where it shows none. `free`: what its linked data says."""
+    tree = parse_within(body, charset).tree
+    css = "\n".join(style.text for style in tree.select(STYLES))[:CSS]
+    _drop_hidden(tree)
+    root = tree.select_one("body")
+    if root is None:
+        return None
+    text = _plain(" ".join(root.strings))
+    words, kinds = _words_for(text), (WALLS, RESERVED, OFFERS, *((SELLS,) if free is False else ()))
+    if not words.found(kinds, text):
+        return None
+    flow = _Flow(root, css)
+    return next(
+        (wall for kind in kinds for said in flow.matches(words, kind) if (wall := _judged(flow, said, kind))), None
+    )
+
+
+def _judged(flow: _Flow, said: _Said, kind: str) -> Wall | None:
+    """The wall that the words stand in, or None where they stand in none.
+
+    Over the page, and in a box that is named as a wall, most words count. Those for some readers ("for subscribers
+    only") may be about a button in another modal, and those that sell need the linked data beside them.
+    """
+    box, sign = flow.box_of(said)
+    doubtful = kind == RESERVED or (kind == OFFERS and not _is_open(box)) or _is_closable(box)
+    if sign == OVERLAY and doubtful and not _is_named(box):
+        return None
+    if kind in (OFFERS, SELLS) and _matches(box, lexicon("walls")["boxes"]["notices"]):
+        return None
+    if sign == "" and kind in (WALLS, RESERVED) and flow.breaks_off(said):
+        box, sign = flow.small_box_of(said) or box, BREAK_OFF
+    if kind == SELLS and (sign != BOX or not flow.breaks_off(said)):
+        return None
+    if sign == "" or not flow.shows(box):
+        return None
+    return Wall(sign, _place(box), said.text[:SHOWN_TEXT])
+
+
+class _Said(NamedTuple):
+    """Words that were found: the blocks in which they begin and end."""
+
+    text: str
+    first: int
+    last: int
+
+
+class _Flow:
+    """The text of a page, block by block, as far as it is shown."""
+
+    def __init__(self, root: Element, css: str) -> None:
+        self._css = css
+        self._elements: list[Element] = []
+        self._texts: list[str] = []
+        self._starts: list[int] = []
+        self._read(root)
+        self._text = " ".join(self._texts)
+
+    def _read(self, root: Element) -> None:
+        element, at = root, 0
+        parts: list[str] = []
+        for node in root.descendants:
+            if getattr(node, "tag", None) is not None or not (text := node.text).strip():
+                continue
+            block = cast("Element", node.parent)
+            while getattr(block, "tag", None) in INLINE:
+                block = cast("Element", block.parent)
+            if block is not element:
+                at = self._add(element, parts, at)
+                element, parts = block, []
+            parts.append(text)
+        self._add(element, parts, at)
+
+    def _add(self, element: Element, parts: list[str], at: int) -> int:
+        text = _plain(" ".join(parts))
+        if not text:
+            return at
+        self._elements.append(element)
+        self._texts.append(text)
+        self._starts.append(at)
+        return at + len(text) + 1
+
+    def matches(self, words: _Words, kind: str) -> Iterator[_Said]:
+        for found in words.all(kind, self._text):
+            first = bisect_right(self._starts, found.start()) - 1
+            last = bisect_right(self._starts, found.end() - 1) - 1
+            yield _Said(found[0], first, last)
+
+    def box_of(self, said: _Said) -> tuple[Element, str]:
+        """The modal or the named box around the words; no sign where there is none."""
+        boxes = lexicon("walls")["boxes"]
+        named: Element | None = None
+        for element in self._around(said, BOX_WORDS):
+            if element.matches(boxes["modal"]):
+                return element, OVERLAY if named is None else BOX
+            if named is None and element.matches(boxes["named"]):
+                named = element
+        return (named, BOX) if named is not None else (self._elements[said.first], "")
+
+    def small_box_of(self, said: _Said) -> Element | None:
+        """The subscribe box in the flow of the text; None where the words stand in two places."""
+        found = None
+        for element in self._around(said, FLOW_WORDS):
+            if element.tag in ("article", "main"):
+                break
+            found = element
+        return found
+
+    def _around(self, said: _Said, most_words: int) -> Iterator[Element]:
+        """The elements that hold the words and not much more, from the inside."""
+        last = self._elements[said.last]
+        for element in _upwards(self._elements[said.first]):
+            if getattr(element, "tag", None) in (None, "body", "html") or _size(element.text) > most_words:
+                return
+            if said.last == said.first or _is_within(last, element):
+                yield element
+
+    def breaks_off(self, said: _Said) -> bool:
+        """Whether there is text before the words and none after them, in the article or else the page."""
+        box = self.small_box_of(said)
+        if box is None:
+            return False
+        article = box.closest(ARTICLE)
+        if box.closest("header, footer, nav, li") is not None:
+            return False
+        before = self._prose(0, said.first, article)
+        return before and not self._prose(said.last + 1, len(self._texts), article, box)
+
+    def _prose(self, start: int, end: int, article: Element | None, box: Element | None = None) -> bool:
+        for element, text in zip(self._elements[start:end], self._texts[start:end], strict=True):
+            if not _is_prose(text) or (box is not None and _is_within(element, box)):
+                continue
+            if article is None or _is_within(element, article):
+                return True
+        return False
+
+    def shows(self, box: Element) -> bool:
+        """Whether no rule of the page's own style sheets hides the box or what it is in; the last rule counts."""
+        rules = self._rules
+        for element in _upwards(box):
+            if getattr(element, "tag", None) in (None, "html", "body"):
+                break
+            shown = True
+            for selector, shows in rules:
+                if shows is not shown and _matches(element, selector):
+                    shown = shows
+            if not shown:
+                return False
+        return True
+
+    @cached_property
+    def _rules(self) -> list[tuple[str, bool]]:
+        return _style_rules(self._css)
+
+
+def _is_prose(text: str) -> bool:
+    return _size(text) >= PARAGRAPH
+
+
+def _is_named(box: Element) -> bool:
+    return box.matches(lexicon("walls")["boxes"]["named"])
+
+
+def _is_closable(box: Element) -> bool:
+    """Whether a modal can be closed, and does not say that it is open: sites send such ones with every page."""
+    boxes = lexicon("walls")["boxes"]
+    modal = box.closest(boxes["closing"])
+    return modal is not None or (not _is_open(box) and box.select_one(boxes["closes"]) is not None)
+
+
+def _is_open(box: Element) -> bool:
+    """Whether a modal says of itself that it is open, and is not a form in which readers log in."""
+    return box.matches(lexicon("walls")["boxes"]["open"]) and box.select_one("input[type=password i]") is None
+
+
+def _size(text: str) -> int:
+    """Words; two characters make one where words are not set apart."""
+    return len(text.split()) + len(_WIDE.findall(text)) // 2
+
+
+def _upwards(element: Element) -> Iterator[Element]:
+    """An element and what it is in, up to the body."""
+    yield element
+    yield from cast("Iterator[Element]", element.ancestors)
+
+
+def _is_within(element: Element, box: Element) -> bool:
+    return element is box or any(outer is box for outer in element.ancestors)
+
+
+def _matches(element: Element, selector: str) -> bool:
+    try:
+        return element.matches(selector)
+    except ValueError:  # SelectorSyntaxError
+        return False
+
+
+def _style_rules(css: str) -> list[tuple[str, bool]]:
+    """The selectors of rules that hide (False) or show (True) elements, in their order; not those for other media."""
+    found: list[tuple[str, bool]] = []
+    for selectors, declarations in _RULE.findall(_BLOCK_RULE.sub("", css)):
+        if values := _SHOWS.findall(declarations):
+            shows = values[-1].lower() not in ("none", "hidden", "collapse")
+            found += [(one.strip(), shows) for one in selectors.split(",") if ":" not in one and len(one) < 200]
+    return found[:RULES] if any(not shows for _, shows in found) else []
+
+
+def _drop_hidden(tree: Document) -> None:
+    """Take out of the tree what the page holds without showing it."""
+    data = lexicon("walls")["hidden"]
+    closed = tree.select_one("dialog:not([open])") is not None
+    opens = closed and any("showModal(" in script.text for script in tree.select("script:not([src])"))
+    style = _hiding_style()
+    names = ", ".join(f".{name}" for name in data["classes"])
+    hidden = [
+        *tree.select(f"{data['selector']}, {NOT_TEXT}, {names}"),
+        *(element for element in tree.select("[style]") if style.search(element.attr("style") or "")),
+    ]
+    for element in hidden:
+        if element.tag in ("html", "body") or (opens and element.tag == "dialog" and element.attr("hidden") is None):
+            continue
+        if element.parent is not None:
+            element.decompose()
+
+
+def _place(element: Element) -> str:
+    """An element as a short selector: `div#id.class`."""
+    name = _NAME.findall(element.attr("id") or "")[:1]
+    classes = _NAME.findall(element.attr("class") or "")[:3]
+    return element.tag + "".join(f"#{one}" for one in name) + "".join(f".{one}" for one in classes)
+
+
+def _plain(text: str) -> str:
+    return _SPACE.sub(" ", text).strip().lower().replace("’", "'")
+
+
+def _near(stems: tuple[str, ...], text: str) -> Iterator[str]:
+    """The text around each stem, further than any pattern reaches."""
+    places = sorted(place for stem in stems for place in _places(stem, text))
+    start = end = -1
+    for place in places:
+        if end < 0 or place - REACH > end:
+            if end >= 0:
+                yield text[start:end]
+            start = max(0, place - REACH)
+        end = place + REACH
+    if end >= 0:
+        yield text[start:end]
+
+
+def _places(stem: str, text: str) -> Iterator[int]:
+    place = text.find(stem)
+    while place >= 0:
+        yield place
+        place = text.find(stem, place + 1)
+
+
+def _words_for(text: str) -> _Words:
+    return _Words(tuple(one for one in _languages() if any(stem in text for stem in one.stems)))
+
+
+@cache
+def _hiding_style() -> re.Pattern[str]:
+    return re.compile(lexicon("walls")["hidden"]["style"], re.IGNORECASE)
+
+
+@cache
+def _languages() -> tuple[_Language, ...]:
+    def either(patterns: list[str]) -> re.Pattern[str]:
+        return re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or "(?!)")
+
+    return tuple(
+        _Language(tuple(one["stems"]), {kind: either(one.get(kind, [])) for kind in (WALLS, RESERVED, OFFERS, SELLS)})
+        for one in lexicon("walls")["language"]
+    )
