@@ -142,7 +142,7 @@ def test_the_parts_of_a_url_have_names() -> None:
     assert parse("http://example.com").effective_port == 80
     assert (parse("http://example.com/a?").href, parse("http://example.com/a?").target) == (
         "http://example.com/a?",
-        "/a",
+        "/a?",
     )
 
 

@@ -149,7 +149,7 @@ def test_what_is_close_to_these_is_a_url(url: str) -> None:
 @pytest.mark.req("FR-WF-04b")
 @pytest.mark.parametrize("url", ["ftp://a/", "JavaScript:alert(1)", "a+b-c.d:x", "localhost:800000/", "u:p@host"])
 def test_another_scheme_is_named(url: str) -> None:
-    assert told(url) == ("invalid_scheme", {"scheme": url.partition(":")[0]})
+    assert told(url) == ("invalid_scheme", {"scheme": url.partition(":")[0].lower()})
 
 
 @pytest.mark.req("D2-15", "FR-WF-18b")

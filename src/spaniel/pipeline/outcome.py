@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CACHE_HIT = "cache_hit"
 NO_TEXT = "no_text"
+QUEUE = "queue"  # the rung that writes a page down for a person
 CREDENTIALS_DROPPED = "credentials_dropped"
 FROM_ARCHIVE = "from_archive"
 ARCHIVE_CAVEAT = "Content retrieved from web archive; may not reflect current state."  # document 1, to the letter
@@ -112,7 +113,7 @@ class Outcome(NamedTuple):
         if found is None:
             return False
         stale = found.kept is not None and found.kept.how == "stale"
-        brought = (a for a in self.attempts if a.error is None and a.rung == found.page.served_by)
+        brought = (a for a in self.attempts if a.error is None and a.rung != QUEUE)  # which brings no page
         return stale or any(attempt.elsewhere for attempt in brought)
 
     @property
