@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.browser.rendered import Wanted
+from spaniel.chunking.plain import visible_length
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Page
 from spaniel.pipeline.retrieve import Retrieved, successful
@@ -53,7 +54,7 @@ def _why_not(best: Brought, rendering: Rendering) -> str:
         return f"the page came with status {page.status}"
     if _shell(best, rendering) is not None:
         return ""
-    enough = len(best.document.markdown.strip()) >= rendering.least_chars
+    enough = visible_length(best.document.markdown, rendering.least_chars) >= rendering.least_chars
     return "the page has its text" if enough else "nothing says that a script fills the page"
 
 
