@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import subprocess
+import sys
 import termios
 from pathlib import Path
 from typing import Any
@@ -68,3 +70,13 @@ def test_plain_schemas_are_for_hosts_that_reject_parts_of_json_schema() -> None:
             key: full[key] for key in ("name", "description", "annotations")
         }
     assert spaniel("mcp", "--schema", "fancy").returncode == 2
+
+
+@pytest.mark.req("NFR-WF-REL-02")
+def test_a_signal_at_any_moment_of_the_start_ends_it_without_a_word() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.mcp.interrupted", "6"], capture_output=True, check=True, timeout=300
+    )
+    found = json.loads(done.stdout)
+    assert found["tried"] > 30
+    assert found["wrong"] == []
