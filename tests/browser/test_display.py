@@ -84,7 +84,12 @@ def size_of(png: bytes) -> tuple[int, int]:
 @pytest.mark.req("FR-WF-11")
 @pytest.mark.parametrize(
     ("languages", "first"),
-    [("en-US,en;q=0.9", "en-US,en"), ("de-AT, de;q=0.8, *;q=0.1", "de-AT,de"), ("fr", "fr"), ("en;q=0.3,ca;q=0.9", "ca,en")],
+    [
+        ("en-US,en;q=0.9", "en-US,en"),
+        ("de-AT, de;q=0.8, *;q=0.1", "de-AT,de"),
+        ("fr", "fr"),
+        ("en;q=0.3,ca;q=0.9", "ca,en"),
+    ],
 )
 async def test_the_browser_sends_the_languages_that_http_sends(languages: str, first: str, tmp_path: Path) -> None:
     profile = from_data({"name": "mine", "version": "1", "headers": {"accept_language": languages}}, "mine")

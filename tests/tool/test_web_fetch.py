@@ -13,7 +13,6 @@ import pytest
 from spaniel.app.client import Spaniel
 from spaniel.app.groups import ToolSettings
 from spaniel.app.settings import Settings, from_data
-from spaniel.errors import TABLE, Code
 from spaniel.pipeline.trace import TraceStep
 from spaniel.testing import Site, settings_for, text
 from spaniel.tool import (
@@ -55,7 +54,7 @@ async def refusal(tool: WebFetchTool, args: object, ctx: ToolCtx | None = None) 
     assert str(caught.value) == caught.value.message == str(pickle.loads(pickle.dumps(caught.value)))  # noqa: S301
     envelope: dict[str, object] = json.loads(caught.value.message)
     assert {"code", "message", "retryable", "hint"} <= set(envelope)
-    assert envelope["hint"] == TABLE[Code(str(envelope["code"]))].hint
+    assert envelope["hint"] == caught.value.error.model_hint
     return envelope
 
 
@@ -250,7 +249,8 @@ async def test_a_registry_without_the_tools_says_which_setting_switches_them_on(
         await registry.execute(name, {"url": "https://a.example/"}, ToolCtx())
     envelope = json.loads(caught.value.message)
     assert envelope["details"]["field"] == "tools.webfetch.enabled"
-    assert "set it to true" in envelope["message"]
+    assert "settings file" in caught.value.error.hint
+    assert "switched off" in envelope["hint"]
     with pytest.raises(ToolError, match="no such tool; there is: none"):
         await registry.execute("web_search", {}, ToolCtx())
 

@@ -100,7 +100,8 @@ def _came_empty(ascent: Ascent, rooms: Rooms) -> bool:
 
 async def _render(wanted: Wanted, rooms: Rooms, trail: Trail, seconds: float) -> Retrieved:
     if rooms.renderer is None:
-        raise SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path="", error="it is switched off in the settings")
+        switched_off = "it is switched off in the settings"
+        raise SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path="", error=switched_off, cause="off")
     with trail.step("render") as step:
         try:
             shown = await rooms.renderer.render(wanted)
