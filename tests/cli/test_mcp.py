@@ -80,3 +80,18 @@ def test_a_signal_at_any_moment_of_the_start_ends_it_without_a_word() -> None:
     found = json.loads(done.stdout)
     assert found["tried"] > 30
     assert found["wrong"] == []
+
+
+@pytest.mark.req("D2-38", "FR-WF-02")
+def test_only_other_profiles_than_the_srds_offer_rendering_arguments() -> None:
+    taken: dict[str, dict[str, Any]] = {}
+    for profile in ("web_fetch", "reader"):
+        with raw("--profile", profile) as server:
+            listed = {tool["name"]: tool for tool in server.modern("tools/list")["result"]["tools"]}
+            taken[profile] = listed["web_fetch"]["inputSchema"]
+            arguments = {"url": "http://10.0.0.1/", "wait_for": "#x", "scroll": 2}
+            answer = server.modern("tools/call", name="web_fetch", arguments=arguments)
+        refused = json.loads(answer["result"]["content"][0]["text"])
+        assert refused["code"] == ("bad_args" if profile == "web_fetch" else "ssrf_blocked")
+    assert set(taken["reader"]["properties"]) - set(taken["web_fetch"]["properties"]) == {"wait_for", "scroll"}
+    assert taken["reader"]["additionalProperties"] is taken["web_fetch"]["additionalProperties"] is False

@@ -262,6 +262,35 @@ def test_whoever_starts_a_server_has_opted_in_unless_a_file_says_no(said: dict[s
     assert settings.tool.opted_in().enabled is on
 
 
+@pytest.mark.req("D2-38", "FR-WF-02")
+async def test_rendering_arguments_are_taken_by_other_profiles_than_the_srds(tmp_path: Path) -> None:
+    url = "https://a.example/"
+    async with Site({}) as site:
+        settings = settings_for(site, cache=tmp_path, enabled=True)
+        schemas = {}
+        for profile in ("web_fetch", "reader", "ingest"):
+            async with Spaniel(settings, profile=profile) as client:
+                tool = registry_for(client, settings).get("web_fetch")
+                assert tool is not None
+                schemas[profile] = tool.schema
+                for name, value in (("wait_for", "#x"), ("scroll", 3)):
+                    args = {"url": url, name: value}
+                    if profile == "web_fetch":
+                        with pytest.raises(ToolError, match="no such parameter"):
+                            tool.approval_summary(args)
+                    else:
+                        assert tool.approval_summary(args) == f"web_fetch {url} (browser)"
+                for name, wrong in (("wait_for", 3), ("wait_for", "p" * 1001), ("scroll", 101), ("scroll", -1)):
+                    with pytest.raises(ToolError, match="bad_args"):
+                        tool.approval_summary({"url": url, name: wrong})
+    srd = {"url", "max_chunk_tokens", "no_cache", "force_browser", "screenshot"}
+    for profile, schema in schemas.items():
+        assert schema["additionalProperties"] is False
+        more = set() if profile == "web_fetch" else {"wait_for", "scroll"}
+        assert set(schema["properties"]) == srd | more  # type: ignore[call-overload]
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
 @pytest.mark.req("FR-WF-02", "D2-10")
 def test_the_definition_is_rendered_for_both_families_of_models() -> None:
     tool = unused()

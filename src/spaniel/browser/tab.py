@@ -157,7 +157,7 @@ class Tab:
             if self._navigation.is_parsing or self._navigation.loader != self._at_rest:  # it moved on while it was read
                 notes = await self._rest(session, reader, display, GRACE / 2)
                 copy = await reader.copy(self._settings.max_rendered_dom_bytes)
-        picture, about = await reader.picture(display.width, display.height) if wanted.picture else (None, ())
+        picture, about = await reader.picture(display, wanted.picture_height) if wanted.picture else (None, ())
         notes = (*self._navigation.notes, *notes, *((TRUNCATED,) if copy.cut else ()), *about)
         return Rendered(
             self._final(copy.url),

@@ -40,10 +40,12 @@ async def _serve(settings: Settings, profile: str | None, plain_schemas: bool, s
     if tool.switched_off_by:
         log.warning("web_fetch is switched off by %s: no call will be served", tool.switched_off_by)
     client = LazyClient(settings, profile)
+    display = None
     if settings.protection_off or profile is not None:
         # The guard warns, or refuses, before anybody is served (FR-WF-05b, D2-26); and so does a profile that is none.
-        await client.open()
-    server = build(Handlers(client, tool, settings.mcp, plain_schemas=plain_schemas))
+        opened = await client.open()
+        display = None if opened.profile.is_srd else settings.browser.display
+    server = build(Handlers(client, tool, settings.mcp, plain_schemas=plain_schemas, display=display))
     try:
         with claimed() as (source, sink):
             await serve_pipes(server, source, sink)

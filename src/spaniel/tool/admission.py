@@ -74,7 +74,8 @@ def as_mapping(args: object) -> Mapping[str, object]:
 def summary(tool: str, request: Request, settings: ToolSettings) -> str:
     """What a person is asked: scheme, host and path, and how it is fetched; never the query (NFR-WF-OP-03)."""
     url = parse(request.url)
-    method = "browser" if request.force_browser or url.host in settings.js_heavy else "http"
+    rendered = request.force_browser or request.picture or request.display is not None
+    method = "browser" if rendered or url.host in settings.js_heavy else "http"
     return f"{tool} {shown(url.redacted)} ({method})"
 
 

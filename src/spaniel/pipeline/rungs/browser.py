@@ -86,6 +86,7 @@ async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail,
         *(url, target, gate, left, way.max_redirects, errand.request.picture, headers.user_agent, types),
         languages=headers.accept_language,
         display=errand.request.display,
+        picture_height=errand.request.picture_height,
         max_document_bytes=way.options.max_bytes,
     )
     found = (await _render(wanted, rooms, trail, deadline.seconds))._replace(content_signal=permission.content_signal)
