@@ -39,6 +39,25 @@ async def test_a_selector_is_waited_for_and_one_that_never_matches_is_told(tmp_p
         assert (str(caught.value.code), "no CSS selector" in caught.value.message) == ("bad_args", True)
 
 
+async def test_a_selector_is_looked_for_in_open_shadow_roots(tmp_path: Path) -> None:
+    page = html(
+        f"<h1>Shadow</h1><p>{WORDS * 12}</p><x-outer></x-outer><script>setTimeout(() => {{"
+        "const outer = document.querySelector('x-outer').attachShadow({mode: 'open'});"
+        "outer.innerHTML = '<section><div id=host></div></section>';"
+        "const inner = outer.getElementById('host').attachShadow({mode: 'open'});"
+        "inner.innerHTML = '<p class=price>It came late.</p>'; }, 1500)</script>"
+    )
+    async with spaniel_at({"/": page}, tmp_path) as (spaniel, site):
+        url = site.url("/")
+        assert "came late" not in (await spaniel.fetch(url, force_browser=True)).markdown  # the control
+        found = await spaniel.fetch(url, wait_for="p.price", idle_ms=15_000)
+        assert ("came late" in found.markdown, found.note) == (True, None)
+        missing = await spaniel.fetch(url, wait_for="p.prize", idle_ms=2_500)
+        assert missing.note == "wait_for_missing"
+        with pytest.raises(SpanielError, match="no CSS selector"):
+            await spaniel.fetch(url, wait_for="p[")
+
+
 async def test_what_is_shown_otherwise_is_not_what_the_cache_has(tmp_path: Path) -> None:
     async with spaniel_at({"/": LATE}, tmp_path) as (spaniel, site):
         await spaniel.fetch(site.url("/"), wait_for="#late")

@@ -29,6 +29,19 @@ TRIES = 3  # a page may move on while it is read
 TALLEST, WIDEST = 16_384, 4_096  # pixels of a picture; beyond, Chromium repeats itself or runs out of memory
 PICTURE_SECONDS = 15.0
 AGAIN_SECONDS = 0.05  # between two looks for a selector
+# Whether the page, or an open shadow root in it, has something that a selector matches. Roots may stand inside of roots.
+LOOK = """(selector) => {
+  try { if (document.querySelector(selector)) return {found: true}; } catch { return {}; }
+  const roots = [document];
+  for (const root of roots) {
+    for (const one of root.querySelectorAll("*")) {
+      if (!one.shadowRoot) continue;
+      if (one.shadowRoot.querySelector(selector)) return {found: true};
+      roots.push(one.shadowRoot);
+    }
+  }
+  return {found: false};
+}"""
 NO_PICTURE, CLIPPED = "picture_failed", "picture_clipped"
 
 
@@ -60,8 +73,7 @@ class PageReader:
 
     async def appears(self, selector: str, seconds: float) -> bool:
         """Whether something that a selector matches is there in time. `bad_args` for one that is none."""
-        quoted = msgspec.json.encode(selector).decode()
-        look = f"(() => {{ try {{ return {{found: !!document.querySelector({quoted})}} }} catch {{ return {{}} }} }})()"
+        look = f"({LOOK})({msgspec.json.encode(selector).decode()})"
         try:
             async with asyncio.timeout(seconds):
                 while not (await self._found(look, selector)):  # noqa: ASYNC110  a page tells nobody of its elements
