@@ -29,7 +29,7 @@ TRIES = 3  # a page may move on while it is read
 TALLEST, WIDEST = 16_384, 4_096  # pixels of a picture; beyond, Chromium repeats itself or runs out of memory
 PICTURE_SECONDS = 15.0
 AGAIN_SECONDS = 0.05  # between two looks for a selector
-# Whether the page, or an open shadow root in it, has something that a selector matches. Roots may stand inside of roots.
+# Whether the page, or an open shadow root in it, has something that a selector matches. Roots may be inside of roots.
 LOOK = """(selector) => {
   try { if (document.querySelector(selector)) return {found: true}; } catch { return {}; }
   const roots = [document];

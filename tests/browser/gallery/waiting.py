@@ -47,8 +47,8 @@ WAITING: dict[str, Waiting] = {
     ),
     "resize observer that asks for a frame": Waiting(
         "let n = 0; const grow = () => { box.style.height = `${n * 3}px` };"
-        "new ResizeObserver(() => { if (++n > 5) show(); else requestAnimationFrame(() => requestAnimationFrame(grow)) })"
-        ".observe(box)",
+        "const later = () => requestAnimationFrame(() => requestAnimationFrame(grow));"
+        "new ResizeObserver(() => { if (++n > 5) show(); else later() }).observe(box)",
         "<div id=box style='height: 1px'></div>",
     ),
     "abort signal with a time": Waiting("AbortSignal.timeout(300).addEventListener('abort', show)"),
