@@ -200,7 +200,9 @@ KNOWN_CAUSES: dict[Code, list[dict[str, object]]] = {  # details that change a h
     Code.HTTP_4XX: [
         {"status": 429, "status_text": "", "retry_after": "3"},
         {"status": 402, "status_text": "", "crawler_price": "USD 1"},
-        *({"status": 403, "status_text": "", "page_type": kind} for kind in ("paywall", "login", "challenge")),
+        {"status": 402, "status_text": "", "page_type": "paywall"},
+        {"status": 401, "status_text": "", "page_type": "login"},
+        {"status": 403, "status_text": "", "page_type": "challenge"},
     ],
     Code.UNSUPPORTED_CONTENT_TYPE: [
         {"content_type": "application/pdf", "kind": "pdf"},
