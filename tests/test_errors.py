@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spaniel.app.keys import KEYS
 from spaniel.app.settings import Settings, from_data
 from spaniel.errors import TABLE, Code, SpanielError, shown
 from spaniel.net.guard import Guard, Security
 from spaniel.net.resolver import SystemResolver
+from spaniel.tool import ToolError
 from spaniel.url import parse
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,6 +63,7 @@ def test_every_row_tells_people_programs_and_shells_what_to_do() -> None:
     for row in TABLE.values():
         assert row.meaning
         assert row.hint.endswith(".")
+        assert row.model_hint.endswith(".")
         assert row.exit not in (0, 1)
         assert 400 <= row.status <= 599
 
@@ -170,7 +173,80 @@ def test_the_refusal_of_a_port_has_the_line_that_allows_it() -> None:
 
 def test_no_requirement_id_stands_in_what_a_user_reads() -> None:
     for row in TABLE.values():
-        assert not REQUIREMENT.search(f"{row.meaning} {row.message} {row.hint}")
+        assert not REQUIREMENT.search(f"{row.meaning} {row.message} {row.hint} {row.model_hint}")
+
+
+# What only a person can do: run a command, set an option or a key of the settings, install something.
+FOR_PEOPLE = re.compile(
+    r"\bspaniel\b|(?<!\w)--?[a-z]|\btools\.|\w = |\bpip\b|\.toml\b|\binstall|settings file|"
+    + "|".join(rf"\b{re.escape(key.name)}\b" for key in KEYS if "_" in key.name),
+    re.IGNORECASE,
+)
+KNOWN_CAUSES: dict[Code, list[dict[str, object]]] = {  # details that change a hint
+    Code.BAD_ARGS: [
+        {"field": "url", "reason": "is missing"},
+        {"field": "approval", "reason": "was not given: web_fetch https://a.example/ (http)"},
+        {"field": "approval", "reason": "is needed, and this host has nobody to ask"},
+        {"field": "tools.mode", "reason": "is 'parse_only': no tool is run"},
+        {"field": "tools.webfetch.enabled", "reason": "is false: the tool is switched off"},
+        {"field": "tools.webfetch.browser.block_resources", "reason": "there is no resource type 'x'"},
+        {"field": "/home/x/profile.toml", "reason": "cannot be read: No such file or directory"},
+        {"field": "ca_file", "reason": "/x: No such file or directory"},
+    ],
+    Code.INVALID_HOST: [{"host": "a.example", "reason": "x", "list": "allowlist"}],
+    Code.SSRF_BLOCKED: [{"blocked_ip": "127.0.0.1", "cidr": "127.0.0.0/8", "toggle": "block_loopback"}],
+    Code.PORT_BLOCKED: [{"port": 8080, "allowed_ports": [80, 443]}],
+    Code.NETWORK: [{"error": "x", "cause": cause} for cause in ("certificate", "tls", "connect")],
+    Code.HTTP_4XX: [
+        {"status": 429, "status_text": "", "retry_after": "3"},
+        {"status": 402, "status_text": "", "crawler_price": "USD 1"},
+        {"status": 402, "status_text": "", "page_type": "paywall"},
+        {"status": 401, "status_text": "", "page_type": "login"},
+        {"status": 403, "status_text": "", "page_type": "challenge"},
+    ],
+    Code.UNSUPPORTED_CONTENT_TYPE: [
+        {"content_type": "application/pdf", "kind": "pdf"},
+        {"content_type": "application/pdf", "extra": "pdf"},
+        {"content_type": "image/png"},
+    ],
+    Code.BROWSER_UNAVAILABLE: [
+        {"chromium_path": "", "error": "x", "cause": cause} for cause in ("missing", "path", "old", "off", "system")
+    ],
+    Code.EXTRACTION_FAILED: [{"error": "x", "cause": cause} for cause in ("document", "process")],
+}
+
+
+@pytest.mark.req("D2-32")
+@pytest.mark.parametrize("code", Code)
+def test_a_models_hint_is_something_that_a_model_can_do(code: Code) -> None:
+    for details in [{}, *KNOWN_CAUSES.get(code, [])]:
+        for url in ("https://a.example/", "http://127.0.0.1:8000/"):
+            error = ToolError("web_fetch", SpanielError(code, **details).about(url))
+            hint = json.loads(error.message)["hint"]
+            assert hint.endswith(".")
+            assert not FOR_PEOPLE.search(hint), (details, hint)
+    assert FOR_PEOPLE.search(TABLE[Code.REDIRECT_LIMIT].hint)  # the control: a person's hint is found
+    assert FOR_PEOPLE.search(TABLE[Code.ROBOTS_DISALLOWED].hint)
+
+
+@pytest.mark.req("D2-32")
+def test_only_a_wrong_value_is_to_be_corrected() -> None:
+    wrong = SpanielError(Code.BAD_ARGS, field="max_chunk_tokens", reason="5 is not between 128 and 2048")
+    assert (wrong.hint, wrong.model_hint) == (TABLE[Code.BAD_ARGS].hint, TABLE[Code.BAD_ARGS].model_hint)
+    for field, reason in [
+        ("approval", "was not given: web_fetch https://a.example/ (http)"),
+        ("tools.mode", "is 'parse_only': no tool is run"),
+        ("tools.webfetch.enabled", "is false: the tool is switched off"),
+        ("out.jsonl", "cannot be written: Permission denied"),
+        ("standard output", "is closed"),
+        ("standard output", "cannot be written: No space left on device"),
+        ("spaniel.toml", "the file is there already; add --force to replace it"),
+        ("https://a.example/", "there is no record of this URL"),
+    ]:
+        error = SpanielError(Code.BAD_ARGS, field=field, reason=reason)
+        assert "orrect this" not in error.hint, reason
+    for field in ("approval", "tools.mode", "tools.webfetch.enabled"):
+        assert "again" not in SpanielError(Code.BAD_ARGS, field=field, reason="x").model_hint
 
 
 def test_the_page_of_errors_is_what_the_table_says() -> None:
@@ -184,6 +260,7 @@ def test_the_page_of_errors_is_what_the_table_says() -> None:
         ({"status": 429, "retry_after": "120"}, "Retry-After: 120"),
         ({"status": 402, "page_type": "paywall"}, "for those who pay"),
         ({"status": 401, "page_type": "login"}, "for those who log in"),
+        ({"status": 402, "crawler_price": "USD 0.01"}, "pay for it"),
         ({"status": 404}, "Check the address"),
     ],
 )

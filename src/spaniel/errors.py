@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,78 +53,96 @@ class Refusal(NamedTuple):
     status: int
     details: tuple[str, ...]
     message: str  # a template over the details
-    hint: str
+    hint: str  # for people, who can run commands and change settings
+    model_hint: str  # for a model that called the tool, and can do neither
 
 
 TABLE: dict[Code, Refusal] = {
     Code.BAD_ARGS: Refusal(
         "Invalid request parameters", False, 2, 400, ("field", "reason"),
-        "{field}: {reason}", "Correct this value and try again."),
+        "{field}: {reason}", "Correct this value and try again.", "Correct this argument and call again."),
     Code.INVALID_URL: Refusal(
         "URL parsing failed", False, 2, 400, ("url", "reason"),
-        "Not a URL that can be fetched ({reason}): {url}", "Check the address for typing errors."),
+        "Not a URL that can be fetched ({reason}): {url}", "Check the address for typing errors.",
+        "Check the address for typing errors."),
     Code.INVALID_SCHEME: Refusal(
         "Non-http(s) scheme", False, 2, 400, ("scheme",),
-        "URLs with the scheme '{scheme}' are not fetched", "Use an address that begins with http:// or https://."),
+        "URLs with the scheme '{scheme}' are not fetched", "Use an address that begins with http:// or https://.",
+        "Use an address that begins with http:// or https://."),
     Code.INVALID_HOST: Refusal(
         "Invalid host (e.g., numeric IP forms)", False, 2, 400, ("host", "reason"),
-        "The host '{host}' is refused: {reason}", "Write a name or a plain address (192.0.2.1, [2001:db8::1])."),
+        "The host '{host}' is refused: {reason}", "Write a name or a plain address (192.0.2.1, [2001:db8::1]).",
+        "Write the name of a public site."),
     Code.PORT_BLOCKED: Refusal(
         "Port not in allowlist", False, 3, 403, ("port", "allowed_ports"),
-        "Port {port} is not allowed (allowed: {allowed_ports})", "Add it to tools.webfetch.security.allowed_ports."),
+        "Port {port} is not allowed (allowed: {allowed_ports})", "Add it to tools.webfetch.security.allowed_ports.",
+        "Use an address with an allowed port, or another source."),
     Code.SSRF_BLOCKED: Refusal(
         "SSRF protection triggered", False, 3, 403, ("blocked_ip", "cidr", "toggle"),
-        "Connection to {blocked_ip} is blocked: it lies in {cidr}", "Only public addresses are fetched."),
+        "Connection to {blocked_ip} is blocked: it lies in {cidr}", "Only public addresses are fetched.",
+        "Only public addresses are fetched. Use another source."),
     Code.DNS_FAILED: Refusal(
         "DNS resolution failed", True, 4, 502, ("host", "error"),
-        "The name '{host}' could not be looked up: {error}", "Check the spelling of the name, then your DNS."),
+        "The name '{host}' could not be looked up: {error}", "Check the spelling of the name, then your DNS.",
+        "Check the spelling of the name."),
     Code.ROBOTS_DISALLOWED: Refusal(
         "robots.txt disallows path", False, 3, 403, ("path", "origin", "rule"),
-        "robots.txt of {origin} disallows {path}", "Run 'spaniel may-i URL' to see which line says so."),
+        "robots.txt of {origin} disallows {path}", "Run 'spaniel may-i URL' to see which line says so.",
+        "The site asks programs not to fetch this page. Use another source."),
     Code.ROBOTS_UNAVAILABLE: Refusal(
         "Could not fetch robots.txt", True, 4, 502, ("origin", "error"),
         "robots.txt of {origin} cannot be read: {error}",
-        "Try again later. To fetch pages without a robots.txt, set tools.webfetch.robots.fail_open = true."),
+        "Try again later. To fetch pages without a robots.txt, set tools.webfetch.robots.fail_open = true.",
+        "Try again later, or use another source."),
     Code.REDIRECT_LIMIT: Refusal(
         "Max redirects exceeded", False, 5, 502, ("count", "max"),
         "The page redirects more than {max} times",
-        "Fetch the final address itself, or raise tools.webfetch.max_redirects."),
+        "Fetch the final address itself, or raise tools.webfetch.max_redirects.",
+        "Fetch the final address itself if you know it, or use another source."),
     Code.TIMEOUT: Refusal(
         "Request timeout", True, 4, 504, ("timeout_ms", "phase"),
         "No complete answer within {timeout_ms} ms (during {phase})",
-        "Try again, or allow more time: --timeout, or tools.webfetch.timeout_seconds."),
+        "Try again, or allow more time: --timeout, or tools.webfetch.timeout_seconds.",
+        "Try again, or use another source."),
     Code.NETWORK: Refusal(
         "Network/connection error", True, 4, 502, ("error",),
-        "The connection failed: {error}", "Try again later."),
+        "The connection failed: {error}", "Try again later.", "Try again later, or use another source."),
     Code.RESPONSE_TOO_LARGE: Refusal(
         "Response exceeds size limit", False, 6, 502, ("size", "max_bytes"),
         "The response has more than {max_bytes} bytes",
-        "To fetch pages of this size, raise tools.webfetch.max_download_bytes."),
+        "To fetch pages of this size, raise tools.webfetch.max_download_bytes.",
+        "Look for a smaller page with the same content."),
     Code.UNSUPPORTED_CONTENT_TYPE: Refusal(
         "Content-Type not supported", False, 6, 502, ("content_type",),
         "Content of type '{content_type}' cannot be read",
-        "HTML and plain text are read, and other kinds where the profile's 'content' names them."),
+        "HTML and plain text are read, and other kinds where the profile's 'content' names them.",
+        "Look for a page with the same content."),
     Code.HTTP_4XX: Refusal(
         "HTTP 4xx client error", False, 5, 502, ("status", "status_text"),
-        "The server answered {status} {status_text}", "Check the address. The page may be gone, or not for everybody."),
+        "The server answered {status} {status_text}", "Check the address. The page may be gone, or not for everybody.",
+        "Check the address. The page may be gone, or not for everybody: then use another source."),
     Code.HTTP_5XX: Refusal(
         "HTTP 5xx server error", True, 5, 502, ("status", "status_text"),
-        "The server answered {status} {status_text}", "Try again later."),
+        "The server answered {status} {status_text}", "Try again later.", "Try again later."),
     Code.BROWSER_UNAVAILABLE: Refusal(
         "Chromium not found/runnable", False, 7, 503, ("chromium_path", "error"),
-        "Chromium cannot be run: {error}", "Install chromium, or set tools.webfetch.browser.chromium_path."),
+        "Chromium cannot be run: {error}", "Run 'spaniel doctor' to see what it needs.",
+        "This host has no browser. Call again without the arguments that need one."),
     Code.BROWSER_CRASHED: Refusal(
         "Browser process crashed", True, 7, 502, ("error",),
-        "The browser crashed: {error}", "Try again."),
+        "The browser crashed: {error}", "Try again.", "Try again."),
     Code.EXTRACTION_FAILED: Refusal(
         "HTML extraction failed", False, 6, 502, ("error",),
-        "The page could not be read: {error}", "Please report the page: this should not happen."),
+        "The page could not be read: {error}", "Please report the page: this should not happen.",
+        "Use another source."),
     Code.CACHE_READ_FAILED: Refusal(
         "Cache read error", True, 7, 500, ("path", "error"),
-        "The cache could not be read at {path}: {error}", "Run 'spaniel cache verify', or 'spaniel cache clear'."),
+        "The cache could not be read at {path}: {error}", "Run 'spaniel cache verify', or 'spaniel cache clear'.",
+        "Call again with no_cache."),
     Code.INTERNAL: Refusal(
         "Unexpected internal error", True, 70, 500, ("error",),
-        "Unexpected error: {error}", "Please report it, with the command that led to it."),
+        "Unexpected error: {error}", "Please report it, with the command that led to it.",
+        "Try again once. If it fails again, use another source."),
 }  # fmt: skip
 
 
@@ -181,15 +200,26 @@ class SpanielError(Exception):
         return (special and special(self)) or self.row.hint
 
     @property
+    def model_hint(self) -> str:
+        """The same for a model, which can neither run a command nor change a setting."""
+        special = MODEL_HINTS.get(self.code)
+        return (special and special(self)) or self.row.model_hint
+
+    @property
     def message(self) -> str:
         details = self.details
         if isinstance(url := details.get("url"), str):
             details = {**details, "url": _without_query(url)}
         try:
-            return self.row.message.format_map(details)
+            return self.row.message.format_map(details) + self._price()
         except KeyError:
             told = ", ".join(f"{k}: {v}" for k, v in details.items())
             return f"{self.row.meaning} ({told})" if told else self.row.meaning
+
+    def _price(self) -> str:
+        """What a site wants to be paid for a page by programs, where it says so (402 with `crawler-price`)."""
+        price = self.details.get("crawler_price")
+        return f"; it asks programs to pay for this page (crawler-price: {price})" if price else ""
 
     def as_dict(self) -> dict[str, object]:
         """The error as JSON has it: code, message, retryable, and details if there are any."""
@@ -259,7 +289,15 @@ def _hint_for_network(error: SpanielError) -> str | None:
 def _hint_for_status(error: SpanielError) -> str | None:
     if error.retryable and "retry_after" in error.details:
         return f"The server asks you to wait (Retry-After: {error.details['retry_after']}). Then try again."
+    if "crawler_price" in error.details:
+        return "The site gives this page to programs that pay for it. Spaniel pays nobody: ask the site for access."
     return CLOSED.get(str(error.details.get("page_type")))
+
+
+def _model_hint_for_status(error: SpanielError) -> str | None:
+    if "crawler_price" in error.details:
+        return "The site gives this page only to programs that pay for it. Use another source."
+    return _hint_for_status(error)
 
 
 CLOSED = {  # by the type of the page that came with the status
@@ -271,8 +309,20 @@ CLOSED = {  # by the type of the page that came with the status
 
 
 def _hint_for_type(error: SpanielError) -> str | None:
-    extra = error.details.get("extra")
-    return f"To read it, install one more package: pip install 'spaniel[{extra}]'" if extra else None
+    if extra := error.details.get("extra"):
+        return f"To read it, install one more package: pip install 'spaniel[{extra}]'"
+    if kind := error.details.get("kind"):
+        return f"The profile reader reads {KINDS.get(str(kind), kind)}: add --profile reader."
+    return None
+
+
+KINDS = {"pdf": "PDF", "json": "JSON", "feed": "feeds", "xml": "XML", "csv": "CSV", "markdown": "Markdown"}
+
+
+def _model_hint_for_type(error: SpanielError) -> str | None:
+    if error.details.get("kind") or error.details.get("extra"):
+        return "This host does not allow content of this type. Look for a page with the same content."
+    return None
 
 
 def _hint_for_reading(error: SpanielError) -> str | None:
@@ -289,7 +339,58 @@ def _hint_for_host(error: SpanielError) -> str | None:
     return None
 
 
+def _model_hint_for_host(error: SpanielError) -> str | None:
+    return "This host may not be fetched from. Use another source." if error.details.get("list") else None
+
+
+def _hint_for_browser(error: SpanielError) -> str | None:
+    """What to do depends on why it cannot be run; the error says more about most of the causes."""
+    return {
+        "missing": "Install chromium, or set tools.webfetch.browser.chromium_path.",
+        "path": "Correct tools.webfetch.browser.chromium_path, or leave it out.",
+        "old": "Install a newer chromium, or name one with tools.webfetch.browser.chromium_path.",
+        "off": "Set tools.webfetch.browser.enabled = true.",
+        "system": "Fetch the page without the browser.",
+    }.get(str(error.details.get("cause")))
+
+
+def _hint_for_value(error: SpanielError) -> str | None:
+    """Only a wrong value is corrected. What is denied, switched off or out of reach needs something else."""
+    field, reason = str(error.details.get("field", "")), str(error.details.get("reason", ""))
+    if field == APPROVAL:
+        return "Approve the call, or set tools.webfetch.allow_auto_execution = true."
+    if field in SWITCHES:
+        return "Change it in your settings file; 'spaniel config show' names it."
+    return next((hint for pattern, hint in OUT_OF_REACH if re.search(pattern, reason)), None)
+
+
+def _model_hint_for_value(error: SpanielError) -> str | None:
+    field = str(error.details.get("field", ""))
+    if field == APPROVAL:
+        return "The user did not allow this call. Do not repeat it: go on without this page, or ask the user."
+    if field in SWITCHES:
+        return "Fetching is switched off in this host. Go on without it."
+    if error.details.get("cause") == "not_fetched":
+        return "Call web_fetch with this url first."
+    if field.startswith(("tools.", "spaniel.", "SPANIEL_")) or field.endswith((".toml", "ca_file", "_proxy")):
+        return "The settings of this host are wrong, and only its user can correct them. Go on without it."
+    return None
+
+
+APPROVAL = "approval"
+SWITCHES = ("tools.mode", "tools.webfetch.enabled")
+OUT_OF_REACH = (  # what a reason says where no value is wrong
+    (r"cannot be (read|written|opened|used|made)|^is closed|no standard input|Permission denied",
+     "Check that the file or folder is there, and that you may use it."),
+    (r"there already|is in use|is held|is locked|another .* (is|runs|has|holds)",
+     "Choose another name, or wait until the other run has ended."),
+    (r"^there is no (such |record|file)|^nothing was seen|no such file",
+     "Check the name: nothing has it."),
+)  # fmt: skip
+
+
 HINTS: dict[Code, Callable[[SpanielError], str | None]] = {  # where a row's own line is not enough
+    Code.BAD_ARGS: _hint_for_value,
     Code.INVALID_HOST: _hint_for_host,
     Code.SSRF_BLOCKED: _hint_for_address,
     Code.PORT_BLOCKED: _hint_for_port,
@@ -297,7 +398,15 @@ HINTS: dict[Code, Callable[[SpanielError], str | None]] = {  # where a row's own
     Code.HTTP_4XX: _hint_for_status,
     Code.HTTP_5XX: _hint_for_status,
     Code.UNSUPPORTED_CONTENT_TYPE: _hint_for_type,
+    Code.BROWSER_UNAVAILABLE: _hint_for_browser,
     Code.EXTRACTION_FAILED: _hint_for_reading,
+}
+MODEL_HINTS: dict[Code, Callable[[SpanielError], str | None]] = {
+    Code.BAD_ARGS: _model_hint_for_value,
+    Code.INVALID_HOST: _model_hint_for_host,
+    Code.HTTP_4XX: _model_hint_for_status,
+    Code.HTTP_5XX: _model_hint_for_status,
+    Code.UNSUPPORTED_CONTENT_TYPE: _model_hint_for_type,
 }
 
 

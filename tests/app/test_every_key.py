@@ -82,6 +82,7 @@ CASES = {
     "tools.webfetch.robots.fail_open": Case("true", lambda s: s.robots.fail_open, True),
     "spaniel.freshness.file": Case('"/f.toml"', lambda s: s.freshness_file, "/f.toml"),
     "spaniel.mcp.max_output_bytes": Case("1025", lambda s: s.mcp.max_output_bytes, 1025),
+    "spaniel.mcp.max_screenshot_height": Case("500", lambda s: s.mcp.max_screenshot_height, 500),
     "spaniel.mcp.resource_links": Case("true", lambda s: s.mcp.resource_links, True),
     "spaniel.registry.folder": Case('"/links"', lambda s: s.registry_folder, "/links"),
     "spaniel.canon.learnt_file": Case('"/learnt.toml"', lambda s: s.learnt_file, "/learnt.toml"),

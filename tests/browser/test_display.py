@@ -12,8 +12,8 @@ import spaniel
 from spaniel.browser import page_reader
 from spaniel.errors import SpanielError
 from spaniel.pipeline.profile import from_data
-from spaniel.testing import Page, Site, spaniel_for
-from tests.browser.harness import WORDS, html, spaniel_at, with_chromium
+from spaniel.testing import Page, Site, redirect, spaniel_for
+from tests.browser.harness import WORDS, html, script, spaniel_at, with_chromium
 
 LATE = html(
     f"<h1>Late</h1><p>{WORDS * 12}</p><script>setTimeout(() => document.body.insertAdjacentHTML('beforeend',"
@@ -37,6 +37,25 @@ async def test_a_selector_is_waited_for_and_one_that_never_matches_is_told(tmp_p
         with pytest.raises(SpanielError) as caught:
             await spaniel.fetch(url, wait_for="p[")
         assert (str(caught.value.code), "no CSS selector" in caught.value.message) == ("bad_args", True)
+
+
+async def test_a_selector_is_looked_for_in_open_shadow_roots(tmp_path: Path) -> None:
+    page = html(
+        f"<h1>Shadow</h1><p>{WORDS * 12}</p><x-outer></x-outer><script>setTimeout(() => {{"
+        "const outer = document.querySelector('x-outer').attachShadow({mode: 'open'});"
+        "outer.innerHTML = '<section><div id=host></div></section>';"
+        "const inner = outer.getElementById('host').attachShadow({mode: 'open'});"
+        "inner.innerHTML = '<p class=price>It came late.</p>'; }, 1500)</script>"
+    )
+    async with spaniel_at({"/": page}, tmp_path) as (spaniel, site):
+        url = site.url("/")
+        assert "came late" not in (await spaniel.fetch(url, force_browser=True)).markdown  # the control
+        found = await spaniel.fetch(url, wait_for="p.price", idle_ms=15_000)
+        assert ("came late" in found.markdown, found.note) == (True, None)
+        missing = await spaniel.fetch(url, wait_for="p.prize", idle_ms=2_500)
+        assert missing.note == "wait_for_missing"
+        with pytest.raises(SpanielError, match="no CSS selector"):
+            await spaniel.fetch(url, wait_for="p[")
 
 
 async def test_what_is_shown_otherwise_is_not_what_the_cache_has(tmp_path: Path) -> None:
@@ -81,15 +100,38 @@ def size_of(png: bytes) -> tuple[int, int]:
     return width, height
 
 
-async def test_the_profiles_languages_are_asked_for(tmp_path: Path) -> None:
-    languages = {"headers": {"accept_language": "de-AT,de;q=0.8"}}
-    profile = from_data({"name": "mine", "version": "1", **languages}, "mine")
-    page = html("<h1>Sprache</h1><p id=p></p><script>p.textContent = navigator.languages; fetch('/x')</script>")
-    async with Site({"/": page}) as site:
+@pytest.mark.req("FR-WF-11")
+@pytest.mark.parametrize(
+    ("languages", "first"),
+    [
+        ("en-US,en;q=0.9", "en-US,en"),
+        ("de-AT, de;q=0.8, *;q=0.1", "de-AT,de"),
+        ("fr", "fr"),
+        ("en;q=0.3,ca;q=0.9", "ca,en"),
+    ],
+)
+async def test_the_browser_sends_the_languages_that_http_sends(languages: str, first: str, tmp_path: Path) -> None:
+    profile = from_data({"name": "mine", "version": "1", "headers": {"accept_language": languages}}, "mine")
+    page = html(
+        "<h1>Sprache</h1><p id=p></p><iframe src=/frame></iframe><script>p.textContent = navigator.languages;"
+        "fetch('/x'); new Worker('/worker.js')</script>"
+    )
+    pages: dict[str, Page] = {
+        "/": redirect("/page"),
+        "/page": page,
+        "/plain": html(f"<p>{WORDS * 20}</p>"),
+        "/frame": html("<img src=/y><script>fetch('/y')</script>"),
+        "/worker.js": script("fetch('/z')"),
+    }
+    async with Site(pages) as site:
         async with spaniel_for(site, cache=tmp_path, browser=with_chromium(), profile=profile) as spaniel:
+            await spaniel.fetch(site.url("/plain"))
+            over_http = {seen.get("accept-language") for seen in site.seen}
             answer = await spaniel.fetch(site.url("/"), force_browser=True)
-        assert "de-AT" in answer.markdown
-        assert all(seen.get("accept-language", "").startswith("de-AT") for seen in site.seen)
+        assert over_http == {languages}
+        assert first in answer.markdown
+        assert {path for path in ("/frame", "/x", "/y", "/worker.js", "/z") if not site.requests[path]} == set()
+        assert {seen.get("accept-language") for seen in site.seen} == {languages}
 
 
 async def test_a_window_is_as_large_as_it_is_said_to_be_however_small_it_is_painted(tmp_path: Path) -> None:

@@ -102,6 +102,28 @@ async def test_trouble_ends_in_time_and_the_next_page_is_rendered(name: str) -> 
     assert await all_gone()
 
 
+@pytest.mark.req("D2-25")
+@pytest.mark.parametrize("idle_ms", [100, 700])
+async def test_the_hard_limit_is_the_wait_for_rest_and_two_seconds(idle_ms: int) -> None:
+    """From DOMContentLoaded on, a page that never lets itself be read ends there, whatever `timeout_seconds` is."""
+
+    async def never() -> Reply:
+        await asyncio.sleep(300)
+        return text("")
+
+    blocks = (
+        "<h1>Bad</h1><script>onload = () => {"
+        "const asked = new XMLHttpRequest(); asked.open('GET', '/never', false); asked.send() }</script>"
+    )
+    pages: dict[str, Page] = {"/": html(blocks), "/never": never}
+    async with Site(pages, SITE) as site, open_web(site.port, network_idle_ms=idle_ms) as web:
+        with pytest.raises(SpanielError) as caught:
+            await web.render(f"http://{SITE}:{site.port}/", 100)
+        assert site.requests["/never"] == 1
+    error = caught.value
+    assert (str(error.code), error.details) == ("timeout", {"timeout_ms": idle_ms + 2_000, "phase": "render"})
+
+
 def kill_all() -> None:
     for pid in alive():
         with contextlib.suppress(ProcessLookupError):  # some go with the others

@@ -77,3 +77,14 @@ async def test_a_page_in_which_nothing_is_pending_is_not_waited_for(monkeypatch:
         assert max(waits) <= SETTLED_MS
         await web.render(f"http://{SITE}:{site.port}/live")
         assert max(waits) > SETTLED_MS
+
+
+@pytest.mark.req("D2-35", "FR-WF-11f")
+async def test_an_observer_that_never_ends_is_not_waited_for() -> None:
+    endless = (
+        f"<h1>Page</h1><p>{WORDS * 20}</p><div id=box style='height: 1px'></div><script>let n = 0;"
+        "new ResizeObserver(() => { box.style.height = `${++n % 50 + 1}px` }).observe(box)</script>"
+    )
+    async with Site({"/": html(endless)}, SITE) as site, open_web(site.port) as web:
+        page = await web.render(f"http://{SITE}:{site.port}/")
+    assert page.notes == ()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import pty
 import subprocess
+import sys
 import termios
 from pathlib import Path
 from typing import Any
@@ -68,3 +70,28 @@ def test_plain_schemas_are_for_hosts_that_reject_parts_of_json_schema() -> None:
             key: full[key] for key in ("name", "description", "annotations")
         }
     assert spaniel("mcp", "--schema", "fancy").returncode == 2
+
+
+@pytest.mark.req("NFR-WF-REL-02")
+def test_a_signal_at_any_moment_of_the_start_ends_it_without_a_word() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.mcp.interrupted", "6"], capture_output=True, check=True, timeout=300
+    )
+    found = json.loads(done.stdout)
+    assert found["tried"] > 30
+    assert found["wrong"] == []
+
+
+@pytest.mark.req("D2-38", "FR-WF-02")
+def test_only_other_profiles_than_the_srds_offer_rendering_arguments() -> None:
+    taken: dict[str, dict[str, Any]] = {}
+    for profile in ("web_fetch", "reader"):
+        with raw("--profile", profile) as server:
+            listed = {tool["name"]: tool for tool in server.modern("tools/list")["result"]["tools"]}
+            taken[profile] = listed["web_fetch"]["inputSchema"]
+            arguments = {"url": "http://10.0.0.1/", "wait_for": "#x", "scroll": 2}
+            answer = server.modern("tools/call", name="web_fetch", arguments=arguments)
+        refused = json.loads(answer["result"]["content"][0]["text"])
+        assert refused["code"] == ("bad_args" if profile == "web_fetch" else "ssrf_blocked")
+    assert set(taken["reader"]["properties"]) - set(taken["web_fetch"]["properties"]) == {"wait_for", "scroll"}
+    assert taken["reader"]["additionalProperties"] is taken["web_fetch"]["additionalProperties"] is False

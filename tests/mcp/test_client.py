@@ -125,7 +125,7 @@ async def refuses_and_serves(client: Client, site: Site, refusals: dict[str, str
         envelope = said(result)
         assert (result.is_error, envelope["code"], result.structured_content) == (True, code, None), url
         assert {"message", "retryable"} <= set(envelope)
-        assert envelope["hint"] == TABLE[Code(code)].hint
+        assert envelope["hint"] == TABLE[Code(code)].model_hint
     for arguments in ({}, {"url": 1}, {"url": at(site, "/good"), "more": 1}, {"url": "x", "no_cache": "yes"}):
         assert said(await client.call_tool("web_fetch", arguments))["code"] == "bad_args"
     assert not (await client.call_tool("web_fetch", {"url": at(site, "/good")})).is_error

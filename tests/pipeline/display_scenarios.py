@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from pathlib import Path
 
 from tests.browser.harness import WORDS, alive, html
+from tests.mcp.harness import at, client_of
 from tests.pipeline.settings_scenarios import Place
 
 PAGE = html(
@@ -27,6 +29,16 @@ async def note_of_the_window(place: Place) -> object:
     place.site.pages["/window"] = PAGE
     async with place.spaniel() as spaniel:
         return (await spaniel.fetch(place.site.url("/window"), force_browser=True)).note
+
+
+async def height_over_mcp(place: Place) -> object:
+    """Of a screenshot that a model asks for."""
+    place.site.pages["/window"] = PAGE
+    async with client_of(str(place.file)) as client:
+        result = await client.call_tool("web_fetch", {"url": at(place.site, "/window"), "screenshot": True})
+    [picture] = [b64decode(block.data) for block in result.content if block.type == "image"]
+    assert "picture_clipped" in (result.structured_content or {})["note"]
+    return int.from_bytes(picture[20:24], "big")
 
 
 async def sandbox(place: Place) -> object:

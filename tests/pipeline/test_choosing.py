@@ -58,6 +58,34 @@ async def test_forced_without_chromium_is_browser_unavailable(tmp_path: Path) ->
         assert "switched off" in (await refusal(spaniel, site.url("/"))).message
 
 
+@pytest.mark.req("FR-WF-11a")
+@pytest.mark.parametrize(
+    ("browser", "on_path", "said"),
+    [
+        ({"chromium_path": ""}, "", "Install chromium"),
+        ({"chromium_path": "/nowhere/chromium"}, "", "Correct tools.webfetch.browser.chromium_path"),
+        ({"chromium_path": "nowhere"}, "", "Correct tools.webfetch.browser.chromium_path"),
+        ({"chromium_path": "./chromium"}, "", "Correct tools.webfetch.browser.chromium_path"),
+        ({"enabled": False}, "", "browser.enabled = true"),
+        ({"chromium_path": ""}, "echo No usable sandbox >&2; exit 1", "spaniel doctor"),
+        ({"chromium_path": ""}, "echo missing library: not found >&2; exit 127", "spaniel doctor"),
+    ],
+)
+async def test_install_chromium_is_the_hint_only_where_there_is_none(
+    browser: dict[str, object], on_path: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if on_path:
+        program = tmp_path / "chromium"
+        program.write_text(f"#!/bin/sh\n{on_path}\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path) if on_path else "/nowhere")
+    async with Site({"/": SHELL}) as site, opened(site, tmp_path / "cache", browser) as spaniel:
+        error = await refusal(spaniel, site.url("/"))
+    assert str(error.code) == "browser_unavailable"
+    assert said in error.hint
+    assert ("nstall" in error.hint) is (said == "Install chromium")
+
+
 @pytest.mark.req("FR-WF-12d", "FR-WF-12c", "D2-05")
 async def test_a_fallback_without_chromium_gives_the_http_result_with_its_note_and_is_not_kept(tmp_path: Path) -> None:
     async with Site({"/": SHELL}) as site, opened(site, tmp_path) as spaniel:

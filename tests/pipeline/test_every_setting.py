@@ -98,6 +98,7 @@ CASES = {
     f"{SECURITY}.blocked_domains": Case(("site.example",), fetching("/a"), "invalid_host", "hello"),
     f"{OWN}.freshness.file": Case(scene.freshness_rules, scene.class_of_a_page, "ours", "other", proves=("FG-38",)),
     f"{OWN}.mcp.max_output_bytes": Case(2000, scene.call_over_mcp, (True, False), (False, False)),
+    f"{OWN}.mcp.max_screenshot_height": Case(500, display.height_over_mcp, 500, 8_000, PATIENT),
     f"{OWN}.mcp.resource_links": Case(
         True, scene.call_over_mcp, (True, True), (True, False), {f"{OWN}.mcp.max_output_bytes": 2000}
     ),

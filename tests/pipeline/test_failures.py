@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts
 from spaniel.pipeline.known_web import KnownWeb, canonical
 from spaniel.pipeline.rungs.failures import REFUSED_HERE, not_down, not_transient, root_of, told
-from spaniel.testing import FakeClock
+from spaniel.testing import FakeClock, Site, spaniel_for, text
 from spaniel.url.policy import load
 
 CODES = {
@@ -121,3 +123,20 @@ def test_of_other_hosts_it_is_not_known_whether_they_lack_https() -> None:
     known = KnownWeb(hosts)
     assert known.lacks_https("old.example") is True
     assert known.lacks_https("new.example") is None
+
+
+@pytest.mark.req("FR-WF-18")
+@pytest.mark.parametrize(
+    ("status", "price", "said"),
+    [(402, "USD 0.01", True), (402, "USD 1\x1b[31m", True), (402, None, False), (403, "USD 0.01", False)],
+)
+async def test_a_price_for_programs_is_named(status: int, price: str | None, said: bool, tmp_path: Path) -> None:
+    headers = {"crawler-price": price} if price is not None else {}
+    async with Site({"/": text("Pay first", status, headers)}) as site, spaniel_for(site, cache=tmp_path) as spaniel:
+        with pytest.raises(SpanielError) as caught:
+            await spaniel.fetch(site.url("/"))
+    error = caught.value
+    assert (str(error.code), error.retryable) == ("http_4xx", False)
+    assert ("crawler-price: USD" in error.message, "crawler_price" in error.details) == (said, said)
+    assert error.message.isprintable()
+    assert ("only to programs that pay" in error.model_hint) is said

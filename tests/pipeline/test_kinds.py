@@ -69,8 +69,30 @@ async def test_web_fetch_reads_html_and_text_as_ever(tmp_path: Path) -> None:
     assert (none.markdown, none.data) == ('{"a": [1]}\n', None)
     refusal = found["/json"].refusal
     assert refusal is not None
-    assert refusal.details == {"content_type": "application/json"}
-    assert "content" in refusal.hint
+    assert refusal.details == {"content_type": "application/json", "kind": "json"}
+
+
+@pytest.mark.req("D2-32", "FR-WF-10g")
+async def test_what_another_profile_reads_is_refused_with_its_name_to_people_only(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {
+        **PAGES,
+        "/pdf": (200, {"Content-Type": "application/pdf"}, b"%PDF-1.7 x"),
+        "/pdf-as-html": (200, {"Content-Type": "text/html"}, b"%PDF-1.7 \0 x"),
+        "/pdf-without-type": (200, {}, b"%PDF-1.7 x"),
+        "/video": (200, {"Content-Type": "video/mp4"}, b"\0\0\0 ftyp"),
+    }
+    refused = {path: one.refusal for path, one in (await outcomes(pages, load("web_fetch"), tmp_path)).items()}
+    assert refused["/video"] is not None
+    assert "reader" not in refused["/video"].hint
+    assert "does not allow" not in refused["/video"].model_hint
+    named = [path for path in pages if path not in ("/none", "/picture", "/video")]
+    assert named
+    for path in named:
+        error = refused[path]
+        assert error is not None, path
+        assert "--profile reader" in error.hint, path
+        assert "this host does not allow" in error.model_hint.lower(), path
+        assert "reader" not in error.model_hint
 
 
 def test_a_profile_that_names_no_kinds_reads_what_web_fetch_reads() -> None:

@@ -246,7 +246,7 @@ async def test_web_fetch_refuses_pdfs_as_before(tmp_path: Path) -> None:
             with pytest.raises(SpanielError) as caught:
                 await spaniel.fetch(site.url(path))
             assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
-            assert caught.value.details == {"content_type": told}
+            assert caught.value.details == {"content_type": told, "kind": "pdf"}
             assert "pip" not in caught.value.hint
 
 

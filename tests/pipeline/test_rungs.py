@@ -181,7 +181,8 @@ async def test_a_browser_that_is_switched_off_says_so(tmp_path: Path) -> None:
         outcome = await spaniel.outcome(Request(site.url("/"), force_browser=True))
     assert outcome.refusal is not None
     assert outcome.refusal.code is Code.BROWSER_UNAVAILABLE
-    assert outcome.refusal.details == {"chromium_path": "", "error": "it is switched off in the settings"}
+    told = {"chromium_path": "", "error": "it is switched off in the settings", "cause": "off"}
+    assert outcome.refusal.details == told
     assert outcome.attempts[0].phase == "browser"
 
 

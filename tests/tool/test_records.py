@@ -43,10 +43,15 @@ async def test_each_refusal_by_a_tool_leaves_one_record(
             ([url], YES, "bad_args", "arguments", ""),
             ({"url": "http://user:SECRET@10.0.0.1/"}, YES, "ssrf_blocked", None, "10.0.0.1"),
             ({"url": "http://user:SECRET@a..b/"}, YES, "invalid_url", None, ""),
-            ({"url": url}, ToolCtx(), "bad_args", "approval", "site.example"),
-            ({"url": url}, ToolCtx(approve=lambda _: False), "bad_args", "approval", "site.example"),
-            ({"url": url}, ToolCtx(approve=broken), "internal", None, "site.example"),
         ]
+        if tool == "web_fetch":
+            cases += [
+                ({"url": url}, ToolCtx(), "bad_args", "approval", "site.example"),
+                ({"url": url}, ToolCtx(approve=lambda _: False), "bad_args", "approval", "site.example"),
+                ({"url": url}, ToolCtx(approve=broken), "internal", None, "site.example"),
+            ]
+        else:  # there is nothing to approve
+            cases.append(({"url": url}, ToolCtx(approve=broken), "bad_args", "url", "site.example"))
         for args, ctx, code, field, host in cases:
             caplog.clear()
             await refused(tools, tool, args, ctx)

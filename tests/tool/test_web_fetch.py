@@ -13,7 +13,6 @@ import pytest
 from spaniel.app.client import Spaniel
 from spaniel.app.groups import ToolSettings
 from spaniel.app.settings import Settings, from_data
-from spaniel.errors import TABLE, Code
 from spaniel.pipeline.trace import TraceStep
 from spaniel.testing import Site, settings_for, text
 from spaniel.tool import (
@@ -55,7 +54,7 @@ async def refusal(tool: WebFetchTool, args: object, ctx: ToolCtx | None = None) 
     assert str(caught.value) == caught.value.message == str(pickle.loads(pickle.dumps(caught.value)))  # noqa: S301
     envelope: dict[str, object] = json.loads(caught.value.message)
     assert {"code", "message", "retryable", "hint"} <= set(envelope)
-    assert envelope["hint"] == TABLE[Code(str(envelope["code"]))].hint
+    assert envelope["hint"] == caught.value.error.model_hint
     return envelope
 
 
@@ -250,7 +249,8 @@ async def test_a_registry_without_the_tools_says_which_setting_switches_them_on(
         await registry.execute(name, {"url": "https://a.example/"}, ToolCtx())
     envelope = json.loads(caught.value.message)
     assert envelope["details"]["field"] == "tools.webfetch.enabled"
-    assert "set it to true" in envelope["message"]
+    assert "settings file" in caught.value.error.hint
+    assert "switched off" in envelope["hint"]
     with pytest.raises(ToolError, match="no such tool; there is: none"):
         await registry.execute("web_search", {}, ToolCtx())
 
@@ -260,6 +260,35 @@ async def test_a_registry_without_the_tools_says_which_setting_switches_them_on(
 def test_whoever_starts_a_server_has_opted_in_unless_a_file_says_no(said: dict[str, bool], on: bool) -> None:
     settings = from_data({"tools": {"webfetch": said}}, "spaniel.toml")
     assert settings.tool.opted_in().enabled is on
+
+
+@pytest.mark.req("D2-38", "FR-WF-02")
+async def test_rendering_arguments_are_taken_by_other_profiles_than_the_srds(tmp_path: Path) -> None:
+    url = "https://a.example/"
+    async with Site({}) as site:
+        settings = settings_for(site, cache=tmp_path, enabled=True)
+        schemas = {}
+        for profile in ("web_fetch", "reader", "ingest"):
+            async with Spaniel(settings, profile=profile) as client:
+                tool = registry_for(client, settings).get("web_fetch")
+                assert tool is not None
+                schemas[profile] = tool.schema
+                for name, value in (("wait_for", "#x"), ("scroll", 3)):
+                    args = {"url": url, name: value}
+                    if profile == "web_fetch":
+                        with pytest.raises(ToolError, match="no such parameter"):
+                            tool.approval_summary(args)
+                    else:
+                        assert tool.approval_summary(args) == f"web_fetch {url} (browser)"
+                for name, wrong in (("wait_for", 3), ("wait_for", "p" * 1001), ("scroll", 101), ("scroll", -1)):
+                    with pytest.raises(ToolError, match="bad_args"):
+                        tool.approval_summary({"url": url, name: wrong})
+    srd = {"url", "max_chunk_tokens", "no_cache", "force_browser", "screenshot"}
+    for profile, schema in schemas.items():
+        assert schema["additionalProperties"] is False
+        more = set() if profile == "web_fetch" else {"wait_for", "scroll"}
+        assert set(schema["properties"]) == srd | more  # type: ignore[call-overload]
+        jsonschema.Draft202012Validator.check_schema(schema)
 
 
 @pytest.mark.req("FR-WF-02", "D2-10")

@@ -16,7 +16,7 @@ from spaniel.app.groups import ToolSettings
 from spaniel.browser.rendered import DocumentHead, Rendered, Wanted
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Site, redirect, settings_for, text
-from spaniel.tool import ToolCtx, ToolError, ToolExecutor, WebFetchMoreTool
+from spaniel.tool import ToolCtx, ToolError, ToolExecutor, WebFetchMoreTool, WebFetchTool
 from spaniel.tool.recent import MOST, RecentPages
 from spaniel.tool.schemas import MORE_OUTPUT_SCHEMA, MORE_SCHEMA, OUTPUT_SCHEMA
 from spaniel.tool.web_fetch_more import read_more
@@ -96,7 +96,11 @@ async def test_chunks_keep_the_size_that_they_had(tmp_path: Path) -> None:
 class Browser:
     """Stands for Chromium, and shows another page than HTTP brings."""
 
+    def __init__(self) -> None:
+        self.asked: list[Wanted] = []
+
     async def render(self, wanted: Wanted) -> Rendered:
+        self.asked.append(wanted)
         body = f"<main><h1>Rendered</h1><p>{'The badger digs. ' * 900}</p></main>".encode()
         return Rendered(wanted.url, DocumentHead(200), "text/html", body, (), ())
 
@@ -141,6 +145,53 @@ async def test_what_is_no_longer_cached_is_fetched_again_with_approval_and_says_
     assert asked == [f"web_fetch_more {tools.site.url('/moved')} (http)"] * 2
     assert "fetched_again" in again["note"]
     assert after["chunks"] == again["chunks"]
+
+
+@pytest.mark.req("D2-42")
+async def test_a_page_that_was_never_fetched_is_refused_with_the_advice_to_fetch_it(tmp_path: Path) -> None:
+    def never(_: str) -> bool:
+        raise AssertionError("asked")
+
+    async with tools_at(PAGES, tmp_path, allow_auto_execution=True) as tools:
+        await tools.fetch("/a")  # another page of the site says nothing about this one
+        for args in ({}, {"from_chunk": 2}, {"find": "otter"}, {"max_chunk_tokens": 200}):
+            envelope = await refusal(tools, {"url": tools.site.url("/short"), **args}, ToolCtx(approve=never))
+            assert (envelope["code"], envelope["details"]["field"]) == ("bad_args", "url")
+            assert "web_fetch" in envelope["hint"]
+            assert "web_fetch_more" not in envelope["hint"]
+        assert tools.site.requests["/short"] == 0
+        await tools.fetch("/short")
+        assert (await tools.more("/short"))["total_chunks"] == 1  # the control
+        with pytest.raises(ToolError):
+            await tools.fetch("/missing")
+        assert (await refusal(tools, {"url": tools.site.url("/missing")}))["code"] == "bad_args"
+        assert tools.site.requests["/missing"] == 1
+
+
+@pytest.mark.req("D2-29", "D2-38")
+async def test_a_page_that_was_rendered_for_one_call_is_read_on_in_as_it_was(tmp_path: Path) -> None:
+    """The cache has no such copy, and another one beside it."""
+    async with Site(PAGES) as site:
+        settings = settings_for(site, cache=tmp_path, allow_auto_execution=True)
+        browser = Browser()
+        async with Engine(settings, names(), renderer=browser) as engine, Spaniel(engine=engine) as client:
+            recent = RecentPages()
+            fetches = WebFetchTool(client, settings.tool, recent, display=settings.browser.display)
+            reads_on = WebFetchMoreTool(client, settings.tool, recent)
+            url = site.url("/a")
+            await fetches.execute({"url": url}, ToolCtx())
+            await fetches.execute({"url": url, "wait_for": "main", "scroll": 2}, ToolCtx())
+            more = json.loads(await reads_on.execute({"url": url, "from_chunk": 2}, ToolCtx()))
+            assert "badger" in more["chunks"][0]["text"]
+            assert len(browser.asked) == 1
+            shown = browser.asked[0].display
+            assert shown is not None
+            assert (shown.wait_for, shown.scrolls) == ("main", 2)
+            await fetches.execute({"url": url, "screenshot": True}, ToolCtx())
+            json.loads(await reads_on.execute({"url": url, "from_chunk": 2}, ToolCtx()))
+            assert len(browser.asked) == 2
+            again = json.loads(await reads_on.execute({"url": url, "max_chunk_tokens": 128}, ToolCtx()))
+            assert "badger" in again["chunks"][0]["text"]
 
 
 @pytest.mark.req("D2-29")

@@ -163,6 +163,9 @@ class Spaniel:
         It refuses what `require_form` does.
         """
         trace = trace or Trace()
+        if request.display is not None:  # rendered for one call: no such copy is kept
+            await self.require_form(request, trace)
+            return None
         outcome = self._engine.stored(request, self._open_profile(), trace)
         return None if outcome is None else self.view(outcome, request.max_chunk_tokens, trace)
 

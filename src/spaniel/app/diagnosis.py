@@ -147,9 +147,13 @@ def chromium(settings: Settings) -> Finding:
     try:
         found = locate(settings.browser.chromium_path, no_sandbox=settings.browser.no_sandbox)
     except SpanielError as error:
-        cure = "Install chromium-headless-shell or chromium, or set chromium_path or enabled of tools.webfetch.browser."
+        cure = "Name another with tools.webfetch.browser.chromium_path, or set tools.webfetch.browser.enabled = false."
         if "sandbox" in error.message:
             cure = "Allow user namespaces, or run Spaniel as a user who may use them."
+        elif error.details.get("cause") == "missing":
+            cure = "Install chromium-headless-shell or chromium, or set chromium_path of tools.webfetch.browser."
+        elif "cause" in error.details:
+            cure = error.hint
         return Finding("chromium", False, error.message, cure)
     told = f"{found.version} at {found.path}, in its sandbox"
     if settings.ca_file:

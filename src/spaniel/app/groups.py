@@ -37,6 +37,7 @@ class McpSettings(NamedTuple):
 
     max_output_bytes: int = 65_536
     resource_links: bool = False
+    max_screenshot_height: int = 8_000
 
 
 class RenderingSettings(NamedTuple):

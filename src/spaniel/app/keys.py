@@ -127,6 +127,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(f"{OWN}.mcp", "max_output_bytes", 65_536, "Largest answer of a call over MCP in bytes", 1024, 104_857_600),
     Key(f"{OWN}.mcp", "resource_links", False, "Link the chunks that did not fit an answer as MCP resources"),
+    Key(f"{OWN}.mcp", "max_screenshot_height", 8_000, "Tallest screenshot over MCP in pixels", 100, 16_384),
     Key(
         f"{OWN}.registry", "folder", "urls", "Folder of the link database, for 'spaniel db'",
         kind="path", trusted=True,

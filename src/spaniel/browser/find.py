@@ -52,20 +52,21 @@ def find_path(setting: str = "") -> str:
     Nothing is run that lies where Spaniel happens to be started: a repository may bring a chromium of its own.
     """
     if not hasattr(os, "fork"):
-        raise unavailable(setting, "it cannot be driven on this system yet")
+        raise unavailable(setting, "it cannot be driven on this system yet", "system")
     if os.path.dirname(setting):
         if not os.path.isabs(setting):
-            raise unavailable(setting, "its path must be an absolute one")
+            raise unavailable(setting, "its path must be an absolute one", "path")
         if not _can_be_run(setting):
-            raise unavailable(setting, "it cannot be run" if os.path.exists(setting) else "there is no such program")
+            reason = "it cannot be run" if os.path.exists(setting) else "there is no such program"
+            raise unavailable(setting, reason, "path")
         return setting
     for name in (setting,) if setting else NAMES:
         for folder in filter(os.path.isabs, os.get_exec_path()):
             if _can_be_run(path := os.path.join(folder, name)):
                 return path
     if setting:
-        raise unavailable(setting, "there is no such program on the PATH")
-    raise unavailable("", f"none of {', '.join(NAMES)} is on the PATH")
+        raise unavailable(setting, "there is no such program on the PATH", "path")
+    raise unavailable("", f"none of {', '.join(NAMES)} is on the PATH", "missing")
 
 
 def _can_be_run(path: str) -> bool:
@@ -133,11 +134,12 @@ def check_version(path: str, version: str) -> None:
     if found is None:
         raise unavailable(path, f"it does not tell its version but '{version[:80]}'")
     if int(found[1]) < OLDEST:
-        raise unavailable(path, f"version {found[0]} is older than {OLDEST}")
+        raise unavailable(path, f"version {found[0]} is older than {OLDEST}", "old")
 
 
-def unavailable(path: str, error: str) -> SpanielError:
-    return SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path=path, error=error)
+def unavailable(path: str, error: str, cause: str | None = None) -> SpanielError:
+    """`cause` is for the hint: where it is left out, the error itself says what to do, or Chromium's words do."""
+    return SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path=path, error=error, cause=cause)
 
 
 def complaint(text: str) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _ORIGIN = re.compile(r"https?://[^/?#\\]+", re.IGNORECASE)
 MOST_REQUESTS = 5_000  # of one page
 PIXEL = "R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw=="  # a transparent picture, as a GIF in base64
+LANGUAGES = "Accept-Language"
 ALL = [{"urlPattern": "*", "requestStage": "Request"}]
 PAGE = [*ALL, {"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}]
 
@@ -38,6 +39,7 @@ class Interception:
         self._hops: dict[str, int] = {}  # redirects before a request, for those that have any
         self._tasks: set[asyncio.Task[None]] = set()
         self.requests = 0  # let through so far
+        self.languages = ""  # the header Accept-Language; empty: Chromium's own
         self._asked = 0
 
     def set(self, blocked: frozenset[str], max_redirects: int) -> None:
@@ -55,7 +57,7 @@ class Interception:
 
     def judge(self, session: Session, params: Params) -> None:
         """A request that is no document of the page itself."""
-        if "responseStatusCode" in params or "responseErrorReason" in params:
+        if _has_come(params):
             self.pass_on(session, params)
             return
         self._asked += 1
@@ -80,7 +82,14 @@ class Interception:
             self.pass_on(session, params)
 
     def pass_on(self, session: Session, params: Params) -> None:
-        session.post("Fetch.continueRequest", requestId=params["requestId"])
+        """Let it go on, asking for the languages that HTTP asks for: Chromium weighs them by a rule of its own."""
+        sent = params["request"]["headers"]
+        if self.languages and not _has_come(params) and sent.get(LANGUAGES) != self.languages:
+            others = {name: value for name, value in sent.items() if name.lower() != LANGUAGES.lower()}
+            headers = [{"name": name, "value": value} for name, value in {**others, LANGUAGES: self.languages}.items()]
+            session.post("Fetch.continueRequest", requestId=params["requestId"], headers=headers)
+        else:
+            session.post("Fetch.continueRequest", requestId=params["requestId"])
 
     def refuse(self, session: Session, params: Params) -> None:
         """Navigation are aborted, so that what is shown stays; else an error page would take its place."""
@@ -142,3 +151,8 @@ class Interception:
             requestId=params["requestId"],
             authChallengeResponse=answer if ours else {"response": "CancelAuth"},
         )
+
+
+def _has_come(params: Params) -> bool:
+    """Whether it is an answer that was paused, not a request."""
+    return "responseStatusCode" in params or "responseErrorReason" in params

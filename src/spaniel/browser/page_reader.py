@@ -16,6 +16,7 @@ from spaniel.errors import Code, SpanielError
 if TYPE_CHECKING:
     from spaniel.browser.cdp import Params, Session
     from spaniel.browser.navigation import Navigation
+    from spaniel.browser.rendered import Display
 
 MOST_ELEMENTS = 150_000
 DECLARATION = "shadowrootmode"  # the attribute that has a parser make a shadow root
@@ -28,6 +29,19 @@ TRIES = 3  # a page may move on while it is read
 TALLEST, WIDEST = 16_384, 4_096  # pixels of a picture; beyond, Chromium repeats itself or runs out of memory
 PICTURE_SECONDS = 15.0
 AGAIN_SECONDS = 0.05  # between two looks for a selector
+# Whether the page, or an open shadow root in it, has something that a selector matches. Roots may be inside of roots.
+LOOK = """(selector) => {
+  try { if (document.querySelector(selector)) return {found: true}; } catch { return {}; }
+  const roots = [document];
+  for (const root of roots) {
+    for (const one of root.querySelectorAll("*")) {
+      if (!one.shadowRoot) continue;
+      if (one.shadowRoot.querySelector(selector)) return {found: true};
+      roots.push(one.shadowRoot);
+    }
+  }
+  return {found: false};
+}"""
 NO_PICTURE, CLIPPED = "picture_failed", "picture_clipped"
 
 
@@ -59,8 +73,7 @@ class PageReader:
 
     async def appears(self, selector: str, seconds: float) -> bool:
         """Whether something that a selector matches is there in time. `bad_args` for one that is none."""
-        quoted = msgspec.json.encode(selector).decode()
-        look = f"(() => {{ try {{ return {{found: !!document.querySelector({quoted})}} }} catch {{ return {{}} }} }})()"
+        look = f"({LOOK})({msgspec.json.encode(selector).decode()})"
         try:
             async with asyncio.timeout(seconds):
                 while not (await self._found(look, selector)):  # noqa: ASYNC110  a page tells nobody of its elements
@@ -113,24 +126,25 @@ class PageReader:
         found = await asyncio.gather(*asked, return_exceptions=True)  # of one that is gone, or had no body: an error
         return any(isinstance(each, dict) and each["result"] for each in found)
 
-    async def picture(self, width: int, height: int) -> tuple[bytes | None, tuple[str, ...]]:
+    async def picture(self, display: Display, most_height: int = 0) -> tuple[bytes | None, tuple[str, ...]]:
         """A PNG, and notes on it: one that cannot be had costs nothing but itself."""
         call = self._session.call
+        tallest = min(most_height, TALLEST) if most_height else TALLEST
         try:
             async with asyncio.timeout(PICTURE_SECONDS):
                 # In a window of a usual height: a tall one would be shown with all that is empty in it.
                 await call(
                     "Emulation.setDeviceMetricsOverride",
-                    width=width, height=min(height, 900), deviceScaleFactor=1, mobile=False,
+                    width=display.width, height=min(display.height, 900), deviceScaleFactor=1, mobile=False,
                 )  # fmt: skip
                 size = (await call("Page.getLayoutMetrics"))["cssContentSize"]
-                area = {"x": 0, "y": 0, "width": min(size["width"], WIDEST), "height": min(size["height"], TALLEST)}
+                area = {"x": 0, "y": 0, "width": min(size["width"], WIDEST), "height": min(size["height"], tallest)}
                 shot = await call(
                     "Page.captureScreenshot", format="png", captureBeyondViewport=True, clip={**area, "scale": 1}
                 )
         except (CdpError, TimeoutError):
             return None, (NO_PICTURE,)
-        clipped = size["width"] > WIDEST or size["height"] > TALLEST
+        clipped = size["width"] > WIDEST or size["height"] > tallest
         return b64decode(shot["data"]), (CLIPPED,) if clipped else ()
 
     async def _evaluate(self, expression: str) -> Params:

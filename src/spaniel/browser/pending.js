@@ -6,7 +6,7 @@
   const above = (() => { try { return window !== parent && parent[name]; } catch { return null; } })();
   // One ledger for a page and its frames of the same origin.
   const ledger = above ? above.ledger : {
-    windows: new Set(), lively: 0, closed: 0, declared: false, frames: 0, timers: new Map(), clock: 0, done: new WeakSet(), guarded: false, number: 0,
+    windows: new Set(), lively: 0, closed: 0, declared: false, frames: 0, rounds: 0, signals: 0, timers: new Map(), clock: 0, done: new WeakSet(), guarded: false, number: 0,
   };
   const now = performance.now.bind(performance);
   const nextFrame = requestAnimationFrame.bind(window);
@@ -89,11 +89,22 @@
     const next = () => (count-- > 0 ? nextFrame(next) : release());
     next();
   };
+  // An observer that changes what it observes is called again with the next picture, and nothing else tells of that;
+  // one that never ends is waited for so many times.
+  const mostRounds = 60;
+  const round = () => { if (ledger.rounds++ < mostRounds) pictures(2); };
   for (const kind of ["IntersectionObserver", "ResizeObserver"]) {
-    around(window[kind] && window[kind].prototype, "observe", (f, self, args) => {
+    if (!window[kind]) continue;
+    around(window[kind].prototype, "observe", (f, self, args) => {
       pictures(2);
       return apply(f, self, args);
     });
+    window[kind] = new Proxy(window[kind], {
+      construct: (f, [then, ...more], as) => construct(f, [
+        typeof then === "function" ? function observed(...got) { round(); return apply(then, this, got); } : then, ...more,
+      ], as),
+    });
+    window[kind].prototype.constructor = window[kind];
   }
   addEventListener("load", () => pictures(2), { once: true });
   const counted = (start, stop, begin) => {
@@ -148,6 +159,11 @@
   const cleared = (stop, start) => around(window, stop, (f, self, args) => {
     for (const kind of start) ledger.timers.delete(`${own}.${kind}.${args[0]}`);
     return apply(f, self, args);
+  });
+  around(window.AbortSignal, "timeout", (f, self, args) => {
+    const made = apply(f, self, args), delay = Math.max(1, Number(args[0]) || 0);
+    if (ledger.timers.size < most) ledger.timers.set(`${own}.signal.${++ledger.signals}`, [now() + delay, delay]);
+    return made;
   });
   timed("setTimeout", false);
   timed("setInterval", true);

@@ -91,6 +91,7 @@ class Wanted(NamedTuple):
     types: frozenset[str] = loadable_types()  # the content types of documents that are worth rendering
     languages: str = ""  # Accept-Language
     display: Display | None = None  # None: as the settings say
+    picture_height: int = 0  # pixels of the tallest picture; 0: as tall as it can be made
     max_document_bytes: int = 0  # of the page's own document; 0: as much as the way out lets in
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
@@ -119,6 +120,7 @@ class Tab:
         self._exit.know(wanted.target)
         self._navigation.begin(wanted)
         self._introduction = wanted.user_agent, wanted.languages
+        self._interception.languages = wanted.languages
         work = asyncio.create_task(self._work(wanted))
         stopped = self._navigation.stopped
         try:
@@ -155,7 +157,7 @@ class Tab:
             if self._navigation.is_parsing or self._navigation.loader != self._at_rest:  # it moved on while it was read
                 notes = await self._rest(session, reader, display, GRACE / 2)
                 copy = await reader.copy(self._settings.max_rendered_dom_bytes)
-        picture, about = await reader.picture(display.width, display.height) if wanted.picture else (None, ())
+        picture, about = await reader.picture(display, wanted.picture_height) if wanted.picture else (None, ())
         notes = (*self._navigation.notes, *notes, *((TRUNCATED,) if copy.cut else ()), *about)
         return Rendered(
             self._final(copy.url),
@@ -203,8 +205,8 @@ class Tab:
         """Whatever the page starts says who asks, and in which languages, as the page itself does."""
         agent, languages = self._introduction
         if agent or languages:
-            told = {"acceptLanguage": languages} if languages else {}
-            session.post("Emulation.setUserAgentOverride", userAgent=agent or self._wire.user_agent, **told)
+            names = {"acceptLanguage": _language_names(languages)} if languages else {}
+            session.post("Emulation.setUserAgentOverride", userAgent=agent or self._wire.user_agent, **names)
 
     def adopt(self, session: Session, target: Params) -> None:
         """Something of this context has come to life: the page itself, a frame, a worker, or a popup."""
@@ -293,6 +295,17 @@ class Tab:
                     await self._wire.call("Target.disposeBrowserContext", browserContextId=self.context)
         finally:
             await self._exit.close()
+
+
+def _language_names(header: str) -> str:
+    """The languages of an Accept-Language header, the preferred first: what scripts see as `navigator.languages`."""
+    weighed: list[tuple[float, str]] = []
+    for part in header.split(","):
+        name, _, parameter = (piece.strip() for piece in part.partition(";"))
+        weight = parameter.lower().removeprefix("q=").strip()
+        weighed.append((float(weight) if re.fullmatch(r"[01](\.\d{0,3})?", weight, re.ASCII) else 1.0, name))
+    weighed.sort(key=lambda one: -one[0])
+    return ",".join(name for weight, name in weighed if weight and name not in ("", "*"))
 
 
 def _now() -> float:

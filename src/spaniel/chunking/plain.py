@@ -31,6 +31,7 @@ _TOKEN = re.compile(
     r"|(?P<emphasis>\*+|_+|(?<!~)~~(?!~))"
     r"|(?P<entity>&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"
 )
+_LINK_TARGET = re.compile(rf"\]\(\s*+(?:{_TARGET})(?:{_TITLE})?\s*+\)")
 _NEAR = 8  # runs that may be passed over in search of the one that a run closes
 
 
@@ -61,6 +62,20 @@ def plain(markdown: str) -> str:
     line = _Line(markdown)
     line.read()
     return _one_line("".join(line.parts)) or _one_line(" ".join(line.descriptions))
+
+
+def visible_length(markdown: str, enough: int) -> int:
+    """How many characters Markdown has without the targets and titles of its links and images.
+
+    Counting ends at `enough`: the result is exact below it.
+    """
+    text = markdown.strip()
+    hidden = 0
+    for target in _LINK_TARGET.finditer(text):
+        if target.start() - hidden >= enough:
+            break
+        hidden += target.end() - target.start() - 1
+    return len(text) - hidden
 
 
 def _one_line(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
 TYPE_CHECKING = False
@@ -18,11 +19,21 @@ _ASKS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(sign
 _asked_by: int = signal.SIGINT
 
 
+def end_at_once() -> None:
+    """While a command is loaded there is nothing to tidy up, and an exception would leave warnings behind.
+
+    Whoever started us may have these signals ignored, as `nohup` does: then they stay so.
+    """
+    for number in (signal.SIGINT, *_ASKS):
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _end)
+
+
 def stop_when_asked() -> None:
-    """From now on these signals are as Ctrl-C is. Whoever started us may have them ignored, as `nohup` does."""
-    for number in _ASKS:
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, _stop)
+    """From now on these signals are as Ctrl-C is."""
+    for number in (signal.SIGINT, *_ASKS):
+        if signal.getsignal(number) is _end:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else _stop)
 
 
 def stopped_code() -> int:
@@ -48,6 +59,10 @@ def run_until_asked(work: Coroutine[object, object, T]) -> T:
         return asyncio.run(cancellable())
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    os._exit(128 + number)
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from errno import ENOSPC
 
+from spaniel.cli.ending import end_at_once, stop_when_asked, stopped_code
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -32,14 +34,14 @@ COMMANDS = {
     "demo": "a short tour with examples that come with Spaniel",
 }
 
+SERVERS = ("mcp",)  # what is asked to end before it serves ends at once; then it sees to it by itself
+
 
 def run(argv: Sequence[str] | None = None) -> NoReturn:
     """The entry point: ends the process, never with a traceback."""
-    from spaniel.cli.ending import stop_when_asked, stopped_code
-
-    argv = sys.argv[1:] if argv is None else argv
     try:
-        stop_when_asked()
+        end_at_once()
+        argv = sys.argv[1:] if argv is None else argv
         _prepare_output()
         code = main(argv)
         sys.stdout.flush()
@@ -71,7 +73,10 @@ def main(argv: Sequence[str]) -> int:
     from importlib import import_module
 
     command = import_module(f"spaniel.cli.{name.replace('-', '_')}")
-    code: int = command.main(_parse(command.parser(), rest))
+    args = _parse(command.parser(), rest)
+    if name not in SERVERS:
+        stop_when_asked()
+    code: int = command.main(args)
     return code
 
 

@@ -48,5 +48,4 @@ def main(args: argparse.Namespace) -> int:
     if standard_input().isatty():
         sys.stderr.write(AT_A_TERMINAL)
         sys.stderr.flush()
-    serve(settings_from(args), args.profile, plain_schemas=args.schema == "plain")
-    return 0
+    return serve(settings_from(args), args.profile, plain_schemas=args.schema == "plain")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from spaniel.app.groups import McpSettings, ToolSettings
+    from spaniel.browser.rendered import Display
     from spaniel.mcp.lazy_client import LazyClient
     from spaniel.pipeline.trace import TraceStep
     from spaniel.tool.web_fetch import Fetched
@@ -55,13 +56,20 @@ class Handlers:
     """One connection's worth of state: who fetches, and what can be read again."""
 
     def __init__(
-        self, client: LazyClient, settings: ToolSettings, limits: McpSettings, *, plain_schemas: bool = False
+        self,
+        client: LazyClient,
+        settings: ToolSettings,
+        limits: McpSettings,
+        *,
+        plain_schemas: bool = False,
+        display: Display | None = None,
     ) -> None:
         self._settings = settings
         self._limits = limits
         self._plain = plain_schemas
         recent = RecentPages()
-        self._fetches = WebFetchTool(client, settings, recent)
+        tallest = limits.max_screenshot_height
+        self._fetches = WebFetchTool(client, settings, recent, display=display, picture_height=tallest)
         self._reads_on = WebFetchMoreTool(client, settings, recent)
         self._chunks = ChunkIndex(client)
         self._turns = asyncio.Semaphore(MOST_AT_ONCE)

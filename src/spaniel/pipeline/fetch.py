@@ -125,6 +125,7 @@ def _flight(errand: Errand, profile: Profile) -> Hashable:
     how = (
         request.force_browser,
         request.picture,
+        request.picture_height,
         request.display,
         request.freshness_class,
         request.max_wait,

@@ -94,6 +94,11 @@ class Profile(NamedTuple):
     file: str = ""  # where it is from; empty: it is shipped
 
     @property
+    def is_srd(self) -> bool:
+        """Whether it is the SRD's; no other may have its name."""
+        return self.name == DEFAULT
+
+    @property
     def rungs(self) -> tuple[str, ...]:
         return tuple(rung.name for rung in self.ladder)
 

@@ -40,6 +40,25 @@ SCHEMA: dict[str, object] = {
     "required": ["url"],
     "additionalProperties": False,
 }
+# What other profiles than the SRD's take besides (D2-38).
+RENDERING: dict[str, object] = {
+    "wait_for": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": LONGEST_SELECTOR,
+        "description": "A CSS selector: the page is rendered, and not read before something matches it",
+    },
+    "scroll": {
+        "type": "integer",
+        "minimum": 0,
+        "maximum": DISPLAYED["scrolls"][1],
+        "description": "Render the page, and scroll to its end so many times, as long as it grows",
+    },
+}
+WIDER_SCHEMA: dict[str, object] = {
+    **SCHEMA,
+    "properties": {**SCHEMA["properties"], **RENDERING},  # type: ignore[dict-item]
+}
 
 
 class Request(NamedTuple):
@@ -57,6 +76,7 @@ class Request(NamedTuple):
     reason: str | None = None  # why a stored copy will not do: one of REASONS
     display: Display | None = None  # how it is rendered, in place of what the settings say: it is rendered afresh
     max_wait: float | None = None  # seconds of the longest wait that is worth it; None: the profile's
+    picture_height: int = 0  # pixels of the tallest picture that is wanted; 0: as tall as it can be made
 
     @property
     def lists(self) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
@@ -73,17 +93,34 @@ class Request(NamedTuple):
         return domain_rules(*self.lists)
 
 
-def read_request(args: Mapping[str, object]) -> Request:
-    """A request from a tool call's arguments; the first thing that is wrong with them is `bad_args`."""
-    require_known(args, ("url", "max_chunk_tokens", "no_cache", "force_browser", "screenshot"))
+def read_request(args: Mapping[str, object], shown: Display | None = None) -> Request:
+    """A request from a tool call's arguments; the first thing that is wrong with them is `bad_args`.
+
+    `shown` is how pages are rendered of which a call says nothing; without it a call may not say anything (D2-38).
+    """
+    known = ("url", "max_chunk_tokens", "no_cache", "force_browser", "screenshot")
+    require_known(args, known if shown is None else (*known, *RENDERING))
     request = Request(
         text(args, "url"),
         whole_number(args, "max_chunk_tokens"),
         _truth(args, "no_cache"),
         _truth(args, "force_browser"),
         _truth(args, "screenshot"),
+        display=None if shown is None else _display(args, shown),
     )
     return checked(request)
+
+
+def _display(args: Mapping[str, object], shown: Display) -> Display | None:
+    """How the page is rendered, where a call says so."""
+    wait_for = "" if args.get("wait_for") is None else text(args, "wait_for").strip()
+    scrolls = whole_number(args, "scroll") or 0
+    low, high = DISPLAYED["scrolls"]
+    if not low <= scrolls <= high:
+        raise bad("scroll", f"{scrolls} is not between {low} and {high}")
+    if not wait_for and not scrolls:
+        return None
+    return shown._replace(wait_for=wait_for or shown.wait_for, scrolls=scrolls or shown.scrolls)
 
 
 def require_known(args: Mapping[str, object], known: tuple[str, ...]) -> None:

@@ -137,7 +137,10 @@ def successful(page: Page) -> Page:
         return page
     details = {"status": page.status, "status_text": page.reason}
     if 400 <= page.status <= 499:
-        raise SpanielError(Code.HTTP_4XX, **details, retry_after=page.headers.get("retry-after"))
+        price = page.headers.get("crawler-price") if page.status == 402 else None
+        raise SpanielError(
+            Code.HTTP_4XX, **details, retry_after=page.headers.get("retry-after"), crawler_price=price or None
+        )
     if 500 <= page.status <= 599:
         raise SpanielError(Code.HTTP_5XX, **details, retry_after=page.headers.get("retry-after"))
     raise SpanielError(Code.NETWORK, **details, error=f"status {page.status} brings no page")

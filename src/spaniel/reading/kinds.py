@@ -125,10 +125,19 @@ def kind_of(content_type: str | None, body: bytes, kinds: Iterable[str] | None =
     named = None if kinds is None else frozenset(kinds)
     row = _betrayed(essence, body, named) or (_typed(essence, body, named) if essence else _sniffed(body, named))
     if row is None or (named is not None and row.name not in named):
-        raise _refused(essence or f"none ({'a drawing' if row is None else row.name})")
+        what = essence or f"none ({'a drawing' if row is None else row.name})"
+        raise _refused(what, _kind_elsewhere(content_type, body) if named else None)
     if not row.magic and is_binary(body):
-        raise _refused(f"{essence or 'none'} (binary data)")
+        raise _refused(f"{essence or 'none'} (binary data)", _kind_elsewhere(content_type, body) if named else None)
     return Kind(row.name, charset)
+
+
+def _kind_elsewhere(content_type: str | None, body: bytes) -> str | None:
+    """What a profile that reads every kind would read these bytes as."""
+    try:
+        return kind_of(content_type, body).reader
+    except SpanielError:
+        return None
 
 
 def is_cut(content_type: str | None, start: bytes) -> bool:
@@ -139,8 +148,9 @@ def is_cut(content_type: str | None, start: bytes) -> bool:
     return row is not None and row.is_text and not begins_as_data and not is_binary(start)
 
 
-def _refused(what: str) -> SpanielError:
-    return SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type=what)
+def _refused(what: str, kind: str | None = None) -> SpanielError:
+    """`kind` names what it could be read as, by a profile that reads such."""
+    return SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type=what, kind=kind)
 
 
 def loadable_types(kinds: Iterable[str] | None = None) -> frozenset[str]:

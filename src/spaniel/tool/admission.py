@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from inspect import isawaitable
 from typing import TYPE_CHECKING, TypeVar
 
-from spaniel.errors import Code, SpanielError, shown
+from spaniel.errors import APPROVAL, Code, SpanielError, shown
 from spaniel.pipeline.log_line import write_log_line
 from spaniel.pipeline.outcome import Outcome
 from spaniel.tool.framework import ToolCtx, ToolError, not_in_mode
@@ -60,7 +60,7 @@ def require_on(settings: ToolSettings) -> None:
 
 
 def switched_off() -> SpanielError:
-    reason = "is false: the tool is off; set it to true in the settings to switch it on"
+    reason = "is false: the tool is switched off"
     return SpanielError(Code.BAD_ARGS, field="tools.webfetch.enabled", reason=reason)
 
 
@@ -74,7 +74,8 @@ def as_mapping(args: object) -> Mapping[str, object]:
 def summary(tool: str, request: Request, settings: ToolSettings) -> str:
     """What a person is asked: scheme, host and path, and how it is fetched; never the query (NFR-WF-OP-03)."""
     url = parse(request.url)
-    method = "browser" if request.force_browser or url.host in settings.js_heavy else "http"
+    rendered = request.force_browser or request.picture or request.display is not None
+    method = "browser" if rendered or url.host in settings.js_heavy else "http"
     return f"{tool} {shown(url.redacted)} ({method})"
 
 
@@ -82,8 +83,8 @@ async def require_approval(asked: str, settings: ToolSettings, ctx: ToolCtx) -> 
     if settings.allow_auto_execution:
         return
     if ctx.approve is None:
-        reason = "is needed and nobody can be asked; see tools.webfetch.allow_auto_execution"
-        raise SpanielError(Code.BAD_ARGS, field="approval", reason=reason)
+        reason = "is needed, and this host has nobody to ask"
+        raise SpanielError(Code.BAD_ARGS, field=APPROVAL, reason=reason)
     verdict = ctx.approve(asked)
     if (await verdict if isawaitable(verdict) else verdict) is not True:
-        raise SpanielError(Code.BAD_ARGS, field="approval", reason=f"was not given: {asked}")
+        raise SpanielError(Code.BAD_ARGS, field=APPROVAL, reason=f"was not given: {asked}")

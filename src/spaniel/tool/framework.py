@@ -43,7 +43,7 @@ class ToolError(Exception):
     def __init__(self, tool: str, error: SpanielError) -> None:
         self.tool = tool
         self.error = error
-        self.message = json.dumps({**error.as_dict(), "hint": error.row.hint}, ensure_ascii=False)
+        self.message = json.dumps({**error.as_dict(), "hint": error.model_hint}, ensure_ascii=False)
         super().__init__(self.message)
 
     @property

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from spaniel.app.groups import Mode
     from spaniel.app.settings import Settings
+    from spaniel.browser.rendered import Display
+    from spaniel.pipeline.profile import Profile
     from spaniel.tool.framework import Client, ToolCtx, ToolExecutor
 
 TOOLS = (WebFetchTool, WebFetchMoreTool)
@@ -62,6 +64,15 @@ def registry_for(client: Client, settings: Settings) -> ToolRegistry:
     if concerned.mode == "disabled" or not concerned.enabled:
         return ToolRegistry(concerned.mode, {tool.name: switched_off() for tool in TOOLS})
     registry, recent = ToolRegistry(concerned.mode), RecentPages()
-    for tool in TOOLS:
-        registry.register(tool(client, concerned, recent))
+    registry.register(WebFetchTool(client, concerned, recent, display=_display(client, settings)))
+    registry.register(WebFetchMoreTool(client, concerned, recent))
     return registry
+
+
+def _display(client: Client, settings: Settings) -> Display | None:
+    """What pages are rendered with by another profile than the SRD's: then a call may change it (D2-38)."""
+    try:
+        profile: Profile | None = getattr(client, "profile", None)
+    except RuntimeError:  # it is not open yet, so that nobody knows
+        return None
+    return None if profile is None or profile.is_srd else settings.browser.display

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import SpanielError
 from spaniel.pipeline.answer import fitted
-from spaniel.pipeline.request import SCHEMA, read_request
+from spaniel.pipeline.request import SCHEMA, WIDER_SCHEMA, read_request
 from spaniel.pipeline.trace import Trace
 from spaniel.tool.admission import as_mapping, refusals_recorded, require_approval, require_on, run, summary
 from spaniel.tool.framework import Client, ToolCtx, ToolError
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from spaniel.app.groups import ToolSettings
+    from spaniel.browser.rendered import Display
     from spaniel.pipeline.answer import Answer
     from spaniel.pipeline.request import Request
 
@@ -37,16 +38,30 @@ class Fetched(NamedTuple):
 
 
 class WebFetchTool:
-    """The tool of FR-WF-01, a `ToolExecutor`. `recent` is what it shares with the tool that reads on."""
+    """The tool of FR-WF-01, a `ToolExecutor`. `recent` is what it shares with the tool that reads on.
+
+    `display` is for other profiles than the SRD's: how pages are rendered where a call says nothing; then a call may
+    say something (D2-38). `picture_height` is the tallest picture of a page, in pixels; 0: as tall as it can be made.
+    """
 
     name = NAME
     description = DESCRIPTION
-    schema = SCHEMA
 
-    def __init__(self, client: Client, settings: ToolSettings, recent: RecentPages | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        settings: ToolSettings,
+        recent: RecentPages | None = None,
+        *,
+        display: Display | None = None,
+        picture_height: int = 0,
+    ) -> None:
         self._client = client
         self._settings = settings
         self._recent = recent or RecentPages()
+        self._display = display
+        self._picture_height = picture_height
+        self.schema = SCHEMA if display is None else WIDER_SCHEMA
 
     def is_side_effecting(self) -> bool:
         return True  # requests leave the machine
@@ -57,7 +72,7 @@ class WebFetchTool:
     def approval_summary(self, args: Mapping[str, object]) -> str:
         """What a person is asked: scheme, host and path, and how it is fetched; never the query (NFR-WF-OP-03)."""
         try:
-            return summary(NAME, read_request(as_mapping(args)), self._settings)
+            return summary(NAME, read_request(as_mapping(args), self._display), self._settings)
         except SpanielError as error:
             raise ToolError(NAME, error) from error
 
@@ -83,7 +98,8 @@ class WebFetchTool:
     async def _admitted(self, args: Mapping[str, object], ctx: ToolCtx, trace: Trace) -> Request:
         """Nobody is asked to approve what is refused for its form."""
         require_on(self._settings)
-        request = read_request(as_mapping(args))
+        request = read_request(as_mapping(args), self._display)
+        request = request._replace(picture_height=self._picture_height if request.picture else 0)
         checking = Trace()
         try:
             await self._client.require_form(request, checking)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.errors import SpanielError
+from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.request import Request, bad, checked, require_known, text, whole_number
 from spaniel.pipeline.trace import Trace
 from spaniel.tool.admission import as_mapping, refusals_recorded, require_approval, require_on, run, summary
@@ -24,7 +24,8 @@ DESCRIPTION = (
     "Read on in a page that web_fetch brought, from the copy that is kept, without fetching it again. "
     "Give its url and, as from_chunk, the next_chunk of the answer before; an answer without 'more' is the end. "
     "Or give find: the chunks of the whole page that have these words, best first, each with its number. "
-    "A page that is kept no longer is fetched again, and the note says 'fetched_again': its chunks may have changed."
+    "A page that is kept no longer is fetched again, and the note says 'fetched_again': its chunks may have changed. "
+    "A page that was never fetched is refused: call web_fetch first."
 )
 FETCHED_AGAIN = "fetched_again"
 MOST_FOUND = 10  # chunks: what is further down the list is of little use, and costs a model its attention
@@ -92,8 +93,9 @@ class WebFetchMoreTool:
             require_on(self._settings)
             asked = read_more(as_mapping(args))
             request = self._request(asked)
-            answer = await self._client.stored(request, trace)
+            answer = self._recent.held(request) or await self._client.stored(request, trace)
             if answer is None:
+                self._require_fetched(asked)
                 await require_approval(summary(NAME, request, self._settings), self._settings, ctx)
         if answer is None:
             answer = _noted(await self._client.answer(request, trace))
@@ -101,6 +103,12 @@ class WebFetchMoreTool:
         with trace.step("fit"):
             fields = part_of(answer, asked, ctx.effective_max_bytes)
         return ReadOn(asked, request, answer, fields)
+
+    def _require_fetched(self, asked: More) -> None:
+        """A page that is not kept is fetched again only where this session has fetched it before (D2-42)."""
+        if self._recent.asked_for(asked.url) is None:
+            reason = "this page was not fetched yet, so that there is nothing to read on in; call web_fetch"
+            raise SpanielError(Code.BAD_ARGS, field="url", reason=reason, cause="not_fetched")
 
     def _request(self, asked: More) -> Request:
         """As the page was asked for before, by whichever of its URLs; else as if for the first time."""

@@ -40,6 +40,22 @@ WAITING: dict[str, Waiting] = {
     "idle callback": Waiting("requestIdleCallback(show)"),
     "idle callback with a timeout": Waiting("requestIdleCallback(show, {timeout: 200})"),
     "resize observer": Waiting("new ResizeObserver((_, o) => { o.disconnect(); show() }).observe(out)"),
+    "resize observer in rounds": Waiting(
+        "let n = 0; const grow = () => { if (++n < 20) box.style.height = `${n * 3}px`; else show() };"
+        "new ResizeObserver(grow).observe(box)",
+        "<div id=box style='height: 1px'></div>",
+    ),
+    "resize observer that asks for a frame": Waiting(
+        "let n = 0; const grow = () => { box.style.height = `${n * 3}px` };"
+        "const later = () => requestAnimationFrame(() => requestAnimationFrame(grow));"
+        "new ResizeObserver(() => { if (++n > 5) show(); else later() }).observe(box)",
+        "<div id=box style='height: 1px'></div>",
+    ),
+    "abort signal with a time": Waiting("AbortSignal.timeout(300).addEventListener('abort', show)"),
+    "abort signals one after the other": Waiting(
+        "let n = 0; const next = () => { if (++n > 3) show();"
+        "else AbortSignal.timeout(120).addEventListener('abort', next) }; next()"
+    ),
     "intersection observer": Waiting(
         "new IntersectionObserver((e, o) => { if (e[0].isIntersecting) { o.disconnect(); show() } }).observe(far)",
         "<div style='height: 5000px'></div><div id=far>.</div>",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.browser.rendered import Wanted
+from spaniel.chunking.plain import visible_length
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Page
 from spaniel.pipeline.retrieve import Retrieved, successful
@@ -53,7 +54,7 @@ def _why_not(best: Brought, rendering: Rendering) -> str:
         return f"the page came with status {page.status}"
     if _shell(best, rendering) is not None:
         return ""
-    enough = len(best.document.markdown.strip()) >= rendering.least_chars
+    enough = visible_length(best.document.markdown, rendering.least_chars) >= rendering.least_chars
     return "the page has its text" if enough else "nothing says that a script fills the page"
 
 
@@ -85,6 +86,7 @@ async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail,
         *(url, target, gate, left, way.max_redirects, errand.request.picture, headers.user_agent, types),
         languages=headers.accept_language,
         display=errand.request.display,
+        picture_height=errand.request.picture_height,
         max_document_bytes=way.options.max_bytes,
     )
     found = (await _render(wanted, rooms, trail, deadline.seconds))._replace(content_signal=permission.content_signal)
@@ -99,7 +101,8 @@ def _came_empty(ascent: Ascent, rooms: Rooms) -> bool:
 
 async def _render(wanted: Wanted, rooms: Rooms, trail: Trail, seconds: float) -> Retrieved:
     if rooms.renderer is None:
-        raise SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path="", error="it is switched off in the settings")
+        switched_off = "it is switched off in the settings"
+        raise SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path="", error=switched_off, cause="off")
     with trail.step("render") as step:
         try:
             shown = await rooms.renderer.render(wanted)

@@ -7,6 +7,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from spaniel.chunking.plain import visible_length
 from spaniel.tables import Table, read_toml
 
 NEXT_TO_NOTHING = 60  # characters of text
@@ -41,8 +42,9 @@ class Shell(NamedTuple):
 
 def shell_in(body: bytes, markdown: str, least_chars: int, *, empty_counts: bool) -> Shell | None:
     """What says that scripts fill this page; None where nothing does."""
-    size = len(markdown.strip())
-    if size >= max(WITHOUT_SCRIPTS, least_chars):
+    enough = max(WITHOUT_SCRIPTS, least_chars)
+    size = visible_length(markdown, enough)  # where its links lead is no text of a page
+    if size >= enough:
         return None
     page = body[:LOOKED_AT].lower()
     if size and _NOSCRIPT in page:  # what stands there is for readers without scripts, and often only an excuse
