@@ -229,14 +229,14 @@ async def test_a_fetch_waits_half_its_time_for_robots_txt_and_at_most_five_secon
         url, deadline = parse(site.url("/a")), Deadline(seconds)
         target = await rooms.guard.vet(url, deadline)
         asking = asyncio.create_task(rooms.robots.require(url, target, deadline))
-        while not site.requests["/robots.txt"]:
+        while not site.requests["/robots.txt"]:  # noqa: ASYNC110  the clock that an event would be awaited by stands
             await asyncio.sleep(0)
         now += wait - 0.01
         for _ in range(100):
             await asyncio.sleep(0)
         assert not asking.done()
         now += 0.02
-        while not asking.done():
+        while not asking.done():  # noqa: ASYNC110
             await asyncio.sleep(0)
         with pytest.raises(SpanielError, match="cannot be read: timeout"):
             await asking

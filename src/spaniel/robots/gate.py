@@ -150,28 +150,25 @@ class RobotsGate:
                 return _Known(_refusal(error, url), 0)
 
     async def _fly(self, url: Url, target: Target, headers: RequestHeaders) -> _Known:
-        now = self._clock()
+        """The file: from disk if another process has put it there, else from the site."""
+        began, now = self._clock(), time.time()
+        stored = self._disk.read(url.origin, now) if self._disk is not None else None
+        place = Url(url.scheme, url.host, url.port, "/robots.txt", None, None)
         try:
-            body, age = await self._body(url, target, headers)
+            body = stored.body if stored is not None else await self._fetch(place, target, headers)
         except SpanielError as error:
-            kept = _Known(_refusal(error, url), now + FAILURE_SECONDS)
-        else:
-            expires = now + self._settings.cache_ttl_hours * 3600 - age
-            aside = len(body) > LONG_FILE
-            robots = await asyncio.to_thread(_ready, body, headers.user_agent) if aside else parse(body)
-            kept = _Known(robots, expires, len(body), _weight(body))
+            kept = _Known(_refusal(error, url), began + FAILURE_SECONDS)
+            self._keep(url.origin, kept)
+            return kept
+        age = now - stored.fetched if stored is not None else 0.0
+        aside = len(body) > LONG_FILE
+        robots = await asyncio.to_thread(_ready, body, headers.user_agent) if aside else parse(body)
+        expires = began + self._settings.cache_ttl_hours * 3600 - age
+        kept = _Known(robots, expires, len(body), _weight(body))
         self._keep(url.origin, kept)
-        return kept
-
-    async def _body(self, url: Url, target: Target, headers: RequestHeaders) -> tuple[bytes, float]:
-        """The file and its age in seconds: from disk if another process has put it there, else from the site."""
-        now = time.time()
-        if self._disk is not None and (stored := self._disk.read(url.origin, now)):
-            return stored.body, now - stored.fetched
-        body = await self._fetch(Url(url.scheme, url.host, url.port, "/robots.txt", None, None), target, headers)
-        if self._disk is not None:
+        if self._disk is not None and stored is None:
             self._disk.write(url.origin, StoredFile(body, now))
-        return body, 0.0
+        return kept
 
     async def _fetch(self, url: Url, target: Target | None, headers: RequestHeaders) -> bytes:
         """The file itself, through redirects, each guarded like any other (D2-06). Robots is not asked about it."""
@@ -189,11 +186,17 @@ class RobotsGate:
         raise SpanielError(Code.REDIRECT_LIMIT, count=MOST_REDIRECTS + 1, max=MOST_REDIRECTS)
 
     def _keep(self, origin: str, kept: _Known) -> None:
+        """Hold on to what was found. The least recently used are forgotten: here, and if they are too many on disk."""
         old = self._kept.pop(origin, None)
         self._kept[origin] = kept
         self._bytes += kept.weight - (old.weight if old else 0)
-        while len(self._kept) > 1 and (len(self._kept) > self._settings.cache_entries or self._bytes > MOST_BYTES):
-            self._bytes -= self._kept.popitem(last=False)[1].weight
+        while len(self._kept) > 1 and (
+            (many := len(self._kept) > self._settings.cache_entries) or self._bytes > MOST_BYTES
+        ):
+            forgotten, known = self._kept.popitem(last=False)
+            self._bytes -= known.weight
+            if many and self._disk is not None:
+                self._disk.remove(forgotten)
 
     async def close(self) -> None:
         """Ends the flights that nobody waits for any more."""
