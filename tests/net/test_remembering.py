@@ -67,7 +67,7 @@ async def test_a_hop_that_waited_too_long_for_its_turn_is_judged_again(wait: flo
     clock, deadline = Clock(), Deadline(30)
 
     class Slow(Anyone):
-        async def require(self, *_: object) -> Permission:  # type: ignore[override]
+        async def require(self, *_: object) -> Permission:
             clock.now += wait
             resolver.names[NAME] = PRIVATE
             return Permission()

@@ -34,6 +34,7 @@ class Wire(asyncio.BufferedProtocol):
     )  # fmt: skip
 
     _transport: asyncio.Transport
+    idle_since: float  # by the loop's clock, since a pool keeps it
 
     def __init__(self, sock: Counted, room: memoryview) -> None:
         self._room = room  # where all connections read, one after another: nothing stays there between two calls
@@ -46,7 +47,6 @@ class Wire(asyncio.BufferedProtocol):
         self._paused = False
         self._peer: Peer | None = None
         self.closed = False
-        self.idle_since = 0.0
 
     @property
     def usable(self) -> bool:
