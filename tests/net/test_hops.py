@@ -274,7 +274,7 @@ async def test_a_long_body_lets_others_have_their_turn() -> None:
     class Ready:
         """An exchange all of whose bytes are there."""
 
-        left = 160
+        left = 240
 
         async def read(self) -> bytes:
             self.left -= 1
@@ -285,8 +285,8 @@ async def test_a_long_body_lets_others_have_their_turn() -> None:
     before, taken = turns, bytearray()
     headers: Mapping[str, str] = {}
     await http._pour(Ready(), headers, USUAL, taken.extend)  # type: ignore[arg-type]
-    assert len(taken) == 160
-    assert turns - before == 10
+    assert len(taken) == 240
+    assert turns - before == 15
     counting.cancel()
 
 

@@ -204,7 +204,7 @@ async def test_a_robots_txt_that_hangs_leaves_a_short_fetch_time_for_its_page(wh
     """Not `timeout`, however short the fetch's own time; with `fail_open` the page comes within it."""
     async with serve(hangs_at(where)) as server:
         url = server.url("/a", "site.example")
-        async with spaniel_for(server, timeout_seconds=1) as client:  # type: ignore[arg-type]  # of which the port is wanted
+        async with spaniel_for(server, timeout_seconds=1) as client:  # type: ignore[arg-type]
             with pytest.raises(SpanielError) as caught:
                 await client.fetch(url)
             assert caught.value.code is Code.ROBOTS_UNAVAILABLE
