@@ -215,6 +215,7 @@ async def test_a_file_of_certificates_that_cannot_be_read_is_told_before_anythin
             assert reason.startswith(f"{path}: ")
             assert reason.endswith(told)
             assert not reason.endswith("None")
+            assert content is not None or reason == f"{path}: {told}"
         assert server.connections == 0
 
 
