@@ -6,9 +6,10 @@ Whatever it does, a fetch ends within its deadline + 1 s, with one typed error, 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from ipaddress import ip_address
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from spaniel.errors import TABLE, SpanielError
@@ -55,8 +56,10 @@ class OneHole(AddressValidator):
             super().validate_ip(ip)
 
 
-def guard_with_a_hole(resolver: FakeResolver, ports: tuple[int, ...], public: tuple[str, ...]) -> Guard:
-    return Guard(resolver, Security(allowed_ports=ports), OneHole(resolver, public))
+def guard_with_a_hole(
+    resolver: FakeResolver, ports: tuple[int, ...], public: tuple[str, ...], clock: Callable[[], float] = monotonic
+) -> Guard:
+    return Guard(resolver, Security(allowed_ports=ports), OneHole(resolver, public), clock)
 
 
 class Harness:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
+import ssl
 import sys
 from ipaddress import ip_address
 from pathlib import Path
@@ -16,7 +18,18 @@ from spaniel.net.connecting import Connector, tls_context
 from spaniel.net.deadline import Deadline
 from spaniel.url import parse
 from tests.net.harness import open_harness
-from tests.net.servers import Wire, answering, proxying_with, serve, silence, site, tls_for
+from tests.net.servers import (
+    Behaviour,
+    Wire,
+    answer,
+    answering,
+    proxying,
+    proxying_with,
+    serve,
+    silence,
+    site,
+    tls_for,
+)
 from tests.net.test_proxy import through
 
 PAGES = site({"/": (200, [], b"page")})
@@ -52,6 +65,93 @@ async def test_anything_else_makes_none_though_one_were_there(said: bytes, ca_fi
         assert error.details["error"] == f"cannot connect: the system's proxy answered {status}"
         assert error.details["cause"] == "connect"
         assert server.heard == []
+        assert await proxy.all_closed()
+
+
+@pytest.mark.req("D2-20")
+@pytest.mark.parametrize(
+    ("said", "reported"),
+    [
+        (b"", "closed the connection without an answer"),
+        (b"HTTP/1.1 2", "closed the connection without an answer"),
+        (b"SSH-2.0-OpenSSH\r\n", "did not answer in HTTP: "),
+    ],
+)
+async def test_a_proxy_that_makes_no_tunnel_is_a_failed_connection(said: bytes, reported: str) -> None:
+    async with (
+        serve(silence) as server,
+        serve(answering(said), "127.0.0.8") as proxy,
+        open_harness(server, names=NAMES, proxies=through(proxy, "good.test")) as harness,
+    ):
+        error = await harness.refuses(server.url("/", "a.test").replace("http:", "https:"), "network", robots=True)
+        assert f"cannot connect: the system's proxy {reported}" in str(error.details["error"])
+        assert error.details["cause"] == "connect"
+        assert await proxy.all_closed()
+
+
+def speaking_first(tls: ssl.SSLContext, early: bytes) -> Behaviour:
+    """A TLS server whose last flight of the handshake ends with an answer to a request that nobody has made."""
+
+    async def behave(wire: Wire) -> None:
+        incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        secured = tls.wrap_bio(incoming, outgoing, server_side=True)
+        established = False
+        while data := await wire.reader.read(1 << 16):
+            incoming.write(data)
+            with contextlib.suppress(ssl.SSLWantReadError):
+                if not established:
+                    secured.do_handshake()
+                    established = True
+                    secured.write(early)
+                secured.read(1 << 16)
+                secured.write(answer(200, b"page"))
+            await wire.send(outgoing.read())
+
+    return behave
+
+
+@pytest.mark.req("D2-20", "FR-WF-06a")
+@pytest.mark.parametrize("tunnelled", [True, False])
+async def test_a_server_that_speaks_first_is_not_asked(tunnelled: bool, ca_file: str) -> None:
+    """What it says is not taken for an answer, and not passed over either: the next bytes could be anything."""
+    tls = tls_for("a.test")
+    tls.maximum_version = ssl.TLSVersion.TLSv1_2  # where the server's flight is the last one
+    for early in (answer(200, b"early"), b"220 mail.test ESMTP\r\n", b""):
+        async with (
+            serve(speaking_first(tls, early)) as server,
+            serve(proxying, "127.0.0.8") as proxy,
+            open_harness(
+                server, names=NAMES, ca_file=ca_file, proxies=through(proxy, "good.test") if tunnelled else None
+            ) as harness,
+        ):
+            url = server.url("/", "a.test").replace("http:", "https:")
+            if early:
+                error = await harness.refuses(url, "network")
+                assert "without an answer" in str(error.details["error"])
+                assert await server.all_closed()
+            else:  # the control: the same server, silent until it is asked
+                assert (await harness.get(url)).body == b"page"
+            assert proxy.connections == tunnelled
+
+
+@pytest.mark.req("D2-20")
+async def test_what_follows_the_proxys_answer_is_not_from_the_server(ca_file: str) -> None:
+    """A moment later than that answer, so that it is met in the handshake."""
+
+    async def behave(wire: Wire) -> None:
+        await wire.request()
+        await wire.send(b"HTTP/1.1 200 Connected\r\n\r\n")
+        await asyncio.sleep(0)
+        await wire.send(answer(200, b"early"))
+        await silence(wire)
+
+    async with (
+        serve(silence) as server,
+        serve(behave, "127.0.0.8") as proxy,
+        open_harness(server, names=NAMES, ca_file=ca_file, proxies=through(proxy, "good.test")) as harness,
+    ):
+        error = await harness.refuses(server.url("/", "a.test").replace("http:", "https:"), "network")
+        assert error.details["cause"] in ("tls", "connect")
         assert await proxy.all_closed()
 
 
@@ -115,6 +215,7 @@ async def test_a_file_of_certificates_that_cannot_be_read_is_told_before_anythin
             assert reason.startswith(f"{path}: ")
             assert reason.endswith(told)
             assert not reason.endswith("None")
+            assert content is not None or reason == f"{path}: {told}"
         assert server.connections == 0
 
 

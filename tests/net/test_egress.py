@@ -13,10 +13,11 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
+from spaniel.net.dialling import Ends
 from spaniel.net.egress import USER, Exit
 from spaniel.net.heads import Head, MalformedError
 from spaniel.net.proxy import Proxies
-from spaniel.testing import FakeResolver
+from spaniel.testing import FakeClock, FakeResolver
 from spaniel.url import parse
 from spaniel.url.hostlists import HostList
 from tests.net.harness import guard_with_a_hole
@@ -122,6 +123,80 @@ async def test_a_host_is_looked_up_once_and_mixed_answers_are_refused_whole() ->
             assert await ask(way_out, f"GET http://mixed.test:{server.port}/ HTTP/1.1") == b""
             with pytest.raises(SpanielError):
                 await way_out.vet(parse(f"http://mixed.test:{server.port}/"))
+
+
+@pytest.mark.req("D2-39")
+async def test_a_page_that_lives_long_has_its_hosts_judged_again() -> None:
+    clock = FakeClock()
+    resolver = FakeResolver({"site.test": PUBLIC}, None)
+    async with serve(site({"/": (200, [], b"x")}), PUBLIC) as server:
+        way_out = Exit(guard_with_a_hole(resolver, (server.port,), (PUBLIC,), clock.monotonic))
+        await way_out.open()
+        head = f"GET http://site.test:{server.port}/ HTTP/1.1"
+        assert await ask(way_out, head)
+        resolver.names["site.test"] = INSIDE
+        clock.advance(29.9)
+        assert await ask(way_out, head)  # at the address that was judged
+        assert len(resolver.asked) == 1
+        clock.advance(0.2)
+        for _ in range(2):  # a refusal stays one
+            assert await ask(way_out, head) == b""
+        assert len(resolver.asked) == 2
+        await way_out.close()
+
+
+@pytest.mark.req("D2-20")
+@pytest.mark.parametrize("said", [None, b"", b"HTTP/1.1 200", b"HTTP/1.1 403 No\r\n\r\n", b"x" * 70_000])
+async def test_a_proxy_that_makes_no_tunnel_is_hung_up_on(said: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above all one that never answers: nobody else would close that connection before the page ends, or after."""
+    monkeypatch.setattr("spaniel.net.egress.DIAL_SECONDS", 0.3)
+
+    async def behave(wire: Wire) -> None:
+        await wire.request()
+        if said is not None:
+            await wire.send(said)
+        if said != b"":
+            await silence(wire)
+
+    async with serve(behave, "127.0.0.1") as proxy, serve(silence, PUBLIC) as server:
+        proxies = Proxies({"https": proxy.url()}, HostList(()))
+        async with exit_for(server.port, proxies=proxies) as (way_out, _):
+            assert await ask(way_out, f"CONNECT site.test:{server.port} HTTP/1.1") == b""
+            assert "site.test" in way_out.failures
+            assert await proxy.all_closed()
+        assert (proxy.connections, server.connections) == (1, 0)
+
+
+async def test_a_client_that_leaves_takes_the_servers_connection_with_it() -> None:
+    """Though the server has not answered: a page that starts and drops requests would use all connections up."""
+    async with serve(silence, PUBLIC) as server, exit_for(server.port) as (way_out, _):
+        _, writer = await asyncio.open_connection("127.0.0.1", way_out.port)
+        token = b64encode(f"{USER}:{way_out.secret}".encode()).decode()
+        head = f"GET http://site.test:{server.port}/ HTTP/1.1\r\nProxy-Authorization: Basic {token}\r\n\r\n"
+        writer.write(head.encode())
+        assert await server.sees(lambda: server.open == 1)
+        writer.close()
+        assert await server.all_closed()
+
+
+async def test_a_connection_that_is_cancelled_while_it_is_flushed_is_dropped() -> None:
+    """A server that takes nothing would keep it, and its descriptor, for as long as it likes."""
+
+    async def deaf(wire: Wire) -> None:
+        wire.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await asyncio.sleep(300)
+
+    async with serve(deaf, PUBLIC) as server, exit_for(server.port) as (way_out, _):
+        ends = Ends(*await asyncio.open_connection(PUBLIC, server.port))
+        while not ends.writer.transport.get_write_buffer_size():
+            ends.writer.write(bytes(1 << 20))
+            await asyncio.sleep(0.01)
+        flushing = asyncio.create_task(way_out._shut(ends))
+        await asyncio.sleep(0)
+        flushing.cancel()
+        await asyncio.wait([flushing])
+        await asyncio.sleep(0)
+        assert ends.writer.transport.get_extra_info("socket").fileno() == -1
 
 
 async def test_a_verdict_that_was_given_before_is_taken_over() -> None:

@@ -279,7 +279,7 @@ async def test_a_connection_that_has_ended_is_neither_secured_nor_asked() -> Non
         wire = await pool_of(harness).connector.open("http", target, None, "test")
         assert await server.sees(lambda: wire.closed)
         assert not wire.usable
-        with pytest.raises(NoAnswerError):
+        with pytest.raises(ConnectionResetError):
             await wire.secure(ssl.create_default_context(), "a.test")
         with pytest.raises(NoAnswerError):
             await wire.ask(b"GET / HTTP/1.1\r\n\r\n", bodiless=False)

@@ -230,3 +230,31 @@ async def test_the_socket_refuses_an_address_that_was_not_judged(host: str, monk
         harness.resolver.names["a.test"] = ["127.0.0.1", "127.0.0.3"]
         assert (await harness.get(victim.url("/", "a.test"))).body == b"page"
         assert victim.connections == 1
+
+
+@pytest.mark.parametrize(("idle", "connections"), [(14.9, 1), (15.1, 2)])
+async def test_a_connection_is_kept_for_fifteen_seconds(
+    idle: float, connections: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = asyncio.get_running_loop()
+    real, ahead = loop.time, 0.0
+    async with serve(PAGES) as server, open_harness(server) as harness:
+        await harness.get(server.url())
+        kept = harness.rooms.http._pool
+        (wires,) = kept._idle.values()
+        wires[0].idle_since = now = real()
+        monkeypatch.setattr(loop, "time", lambda: now + ahead)
+        ahead = idle
+        await harness.get(server.url(), seconds=60)
+        assert server.connections == connections
+
+
+async def test_a_host_whose_connections_are_all_in_use_is_not_counted_as_kept() -> None:
+    async with serve(PAGES) as server, open_harness(server) as harness:
+        kept = harness.rooms.http._pool
+        await harness.get(server.url())
+        (key,) = kept._idle
+        wire = kept.take(key)
+        assert wire is not None
+        assert not kept._idle
+        wire.close()

@@ -12,10 +12,16 @@ from spaniel.errors import SpanielError
 from spaniel.net.addresses import Address
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security
+from spaniel.net.http import Http
 from spaniel.net.resolver import MOST_KEPT, RememberingResolver
 from spaniel.net.validator import AddressValidator
+from spaniel.pipeline.retrieve import retrieve
+from spaniel.robots.gate import Permission
 from spaniel.testing import FakeResolver
 from spaniel.url.parsing import parse
+from tests.loopback import Rooms
+from tests.net.harness import Anyone
+from tests.net.servers import serve, site
 
 NAME = "a.example"
 PUBLIC, PRIVATE = "93.184.216.34", "10.0.0.1"
@@ -40,6 +46,44 @@ async def test_a_name_is_asked_for_once_in_a_while() -> None:
     for clock.now in (0.0, 10.0, 29.0, 31.0, 60.0):
         assert await addresses(guard) == [PUBLIC]
     assert resolver.asked == [NAME, NAME]
+
+
+@pytest.mark.req("D2-39")
+async def test_a_name_is_kept_for_thirty_seconds_and_not_a_moment_longer() -> None:
+    """Unless it says otherwise, and every client of ours says nothing."""
+    resolver, clock = FakeResolver({NAME: PUBLIC}), Clock()
+    guard = Guard(RememberingResolver(resolver, clock=clock), clock=clock)
+    asked = []
+    for clock.now in (0.0, 29.99, 30.0, 59.99, 60.0):
+        await addresses(guard)
+        asked.append(len(resolver.asked))
+    assert asked == [1, 1, 2, 2, 3]
+
+
+@pytest.mark.req("D2-39")
+@pytest.mark.parametrize(("wait", "asked"), [(29.9, 1), (30.0, 2)])
+async def test_a_hop_that_waited_too_long_for_its_turn_is_judged_again(wait: float, asked: int) -> None:
+    """A crawl delay may be longer than a name's addresses are kept: it is not dialled where it was a minute ago."""
+    clock, deadline = Clock(), Deadline(30)
+
+    class Slow(Anyone):
+        async def require(self, *_: object) -> Permission:
+            clock.now += wait
+            resolver.names[NAME] = PRIVATE
+            return Permission()
+
+    async with serve(site({"/": (200, [], b"page")})) as server:
+        resolver = FakeResolver({NAME: "127.0.0.1"})
+        security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=(server.port,))
+        async with Rooms(Guard(resolver, security, clock=clock), Http()) as rooms:
+            door = rooms.door._replace(robots=Slow())
+            hop = retrieve(parse(server.url("/", NAME)), door, deadline)
+            if asked == 1:
+                assert (await hop).page.body == b"page"
+            else:
+                with pytest.raises(SpanielError, match="ssrf_blocked"):
+                    await hop
+        assert len(resolver.asked) == asked
 
 
 async def test_a_name_that_rebinds_is_met_at_the_judged_address_or_not_at_all() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Options, RequestHeaders
+from spaniel.testing import Site, spaniel_for, text
 from spaniel.url import parse
 from tests.net.harness import open_harness
 from tests.net.servers import Pages, Request, answer, answering, serve, site
@@ -26,6 +27,29 @@ def said_to(host: str) -> tuple[tuple[str, str], ...]:
         ("accept", ACCEPT),
         ("accept-encoding", "gzip, deflate, br"),
     )
+
+
+MINE = "my-agent/2.0 (me@example.org)"
+
+
+@pytest.mark.req("FR-WF-07d")
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("profile", ["web_fetch", "reader"])  # whose Accept is another
+async def test_a_user_agent_and_accept_of_ones_own_stay_across_redirects(profile: str, status: int) -> None:
+    """To another path, another host and another port; for the robots.txt of each, too. No cookie goes along."""
+    async with Site({"/end": text("There and back again.")}) as there, Site({}) as start:
+        cookie = {"Set-Cookie": "id=1"}
+        start.pages["/a"] = (status, {"Location": "/b", **cookie}, b"")
+        start.pages["/b"] = (status, {"Location": start.url("/c", host="other.example"), **cookie}, b"")
+        start.pages["/c"] = (status, {"Location": there.url("/end"), **cookie}, b"")
+        async with spaniel_for(start, there, profile=profile, user_agent=MINE) as client:
+            accept = client.profile.way.options.headers.accept
+            await client.fetch(start.url("/a"))
+        assert (accept == ACCEPT) is (profile == "web_fetch")
+        asked = start.seen + there.seen
+        assert len(asked) == 4 + 3  # pages, and the robots.txt of each origin
+        assert [(one["user-agent"], one["accept"]) for one in asked] == [(MINE, accept)] * 7
+        assert not any("cookie" in one for one in asked)
 
 
 @pytest.mark.req("FR-WF-07c", "FR-WF-07d", "FR-WF-10", "FR-WF-10b")

@@ -191,7 +191,7 @@ async def test_a_connection_that_has_ended_before_it_is_asked_is_no_answer_at_on
         wire.close()
         with pytest.raises(NoAnswerError):
             await wire.ask(b"GET / HTTP/1.1\r\n\r\n", bodiless=False)
-        with pytest.raises(NoAnswerError):
+        with pytest.raises(ConnectionResetError):
             await wire.secure(ssl.create_default_context(), "a.test")
 
 

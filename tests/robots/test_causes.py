@@ -9,9 +9,10 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Security
+from spaniel.net.resolver import NXDOMAIN
 from spaniel.pipeline.retrieve import Retrieved, retrieve
 from spaniel.robots.gate import RobotsSettings
-from spaniel.testing import Reply, Site, redirect, text
+from spaniel.testing import FakeResolver, Reply, Site, redirect, text
 from spaniel.url import parse
 from tests.loopback import Rooms, open_rooms, rooms_for
 from tests.net.servers import Wire, serve, site, tls_for
@@ -26,7 +27,9 @@ def closed_port() -> int:
 
 def rooms_at(*ports: int, fail_open: bool = False) -> Rooms:
     security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=ports)
-    return open_rooms(security, robots=RobotsSettings(fail_open=fail_open))
+    unknown = SpanielError(Code.DNS_FAILED, host="unknown.example", error="no such name", cause=NXDOMAIN)
+    names = FakeResolver({"unknown.example": unknown})
+    return open_rooms(security, names, robots=RobotsSettings(fail_open=fail_open))
 
 
 async def refusal(url: str, rooms: Rooms) -> SpanielError:
@@ -35,7 +38,7 @@ async def refusal(url: str, rooms: Rooms) -> SpanielError:
     return caught.value
 
 
-@pytest.mark.req("D2-06")
+@pytest.mark.req("D2-45")
 @pytest.mark.parametrize("fail_open", [False, True])
 async def test_a_refused_connection_is_told_as_that(fail_open: bool) -> None:
     port = closed_port()
@@ -46,7 +49,7 @@ async def test_a_refused_connection_is_told_as_that(fail_open: bool) -> None:
             assert "fail_open" not in error.hint
 
 
-@pytest.mark.req("D2-06")
+@pytest.mark.req("D2-45")
 @pytest.mark.parametrize("path", ["/a", "/robots.txt"])
 async def test_a_certificate_that_nobody_trusts_is_told_as_that_with_the_setting_that_helps(path: str) -> None:
     pages = {"/robots.txt": (200, ["Content-Type: text/plain"], b""), "/a": (200, ["Content-Type: text/plain"], b"a")}
@@ -57,6 +60,7 @@ async def test_a_certificate_that_nobody_trusts_is_told_as_that_with_the_setting
         assert "fail_open" not in error.hint
 
 
+@pytest.mark.req("D2-45")
 async def test_a_server_that_speaks_no_tls_is_told_as_that() -> None:
     async def plain_only(wire: Wire) -> None:
         await wire.reader.read(100)
@@ -78,7 +82,9 @@ async def test_what_concerns_robots_txt_alone_is_still_told_as_robots_txt() -> N
     port = closed_port()
     async with Site({"/a": text("a")}) as there:
         elsewhere = redirect(f"http://other.example:{port}/robots.txt")
-        for trouble, told in ((text("", 503), "503"), (reset, "closed"), (elsewhere, "refused")):
+        unknown = redirect(f"http://unknown.example:{port}/robots.txt")
+        troubles = (text("", 503), "503"), (reset, "closed"), (elsewhere, "refused"), (unknown, "unknown.example")
+        for trouble, told in troubles:
             there.pages["/robots.txt"] = trouble
             async with rooms_at(there.port, port) as rooms:
                 error = await refusal(there.url("/a"), rooms)
@@ -90,7 +96,7 @@ async def test_what_concerns_robots_txt_alone_is_still_told_as_robots_txt() -> N
                 assert found.page.body == b"a"
 
 
-@pytest.mark.req("D2-27")
+@pytest.mark.req("D2-27", "D2-45")
 @pytest.mark.parametrize(
     ("status", "headers", "again"),
     [

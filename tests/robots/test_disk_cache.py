@@ -7,6 +7,7 @@ import secrets
 import stat
 import threading
 import time
+from contextlib import AsyncExitStack
 from hashlib import sha256
 from pathlib import Path
 from queue import Queue
@@ -15,13 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spaniel import Spaniel
 from spaniel.net.deadline import Deadline
 from spaniel.robots import disk_cache
 from spaniel.robots import gate as gate_module
 from spaniel.robots.disk_cache import LARGE, DiskCache, StoredFile, _Kept
 from spaniel.robots.gate import RobotsGate
 from spaniel.robots.rules import LIMIT
-from spaniel.testing import FakeClock, Site, text
+from spaniel.testing import FakeClock, Site, spaniel_for, text
 from spaniel.url import parse
 from tests.cache.harness import PAGE, quick
 from tests.loopback import rooms_for
@@ -218,6 +220,7 @@ def test_a_folder_that_is_a_link_is_neither_read_nor_written_nor_swept(tmp_path:
     disk.sweep(time.time())
     assert all(os.path.lexists(path) for path in theirs)
     assert not (target / sha256(b"https://new.example").hexdigest()).exists()
+    os.utime(old, (0, 0))  # it was read by now
     DiskCache(target, DAY).sweep(time.time())
     assert not old.exists()  # the control: without the link it goes
 
@@ -293,6 +296,60 @@ def stocked(folder: Path, count: int, size: int = 1) -> list[Path]:
         path.write_bytes(bytes(size))
         os.utime(path, (0, time.time() - count + number))
     return paths
+
+
+@pytest.mark.req("FR-WF-08g")
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_the_setting_bounds_the_files_on_disk_too(restarted: bool, tmp_path: Path) -> None:
+    """In one process, and in one after another: the least recently used is asked for again."""
+    async with Site({"/robots.txt": text(""), "/a": text("hello")}) as site, AsyncExitStack() as stack:
+
+        async def client() -> Spaniel:
+            opened = spaniel_for(site, cache=tmp_path, robots_cache_entries=2)
+            return await stack.enter_async_context(opened)
+
+        asking = await client()
+
+        async def asked_again(host: str) -> bool:
+            nonlocal asking
+            if restarted:
+                await stack.aclose()
+                asking = await client()
+            before = site.requests["/robots.txt"]
+            await asking.fetch(site.url("/a", host=host), no_cache=True)
+            return site.requests["/robots.txt"] > before
+
+        assert [await asked_again(host) for host in ("a.example", "b.example", "a.example")] == [True, True, False]
+        assert await asked_again("c.example")  # b was the least recently used
+        assert not await asked_again("a.example")
+        assert await asked_again("b.example")
+        assert len(list((tmp_path / "robots").iterdir())) == 2
+
+
+@pytest.mark.req("FR-WF-08g")
+@pytest.mark.parametrize(("most", "left"), [(1, 1), (0, 1), (50, 50), (64, 63)])
+def test_a_folder_that_held_more_is_brought_down_by_the_first_write(tmp_path: Path, most: int, left: int) -> None:
+    paths = stocked(tmp_path / "robots", 80)
+    theirs = planted(tmp_path / "robots")
+    disk = DiskCache(tmp_path / "robots", DAY, most)
+    disk.write(ORIGIN, StoredFile(b"x", 1000.0))
+    assert disk.read(ORIGIN, 1000.0)  # the newest
+    assert [path for path in paths if path.exists()] == paths[80 - left + 1 :]
+    assert all(os.path.lexists(path) for path in theirs)
+
+
+@pytest.mark.req("FR-WF-08g")
+@pytest.mark.parametrize(("most", "fewest"), [(3, 3), (64, 63), (200, 197), (2048, 2016)])
+def test_the_bound_holds_after_each_write(tmp_path: Path, most: int, fewest: int) -> None:
+    """Where there are many, some go at once, so that not every write looks at all of them."""
+    stocked(tmp_path / "robots", most)
+    disk, counts = DiskCache(tmp_path / "robots", DAY, most), set()
+    for number in range(80):
+        disk.write(f"https://{number}.example", StoredFile(b"x", 1000.0))
+        counts.add(len(os.listdir(tmp_path / "robots")))
+    assert max(counts) <= most
+    assert min(counts) >= fewest - 1
+    assert all(disk.read(f"https://{number}.example", 1000.0) for number in range(80 - min(3, most), 80))
 
 
 @pytest.mark.req("FR-WF-08g")

@@ -13,9 +13,10 @@ from spaniel.net.http import USUAL, Http, Options, Page, RequestHeaders
 from spaniel.pipeline.retrieve import Way, retrieve
 from spaniel.robots import gate as gate_module
 from spaniel.robots.gate import RobotsGate, RobotsSettings
-from spaniel.testing import FakeClock, FakeResolver, Reply, Site, redirect, text
+from spaniel.testing import FakeClock, FakeResolver, Reply, Site, redirect, spaniel_for, text
 from spaniel.url import Url, parse
 from tests.loopback import rooms_for
+from tests.net.servers import Behaviour, Wire, answer, serve, silence
 
 HELLO = text("hello")
 NO_SECRETS = text("User-agent: *\nDisallow: /secret\n")
@@ -92,7 +93,7 @@ async def test_any_4xx_allows_all(status: int) -> None:
 
 
 @pytest.mark.req("D2-06")
-@pytest.mark.parametrize("status", [200, 201, 299])
+@pytest.mark.parametrize("status", [200, 201, 203, 207, 226, 299])
 async def test_any_2xx_is_the_file(status: int) -> None:
     async with Site({"/robots.txt": text("User-agent: *\nDisallow: /secret", status), "/secret": HELLO}) as site:
         assert await outcome(site, "/secret") == ("robots_disallowed", ())
@@ -114,6 +115,18 @@ async def test_the_refusal_says_what_the_server_answered(status: int, told: str)
         with pytest.raises(SpanielError) as caught:
             await retrieve(parse(site.url("/a")), rooms.door, Deadline(5))
         assert caught.value.details == {"origin": site.url("").rstrip("/"), "error": told}
+
+
+@pytest.mark.req("D2-45")
+@pytest.mark.parametrize("body", ["User-agent: *\nDisallow: /", "User-agent: *\nAllow: /", ""])
+@pytest.mark.parametrize("status", [204, 205, 206])
+async def test_a_success_without_a_whole_file_is_no_permission(status: int, body: str) -> None:
+    headers = {"Content-Range": "bytes 0-9/100"} if status == 206 else {}
+    async with Site({"/robots.txt": text(body, status, headers), "/a": HELLO}) as site:
+        assert await outcome(site, "/a") == ("robots_unavailable", ())
+        assert site.requests["/a"] == 0
+        opened = await outcome(site, "/a", robots=RobotsSettings(fail_open=True))
+        assert opened == ("hello", ("robots_unavailable_fail_open",))
 
 
 @pytest.mark.req("FR-WF-09a", "D2-06")
@@ -169,13 +182,82 @@ async def test_that_part_is_five_seconds_for_all_of_its_redirects() -> None:
     assert (first.seconds, whole.seconds) == (5, 20)
 
 
-@pytest.mark.req("FR-WF-10a", "D2-13")
-async def test_the_fetchs_own_deadline_still_counts_while_robots_is_waited_for() -> None:
+def hangs_at(where: str) -> Behaviour:
+    """A server that answers for pages, and whose robots.txt never comes to its end."""
+
+    async def behave(wire: Wire) -> None:
+        while request := await wire.request():
+            if request.target != "/robots.txt":
+                await wire.send(answer(200, b"hello", "Content-Type: text/plain"))
+            elif where == "head":
+                await silence(wire)
+            else:
+                await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n")
+                await wire.drip(b"# ", 0.05)
+
+    return behave
+
+
+@pytest.mark.req("D2-45", "FR-WF-09a")
+@pytest.mark.parametrize("where", ["head", "body"])
+async def test_a_robots_txt_that_hangs_leaves_a_short_fetch_time_for_its_page(where: str) -> None:
+    """Not `timeout`, however short the fetch's own time; with `fail_open` the page comes within it."""
+    async with serve(hangs_at(where)) as server:
+        url = server.url("/a", "site.example")
+        async with spaniel_for(server, timeout_seconds=1) as client:  # type: ignore[arg-type]
+            with pytest.raises(SpanielError) as caught:
+                await client.fetch(url)
+            assert caught.value.code is Code.ROBOTS_UNAVAILABLE
+            assert caught.value.retryable
+            assert "timeout" in str(caught.value.details["error"])
+        async with spaniel_for(server, timeout_seconds=2, robots={"fail_open": True}) as client:  # type: ignore[arg-type]
+            found = await client.fetch(url)
+            assert found.markdown.strip() == "hello"
+            assert "robots_unavailable_fail_open" in found.notes
+
+
+@pytest.mark.req("D2-13", "D2-45")
+@pytest.mark.parametrize(("seconds", "wait"), [(1, 0.5), (5, 2.5), (9, 4.5), (10, 5), (11, 5), (300, 5)])
+async def test_a_fetch_waits_half_its_time_for_robots_txt_and_at_most_five_seconds(
+    seconds: float, wait: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the event loop's clock, which stands still here but for these steps."""
+    loop = asyncio.get_running_loop()
+    now = loop.time()
+    monkeypatch.setattr(loop, "time", lambda: now)
     async with Site({"/robots.txt": never}) as site, rooms_for(site) as rooms:
-        with pytest.raises(SpanielError) as caught:
-            await retrieve(parse(site.url("/a")), rooms.door, Deadline(0.3))
-        assert caught.value.code is Code.TIMEOUT
-        assert caught.value.details["phase"] == "robots"
+        url, deadline = parse(site.url("/a")), Deadline(seconds)
+        target = await rooms.guard.vet(url, deadline)
+        asking = asyncio.create_task(rooms.robots.require(url, target, deadline))
+        while not site.requests["/robots.txt"]:  # noqa: ASYNC110  the clock that an event would be awaited by stands
+            await asyncio.sleep(0)
+        now += wait - 0.01
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not asking.done()
+        now += 0.02
+        while not asking.done():  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        with pytest.raises(SpanielError, match="cannot be read: timeout"):
+            await asking
+
+
+@pytest.mark.req("D2-45")
+async def test_who_gives_up_early_leaves_the_file_to_those_who_wait() -> None:
+    come = asyncio.Event()
+
+    async def late() -> Reply:
+        await come.wait()
+        return NO_SECRETS
+
+    async with Site({"/robots.txt": late, "/a": HELLO}) as site, rooms_for(site) as rooms:
+        patient = asyncio.create_task(retrieve(parse(site.url("/a")), rooms.door, Deadline(30)))
+        with pytest.raises(SpanielError, match="cannot be read"):
+            await retrieve(parse(site.url("/a")), rooms.door, Deadline(0.2))
+        come.set()
+        assert (await patient).page.body == b"hello"
+        assert (await retrieve(parse(site.url("/a")), rooms.door, Deadline(30))).page.body == b"hello"
+        assert site.requests["/robots.txt"] == 1
 
 
 @pytest.mark.req("D2-06", "FR-WF-07e")

@@ -165,7 +165,9 @@ class Engine:
 
     def _robots_files(self) -> DiskCache:
         """robots.txt files stand beside the page cache."""
-        return DiskCache(Path(self.settings.cache.folder) / "robots", self.settings.robots.cache_ttl_hours * 3600)
+        robots = self.settings.robots
+        folder = Path(self.settings.cache.folder) / "robots"
+        return DiskCache(folder, robots.cache_ttl_hours * 3600, robots.cache_entries)
 
     def _renderer(self) -> Renders | None:
         """Chromium itself is started when a page first needs it."""

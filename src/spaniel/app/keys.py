@@ -66,7 +66,7 @@ KEYS: tuple[Key, ...] = (
     Key(FETCH, "max_cache_entries", 10_000, "Most pages in the cache", 1, 100_000_000),
     Key(FETCH, "max_cache_bytes", 1 << 30, "Largest size of the cache in bytes (0: no limit)", 0, 1 << 62),
     Key(FETCH, "max_download_bytes", 5_242_880, "Largest response in bytes", 1024, 104_857_600),
-    Key(FETCH, "robots_cache_entries", 1024, "Most robots.txt files in memory", 1, 1_000_000),
+    Key(FETCH, "robots_cache_entries", 1024, "Most robots.txt files kept, in memory and on disk", 1, 1_000_000),
     Key(FETCH, "robots_cache_ttl_hours", 24, "Hours for which a robots.txt file is kept", 0, 8_760),
     Key(FETCH, "allow_auto_execution", False, "Run the tool without asking for approval", trusted=True),
     Key(f"{FETCH}.http", "use_system_proxy", False, "Use HTTP_PROXY, HTTPS_PROXY and NO_PROXY", trusted=True),

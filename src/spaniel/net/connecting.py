@@ -9,6 +9,8 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
+from spaniel.net.answers import NoAnswerError
+from spaniel.net.heads import MalformedError
 from spaniel.net.requests import tunnel
 from spaniel.net.sockets import Sockets, connect, connect_to, descriptors
 from spaniel.net.wire import Wire
@@ -48,17 +50,13 @@ class Connector:
         return self._tls if scheme == "https" else None
 
     async def open(self, scheme: str, target: Target, proxy: Proxy | None, agent: str) -> Wire:
-        """Dial, and shake hands. `agent` is who asks a proxy for a tunnel."""
+        """Dial, and shake hands. `agent` is the user agent that a proxy is asked for a tunnel with."""
         tls = self.certificates(scheme)
         try:
-            if proxy is None:
-                return await self._start(await connect_to(target, self.sockets), tls, target)
-            wire = await self._start(await self._dial_proxy(proxy), None, target)
-            return wire if tls is None else await self._through(wire, tls, target, proxy, agent)
-        except (
-            OSError,
-            ValueError,
-        ) as error:  # ValueError: a name that TLS has no room for, a proxy's URL without sense
+            sock = await (connect_to(target, self.sockets) if proxy is None else self._dial_proxy(proxy))
+            return await self._start(sock, tls, target, proxy, agent)
+        # ValueError: a name that does not fit into TLS, a proxy's URL that is none
+        except (OSError, ValueError) as error:
             raise UnreachedError from error
 
     async def _dial_proxy(self, proxy: Proxy) -> Counted:
@@ -66,29 +64,37 @@ class Connector:
         host, port = proxy.place
         return await connect(await _addresses(host), port, self.sockets)
 
-    async def _start(self, sock: Counted, tls: ssl.SSLContext | None, target: Target) -> Wire:
-        wire = Wire(sock, self._room if READS_AT_ONCE else _new_room())
-        loop = asyncio.get_running_loop()
-        try:
-            await loop.create_connection(
-                lambda: wire, sock=sock, ssl=tls, server_hostname=_name(target) if tls is not None else None
-            )
-        except BaseException:
-            sock.close()
-            raise
-        return wire
+    async def _start(
+        self, sock: Counted, tls: ssl.SSLContext | None, target: Target, proxy: Proxy | None, agent: str
+    ) -> Wire:
+        """A connection in two steps, TLS second: from the first one on, its transport is known, and can be closed.
 
-    async def _through(self, wire: Wire, tls: ssl.SSLContext, target: Target, proxy: Proxy, agent: str) -> Wire:
-        """The same connection, with a judged address at the other end of it."""
+        asyncio does both in one call. If that is cancelled when the handshake is done, its transport says goodbye for
+        up to 30 s, and is out of reach; closing the socket would leave it with a number that another socket gets next.
+        """
+        wire = Wire(sock, self._room if READS_AT_ONCE else _new_room())
         try:
-            answer = await wire.ask(tunnel(target, proxy, agent), bodiless=True)
-            if not 200 <= answer.status <= 299 or answer.unasked:
-                raise ConnectionError(f"the system's proxy answered {answer.status}")
-            await wire.secure(tls, _name(target))
+            await asyncio.get_running_loop().create_connection(lambda: wire, sock=sock)
+            if tls is not None:
+                if proxy is not None:
+                    await _make_tunnel(wire, target, proxy, agent)
+                await wire.secure(tls, _name(target))
         except BaseException:
             wire.close()
             raise
         return wire
+
+
+async def _make_tunnel(wire: Wire, target: Target, proxy: Proxy, agent: str) -> None:
+    """Have a proxy connect us with a judged address. Bytes behind its answer cannot be from a TLS server."""
+    try:
+        answer = await wire.ask(tunnel(target, proxy, agent), bodiless=True)
+    except NoAnswerError:
+        raise ConnectionError("the system's proxy closed the connection without an answer") from None
+    except MalformedError as error:
+        raise ConnectionError(f"the system's proxy did not answer in HTTP: {error}") from None
+    if not 200 <= answer.status <= 299 or answer.unasked:
+        raise ConnectionError(f"the system's proxy answered {answer.status}")
 
 
 def _new_room() -> memoryview:

@@ -40,10 +40,17 @@ async def dial_proxy(proxy: Proxy, target: Target, *, tunnel: bool) -> Ends:
     ends = Ends(*await asyncio.open_connection(*proxy.place, limit=PIECE))
     if not tunnel:
         return ends
+    try:
+        await _ask_for_tunnel(ends, proxy, target)
+    except BaseException:  # it has no other owner yet, and may never answer
+        ends.writer.transport.abort()
+        raise
+    return ends
+
+
+async def _ask_for_tunnel(ends: Ends, proxy: Proxy, target: Target) -> None:
     authority = f"{literal(target)}:{target.port}"
     ends.writer.write(f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n{proxy.credentials}\r\n".encode())
     status = (await ends.reader.readuntil(b"\r\n\r\n")).partition(b" ")[2][:3]
     if not status.startswith(b"2"):
-        ends.writer.close()
         raise MalformedError(f"the system's proxy answered {status.decode('latin-1')}")
-    return ends

@@ -52,7 +52,7 @@ class Vets(Protocol):
 
 
 class Exit:
-    """One context's way out. A host is looked up once in its life: what was judged is what is dialled, every time."""
+    """One context's way out. A host is looked up once in 30 s: what was judged is what is dialled, every time."""
 
     def __init__(self, guard: Vets, proxies: Proxies | None = None, most_bytes: int = MOST_BYTES) -> None:
         self._guard = guard
@@ -109,11 +109,14 @@ class Exit:
         judged.set_result(target)
 
     async def vet(self, url: Url) -> Target:
-        """The target of a URL, judged when its host is first met; a refusal stays one."""
+        """The target of a URL, judged when its host is first met, and again when that is too long ago (D2-39).
+
+        A refusal stays one.
+        """
         key = url.host, url.effective_port
         judged = self._targets.get(key)
-        if judged is None:
-            if len(self._targets) >= MOST_HOSTS:
+        if judged is None or (self.passed(url) and judged.result().stale):
+            if judged is None and len(self._targets) >= MOST_HOSTS:
                 raise SpanielError(Code.DNS_FAILED, host=url.host, error="too many hosts for one page")
             judged = self._targets[key] = asyncio.create_task(self._guard.vet(url, Deadline(DIAL_SECONDS)))
         return await asyncio.shield(judged)
@@ -157,11 +160,12 @@ class Exit:
         if self._closing is not None:
             ends.writer.transport.abort()  # nobody is there to read what is left
         ends.writer.close()
-        with suppress(OSError, TimeoutError):
-            async with asyncio.timeout(FLUSH_SECONDS):
-                await ends.writer.wait_closed()
-                return
-        ends.writer.transport.abort()
+        try:
+            with suppress(OSError, TimeoutError):
+                async with asyncio.timeout(FLUSH_SECONDS):
+                    await ends.writer.wait_closed()
+        finally:
+            ends.writer.transport.abort()  # also where we are cancelled while its last bytes wait to be taken
 
     async def _admitted(self, client: Ends) -> Head:
         """One request that knows the secret; those that do not are asked for it, and what they send is thrown away."""
@@ -198,8 +202,11 @@ class Exit:
             left -= len(piece)
             server.writer.write(piece)
             await server.writer.drain()
+        await _first_of(self._answer(client, server), _gone(client.reader))
+
+    async def _answer(self, client: Ends, server: Ends) -> None:
         client.writer.write(await read_response(server.reader))
-        await _first_of(self._bring(server.reader, client.writer), _gone(client.reader))
+        await self._bring(server.reader, client.writer)
 
     async def _bring(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         """Copy what comes in, until it ends or is too much for one page."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.addresses import TOGGLES
+from spaniel.net.resolver import KEPT_SECONDS
 from spaniel.net.validator import AddressValidator, literal_address
 from spaniel.url.domains import ALLOWED, ANYWHERE, BLOCKED, domain_list, domain_rules
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
 
     from spaniel.net.addresses import Address
     from spaniel.net.deadline import Deadline
@@ -48,14 +50,23 @@ _SEAL = object()
 class Target:
     """Proof that a host was resolved once and every one of its addresses passed. Only a guard can make one."""
 
-    __slots__ = ("addresses", "host", "pins", "port")
+    __slots__ = ("_clock", "_judged", "addresses", "host", "pins", "port")
 
     host: str
     port: int
     addresses: tuple[Address, ...]
     pins: frozenset[bytes]  # the same addresses, packed: what connections are kept apart by
+    _judged: float
+    _clock: Callable[[], float]
 
-    def __init__(self, host: str, port: int, addresses: Sequence[Address], seal: object = None) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        addresses: Sequence[Address],
+        seal: object = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         if seal is not _SEAL:
             raise TypeError("a Target comes from Guard.vet; nothing else has judged the address")
         put = object.__setattr__
@@ -63,6 +74,13 @@ class Target:
         put(self, "port", port)
         put(self, "addresses", tuple(addresses))
         put(self, "pins", frozenset(address.packed for address in addresses))
+        put(self, "_judged", clock())
+        put(self, "_clock", clock)
+
+    @property
+    def stale(self) -> bool:
+        """Whether it is so old that its name must be resolved and judged again before it is dialled (D2-39)."""
+        return self._clock() - self._judged >= KEPT_SECONDS
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Target is proof: its {name} stays what it was when it was judged")
@@ -78,9 +96,14 @@ class Guard:
     """
 
     def __init__(
-        self, resolver: Resolver, security: Security | None = None, validator: SsrfValidator | None = None
+        self,
+        resolver: Resolver,
+        security: Security | None = None,
+        validator: SsrfValidator | None = None,
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         security = security or Security()
+        self._clock = clock
         self._ports = security.allowed_ports or DEFAULT_PORTS
         self._nothing_from = domain_rules(None, domain_list(security.blocked_domains, BLOCKED))
         self._pages_from = domain_rules(domain_list(security.allowed_domains, ALLOWED) or None)
@@ -137,10 +160,10 @@ class Guard:
         key = url.host, url.effective_port
         made = self._made.get(key)
         if (
-            made is not None and made[0] is addresses and isinstance(addresses, tuple)
+            made is not None and made[0] is addresses and isinstance(addresses, tuple) and not made[1].stale
         ):  # what a resolver keeps, judged anew
             return made[1]
-        target = Target(*key, addresses, _SEAL)
+        target = Target(*key, addresses, _SEAL, self._clock)
         self._made[key] = addresses, target
         self._made.move_to_end(key)
         if len(self._made) > MOST_MADE:

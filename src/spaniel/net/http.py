@@ -200,7 +200,7 @@ async def _whole(exchange: Exchange) -> bytes:
         pieces.append(piece)
         if len(pieces) == MOST_PIECES:
             pieces = [b"".join(pieces)]
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+    return b"".join(pieces)
 
 
 async def _with_beginning(options: Options, page: Page, exchange: Exchange) -> Page:

@@ -11,6 +11,8 @@ from spaniel.net.answers import Answer, BrokenBodyError, NoAnswerError
 from spaniel.net.heads import MalformedError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from spaniel.net.sockets import Counted
 
 MOST_HELD = 1 << 17  # bytes of a body that wait to be taken; more are left to the network until they are
@@ -27,23 +29,24 @@ class Wire(asyncio.BufferedProtocol):
     """One exchange after another, never two at a time."""
 
     __slots__ = (
-        "_answer", "_error", "_loop", "_paused", "_peer", "_room", "_socket", "_transport", "_waiter",
+        "_abort", "_answer", "_error", "_loop", "_paused", "_peer", "_room", "_socket", "_transport", "_waiter",
         "closed", "idle_since",
     )  # fmt: skip
 
     _transport: asyncio.Transport
+    idle_since: float  # by the loop's clock, since a pool keeps it
 
     def __init__(self, sock: Counted, room: memoryview) -> None:
         self._room = room  # where all connections read, one after another: nothing stays there between two calls
         self._loop = asyncio.get_running_loop()
         self._socket = sock
+        self._abort: Callable[[], None] = sock.close  # until a transport holds the socket: then that one's
         self._answer: Answer | None = None  # the one that is awaited, or was the last
         self._waiter: asyncio.Future[None] | None = None  # of whoever waits for more of it
         self._error: Exception | None = None  # what has gone wrong with it
         self._paused = False
         self._peer: Peer | None = None
         self.closed = False
-        self.idle_since = 0.0
 
     @property
     def usable(self) -> bool:
@@ -110,12 +113,12 @@ class Wire(asyncio.BufferedProtocol):
         return waiter
 
     async def secure(self, tls: ssl.SSLContext, name: str) -> None:
-        """Shake hands over what is a tunnel by now."""
+        """Shake hands. Whatever came before, or comes before a request, is not an answer."""
         self._answer = None
         if self.closed:
-            raise NoAnswerError
+            raise ConnectionResetError
         secured = await self._loop.start_tls(self._transport, self, tls, server_hostname=name)
-        self._transport = cast("asyncio.Transport", secured)
+        self.connection_made(cast("asyncio.Transport", secured))
 
     def finish(self) -> bool:
         """The exchange is over. Whether the connection may serve another; if not, it is closed."""
@@ -130,12 +133,13 @@ class Wire(asyncio.BufferedProtocol):
         """At once: nobody waits for what is left, and a TLS peer that does not say goodbye holds nothing up."""
         self.closed = True
         self._error = self._error or NoAnswerError()  # to whoever still waits: what we end is no end of a body
-        self._transport.abort()  # which wakes whoever waits, by `connection_lost`
+        self._abort()  # which wakes whoever waits, by `connection_lost`
 
     # What the event loop calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        self._abort = self._transport.abort
 
     def get_buffer(self, _: int) -> memoryview:
         return self._room

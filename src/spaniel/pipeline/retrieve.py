@@ -120,6 +120,8 @@ async def follow(url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, t
 
 async def _hop(url: Url, target: Target, door: Door, ask: Ask, deadline: Deadline, way: Way) -> Page:
     async with door.hosts.turn(url.host, deadline, way.manners):
+        if target.stale:  # the wait for this turn was longer than a name's addresses may be kept (D2-39)
+            target = await door.guard.vet(url, deadline)
         options = way.options if way.conditional is None else way.conditional.options_for(url, way.options)
         page = await ask(url, target, deadline, options)
     door.hosts.answered(url.host, page.status, page.headers)

@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import stat
+import time
 from contextlib import suppress
 from hashlib import sha256
 from threading import Thread
@@ -21,14 +22,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("spaniel.robots")
 
-MOST_FILES = 20_000  # in the folder, and their bytes, as a sweep leaves it: a site can have any number of origins
-MOST_BYTES = 256 << 20
+MOST_FILES = 20_000  # in the folder, whatever the settings allow: a site can have any number of origins
+MOST_BYTES = 256 << 20  # of them, as a sweep leaves it
+SLACK = 64  # one file of so many is removed in advance, so that not every write has to look at all of them
 SWEEP_EVERY = 1000  # writes, by however many processes: each begins to count somewhere
 LARGE = 16 << 10  # bytes that count as one write more
 SWEPT_AT_ONCE = 2 * MOST_FILES  # files that one sweep looks at, however many there are
 _LARGEST = LIMIT + (64 << 10)  # the file, cut as it is when it is fetched, and its head
 _MAGIC = b"spaniel robots 1\n"
-_OURS = re.compile(rf"[0-9a-f]{{64}}(\.[0-9a-f]{{8}}\.tmp)?|{TEMPORARY_NAME.pattern}")  # the older temporaries, too
+_WHOLE = re.compile(r"[0-9a-f]{64}")
+_OURS = re.compile(rf"{_WHOLE.pattern}(\.[0-9a-f]{{8}}\.tmp)?|{TEMPORARY_NAME.pattern}")  # the older temporaries, too
 
 
 class StoredFile(NamedTuple):
@@ -41,7 +44,7 @@ class StoredFile(NamedTuple):
 class _Kept(NamedTuple):
     """A file in the folder."""
 
-    written: float
+    used: float
     name: str
     size: int
 
@@ -49,38 +52,49 @@ class _Kept(NamedTuple):
 class DiskCache:
     """A folder of robots.txt files by origin. It only ever helps: whatever fails is as if nothing were there.
 
+    It holds `most` files, the least recently used are removed first (FR-WF-08g): a file's time says when it was used.
+
     The folder and the one that it is in are judged whenever they are used; only what has a name of ours is removed.
     """
 
-    def __init__(self, folder: Path, keep_seconds: float) -> None:
+    def __init__(self, folder: Path, keep_seconds: float, most: int = MOST_FILES) -> None:
         self._above, self._name = os.path.split(os.path.abspath(folder))
         self._keep = keep_seconds
+        self._most = max(1, min(most, MOST_FILES))
+        self._until_count = 1  # writes
         self._until_sweep = 1 + secrets.randbelow(SWEEP_EVERY)
         self._warned = False
 
     def read(self, origin: str, now: float) -> StoredFile | None:
         """What is there for an origin, if it is whole, ours, and not too old (nor from the future)."""
+        name = _name_of(origin)
         try:
             with self._open() as folder:
-                data = folder.read(_name_of(origin), _LARGEST)
+                stored = _read(folder.read(name, _LARGEST), origin)
+                if stored is None or not 0 <= now - stored.fetched < self._keep:
+                    return None
+                _mark_used(folder, name)
         except FileNotFoundError:
             return None
         except OSError as error:
             self._warn(error)
             return None
-        head, _, body = data.removeprefix(_MAGIC).partition(b"\n")
-        words = head.split(b" ")
-        if not data.startswith(_MAGIC) or len(words) != 3 or words[1] != sha256(body).hexdigest().encode():
-            return None
-        fetched = float(words[2]) if words[2].replace(b".", b"", 1).isdigit() else float("inf")
-        return StoredFile(body, fetched) if words[0] == origin.encode() and 0 <= now - fetched < self._keep else None
+        return stored
+
+    def remove(self, origin: str) -> None:
+        """Forget a file, if it is there."""
+        with suppress(OSError), self._open() as folder:
+            folder.remove(_name_of(origin))
 
     def write(self, origin: str, stored: StoredFile) -> None:
         """Put a file there, whole or not at all."""
+        name = _name_of(origin)
         head = f"{origin} {sha256(stored.body).hexdigest()} {stored.fetched!r}\n".encode()
         try:
             with self._open(make=True) as folder:
-                folder.write(_name_of(origin), _MAGIC + head + stored.body)
+                folder.write(name, _MAGIC + head + stored.body)
+                _mark_used(folder, name)
+                self._count(folder)
         except OSError as error:
             self._warn(error)
             return
@@ -89,6 +103,22 @@ class DiskCache:
             self._until_sweep = SWEEP_EVERY
             # Tens of thousands of files take a while, and whoever writes may be an event loop.
             Thread(target=self.sweep, args=(stored.fetched,), name="spaniel robots sweep", daemon=True).start()
+
+    def _count(self, folder: OpenFolder) -> None:
+        """Remove what is too much. Others may write here too, so that no count holds for long."""
+        self._until_count -= 1
+        if self._until_count > 0:
+            return
+        slack = self._most // SLACK
+        found = [entry for entry in folder.entries() if _WHOLE.fullmatch(entry.name)]
+        left = len(found)
+        if left > self._most:
+            files = sorted(kept for entry in found if (kept := _kept(entry)))
+            left = self._most - slack
+            for kept in files[: max(0, len(files) - left)]:
+                with suppress(FileNotFoundError):
+                    folder.remove(kept.name)
+        self._until_count = max(1, min(slack, self._most - left))
 
     def sweep(self, now: float) -> None:
         """Remove what is too old to be read again, what dead writers left, and what is too much, the oldest first.
@@ -108,7 +138,7 @@ class DiskCache:
         doomed, files, size = [], 0, 0
         for kept in newest_first:
             files, size = files + 1, size + kept.size
-            if files > MOST_FILES * share or size > MOST_BYTES * share or now - kept.written > self._keep:
+            if files > self._most * share or size > MOST_BYTES * share or now - kept.used > self._keep:
                 doomed.append(kept.name)
         return doomed[::-1]
 
@@ -123,6 +153,16 @@ class DiskCache:
             log.warning("robots_cache_failed: %s", error.strerror or error)
 
 
+def _read(data: bytes, origin: str) -> StoredFile | None:
+    """What is in a file of ours; None where it is damaged, or of another origin."""
+    head, _, body = data.removeprefix(_MAGIC).partition(b"\n")
+    words = head.split(b" ")
+    if not data.startswith(_MAGIC) or len(words) != 3 or words[1] != sha256(body).hexdigest().encode():
+        return None
+    fetched = float(words[2]) if words[2].replace(b".", b"", 1).isdigit() else float("inf")
+    return StoredFile(body, fetched) if words[0] == origin.encode() else None
+
+
 def _kept(entry: os.DirEntry[str]) -> _Kept | None:
     """What is known of a file; None where it is no file, or no longer there."""
     with suppress(FileNotFoundError):
@@ -130,6 +170,12 @@ def _kept(entry: os.DirEntry[str]) -> _Kept | None:
         if stat.S_ISREG(found.st_mode):
             return _Kept(found.st_mtime, entry.name, found.st_size)
     return None
+
+
+def _mark_used(folder: OpenFolder, name: str) -> None:
+    now = time.time_ns()  # the system's own marks are some milliseconds apart: too coarse for an order
+    with suppress(FileNotFoundError):  # another process has removed it this moment
+        os.utime(folder.at(name), ns=(now, now), dir_fd=folder.descriptor)
 
 
 def _name_of(origin: str) -> str:

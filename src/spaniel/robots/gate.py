@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from spaniel.net.http import Page, RequestHeaders
 
 FAIL_OPEN_NOTE = "robots_unavailable_fail_open"
-SECONDS = 5.0  # of a fetch's time (D2-13)
+SECONDS = 5.0  # of a fetch's time (D2-13), and never more than this share of it: the rest is the page's (D2-45)
+SHARE = 0.5
 MOST_REDIRECTS = 5
 FAILURE_SECONDS = 5.0  # a failure is remembered this long, so that a thousand waiting fetches do not all try again
 MOST_BYTES = 128 << 20  # of memory for robots.txt files, whatever their number
@@ -135,58 +136,67 @@ class RobotsGate:
         return kept
 
     async def _wait(self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders) -> _Known:
-        """Join the flight for this origin, or start it; whoever gives up leaves it to the others."""
+        """Join the flight for this origin, or start it. Who gives up after its own time leaves it to the others."""
         flight = self._flights.get(url.origin)
         if flight is None:
             flight = self._flights[url.origin] = asyncio.create_task(self._fly(url, target, headers))
             flight.add_done_callback(lambda _: self._flights.pop(url.origin))
         with deadline.guarding("robots"):
-            return await asyncio.shield(flight)
+            part = deadline.within(min(SECONDS, SHARE * deadline.left()))
+            try:
+                with part.guarding("robots"):
+                    return await asyncio.shield(flight)
+            except SpanielError as error:  # a flight ends with what it found, never with an error
+                return _Known(_refusal(error, url), 0)
 
     async def _fly(self, url: Url, target: Target, headers: RequestHeaders) -> _Known:
-        now = self._clock()
+        """The file: from disk if another process has put it there, else from the site."""
+        began, now = self._clock(), time.time()
+        stored = self._disk.read(url.origin, now) if self._disk is not None else None
+        place = Url(url.scheme, url.host, url.port, "/robots.txt", None, None)
         try:
-            body, age = await self._body(url, target, headers)
+            body = stored.body if stored is not None else await self._fetch(place, target, headers)
         except SpanielError as error:
-            kept = _Known(_refusal(error, url), now + FAILURE_SECONDS)
-        else:
-            expires = now + self._settings.cache_ttl_hours * 3600 - age
-            aside = len(body) > LONG_FILE
-            robots = await asyncio.to_thread(_ready, body, headers.user_agent) if aside else parse(body)
-            kept = _Known(robots, expires, len(body), _weight(body))
+            kept = _Known(_refusal(error, url), began + FAILURE_SECONDS)
+            self._keep(url.origin, kept)
+            return kept
+        age = now - stored.fetched if stored is not None else 0.0
+        aside = len(body) > LONG_FILE
+        robots = await asyncio.to_thread(_ready, body, headers.user_agent) if aside else parse(body)
+        expires = began + self._settings.cache_ttl_hours * 3600 - age
+        kept = _Known(robots, expires, len(body), _weight(body))
         self._keep(url.origin, kept)
+        if self._disk is not None and stored is None:
+            self._disk.write(url.origin, StoredFile(body, now))
         return kept
 
-    async def _body(self, url: Url, target: Target, headers: RequestHeaders) -> tuple[bytes, float]:
-        """The file and its age in seconds: from disk if another process has put it there, else from the site."""
-        now = time.time()
-        if self._disk is not None and (stored := self._disk.read(url.origin, now)):
-            return stored.body, now - stored.fetched
-        body = await self._fetch(Url(url.scheme, url.host, url.port, "/robots.txt", None, None), target, headers)
-        if self._disk is not None:
-            self._disk.write(url.origin, StoredFile(body, now))
-        return body, 0.0
-
-    async def _fetch(self, url: Url, target: Target, headers: RequestHeaders) -> bytes:
+    async def _fetch(self, url: Url, target: Target | None, headers: RequestHeaders) -> bytes:
         """The file itself, through redirects, each guarded like any other (D2-06). Robots is not asked about it."""
         deadline, options, host = Deadline(SECONDS), Options(headers, LIMIT + 1, cut=True), url.host
         for _ in range(MOST_REDIRECTS + 1):
             try:
+                if target is None:
+                    target = await self._guard.vet(url, deadline)
                 page = await self._http.get(url, target, deadline, options)
             except SpanielError as error:
                 raise error if url.host == host else _elsewhere(error) from None
             if page.location is None:
                 return _body(page)
-            url = parse_url(page.location, base=url)
-            target = await self._guard.vet(url, deadline)
+            url, target = parse_url(page.location, base=url), None
         raise SpanielError(Code.REDIRECT_LIMIT, count=MOST_REDIRECTS + 1, max=MOST_REDIRECTS)
 
     def _keep(self, origin: str, kept: _Known) -> None:
+        """Hold on to what was found. The least recently used are forgotten: here, and if they are too many on disk."""
         old = self._kept.pop(origin, None)
         self._kept[origin] = kept
         self._bytes += kept.weight - (old.weight if old else 0)
-        while len(self._kept) > 1 and (len(self._kept) > self._settings.cache_entries or self._bytes > MOST_BYTES):
-            self._bytes -= self._kept.popitem(last=False)[1].weight
+        while len(self._kept) > 1 and (
+            (many := len(self._kept) > self._settings.cache_entries) or self._bytes > MOST_BYTES
+        ):
+            forgotten, known = self._kept.popitem(last=False)
+            self._bytes -= known.weight
+            if many and self._disk is not None:
+                self._disk.remove(forgotten)
 
     async def close(self) -> None:
         """Ends the flights that nobody waits for any more."""
@@ -223,8 +233,11 @@ def _elsewhere(error: SpanielError) -> SpanielError:
 
 
 def _body(page: Page) -> bytes:
-    """What a status means for robots.txt: any 2xx is the file, any 4xx allows all, the rest is a failure (D2-06)."""
-    if 200 <= page.status <= 299:
+    """What a status means for robots.txt: a 2xx with a whole body is the file, any 4xx allows all (D2-06).
+
+    The rest is a failure: a part of a file may lack the line that disallows a page (D2-45).
+    """
+    if page.ok:
         return page.body
     if 400 <= page.status <= 499:
         return b""
