@@ -235,7 +235,7 @@ class Silent:
         return []
 
 
-@pytest.mark.req("FR-WF-06c", "FR-WF-10a")
+@pytest.mark.req("FR-WF-10a")
 async def test_a_resolver_that_never_answers_ends_at_the_deadline() -> None:
     watch = Stopwatch()
     with pytest.raises(SpanielError) as caught:

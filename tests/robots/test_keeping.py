@@ -45,7 +45,7 @@ class Asking:
         return self._site.requests["/robots.txt"] == before
 
 
-@pytest.mark.req("FR-WF-08f", "FR-WF-08g", "CFG-01")
+@pytest.mark.req("FR-WF-08f", "FR-WF-08g")
 def test_the_settings_are_the_documents() -> None:
     assert RobotsSettings() == RobotsSettings(fail_open=False, cache_entries=1024, cache_ttl_hours=24)
 
