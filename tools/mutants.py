@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 import tomllib
@@ -49,6 +50,23 @@ class Box:
                 copy = self.folder / path.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(path, copy)
+        self._python = self._environment()
+
+    def _environment(self) -> str:
+        """An interpreter for which the copy is installed: some tests start programs without PYTHONPATH."""
+        ours, box = Path(sys.prefix), self.folder / ".venv"
+        packages = Path(sysconfig.get_path("purelib")).relative_to(ours)
+        for part in ("bin", packages):
+            (box / part).mkdir(parents=True)
+        lines = [str(self.folder / "src"), f"import site; site.addsitedir({str(ours / packages)!r})"]
+        (box / packages / "copy.pth").write_text("\n".join(lines))
+        (box / "pyvenv.cfg").write_text((ours / "pyvenv.cfg").read_text())
+        python = box / "bin/python"
+        python.symlink_to(Path(sys.executable).resolve())
+        command = (ours / "bin/spaniel").read_text().partition("\n")[2]
+        (box / "bin/spaniel").write_text(f"#!{python}\n{command}")
+        (box / "bin/spaniel").chmod(0o755)
+        return str(python)
 
     def passes(self, tests: list[str], seconds: float, *, aloud: bool = False, plugins: Sequence[object] = ()) -> bool:
         """Whether the tests do, within a time."""
@@ -72,6 +90,7 @@ class Box:
         if not any(test.startswith("tests/browser") for test in tests):  # Chromium reserves more than it uses
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         sys.path[:0] = [str(self.folder / "src"), str(self.folder)]
+        sys.executable = self._python
         os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])
         if not aloud:  # and no byte code: what one mutant was compiled to would be run for the next
             sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"

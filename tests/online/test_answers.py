@@ -49,6 +49,17 @@ async def test_french_is_named_where_it_answers_in_french(world: World) -> None:
     assert note == "also in: fr"
 
 
+@pytest.mark.req("CP-12", "CP-25")
+@pytest.mark.parametrize("word", ["es", "cas", "castellano"])
+@pytest.mark.parametrize("url", ["https://a.es/{}/x/y", "https://a.es/x/y?lang={}", "https://{}.a.es/x/y"])
+async def test_spanish_is_asked_for_by_each_of_its_words(ca_file: str, url: str, word: str) -> None:
+    pages = {url.format("ca"): page(CATALAN, lang="ca"), url.format(word): page(lang="es")}
+    async with open_world(Web(pages), ca_file) as world:
+        result = await world.canonicalizer().canonicalize(url.format("ca"))
+    assert result.url == url.format(word)
+    assert [variant.lang for variant in result.lang_variants] == ["ca", "es"]
+
+
 @pytest.mark.req("CP-25")
 async def test_without_an_allowlist_a_site_speaks_only_for_itself(ca_file: str) -> None:
     pages = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import pytest
 
 from spaniel.app.client import Spaniel
 from spaniel.app.settings import Settings, from_data
-from spaniel.cache import CacheSettings, PageCache, key_for
+from spaniel.cache import CacheSettings, PageCache, Validators, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.answer import Answer
 from spaniel.pipeline.request import Request
@@ -38,9 +38,18 @@ SIZES = (None, 128, 129, 200, 333, 600, 1024, 2048)
 BUDGETS = (None, 420, 500, 777, 1500, 4_000, 15_000, 60_000)
 
 
-def like(fresh: Answer, hit: Answer) -> Answer:
-    """The fresh answer under the hit's envelope: when it was fetched, that it was a hit, when it was served."""
-    return fresh._replace(fetched_at=hit.fetched_at, notes=hit.notes, served_at=hit.served_at)
+def as_hit(fresh: Answer, fetched_at: datetime, served_at: datetime | None) -> Answer:
+    """The fresh answer as the cache must give it: the time of the stored fetch, and one note more."""
+    return fresh._replace(fetched_at=fetched_at, notes=(*fresh.notes, "cache_hit"), served_at=served_at)
+
+
+def aged(folder: Path, url: str, fetched_at: datetime) -> None:
+    """As if an entry had been fetched then."""
+    key = key_for(url, overrides=RELAXED)
+    with PageCache(CacheSettings(str(folder))) as cache:
+        entry = cache.peek(key)
+        assert entry is not None
+        assert cache.renew(key, entry, fetched_at, timedelta(days=7), Validators()) is None
 
 
 @pytest.mark.req("D2-02", "FR-WF-03a", "FR-WF-15e", "FR-WF-15f", "T-WF-CHK-05", "T-WF-DET-03")
@@ -50,20 +59,37 @@ async def test_a_hit_equals_a_fresh_fetch_at_every_size_and_budget(tmp_path: Pat
         writing = settings_for(site, cache=tmp_path, default_max_chunk_tokens=300)
         reading = settings_for(site, cache=tmp_path)
         async with Spaniel(writing, FakeResolver()) as first, Spaniel(reading, FakeResolver()) as second:
+            began = datetime.now(UTC)
+            then = {path: began.replace(microsecond=0) - timedelta(hours=age) for age, path in enumerate(PAGES, 1)}
             for path in PAGES:
                 await first.fetch(site.url(path))
+                aged(tmp_path, site.url(path), then[path])
             hits = {case: await second.answer(Request(site.url(case[0]), case[1])) for case in product(PAGES, SIZES)}
             asked = site.requests.total()
-            assert all("cache_hit" in hit.notes for hit in hits.values())
+            assert all(hit.served_at is not None and hit.served_at >= began for hit in hits.values())
             for (path, size), hit in hits.items():
                 fresh = await second.answer(Request(site.url(path), size, no_cache=True))
                 assert "cache_hit" not in fresh.notes
                 assert list(hit.chunks) == list(fresh.chunks)
                 for budget in BUDGETS:
                     told = hit.as_dict(budget)
-                    assert told == like(fresh, hit).as_dict(budget), (path, size, budget)
+                    assert told == as_hit(fresh, then[path], hit.served_at).as_dict(budget), (path, size, budget)
                     assert budget is None or len(json.dumps(told, ensure_ascii=False).encode()) <= budget
             assert site.requests.total() == asked + len(hits)
+
+
+@pytest.mark.req("FR-WF-03", "FR-WF-17a", "T-WF-CCH-01")
+@pytest.mark.parametrize("days", [0.5, 3, 6.9])
+async def test_fetched_at_of_a_hit_is_when_it_was_fetched(tmp_path: Path, days: float) -> None:
+    """In the answer itself, as a model gets it: not the time at which the cache served it."""
+    at = (datetime.now(UTC) - timedelta(days=days)).replace(microsecond=0)
+    async with spaniel_at({"/a": text("one")}, tmp_path) as (spaniel, site):
+        fresh = (await spaniel.fetch(site.url("/a"))).as_dict()
+        assert datetime.fromisoformat(str(fresh["fetched_at"])) > at
+        aged(tmp_path, site.url("/a"), at)
+        hit = (await spaniel.fetch(site.url("/a"))).as_dict()
+    assert hit["fetched_at"] == at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert datetime.fromisoformat(str(hit["served_at"])) > at + timedelta(hours=1)
 
 
 @pytest.mark.req("D2-02", "D2-23")

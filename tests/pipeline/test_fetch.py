@@ -64,6 +64,27 @@ async def test_a_page_comes_back_as_markdown_in_the_srds_answer(tmp_path: Path) 
     json.dumps(fields)
 
 
+@pytest.mark.req("D2-11")
+async def test_the_default_user_agent_is_the_one_that_robots_files_were_written_for(tmp_path: Path) -> None:
+    robots = text("User-agent: forge-webfetch\nDisallow: /no\n\nUser-agent: *\nDisallow: /yes\n")
+    async with spaniel_at({"/robots.txt": robots, "/yes": text("x")}, tmp_path) as (spaniel, site):
+        assert (await spaniel.fetch(site.url("/yes"))).markdown == "x\n"
+        assert await code_of(spaniel, site.url("/no")) == "robots_disallowed"
+        assert {headers["user-agent"] for headers in site.seen} == {"forge-webfetch/1.0"}
+
+
+@pytest.mark.req("FR-WF-10", "NFR-WF-SEC-02")
+async def test_the_configured_user_agent_is_sent_and_judged(tmp_path: Path) -> None:
+    robots = text("User-agent: forge-webfetch\nDisallow: /a\n\nUser-agent: my-agent\nDisallow: /b\n")
+    async with spaniel_at({"/robots.txt": robots, "/a": text("x")}, tmp_path, user_agent="My-Agent/3.1 (me)") as (
+        spaniel,
+        site,
+    ):
+        assert (await spaniel.fetch(site.url("/a"))).markdown == "x\n"
+        assert await code_of(spaniel, site.url("/b")) == "robots_disallowed"
+        assert {headers["user-agent"] for headers in site.seen} == {"My-Agent/3.1 (me)"}
+
+
 @pytest.mark.req("FR-WF-03", "D2-28")
 async def test_what_is_absent_is_left_out(tmp_path: Path) -> None:
     async with spaniel_at({"/plain": text("just text\n")}, tmp_path) as (spaniel, site):

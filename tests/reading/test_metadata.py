@@ -23,6 +23,9 @@ def page(head: str, body: str = "<p>text</p>", html: str = "<html>") -> str:
         (page("<title> </title>", "<h1>First</h1><h1>Second</h1>"), "First"),
         (page("", "<svg><title>Drawing</title></svg><h1>Heading</h1>"), "Heading"),
         (page("", "<p>none</p>"), None),
+        (page("", "<h2>Second level</h2><h3>Third</h3>"), None),
+        (page("", "<h2>Second level</h2><h1>First level</h1>"), "First level"),
+        (page("<title></title>", "<h2>Second level</h2>"), None),
         (page("<title>con\x1b[31mtrol \u202ebidi</title>"), "control bidi"),
     ],
 )

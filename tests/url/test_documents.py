@@ -279,6 +279,22 @@ class TestClara:
         assert not result.lang_variants
         assert not result.flags
 
+    @pytest.mark.req("CP-12")
+    @pytest.mark.parametrize("word", ["es", "cas", "castellano", "Castellano"])
+    @pytest.mark.parametrize("url", ["https://e.es/{}/ca/a", "https://e.es/{}/a?lang=eu", "https://ca.e.es/{}"])
+    def test_rule_10_each_word_for_spanish_is_known(self, word: str, url: str) -> None:
+        """Each URL names another language later: a word that is not known would not hide it."""
+        result = canonicalize(url.format(word), "clara")
+        assert not result.lang_variants
+        assert "language-unproved" not in result.flags
+        assert canonicalize(url.format("latin"), "clara").lang_variants
+
+    @pytest.mark.req("CP-12")
+    @pytest.mark.parametrize("word", ["es", "cas", "castellano"])
+    def test_rule_10_a_parameter_in_spanish_beats_the_subdomain(self, word: str) -> None:
+        assert not canonicalize(f"https://ca.e.es/a?idioma={word}", "clara").lang_variants
+        assert canonicalize("https://ca.e.es/a?idioma=latin", "clara").lang_variants
+
     @pytest.mark.req("CP-16")
     def test_the_thirteen_steps_run_in_the_documents_order(self) -> None:
         steps = canonicalize("HTTP://SEPE.ES/A/;jsessionid=1?utm_source=x&page=2#f", "clara").steps
@@ -330,6 +346,8 @@ class TestClara:
             (b"https://example.gob.es/tr\xe1mite", "https://example.gob.es/tr%E1mite"),
             ("https://example.gob.es/tr\udce1mite", "https://example.gob.es/tr%E1mite"),
             ("https://example.gob.es/trámite", "https://example.gob.es/tr%C3%A1mite"),
+            (b"https://example.gob.es/a\x80\xbf\xc0\xff", "https://example.gob.es/a%80%BF%C0%FF"),
+            (b"https://example.gob.es/a?q=\x93b c\x94", "https://example.gob.es/a?q=%93b%20c%94"),
         ],
     )
     def test_broken_encoding_is_repaired(self, written: str | bytes, canonical: str) -> None:

@@ -184,6 +184,13 @@ class TestOnline:
     def test_a_discovered_host_form_is_used(self) -> None:
         assert CLARA.apply("https://e.es/a", Known(hosts={"e.es": "www.e.es"})).url == "https://www.e.es/a"
 
+    @pytest.mark.req("CP-24")
+    @pytest.mark.parametrize("discovered", ["sepe.es", "otro.sepe.es"])
+    def test_a_shipped_row_beats_a_discovered_form(self, discovered: str) -> None:
+        web = Known(hosts={"sepe.es": discovered})
+        assert CLARA.apply("https://sepe.es/a", web).url == "https://www.sepe.es/a"
+        assert CLARA.apply("https://www.sepe.es/a", web).url == "https://www.sepe.es/a"
+
     @pytest.mark.req("CP-12")
     def test_a_proved_spanish_version_is_taken_and_the_others_recorded(self) -> None:
         languages = {"es": "https://e.es/es/t", "ca": "https://e.es/ca/t", "fr": "https://e.es/fr/t"}
