@@ -301,6 +301,8 @@ class TestRequest:
             ({}, "url: is missing"),
             ({"url": ""}, "url: is empty"),
             ({"url": " \t"}, "url: is empty"),
+            ({"url": "\n\r\f\v"}, "url: is empty"),
+            ({"url": "\u00a0\u2003\u3000"}, "url: is empty"),
             ({"url": 3}, "url: must be text"),
             ({"url": "x", "max_chunk_tokens": 127}, "max_chunk_tokens: 127 is not between 128 and 2048"),
             ({"url": "x", "max_chunk_tokens": 2049}, "max_chunk_tokens: 2049 is not between"),

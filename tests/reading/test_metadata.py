@@ -41,6 +41,9 @@ def test_the_title(html: str, title: str | None) -> None:
         ("<html lang=''>", None),
         ("<html>", None),
         ("<html lang=x-klingon>", "x-klingon"),
+        ("<html lang='EN-gb-oed'>", "EN-gb-oed"),
+        ("<html xml:lang=de>", None),
+        ("<html><body lang=fr>", None),
     ],
 )
 def test_the_language_is_passed_on_as_it_is(tag: str, language: str | None) -> None:
