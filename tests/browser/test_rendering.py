@@ -36,7 +36,7 @@ async def refusal(spaniel: object, url: str) -> SpanielError:
     return caught.value
 
 
-@pytest.mark.req("IT-WF-BR-01", "FR-WF-11", "FR-WF-12a", "FR-WF-03b")
+@pytest.mark.req("IT-WF-BR-01", "FR-WF-11", "FR-WF-12a")
 async def test_a_forced_render_brings_what_the_scripts_made(tmp_path: Path) -> None:
     async with spaniel_at(SPA, tmp_path) as (spaniel, site):
         trace = Trace()
@@ -401,7 +401,7 @@ async def test_a_picture_is_taken_behind_the_same_walls(tmp_path: Path) -> None:
     assert found.rendering_method == "browser"
 
 
-@pytest.mark.req("FR-WF-03b", "FR-WF-08")
+@pytest.mark.req("FR-WF-03")
 @pytest.mark.parametrize("bait", ["/out", "/file"])
 async def test_a_page_cannot_sign_with_an_address_that_it_never_left_for(bait: str, tmp_path: Path) -> None:
     """A navigation that comes to nothing, behind a redirect of another site's, leaves the page where it was."""

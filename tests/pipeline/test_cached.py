@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import product
@@ -41,6 +42,10 @@ BUDGETS = (None, 420, 500, 777, 1500, 4_000, 15_000, 60_000)
 def as_hit(fresh: Answer, fetched_at: datetime, served_at: datetime | None) -> Answer:
     """The fresh answer as the cache must give it: the time of the stored fetch, and one note more."""
     return fresh._replace(fetched_at=fetched_at, notes=(*fresh.notes, "cache_hit"), served_at=served_at)
+
+
+def entries_in(folder: Path) -> list[Path]:
+    return [file for file in folder.glob("*/*") if file.suffix == ".json"]
 
 
 def aged(folder: Path, url: str, fetched_at: datetime) -> None:
@@ -90,6 +95,61 @@ async def test_fetched_at_of_a_hit_is_when_it_was_fetched(tmp_path: Path, days: 
         hit = (await spaniel.fetch(site.url("/a"))).as_dict()
     assert hit["fetched_at"] == at.strftime("%Y-%m-%dT%H:%M:%SZ")
     assert datetime.fromisoformat(str(hit["served_at"])) > at + timedelta(hours=1)
+
+
+@pytest.mark.req("FR-WF-16c", "FR-WF-16d")
+@pytest.mark.parametrize("days", [1, 3, 7, 30])
+async def test_a_fetch_leaves_the_srds_entry_with_the_time_of_the_settings(tmp_path: Path, days: int) -> None:
+    async with spaniel_at({"/a": html("<title>T</title><p>one</p>")}, tmp_path, cache_ttl_days=days) as (spaniel, site):
+        answer = await spaniel.fetch(site.url("/a#part"))
+        [file] = entries_in(tmp_path)
+    stored = json.loads(file.read_bytes())
+    assert (stored["version"], stored["canonical_url"]) == (1, site.url("/a"))
+    assert stored["rendering_method"] == "http"
+    at = answer.fetched_at.replace(microsecond=0)
+    assert stored["fetched_at"] == at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert stored["expires_at"] == (at + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert (stored["content"]["title"], stored["content"]["markdown"]) == ("T", "one\n")
+
+
+@pytest.mark.req("T-WF-CCH-03", "FR-WF-16d")
+@pytest.mark.parametrize("days", [1, 7])
+@pytest.mark.parametrize(("seconds", "hit"), [(-60, True), (0, False), (60, False)])
+async def test_an_entry_is_a_hit_until_it_expires(tmp_path: Path, days: int, seconds: int, hit: bool) -> None:
+    async with spaniel_at({"/a": text("one")}, tmp_path, cache_ttl_days=days) as (spaniel, site):
+        await spaniel.fetch(site.url("/a"))
+        key = key_for(site.url("/a"), overrides=RELAXED)
+        with PageCache(CacheSettings(str(tmp_path))) as cache:
+            entry = cache.peek(key)
+            assert entry is not None
+            ttl = entry.expires_at - entry.fetched_at
+            cache.renew(key, entry, datetime.now(UTC) - ttl - timedelta(seconds=seconds), ttl, Validators())
+        site.pages["/a"] = text("two")
+        assert (await spaniel.fetch(site.url("/a"))).markdown == ("one\n" if hit else "two\n")
+
+
+@pytest.mark.req("T-WF-DET-01", "FR-WF-16")
+async def test_every_spelling_of_a_url_has_one_entry(tmp_path: Path) -> None:
+    async with spaniel_at({"/b": text("one")}, tmp_path) as (spaniel, site):
+        for spelling in ("/b", "/a/../b#x", "/./b", "/%62"):
+            await spaniel.fetch(site.url(spelling, "SITE.example"))
+        assert site.requests["/b"] == 1
+        [file] = entries_in(tmp_path)
+        assert file.stem == key_for(site.url("/b"), overrides=RELAXED).hex
+
+
+@pytest.mark.req("FR-WF-16b", "T-WF-CCH-05")
+async def test_nothing_of_a_url_is_in_the_names_of_files(tmp_path: Path) -> None:
+    paths = ("/secret-name", "/a.json", "/%2F%2E%2E%2Fescape", "/" + "x" * 300)
+    async with spaniel_at({}, tmp_path) as (spaniel, site):
+        site.reply = text  # type: ignore[method-assign]
+        for path in paths:
+            await spaniel.fetch(site.url(f"{path}?token=1"))
+        files = entries_in(tmp_path)
+    assert len(files) == len(paths)
+    for file in files:
+        assert re.fullmatch("[0-9a-f]{64}", file.stem)
+        assert file.parent == tmp_path / file.stem[:2]
 
 
 @pytest.mark.req("D2-02", "D2-23")
