@@ -113,6 +113,66 @@ async def test_none_or_too_many_addresses_are_a_failed_lookup_that_names_the_hos
     assert caught.value.details == {"host": "a.example", "error": why}
 
 
+LITERALS = {
+    "T-WF-SSRF-03": (
+        "10.0.0.0 10.255.255.255 172.16.0.0 172.31.255.255 192.168.0.0 192.168.255.255",
+        "9.255.255.255 11.0.0.0 172.15.255.255 172.32.0.0 192.167.255.255 192.169.0.0",
+    ),
+    "T-WF-SSRF-04": ("169.254.0.0 169.254.128.0 169.254.169.254 169.254.255.255", "169.253.255.255 169.255.0.0"),
+    "T-WF-SSRF-05": (
+        "::ffff:10.0.0.1 ::ffff:127.0.0.1 ::ffff:ac10:1 ::ffff:169.254.0.1 ::ffff:0.0.0.0",
+        "::ffff:8.8.8.8 ::ffff:9.0.0.1",
+    ),
+}
+
+
+@pytest.mark.req("FR-WF-05")
+@pytest.mark.parametrize(
+    ("host", "right"),
+    [
+        pytest.param(host, right, marks=pytest.mark.req(proved))
+        for proved, both in LITERALS.items()
+        for right, hosts in zip(("ssrf_blocked", "accept"), both, strict=True)
+        for host in hosts.split()
+    ],
+)
+async def test_an_address_is_judged_alike_as_a_literal_and_behind_a_name(host: str, right: str) -> None:
+    literal = f"[{host}]" if ":" in host else host
+    guard = Guard(names(a=[host], b=["93.184.215.14", host]))
+    assert await verdict(f"http://{literal}/", guard) == right
+    assert await verdict("http://a.example/", guard) == right
+    assert await verdict("http://b.example/", guard) == right
+
+
+@pytest.mark.req("T-WF-SSRF-01", "FR-WF-04")
+@pytest.mark.parametrize(
+    ("url", "right"),
+    [
+        ("ftp://a.example/", "invalid_scheme"),
+        ("FTP://a.example/", "invalid_scheme"),
+        ("file:///etc/passwd", "invalid_scheme"),
+        ("javascript:alert(1)", "invalid_scheme"),
+        ("data:text/html,x", "invalid_scheme"),
+        ("gopher://a.example/", "invalid_scheme"),
+        ("ws://a.example/", "invalid_scheme"),
+        ("httpss://a.example/", "invalid_scheme"),
+        ("HTTP://a.example/", "accept"),
+        ("https://a.example/", "accept"),
+    ],
+)
+async def test_only_http_and_https_are_fetched(url: str, right: str) -> None:
+    assert await verdict(url, Guard(names(a=["93.184.215.14"]))) == right
+
+
+@pytest.mark.req("T-WF-SSRF-06", "FR-WF-04b")
+@pytest.mark.parametrize(
+    "host", ["0177.0.0.1", "0x7f000001", "2130706433", "0x7f.0.0.1", "127.1", "08.8.8.8", "8.8.8.010", "134744072", "0"]
+)
+async def test_another_form_of_an_address_is_refused_wherever_it_leads(host: str) -> None:
+    """Also where it is a public one: it is the form that is refused."""
+    assert await verdict(f"http://{host}/", Guard(names())) == "invalid_host"
+
+
 @pytest.mark.req("FR-WF-05c", "FR-WF-05d", "FR-WF-05e", "T-WF-SSRF-07", "T-WF-SSRF-08")
 async def test_only_allowed_ports_pass_and_settings_may_add_some() -> None:
     resolver = names(a=["93.184.215.14"])

@@ -206,6 +206,20 @@ async def test_an_error_whose_body_never_ends_is_still_told_by_its_status(tmp_pa
     assert record.page_type == "forbidden"
 
 
+@pytest.mark.req("FG-19")
+async def test_the_documents_headers_go_with_every_request(tmp_path: Path) -> None:
+    """For robots.txt and after a redirect, too."""
+    pages: dict[str, Page] = {"/a": redirect("/b"), "/b": html("<p>Otters swim in the river.</p>")}
+    async with ingesting(pages, tmp_path) as (spaniel, site, _):
+        await spaniel.record(site.url("/a"))
+    assert set(site.requests) == {"/robots.txt", "/a", "/b"}
+    for sent in site.seen:
+        assert sent["user-agent"] == "ContextIngestion/1.0 (compatible)"
+        assert sent["accept"] == "text/html,application/xhtml+xml"
+        assert sent["accept-language"] == "en-US,en;q=0.9"
+        assert sent["accept-encoding"] == "gzip, deflate"
+
+
 @pytest.mark.req("FG-25", "FG-19", "FG-43")
 async def test_json_is_kept_as_data_in_one_line(tmp_path: Path) -> None:
     body = b'{\n  "otters": [1, 2.50, 12345678901234567890]\n}\n'

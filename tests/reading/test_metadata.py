@@ -35,6 +35,16 @@ def test_the_title(html: str, title: str | None) -> None:
 
 @pytest.mark.req("FR-WF-13f")
 @pytest.mark.parametrize(
+    "more", ["<meta http-equiv=content-language content=es>", "<meta property=og:locale content=es_ES>"]
+)
+def test_no_language_is_detected(more: str) -> None:
+    text = "El certificado se puede solicitar por internet o en la oficina de atención, con cita previa. " * 9
+    assert extract(page(more, f"<p>{text}</p>")).language is None
+    assert extract(page(more, f"<p lang=es>{text}</p>", html="<html lang=en>")).language == "en"
+
+
+@pytest.mark.req("FR-WF-13f")
+@pytest.mark.parametrize(
     ("tag", "language"),
     [
         ("<html lang='pt-BR'>", "pt-BR"),
