@@ -113,35 +113,35 @@ async def test_none_or_too_many_addresses_are_a_failed_lookup_that_names_the_hos
     assert caught.value.details == {"host": "a.example", "error": why}
 
 
-LITERALS = {
-    "T-WF-SSRF-03": (
-        "10.0.0.0 10.255.255.255 172.16.0.0 172.31.255.255 192.168.0.0 192.168.255.255",
-        "9.255.255.255 11.0.0.0 172.15.255.255 172.32.0.0 192.167.255.255 192.169.0.0",
-    ),
-    "T-WF-SSRF-04": ("169.254.0.0 169.254.128.0 169.254.169.254 169.254.255.255", "169.253.255.255 169.255.0.0"),
-    "T-WF-SSRF-05": (
-        "::ffff:10.0.0.1 ::ffff:127.0.0.1 ::ffff:ac10:1 ::ffff:169.254.0.1 ::ffff:0.0.0.0",
-        "::ffff:8.8.8.8 ::ffff:9.0.0.1",
-    ),
-}
-
-
-@pytest.mark.req("FR-WF-05")
-@pytest.mark.parametrize(
-    ("host", "right"),
-    [
-        pytest.param(host, right, marks=pytest.mark.req(proved))
-        for proved, both in LITERALS.items()
-        for right, hosts in zip(("ssrf_blocked", "accept"), both, strict=True)
-        for host in hosts.split()
-    ],
-)
-async def test_an_address_is_judged_alike_as_a_literal_and_behind_a_name(host: str, right: str) -> None:
-    literal = f"[{host}]" if ":" in host else host
+async def judged(host: str) -> set[str]:
+    """The verdicts on an address as a literal, behind a name, and among others behind a name."""
     guard = Guard(names(a=[host], b=["93.184.215.14", host]))
-    assert await verdict(f"http://{literal}/", guard) == right
-    assert await verdict("http://a.example/", guard) == right
-    assert await verdict("http://b.example/", guard) == right
+    urls = (f"http://[{host}]/" if ":" in host else f"http://{host}/", "http://a.example/", "http://b.example/")
+    return {await verdict(url, guard) for url in urls}
+
+
+@pytest.mark.req("T-WF-SSRF-03", "FR-WF-05")
+async def test_private_ranges_are_blocked_to_their_ends() -> None:
+    for host in "10.0.0.0 10.255.255.255 172.16.0.0 172.31.255.255 192.168.0.0 192.168.255.255".split():
+        assert await judged(host) == {"ssrf_blocked"}, host
+    for host in "9.255.255.255 11.0.0.0 172.15.255.255 172.32.0.0 192.167.255.255 192.169.0.0".split():
+        assert await judged(host) == {"accept"}, host
+
+
+@pytest.mark.req("T-WF-SSRF-04", "FR-WF-05")
+async def test_link_local_addresses_are_blocked_to_their_ends() -> None:
+    for host in "169.254.0.0 169.254.128.0 169.254.169.254 169.254.255.255 fe80::1 febf:ffff::1".split():
+        assert await judged(host) == {"ssrf_blocked"}, host
+    for host in ("169.253.255.255", "169.255.0.0"):
+        assert await judged(host) == {"accept"}, host
+
+
+@pytest.mark.req("T-WF-SSRF-05", "FR-WF-05a")
+async def test_a_mapped_address_is_judged_as_the_one_inside() -> None:
+    for host in "::ffff:10.0.0.1 ::ffff:127.0.0.1 ::ffff:ac10:1 ::ffff:169.254.0.1 ::ffff:0.0.0.0".split():
+        assert await judged(host) == {"ssrf_blocked"}, host
+    for host in ("::ffff:8.8.8.8", "::ffff:9.0.0.1"):
+        assert await judged(host) == {"accept"}, host
 
 
 @pytest.mark.req("T-WF-SSRF-01", "FR-WF-04")
