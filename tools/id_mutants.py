@@ -7,6 +7,7 @@ id_mutants.toml. One whose text is not found exactly once in its file is an erro
 from __future__ import annotations
 
 import random
+import re
 import sys
 import time
 import tomllib
@@ -69,9 +70,10 @@ def apply(mutant: IdMutant, folder: Path) -> str:
 
 
 def files_with_tests(number: str) -> list[str]:
-    """Test files that mention the id in quotes; the plugin looks at the marks themselves."""
-    named = (path for path in sorted((ROOT / "tests").rglob("*.py")) if f'"{number}"' in path.read_text("utf-8"))
-    return [str(path.relative_to(ROOT)) for path in named if path.name.startswith("test_")]
+    """Test files that mention the id; the plugin looks at the marks themselves."""
+    mentioned = re.compile(rf"\b{re.escape(number)}\b(?!-)")
+    files = (path for path in sorted((ROOT / "tests").rglob("test_*.py")) if mentioned.search(path.read_text("utf-8")))
+    return [str(path.relative_to(ROOT)) for path in files]
 
 
 def fate(mutant: IdMutant, box: Box) -> str:

@@ -187,6 +187,17 @@ async def test_a_slash_is_kept_only_where_the_page_needs_it(world: World) -> Non
 
 
 @pytest.mark.req("CP-27")
+@pytest.mark.parametrize(("bare", "known"), [("https://www.corto.example/", False), ("https://www.boe.es/", True)])
+async def test_a_bare_address_that_leads_to_its_own_domain_makes_no_shortener(
+    world: World, bare: str, known: bool
+) -> None:
+    world.web.pages["https://corto.example/"] = redirect(bare)
+    result = await world.canonicalizer().canonicalize("https://corto.example/x")
+    note = next(step.note for step in result.steps if step.rule == "follow-redirects")
+    assert ("a shortener, by what its bare address does" in note) is known
+
+
+@pytest.mark.req("CP-27")
 async def test_a_host_that_sends_one_page_elsewhere_is_no_shortener(world: World) -> None:
     world.web.pages["https://corto.example/"] = page()
     canonicalizer = world.canonicalizer()
