@@ -173,6 +173,22 @@ async def test_another_form_of_an_address_is_refused_wherever_it_leads(host: str
     assert await verdict(f"http://{host}/", Guard(names())) == "invalid_host"
 
 
+@pytest.mark.req("FR-WF-05d", "FR-WF-05e", "T-WF-SSRF-07", "T-WF-SSRF-08")
+async def test_a_list_of_ports_is_the_whole_list() -> None:
+    """A default port that is not on it is refused, whether the URL writes it or not."""
+    resolver = names(a=["93.184.215.14"])
+    for ports, good, bad in [
+        ((8080, 8443, 9000), ":8080 :8443 :9000", " :80 :443 :8081 :900"),
+        ((443,), ":443", " :80 :8080"),
+        ((80, 443, 65535), " :80 :443 :65535", ":65534 :1 :8080"),
+    ]:
+        guard = Guard(resolver, Security(allowed_ports=ports))
+        for port in good.split(" "):
+            assert await verdict(f"http://a.example{port}/", guard) == "accept", (ports, port)
+        for port in bad.split(" "):
+            assert await verdict(f"http://a.example{port}/", guard) == "port_blocked", (ports, port)
+
+
 @pytest.mark.req("FR-WF-05c", "FR-WF-05d", "FR-WF-05e", "T-WF-SSRF-07", "T-WF-SSRF-08")
 async def test_only_allowed_ports_pass_and_settings_may_add_some() -> None:
     resolver = names(a=["93.184.215.14"])

@@ -179,6 +179,43 @@ async def test_the_size_limit_is_exact(tmp_path: Path, size: int, fits: bool, pa
             assert (str(caught.value.code), caught.value.details["max_bytes"]) == ("response_too_large", 2048)
 
 
+@pytest.mark.req("FR-WF-05c", "T-WF-SSRF-07")
+async def test_by_default_a_client_goes_to_ports_80_and_443_alone(tmp_path: Path) -> None:
+    settings = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")
+    async with Spaniel(settings, FakeResolver(elsewhere=None)) as spaniel:
+        for port in (1, 22, 79, 81, 442, 444, 3128, 8000, 8080, 8443, 65535):
+            with pytest.raises(SpanielError) as caught:
+                await spaniel.fetch(f"http://a.example:{port}/")
+            assert str(caught.value.code) == "port_blocked"
+            assert caught.value.details == {"port": port, "allowed_ports": [80, 443]}
+        for url in ("http://a.example/", "https://a.example/", "http://a.example:443/", "https://a.example:80/"):
+            assert await code_of(spaniel, url) == "dns_failed"
+
+
+@pytest.mark.req("FR-WF-07b", "IT-WF-HTTP-02")
+@pytest.mark.parametrize(
+    ("location", "end"),
+    [
+        ("c", "/other/c"),
+        ("./c?q=1", "/other/c?q=1"),
+        ("../c", "/c"),
+        ("?q=1", "/other/b?q=1"),
+        ("/c", "/c"),
+        ("d/", "/other/d/"),
+    ],
+)
+async def test_a_later_location_is_resolved_against_its_own_hop(tmp_path: Path, location: str, end: str) -> None:
+    pages: dict[str, Page] = {"/dir/sub/a": redirect("/other/b"), end.partition("?")[0]: text("there")}
+    async with spaniel_at(pages, tmp_path) as (spaniel, site):
+        hop = redirect(location)
+
+        async def second() -> Reply:
+            return hop if site.requests["/other/b"] == 1 and not site.requests["/other/b?q=1"] else text("there")
+
+        site.pages["/other/b"] = second
+        assert (await spaniel.fetch(site.url("/dir/sub/a"))).final_url == site.url(end)
+
+
 @pytest.mark.req("FR-WF-07a")
 @pytest.mark.parametrize(
     ("status", "followed"),
