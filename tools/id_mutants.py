@@ -11,6 +11,7 @@ import re
 import sys
 import time
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -72,8 +73,13 @@ def apply(mutant: IdMutant, folder: Path) -> str:
 def files_with_tests(number: str) -> list[str]:
     """Test files that mention the id; the plugin looks at the marks themselves."""
     mentioned = re.compile(rf"\b{re.escape(number)}\b(?!-)")
-    files = (path for path in sorted((ROOT / "tests").rglob("test_*.py")) if mentioned.search(path.read_text("utf-8")))
-    return [str(path.relative_to(ROOT)) for path in files]
+    return [file for file, text in _test_files() if mentioned.search(text)]
+
+
+@cache
+def _test_files() -> list[tuple[str, str]]:
+    paths = sorted((ROOT / "tests").rglob("test_*.py"))
+    return [(str(path.relative_to(ROOT)), path.read_text("utf-8")) for path in paths]
 
 
 def fate(mutant: IdMutant, box: Box) -> str:

@@ -142,7 +142,7 @@ async def test_every_spelling_of_a_url_has_one_entry(tmp_path: Path) -> None:
 async def test_nothing_of_a_url_is_in_the_names_of_files(tmp_path: Path) -> None:
     paths = ("/secret-name", "/a.json", "/%2F%2E%2E%2Fescape", "/" + "x" * 300)
     async with spaniel_at({}, tmp_path) as (spaniel, site):
-        site.reply = text  # type: ignore[method-assign]
+        site.reply = text  # type: ignore[method-assign, assignment]
         for path in paths:
             await spaniel.fetch(site.url(f"{path}?token=1"))
         files = entries_in(tmp_path)

@@ -100,7 +100,8 @@ def test_it_leaves_the_machine_and_needs_approval_unless_told_otherwise() -> Non
 def test_every_tool_of_the_registry_says_that_it_leaves_the_machine() -> None:
     for automatic in (False, True):
         webfetch = {"enabled": True, "allow_auto_execution": automatic}
-        registry = registry_for(NoClient(), from_data({"tools": {"webfetch": webfetch}}, "test"))
+        settings = from_data({"tools": {"webfetch": webfetch}}, "test")
+        registry = registry_for(NoClient(), settings)  # type: ignore[arg-type]
         assert [tool.is_side_effecting() for tool in registry.advertised()] == [True, True]
 
 
