@@ -73,7 +73,7 @@ def apply(mutant: IdMutant, folder: Path) -> str:
 def files_with_tests(number: str) -> list[str]:
     """Test files that mention the id; the plugin looks at the marks themselves."""
     mentioned = re.compile(rf"\b{re.escape(number)}\b(?!-)")
-    return [file for file, text in _test_files() if mentioned.search(text)]
+    return [file for file, text in _test_files() if number in text and mentioned.search(text)]
 
 
 @cache
