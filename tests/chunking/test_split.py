@@ -20,6 +20,17 @@ if TYPE_CHECKING:
 COUNT = cl100k().count
 
 
+@pytest.mark.req("FR-WF-15a", "T-WF-CHK-01")
+@pytest.mark.parametrize("limit", [128, 129, 600])
+def test_a_chunk_may_be_filled_to_the_last_token(limit: int) -> None:
+    first = " ".join(["word"] * 50)
+    second = next(text for n in range(limit) if COUNT(f"{first}\n\n{(text := ' '.join(['word'] * (n + 1)))}") == limit)
+    for after in ("", "\n\nmore of it"):
+        chunks = chunk(f"{first}\n\n{second}{after}", limit)
+        assert (chunks[0].text, chunks[0].token_count) == (f"{first}\n\n{second}", limit)
+    assert chunk(f"{first}\n\n{second} word", limit)[0].text == first
+
+
 @pytest.mark.req("FR-WF-15b", "T-WF-CHK-02")
 @pytest.mark.parametrize("stop", ".!?")
 @pytest.mark.parametrize("space", [" ", "\n"])
