@@ -179,6 +179,38 @@ async def test_the_size_limit_is_exact(tmp_path: Path, size: int, fits: bool, pa
             assert (str(caught.value.code), caught.value.details["max_bytes"]) == ("response_too_large", 2048)
 
 
+@pytest.mark.req("T-WF-ROB-06", "FR-WF-09")
+async def test_a_missing_robots_txt_allows_all_and_a_broken_one_nothing(tmp_path: Path) -> None:
+    for status, code in ((404, None), (500, "robots_unavailable")):
+        pages: dict[str, Page] = {"/robots.txt": text("User-agent: *\nDisallow: /", status), "/a": text("x")}
+        async with spaniel_at(pages, tmp_path / str(status)) as (spaniel, site):
+            if code is None:
+                answer = await spaniel.fetch(site.url("/a"))
+                assert (answer.markdown, answer.note) == ("x\n", None)
+            else:
+                assert await code_of(spaniel, site.url("/a")) == code
+                assert site.requests["/a"] == 0
+
+
+@pytest.mark.req("T-WF-EXT-04", "FR-WF-13e")
+async def test_the_answer_has_a_title_where_the_page_has_one(tmp_path: Path) -> None:
+    words = f"<p>{'Otters swim in the river. ' * 9}</p>"
+    heads = {"<title>T</title><h1>H</h1>": "T", "<h2>No</h2><h1>H</h1>": "H", "<title> </title><h2>No</h2>": None}
+    async with spaniel_at({}, tmp_path) as (spaniel, site):
+        for number, (head, title) in enumerate(heads.items()):
+            site.pages[f"/{number}"] = html(head + words)
+            assert (await spaniel.fetch(site.url(f"/{number}"))).as_dict().get("title") == title
+
+
+@pytest.mark.req("FR-WF-02b")
+async def test_a_url_of_white_space_is_bad_args_for_python_too(tmp_path: Path) -> None:
+    async with spaniel_at({}, tmp_path) as (spaniel, _):
+        for blank in ("", " ", "\t\r\n", "\u2003"):
+            with pytest.raises(SpanielError) as caught:
+                await spaniel.fetch(blank)
+            assert (str(caught.value.code), caught.value.details["field"]) == ("bad_args", "url")
+
+
 @pytest.mark.req("FR-WF-05c", "T-WF-SSRF-07")
 async def test_by_default_a_client_goes_to_ports_80_and_443_alone(tmp_path: Path) -> None:
     settings = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")

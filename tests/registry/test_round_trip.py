@@ -36,6 +36,20 @@ def test_a_file_that_nobody_changes_is_the_same_byte_for_byte(name: str) -> None
     assert draft(ODDITIES[name]).text().encode() == ODDITIES[name]
 
 
+@pytest.mark.req("DB-05")
+@pytest.mark.parametrize("path", ["/", "/a;v=1/b;w?c=d&e=f;g", "/?q", "//a", "/%23", "/a?b=http://c.example/d"])
+def test_a_path_may_have_parameters_and_a_query(path: str) -> None:
+    [record] = read_file(f"---\n---\n_path: {path}\n", "f", "example.com").records
+    assert (record.path, record.url) == (path, f"http://example.com{path}")
+
+
+@pytest.mark.req("DB-05")
+@pytest.mark.parametrize("path", ["a", "?q=1", ";v", "./a", "http://example.com/a", "/a#", "/#b", "/a?b#c"])
+def test_a_relative_path_or_one_with_a_fragment_is_refused(path: str) -> None:
+    with pytest.raises(SpanielError, match="_path"):
+        read_file(f"---\n---\n_path: {path}\n", "f", "example.com")
+
+
 @pytest.mark.req("DB-10")
 @pytest.mark.parametrize("quoted", [False, True])
 def test_unknown_keys_keep_their_names_and_values(quoted: bool) -> None:
