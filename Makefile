@@ -33,8 +33,8 @@ test: $(VENV)/.dev $(VENV)/.inspector $(VENV)/.gallery  ## Run all tests (ARGS="
 coverage:  ## Run the tests of some rooms, and fail where they leave more than 5 % of a room's lines or branches out
 	$(MAKE) --no-print-directory test COVERAGE=--gaps ARGS="-q $(addprefix tests/,url net robots cache pipeline app tool)"
 
-mutants: $(VENV)/.dev  ## Break the code in small ways and see whether the tests notice (ARGS="net/guard.py --sample 0")
-	$(BIN)/python tools/mutants.py $(ARGS)
+mutants: $(VENV)/.dev  ## Break the code in small ways and see whether the tests notice (ARGS="net/guard.py --sample 0", ARGS="--ids --seed 7 --count 100")
+	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python tools/mutants.py $(ARGS)
 
 torture: $(VENV)/.dev  ## Run the long forms of some tests (minutes)
 	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python -m pytest -m torture -s tests/torture $(ARGS)

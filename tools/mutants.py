@@ -2,6 +2,7 @@
 
 A mutant is a copy of the project in a temporary folder with one expression or statement changed. A child process runs
 the tests that mutants.toml names for its file. Mutants that no test can tell from the original are listed there too.
+With --ids a mutant breaks what one requirement id asks for, and only the tests that carry the id are run (id_mutants.py).
 """
 
 from __future__ import annotations
@@ -14,15 +15,21 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 import tomllib
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+from id_mutants import judge_ids
 from mutations import Mutant, mutants
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ROOT = Path(__file__).resolve().parents[1]
 WANTED = 90.0  # percent
@@ -43,13 +50,30 @@ class Box:
                 copy = self.folder / path.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(path, copy)
+        self._python = self._environment()
 
-    def passes(self, tests: list[str], seconds: float, *, aloud: bool = False) -> bool:
+    def _environment(self) -> str:
+        """An interpreter for which the copy is installed: some tests start programs without PYTHONPATH."""
+        ours, box = Path(sys.prefix), self.folder / ".venv"
+        packages = Path(sysconfig.get_path("purelib")).relative_to(ours)
+        for part in ("bin", packages):
+            (box / part).mkdir(parents=True)
+        lines = [str(self.folder / "src"), f"import site; site.addsitedir({str(ours / packages)!r})"]
+        (box / packages / "copy.pth").write_text("\n".join(lines))
+        (box / "pyvenv.cfg").write_text((ours / "pyvenv.cfg").read_text())
+        python = box / "bin/python"
+        python.symlink_to(Path(sys.executable).resolve())
+        command = (ours / "bin/spaniel").read_text().partition("\n")[2]
+        (box / "bin/spaniel").write_text(f"#!{python}\n{command}")
+        (box / "bin/spaniel").chmod(0o755)
+        return str(python)
+
+    def passes(self, tests: list[str], seconds: float, *, aloud: bool = False, plugins: Sequence[object] = ()) -> bool:
         """Whether the tests do, within a time."""
         pid = os.fork()
         if pid == 0:
             with suppress(BaseException):
-                os._exit(self._test(tests, aloud))
+                os._exit(self._test(tests, aloud, plugins))
             os._exit(1)
         end = time.monotonic() + seconds
         while (ended := os.waitpid(pid, os.WNOHANG)) == (0, 0) and time.monotonic() < end:
@@ -60,17 +84,19 @@ class Box:
             os.waitpid(pid, 0)
         return ended == (pid, 0)
 
-    def _test(self, tests: list[str], aloud: bool) -> int:
+    def _test(self, tests: list[str], aloud: bool, plugins: Sequence[object]) -> int:
         os.setsid()
         os.chdir(self.folder)
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        if not any(test.startswith("tests/browser") for test in tests):  # Chromium reserves more than it uses
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         sys.path[:0] = [str(self.folder / "src"), str(self.folder)]
+        sys.executable = self._python
         os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])
         if not aloud:  # and no byte code: what one mutant was compiled to would be run for the next
             sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"
             for stream in (1, 2):
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
-        return pytest.main([*OPTIONS, *tests])
+        return pytest.main([*OPTIONS, *tests], plugins=plugins)
 
     def survivors(self, file: str, tests: list[str], chosen: list[Mutant]) -> int:
         path, began = self.folder / "src/spaniel" / file, time.monotonic()
@@ -106,7 +132,11 @@ def judge(file: str, box: Box, table: dict, asked: argparse.Namespace) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs="*", help="files under src/spaniel (default: all that mutants.toml names)")
+    parser.add_argument(
+        "files", nargs="*", help="files under src/spaniel (default: all that mutants.toml names), or ids"
+    )
+    parser.add_argument("--ids", action="store_true", help="mutants of id_mutants.toml, by requirement id")
+    parser.add_argument("--count", type=int, default=0, help="how many ids, chosen at random by --seed; 0: all")
     parser.add_argument("--sample", type=int, default=40, help="mutants of a file at the most; 0: all")
     parser.add_argument("--seed", type=int, default=1, help="which ones")
     parser.add_argument("--line", type=int, help="only those of this line")
@@ -117,6 +147,8 @@ def main() -> int:
         __import__(name)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         box = Box(folder)
+        if asked.ids:
+            return 0 if judge_ids(box, asked.files, asked.seed, asked.count) else 1
         good = [judge(file, box, table, asked) for file in asked.files or table["tests"]]
     return 0 if all(good) else 1
 

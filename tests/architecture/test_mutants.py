@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import runpy
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from tests.architecture.source import ROOT
 
 MUTATIONS = runpy.run_path(str(ROOT / "tools" / "mutations.py"))
+BY_ID = runpy.run_path(str(ROOT / "tools" / "id_mutants.py"))
 TABLE = tomllib.loads((ROOT / "tools" / "mutants.toml").read_text(encoding="utf-8"))
 
 
@@ -57,3 +60,24 @@ def test_the_files_the_tests_and_the_reasons_are_there() -> None:
         assert row["file"] in TABLE["tests"]
         assert row["changes"]
         assert row["why"]
+
+
+def test_every_mutant_by_id_applies_and_has_tests() -> None:
+    every = BY_ID["load"]()
+    assert len({mutant.id for mutant in every}) == len(every) >= 100
+    for mutant in every:
+        changed = BY_ID["apply"](mutant, ROOT)
+        if mutant.file.endswith(".py"):
+            ast.parse(changed)
+        else:
+            tomllib.loads(changed)
+        assert mutant.breaks
+        assert BY_ID["files_with_tests"](mutant.id), f"no test carries {mutant.id}"
+
+
+@pytest.mark.parametrize(("source", "told"), [(None, "there is no"), ("a = 2", "0 times"), ("a = 1; a = 1", "2 times")])
+def test_a_stale_mutant_by_id_is_an_error(tmp_path: Path, source: str | None, told: str) -> None:
+    if source is not None:
+        (tmp_path / "a.py").write_text(source, encoding="utf-8")
+    with pytest.raises(BY_ID["StaleMutantError"], match=told):
+        BY_ID["apply"](BY_ID["IdMutant"]("FG-01", "a.py", "a = 1", "a = 3", "it"), tmp_path)

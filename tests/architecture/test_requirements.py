@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 from collections import Counter
@@ -33,6 +34,14 @@ def referred_to() -> dict[str, str]:
     return found
 
 
+def marked(source: str) -> set[str]:
+    """What a test file gives to its `req` marks, whether it is an id or not."""
+    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    marks = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "req"]
+    parts = (part for call in marks for argument in call.args for part in ast.walk(argument))
+    return {part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)}
+
+
 def test_every_number_is_explained() -> None:
     met = referred_to()
     assert len(met) > 200
@@ -46,6 +55,18 @@ def test_no_number_is_explained_twice_and_each_group_is_in_order() -> None:
         numbers = re.findall(r"^- \*\*([A-Z0-9a-z-]+)\*\*", group, re.MULTILINE)
         assert numbers
         assert numbers == sorted(numbers)
+
+
+def test_every_mark_names_known_ids() -> None:
+    known = set(explained())
+    found = {str(path.relative_to(ROOT)): marked(path.read_text("utf-8")) for path in (ROOT / "tests").rglob("*.py")}
+    assert sum(map(len, found.values())) > 500
+    assert not {file: sorted(ids - known) for file, ids in found.items() if ids - known}
+
+
+def test_a_mark_with_an_unknown_id_is_found() -> None:
+    source = '@pytest.mark.req("CFG-01", "FG-01")\ndef test(): ...\npytestmark = [mark.req(*("X-1",))]'
+    assert marked(source) - set(explained()) == {"CFG-01", "X-1"}
 
 
 @pytest.mark.parametrize("text", ["(FR-WF-05a)", '"T-WF-BR-ENV-01"', "D2-12,", "NFR-WF-SEC-01", "FR-WF-CFG-PREC-03."])

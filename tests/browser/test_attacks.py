@@ -218,6 +218,31 @@ async def test_what_is_inside_never_comes_into_the_page(host: str) -> None:
         assert victim.hits == 0
 
 
+@pytest.mark.req("IT-WF-BR-03", "IT-WF-BR-04", "FR-WF-11b")
+@pytest.mark.parametrize("inside", ["169.254.169.254", "192.168.0.1", "[::ffff:7f00:42]", "0.0.0.0", "in.test"])  # noqa: S104
+async def test_what_is_public_comes_into_the_page_and_what_is_inside_does_not(inside: str) -> None:
+    """The same script asks for both: that the one comes shows that nothing but the guard stops the other."""
+    ways = """
+    const show = (what) => document.body.insertAdjacentHTML('beforeend', `<p>${what}</p>`);
+    for (const url of ['/public', 'URL']) {
+      fetch(url).then((r) => r.text()).then((t) => show(`fetched ${t}`), () => show('no fetch'));
+      const x = new XMLHttpRequest();
+      x.onload = () => show(`loaded ${x.responseText}`); x.onerror = () => show('no xhr'); x.open('GET', url); x.send();
+    }
+    """
+    async with Victim() as victim, Site({"/public": html("PUBLIC")}, SITE) as site:
+        site.pages["/"] = html(
+            f"<h1>Page</h1><script>{ways.replace('URL', f'http://{inside}:{victim.port}/')}</script>"
+        )
+        async with open_web(site.port, victim.port, names={"in.test": "127.0.0.66"}) as web:
+            body = (await web.render(f"http://{SITE}:{site.port}/")).body.decode()
+    assert "fetched PUBLIC" in body
+    assert "loaded PUBLIC" in body
+    assert (body.count("<p>no fetch"), body.count("<p>no xhr")) == (1, 1)
+    assert "VICTIM" not in body
+    assert victim.hits == 0
+
+
 @pytest.mark.req("FR-WF-11b", "FR-WF-06")
 async def test_a_name_that_moves_inside_is_dialled_where_it_was_judged() -> None:
     """DNS rebinding: the name is public when it is judged, and the victim's ever after."""

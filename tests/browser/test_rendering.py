@@ -36,7 +36,7 @@ async def refusal(spaniel: object, url: str) -> SpanielError:
     return caught.value
 
 
-@pytest.mark.req("IT-WF-BR-01", "FR-WF-11", "FR-WF-12a", "FR-WF-03b")
+@pytest.mark.req("IT-WF-BR-01", "FR-WF-11", "FR-WF-12a")
 async def test_a_forced_render_brings_what_the_scripts_made(tmp_path: Path) -> None:
     async with spaniel_at(SPA, tmp_path) as (spaniel, site):
         trace = Trace()
@@ -61,6 +61,15 @@ async def test_a_shell_over_http_falls_back_to_the_browser_and_is_found_again(tm
         forced = await spaniel.fetch(site.url("/"), force_browser=True)
         assert forced.note == "cache_hit"
         assert site.requests["/"] == 2
+
+
+@pytest.mark.req("IT-WF-BR-07", "FR-WF-12", "FR-WF-12c")
+@pytest.mark.parametrize(("least", "method"), [(100, "http"), (1_000, "browser")])
+async def test_how_little_text_makes_a_shell_is_a_setting(tmp_path: Path, least: int, method: str) -> None:
+    pages = {**SPA, "/": html(SHELL.replace("<script", f"<p>{'Words of the shell. ' * 30}</p><script"))}
+    async with spaniel_at(pages, tmp_path, rendering={"min_extracted_chars": least}) as (spaniel, site):
+        assert (await spaniel.fetch(site.url("/"))).rendering_method == method
+        assert site.requests["/"] == (1 if method == "http" else 2)
 
 
 @pytest.mark.req("FR-WF-12c", "FR-WF-12e", "FR-WF-12b")
@@ -96,6 +105,21 @@ async def test_a_page_that_never_rests_comes_as_it_is_with_a_note_and_is_not_kep
         assert answer.markdown.startswith("# Here")
         again = await spaniel.fetch(site.url("/"), force_browser=True)
         assert again.note == "browser_timeout_dom_partial"
+
+
+@pytest.mark.req("IT-WF-BR-05", "FR-WF-11f")
+async def test_a_page_that_rests_in_time_has_no_note_and_is_kept(tmp_path: Path) -> None:
+    async def later() -> Reply:
+        await asyncio.sleep(0.3)
+        return text("later")
+
+    fetched = "fetch('/later').then((r) => r.text()).then((t) => { document.querySelector('h1').textContent = t })"
+    pages: dict[str, Page] = {"/": html(f"<h1>Here</h1><p>{WORDS * 20}</p><script>{fetched}</script>"), "/later": later}
+    async with spaniel_at(pages, tmp_path, {"network_idle_ms": 60_000}) as (spaniel, site):
+        answer = await spaniel.fetch(site.url("/"), force_browser=True)
+        assert answer.note is None
+        assert answer.markdown.startswith("# later\n")
+        assert (await spaniel.fetch(site.url("/"), force_browser=True)).note == "cache_hit"
 
 
 @pytest.mark.req("FR-WF-11e")
@@ -163,6 +187,24 @@ async def test_blocked_resources_are_never_asked_for(tmp_path: Path) -> None:
         assert "/image" in site.requests
 
 
+@pytest.mark.req("IT-WF-BR-06", "FR-WF-11h", "FR-WF-11g")
+@pytest.mark.parametrize("kind", ["script", "Font", "IMAGE"])
+async def test_what_is_blocked_is_chosen_by_its_kind(tmp_path: Path, kind: str) -> None:
+    """Before it is asked for: the site never hears of it."""
+    page = (
+        "<style>@font-face { font-family: f; src: url(/font) } h1 { font-family: f; background: url(/image?2) }"
+        "</style><h1>P</h1><img src=/image><script src=/script></script><script>new Image().src = '/image?3'</script>"
+    )
+    async with spaniel_at({"/": html(page), "/script": script("")}, tmp_path, {"block_resources": [kind]}) as (
+        spaniel,
+        site,
+    ):
+        await spaniel.fetch(site.url("/"), force_browser=True)
+        asked = {path.strip("/").partition("?")[0] for path in site.requests}
+    assert asked >= {"script", "font", "image"} - {kind.lower()}
+    assert kind.lower() not in asked
+
+
 @pytest.mark.req("FR-WF-11d")
 async def test_a_dom_over_the_cap_is_cut_and_noted(tmp_path: Path) -> None:
     page = "<h1>Big</h1><script>document.body.insertAdjacentHTML('beforeend', '<p>écrit</p>'.repeat(20000))</script>"
@@ -171,6 +213,16 @@ async def test_a_dom_over_the_cap_is_cut_and_noted(tmp_path: Path) -> None:
         assert answer.note == "browser_dom_truncated"
         assert answer.markdown.startswith("# Big")
         assert len(answer.markdown.encode()) < 10_000
+
+
+@pytest.mark.req("FR-WF-11d")
+async def test_a_dom_within_the_cap_is_whole_and_has_no_note(tmp_path: Path) -> None:
+    made = "'<p>écrit</p>'.repeat(500) + '<p>end</p>'"
+    page = f"<h1>Big</h1><script>document.body.insertAdjacentHTML('beforeend', {made})</script>"
+    async with spaniel_at({"/": html(page)}, tmp_path, {"max_rendered_dom_bytes": 20_000}) as (spaniel, site):
+        answer = await spaniel.fetch(site.url("/"), force_browser=True)
+        assert answer.note is None
+        assert answer.markdown.endswith("end\n")
 
 
 HIDDEN = {
@@ -401,7 +453,7 @@ async def test_a_picture_is_taken_behind_the_same_walls(tmp_path: Path) -> None:
     assert found.rendering_method == "browser"
 
 
-@pytest.mark.req("FR-WF-03b", "FR-WF-08")
+@pytest.mark.req("FR-WF-03")
 @pytest.mark.parametrize("bait", ["/out", "/file"])
 async def test_a_page_cannot_sign_with_an_address_that_it_never_left_for(bait: str, tmp_path: Path) -> None:
     """A navigation that comes to nothing, behind a redirect of another site's, leaves the page where it was."""

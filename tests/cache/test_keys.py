@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,6 +113,19 @@ def test_what_separates_the_parts_may_not_be_in_them(question: tuple[str, ...], 
     with pytest.raises(SpanielError) as caught:
         key_for(*question)
     assert (caught.value.code, caught.value.message) == (Code.BAD_ARGS, told)
+
+
+@pytest.mark.req("T-WF-DET-01")
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_another_process_makes_the_same_key(seed: str) -> None:
+    """Whatever Python hashes texts to there."""
+    url = "https://example.com/päge?a=1"
+    code = "import sys; from spaniel.cache import key_for; print(key_for(sys.argv[1], 'browser').hex)"
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONUTF8": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code, url], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == key_for(url, "browser").hex == hashlib.sha256(f"{url}\nbrowser".encode()).hexdigest()
 
 
 @pytest.mark.req("FR-WF-16a", "FR-WF-16b", "T-WF-CCH-05")

@@ -315,6 +315,35 @@ def test_a_read_that_fails_is_a_miss_and_a_warning(
 
 
 @pytest.mark.req("NFR-WF-PERF-03")
+def test_a_look_up_costs_the_same_in_a_small_cache_and_in_a_large_one(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hit or miss: no folder is listed, no index asked, and at most one file opened."""
+    opened: list[str] = []
+    real = os.open
+
+    def counting(path: str, flags: int, mode: int = 0o777, **places: int) -> int:
+        opened.append(path)
+        return real(path, flags, mode, **places)
+
+    costs = []
+    with quick(folder) as cache:
+        for first, last in ((0, 1), (1, 150)):
+            for number in range(first, last):
+                cache.put(numbered(number), number)
+            with monkeypatch.context() as patch:
+                patch.setattr(os, "open", counting)
+                patch.setattr(os, "scandir", None)
+                patch.setattr(os, "listdir", None)
+                patch.setattr(sqlite3, "connect", None)
+                opened.clear()
+                assert content(cache.get(numbered(0))) == 0
+                assert cache.get(numbered(1000)) is None
+                costs.append(len(opened))
+    assert max(costs) <= 4  # the folder and the file, for each of the two
+
+
+@pytest.mark.req("NFR-WF-PERF-03")
 def test_a_get_opens_its_folder_and_one_file_by_its_name_and_nothing_else(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,11 @@ def blocks(markdown: str) -> list[str]:
         ("\n\n  one\n\n\n\n\ntwo\n\n", ["  one", "two"]),
         ("text\n# Title\ntext", ["text", "# Title\ntext"]),
         ("# A\n## B\n\ntext", ["# A", "## B", "text"]),
+        (
+            "a\n### C\nb\n#### D\nc\n##### E\nd\n###### F\ne",
+            ["a", "### C\nb", "#### D\nc", "##### E\nd", "###### F\ne"],
+        ),
+        ("a\n######\tF\ne\n#######\tG", ["a", "######\tF\ne\n#######\tG"]),
         ("####### seven\n#hashtag\ntext", ["####### seven\n#hashtag\ntext"]),
         ("| a | b |\n|---|---|\n| 1 | 2 |\n\ntext", ["| a | b |\n|---|---|\n| 1 | 2 |", "text"]),
         ("", []),

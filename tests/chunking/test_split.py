@@ -20,6 +20,29 @@ if TYPE_CHECKING:
 COUNT = cl100k().count
 
 
+@pytest.mark.req("FR-WF-15a", "T-WF-CHK-01")
+@pytest.mark.parametrize("limit", [128, 129, 600])
+def test_a_chunk_may_be_filled_to_the_last_token(limit: int) -> None:
+    first = " ".join(["word"] * 50)
+    second = next(text for n in range(limit) if COUNT(f"{first}\n\n{(text := ' '.join(['word'] * (n + 1)))}") == limit)
+    for after in ("", "\n\nmore of it"):
+        chunks = chunk(f"{first}\n\n{second}{after}", limit)
+        assert (chunks[0].text, chunks[0].token_count) == (f"{first}\n\n{second}", limit)
+    assert chunk(f"{first}\n\n{second} word", limit)[0].text == first
+
+
+@pytest.mark.req("FR-WF-15b", "T-WF-CHK-02")
+@pytest.mark.parametrize("stop", ".!?")
+@pytest.mark.parametrize("space", [" ", "\n"])
+def test_each_mark_that_ends_a_sentence_is_a_place_to_cut(stop: str, space: str) -> None:
+    sentence = f"There are twelve words in this sentence and it ends with a mark{stop}"
+    chunks = chunk(space.join([sentence] * 40), 128)
+    assert len(chunks) > 3
+    assert all(piece.text == space.join([sentence] * (len(piece.text) // len(sentence))) for piece in chunks)
+    unbroken = chunk(" ".join([f"a{stop}b"] * 400), 128)  # a mark inside of a word ends nothing
+    assert all(piece.text.startswith("a") and piece.text.endswith("b") for piece in unbroken)
+
+
 @pytest.mark.req("FR-WF-15b", "T-WF-CHK-02", "D2-19")
 def test_a_long_paragraph_is_cut_after_sentences_packed_as_full_as_they_can_be() -> None:
     sentences = [f"This is sentence number {n}, is it not{'.!?'[n % 3]}" for n in range(60)]

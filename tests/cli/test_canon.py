@@ -142,6 +142,22 @@ def test_diff_shows_which_urls_would_change(tmp_path: Path) -> None:
     assert json.loads(refused.stdout)["before"] == "refused: invalid_url"
 
 
+@pytest.mark.req("UN-09")
+@pytest.mark.parametrize(
+    ("url", "before", "after"),
+    [
+        ("https://a.example/%2f", "https://a.example/%2F", "https://a.example/%2f"),  # the case of an escape
+        ("https://a.example/%7Eb", "https://a.example/~b", "https://a.example/%7Eb"),
+        ("https://a.example/b/", "https://a.example/b/", "https://a.example/b"),
+    ],
+)
+def test_diff_shows_the_smallest_change(url: str, before: str, after: str) -> None:
+    done = spaniel("canon", "--diff", "exact", "curious", "--jsonl", url, "https://a.example/B?c=%2f")
+    assert json.loads(done.stdout) == {"original": url, "before": before, "after": after}
+    assert done.returncode == 1
+    assert "1 of 2 URLs change from exact " in done.stderr
+
+
 @pytest.mark.req("UN-07", "UN-10")
 def test_overrides_come_from_the_option_or_the_documents_place(tmp_path: Path) -> None:
     place = tmp_path / "config" / "url_normalization_overrides.v0.json"

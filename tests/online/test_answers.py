@@ -49,6 +49,17 @@ async def test_french_is_named_where_it_answers_in_french(world: World) -> None:
     assert note == "also in: fr"
 
 
+@pytest.mark.req("CP-12", "CP-25")
+@pytest.mark.parametrize("word", ["es", "cas", "castellano"])
+@pytest.mark.parametrize("url", ["https://a.es/{}/x/y", "https://a.es/x/y?lang={}", "https://{}.a.es/x/y"])
+async def test_spanish_is_asked_for_by_each_of_its_words(ca_file: str, url: str, word: str) -> None:
+    pages = {url.format("ca"): page(CATALAN, lang="ca"), url.format(word): page(lang="es")}
+    async with open_world(Web(pages), ca_file) as world:
+        result = await world.canonicalizer().canonicalize(url.format("ca"))
+    assert result.url == url.format(word)
+    assert [variant.lang for variant in result.lang_variants] == ["ca", "es"]
+
+
 @pytest.mark.req("CP-25")
 async def test_without_an_allowlist_a_site_speaks_only_for_itself(ca_file: str) -> None:
     pages = {
@@ -173,6 +184,17 @@ async def test_a_slash_is_kept_only_where_the_page_needs_it(world: World) -> Non
     idle = await canonicalizer.canonicalize("https://www.junta.es/becas/")
     assert (needed.url, "trailing-slash-kept" in needed.flags) == ("https://www.junta.es/padron/", True)
     assert (idle.url, "trailing-slash-kept" in idle.flags) == ("https://www.junta.es/becas", False)
+
+
+@pytest.mark.req("CP-27")
+@pytest.mark.parametrize(("bare", "known"), [("https://www.corto.example/", False), ("https://www.boe.es/", True)])
+async def test_a_bare_address_that_leads_to_its_own_domain_makes_no_shortener(
+    world: World, bare: str, known: bool
+) -> None:
+    world.web.pages["https://corto.example/"] = redirect(bare)
+    result = await world.canonicalizer().canonicalize("https://corto.example/x")
+    note = next(step.note for step in result.steps if step.rule == "follow-redirects")
+    assert ("a shortener, by what its bare address does" in note) is known
 
 
 @pytest.mark.req("CP-27")

@@ -67,6 +67,21 @@ async def test_what_was_learnt_is_not_asked_again_unless_it_is_to_be_refreshed(w
     assert '"junta.es" = "www.junta.es"' in file.read_text(encoding="utf-8")
 
 
+@pytest.mark.req("CP-24")
+async def test_the_shipped_rows_come_before_what_was_learnt(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "learnt.toml"
+    file.write_text('[preferred_hosts]\n"boe.es" = "boe.es"\n"junta.es" = "junta.es"\n', encoding="utf-8")
+    online = world.canonicalizer(learnt=Learnt.load(file))
+    url = "https://boe.es/buscar/act.php?id=BOE-A-2023-12345"
+    assert (await online.canonicalize(url)).url == "https://www.boe.es/buscar/act.php?id=BOE-A-2023-12345"
+    assert world.web.asked["HEAD http://boe.es/"] == 0
+    offline = Learnt.load(file).web()
+    assert load("clara").explain("https://boe.es/buscar", offline).url == "https://www.boe.es/buscar"
+    assert (
+        load("clara").explain("https://www.junta.es/a", offline).url == "https://junta.es/a"
+    )  # one that is not shipped
+
+
 @pytest.mark.req("CP-22")
 @pytest.mark.parametrize(
     ("day", "known"), [("2026-11-16", True), ("2026-11-22", True), ("2026-11-23", False), ("2026-11-15", False)]

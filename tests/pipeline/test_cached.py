@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import product
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pytest
 
 from spaniel.app.client import Spaniel
 from spaniel.app.settings import Settings, from_data
-from spaniel.cache import CacheSettings, PageCache, key_for
+from spaniel.cache import CacheSettings, PageCache, Validators, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.answer import Answer
 from spaniel.pipeline.request import Request
@@ -38,9 +39,22 @@ SIZES = (None, 128, 129, 200, 333, 600, 1024, 2048)
 BUDGETS = (None, 420, 500, 777, 1500, 4_000, 15_000, 60_000)
 
 
-def like(fresh: Answer, hit: Answer) -> Answer:
-    """The fresh answer under the hit's envelope: when it was fetched, that it was a hit, when it was served."""
-    return fresh._replace(fetched_at=hit.fetched_at, notes=hit.notes, served_at=hit.served_at)
+def as_hit(fresh: Answer, fetched_at: datetime, served_at: datetime | None) -> Answer:
+    """The fresh answer as the cache must give it: the time of the stored fetch, and one note more."""
+    return fresh._replace(fetched_at=fetched_at, notes=(*fresh.notes, "cache_hit"), served_at=served_at)
+
+
+def entries_in(folder: Path) -> list[Path]:
+    return [file for file in folder.glob("*/*") if file.suffix == ".json"]
+
+
+def aged(folder: Path, url: str, fetched_at: datetime) -> None:
+    """As if an entry had been fetched then."""
+    key = key_for(url, overrides=RELAXED)
+    with PageCache(CacheSettings(str(folder))) as cache:
+        entry = cache.peek(key)
+        assert entry is not None
+        assert cache.renew(key, entry, fetched_at, timedelta(days=7), Validators()) is None
 
 
 @pytest.mark.req("D2-02", "FR-WF-03a", "FR-WF-15e", "FR-WF-15f", "T-WF-CHK-05", "T-WF-DET-03")
@@ -50,20 +64,92 @@ async def test_a_hit_equals_a_fresh_fetch_at_every_size_and_budget(tmp_path: Pat
         writing = settings_for(site, cache=tmp_path, default_max_chunk_tokens=300)
         reading = settings_for(site, cache=tmp_path)
         async with Spaniel(writing, FakeResolver()) as first, Spaniel(reading, FakeResolver()) as second:
+            began = datetime.now(UTC)
+            then = {path: began.replace(microsecond=0) - timedelta(hours=age) for age, path in enumerate(PAGES, 1)}
             for path in PAGES:
                 await first.fetch(site.url(path))
+                aged(tmp_path, site.url(path), then[path])
             hits = {case: await second.answer(Request(site.url(case[0]), case[1])) for case in product(PAGES, SIZES)}
             asked = site.requests.total()
-            assert all("cache_hit" in hit.notes for hit in hits.values())
+            assert all(hit.served_at is not None and hit.served_at >= began for hit in hits.values())
             for (path, size), hit in hits.items():
                 fresh = await second.answer(Request(site.url(path), size, no_cache=True))
                 assert "cache_hit" not in fresh.notes
                 assert list(hit.chunks) == list(fresh.chunks)
                 for budget in BUDGETS:
                     told = hit.as_dict(budget)
-                    assert told == like(fresh, hit).as_dict(budget), (path, size, budget)
+                    assert told == as_hit(fresh, then[path], hit.served_at).as_dict(budget), (path, size, budget)
                     assert budget is None or len(json.dumps(told, ensure_ascii=False).encode()) <= budget
             assert site.requests.total() == asked + len(hits)
+
+
+@pytest.mark.req("FR-WF-03", "FR-WF-17a", "T-WF-CCH-01")
+@pytest.mark.parametrize("days", [0.5, 3, 6.9])
+async def test_fetched_at_of_a_hit_is_when_it_was_fetched(tmp_path: Path, days: float) -> None:
+    """In the answer itself, as a model gets it: not the time at which the cache served it."""
+    at = (datetime.now(UTC) - timedelta(days=days)).replace(microsecond=0)
+    async with spaniel_at({"/a": text("one")}, tmp_path) as (spaniel, site):
+        fresh = (await spaniel.fetch(site.url("/a"))).as_dict()
+        assert datetime.fromisoformat(str(fresh["fetched_at"])) > at
+        aged(tmp_path, site.url("/a"), at)
+        hit = (await spaniel.fetch(site.url("/a"))).as_dict()
+    assert hit["fetched_at"] == at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert datetime.fromisoformat(str(hit["served_at"])) > at + timedelta(hours=1)
+
+
+@pytest.mark.req("FR-WF-16c", "FR-WF-16d")
+@pytest.mark.parametrize("days", [1, 3, 7, 30])
+async def test_a_fetch_leaves_the_srds_entry_with_the_time_of_the_settings(tmp_path: Path, days: int) -> None:
+    async with spaniel_at({"/a": html("<title>T</title><p>one</p>")}, tmp_path, cache_ttl_days=days) as (spaniel, site):
+        answer = await spaniel.fetch(site.url("/a#part"))
+        [file] = entries_in(tmp_path)
+    stored = json.loads(file.read_bytes())
+    assert (stored["version"], stored["canonical_url"]) == (1, site.url("/a"))
+    assert stored["rendering_method"] == "http"
+    at = answer.fetched_at.replace(microsecond=0)
+    assert stored["fetched_at"] == at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert stored["expires_at"] == (at + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert (stored["content"]["title"], stored["content"]["markdown"]) == ("T", "one\n")
+
+
+@pytest.mark.req("T-WF-CCH-03", "FR-WF-16d")
+@pytest.mark.parametrize("days", [1, 7])
+@pytest.mark.parametrize(("seconds", "hit"), [(-60, True), (0, False), (60, False)])
+async def test_an_entry_is_a_hit_until_it_expires(tmp_path: Path, days: int, seconds: int, hit: bool) -> None:
+    async with spaniel_at({"/a": text("one")}, tmp_path, cache_ttl_days=days) as (spaniel, site):
+        await spaniel.fetch(site.url("/a"))
+        key = key_for(site.url("/a"), overrides=RELAXED)
+        with PageCache(CacheSettings(str(tmp_path))) as cache:
+            entry = cache.peek(key)
+            assert entry is not None
+            ttl = entry.expires_at - entry.fetched_at
+            cache.renew(key, entry, datetime.now(UTC) - ttl - timedelta(seconds=seconds), ttl, Validators())
+        site.pages["/a"] = text("two")
+        assert (await spaniel.fetch(site.url("/a"))).markdown == ("one\n" if hit else "two\n")
+
+
+@pytest.mark.req("T-WF-DET-01", "FR-WF-16")
+async def test_every_spelling_of_a_url_has_one_entry(tmp_path: Path) -> None:
+    async with spaniel_at({"/b": text("one")}, tmp_path) as (spaniel, site):
+        for spelling in ("/b", "/a/../b#x", "/./b", "/%62"):
+            await spaniel.fetch(site.url(spelling, "SITE.example"))
+        assert site.requests["/b"] == 1
+        [file] = entries_in(tmp_path)
+        assert file.stem == key_for(site.url("/b"), overrides=RELAXED).hex
+
+
+@pytest.mark.req("FR-WF-16b", "T-WF-CCH-05")
+async def test_nothing_of_a_url_is_in_the_names_of_files(tmp_path: Path) -> None:
+    paths = ("/secret-name", "/a.json", "/%2F%2E%2E%2Fescape", "/" + "x" * 300)
+    async with spaniel_at({}, tmp_path) as (spaniel, site):
+        site.reply = text  # type: ignore[method-assign, assignment]
+        for path in paths:
+            await spaniel.fetch(site.url(f"{path}?token=1"))
+        files = entries_in(tmp_path)
+    assert len(files) == len(paths)
+    for file in files:
+        assert re.fullmatch("[0-9a-f]{64}", file.stem)
+        assert file.parent == tmp_path / file.stem[:2]
 
 
 @pytest.mark.req("D2-02", "D2-23")

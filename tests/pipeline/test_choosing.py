@@ -55,7 +55,20 @@ async def test_forced_without_chromium_is_browser_unavailable(tmp_path: Path) ->
         assert error.details["chromium_path"] == "/nowhere/chromium"
         assert site.requests["/"] == 0
     async with Site({"/": SHELL}) as site, opened(site, tmp_path, {"enabled": False}) as spaniel:
-        assert "switched off" in (await refusal(spaniel, site.url("/"))).message
+        error = await refusal(spaniel, site.url("/"))
+        assert (str(error.code), error.retryable) == ("browser_unavailable", False)
+        assert "switched off" in error.message
+
+
+@pytest.mark.req("IT-WF-BR-02", "FR-WF-11a")
+async def test_each_chromium_that_cannot_be_run_is_browser_unavailable(tmp_path: Path) -> None:
+    """A folder, a file without the right to run it, a relative path, a name that is not on the PATH."""
+    (tmp_path / "text").write_text("no program", encoding="utf-8")
+    for path in (str(tmp_path), str(tmp_path / "text"), "./chromium", "no-such-chromium"):
+        async with Site({"/": SHELL}) as site, opened(site, tmp_path / "cache", {"chromium_path": path}) as spaniel:
+            error = await refusal(spaniel, site.url("/"))
+            assert str(error.code) == "browser_unavailable"
+            assert site.requests["/"] == 0
 
 
 @pytest.mark.req("FR-WF-11a")
@@ -93,6 +106,18 @@ async def test_a_fallback_without_chromium_gives_the_http_result_with_its_note_a
             answer = await spaniel.fetch(site.url("/"))
             assert (answer.rendering_method, answer.note) == ("http", "browser_unavailable_used_http")
         assert site.requests["/"] == 2
+
+
+@pytest.mark.req("FR-WF-12d", "FR-WF-12")
+async def test_the_http_result_of_a_failed_fallback_has_its_text_and_a_page_with_text_no_note(tmp_path: Path) -> None:
+    whole = html(
+        f"<title>Text</title><div id=root></div><p>{'Words of the page. ' * 30}</p><script type=module></script>"
+    )
+    async with Site({"/": SHELL, "/whole": whole}) as site, opened(site, tmp_path) as spaniel:
+        answer = await spaniel.fetch(site.url("/"))
+        assert "Please wait" in answer.markdown
+        assert answer.as_dict()["note"] == "browser_unavailable_used_http"
+        assert (await spaniel.fetch(site.url("/whole"))).note is None
 
 
 @pytest.mark.req("FR-WF-12e", "FR-WF-12c")

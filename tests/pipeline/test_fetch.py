@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from spaniel.app.client import Spaniel
 from spaniel.app.settings import from_data
 from spaniel.cache import CacheSettings, PageCache, key_for
+from spaniel.chunking.tokens import cl100k
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.answer import fitted
 from spaniel.pipeline.request import SCHEMA, Request, read_request
@@ -64,6 +66,42 @@ async def test_a_page_comes_back_as_markdown_in_the_srds_answer(tmp_path: Path) 
     json.dumps(fields)
 
 
+@pytest.mark.req("D2-11")
+async def test_the_default_user_agent_is_the_one_that_robots_files_were_written_for(tmp_path: Path) -> None:
+    robots = text("User-agent: forge-webfetch\nDisallow: /no\n\nUser-agent: *\nDisallow: /yes\n")
+    async with spaniel_at({"/robots.txt": robots, "/yes": text("x")}, tmp_path) as (spaniel, site):
+        assert (await spaniel.fetch(site.url("/yes"))).markdown == "x\n"
+        assert await code_of(spaniel, site.url("/no")) == "robots_disallowed"
+        assert {headers["user-agent"] for headers in site.seen} == {"forge-webfetch/1.0"}
+
+
+@pytest.mark.req("FR-WF-10", "NFR-WF-SEC-02")
+async def test_the_configured_user_agent_is_sent_and_judged(tmp_path: Path) -> None:
+    robots = text("User-agent: forge-webfetch\nDisallow: /a\n\nUser-agent: my-agent\nDisallow: /b\n")
+    async with spaniel_at({"/robots.txt": robots, "/a": text("x")}, tmp_path, user_agent="My-Agent/3.1 (me)") as (
+        spaniel,
+        site,
+    ):
+        assert (await spaniel.fetch(site.url("/a"))).markdown == "x\n"
+        assert await code_of(spaniel, site.url("/b")) == "robots_disallowed"
+        assert {headers["user-agent"] for headers in site.seen} == {"My-Agent/3.1 (me)"}
+
+
+@pytest.mark.req("IT-WF-HTTP-01", "FR-WF-03", "FR-WF-03b", "FR-WF-13e")
+async def test_the_answer_has_the_text_of_the_title_element_and_headings_without_marks(tmp_path: Path) -> None:
+    body = "".join(f"<h2>Part <em>{n}</em></h2><p>{'Otters eat fish. ' * 60}</p>" for n in (1, 2, 3))
+    page = html(f"<title>Otters | The Daily River</title><article><h1>Otters</h1>{body}</article>")
+    async with spaniel_at({"/otter": page}, tmp_path) as (spaniel, site):
+        fields = (await spaniel.fetch(site.url("/otter"), max_chunk_tokens=128)).as_dict()
+    assert fields["title"] == "Otters | The Daily River"
+    chunks = fields["chunks"]
+    assert isinstance(chunks, list)
+    assert len(chunks) > 3
+    assert {chunk["heading"] for chunk in chunks} >= {"Part 1", "Part 2", "Part 3"}
+    assert all(chunk["token_count"] == cl100k().count(chunk["text"]) for chunk in chunks)
+    assert [chunk["heading"] for chunk in chunks if chunk["text"].startswith("## ")] == ["Part 2", "Part 3"]
+
+
 @pytest.mark.req("FR-WF-03", "D2-28")
 async def test_what_is_absent_is_left_out(tmp_path: Path) -> None:
     async with spaniel_at({"/plain": text("just text\n")}, tmp_path) as (spaniel, site):
@@ -100,6 +138,186 @@ async def test_no_cache_fetches_afresh_writes_anew_and_still_asks_robots(tmp_pat
     ):
         with pytest.raises(SpanielError, match="disallows"):
             await spaniel.fetch(site.url("/a"), no_cache=True)
+
+
+@pytest.mark.req("FR-WF-08h", "FR-WF-17")
+async def test_no_cache_leaves_the_robots_cache_alone(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/robots.txt": text("User-agent: *\nDisallow: /no"), "/a": text("x"), "/no": text("y")}
+    async with spaniel_at(pages, tmp_path) as (spaniel, site):
+        for _ in range(3):
+            await spaniel.fetch(site.url("/a"), no_cache=True)
+        assert (site.requests["/a"], site.requests["/robots.txt"]) == (3, 1)
+        pages["/robots.txt"] = text("")  # what was read before still holds
+        with pytest.raises(SpanielError, match="disallows"):
+            await spaniel.fetch(site.url("/no"), no_cache=True)
+        assert site.requests["/no"] == 0
+
+
+@pytest.mark.req("FR-WF-19a", "FR-WF-16h")
+async def test_an_entry_that_has_no_room_in_the_cache_does_not_fail_the_fetch(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {"/long": text("x" * 5000), "/short": text("y")}
+    async with spaniel_at(pages, tmp_path, max_cache_bytes=2000) as (spaniel, site):
+        for _ in range(2):
+            answer = await spaniel.fetch(site.url("/long"))
+            assert (answer.markdown, answer.note) == ("x" * 5000 + "\n", "cache_write_failed")
+        await spaniel.fetch(site.url("/short"))
+        assert (await spaniel.fetch(site.url("/short"))).note == "cache_hit"
+
+
+@pytest.mark.req("FR-WF-10e", "IT-WF-HTTP-04")
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(("size", "fits"), [(2047, True), (2048, True), (2049, False), (200_000, False)])
+async def test_the_size_limit_is_exact(tmp_path: Path, size: int, fits: bool, packed: bool) -> None:
+    body, packing = (gzip.compress(b"x" * size), {"Content-Encoding": "gzip"}) if packed else (b"x" * size, {})
+    pages: dict[str, Page] = {"/a": (200, {"Content-Type": "text/plain", **packing}, body)}
+    async with spaniel_at(pages, tmp_path, max_download_bytes=2048) as (spaniel, site):
+        if fits:
+            assert len((await spaniel.fetch(site.url("/a"))).markdown) == size + 1
+        else:
+            with pytest.raises(SpanielError) as caught:
+                await spaniel.fetch(site.url("/a"))
+            assert (str(caught.value.code), caught.value.details["max_bytes"]) == ("response_too_large", 2048)
+
+
+@pytest.mark.req("T-WF-ROB-06", "FR-WF-09")
+async def test_a_missing_robots_txt_allows_all_and_a_broken_one_nothing(tmp_path: Path) -> None:
+    for status, code in ((404, None), (500, "robots_unavailable")):
+        pages: dict[str, Page] = {"/robots.txt": text("User-agent: *\nDisallow: /", status), "/a": text("x")}
+        async with spaniel_at(pages, tmp_path / str(status)) as (spaniel, site):
+            if code is None:
+                answer = await spaniel.fetch(site.url("/a"))
+                assert (answer.markdown, answer.note) == ("x\n", None)
+            else:
+                assert await code_of(spaniel, site.url("/a")) == code
+                assert site.requests["/a"] == 0
+
+
+@pytest.mark.req("T-WF-EXT-04", "FR-WF-13e")
+async def test_the_answer_has_a_title_where_the_page_has_one(tmp_path: Path) -> None:
+    words = f"<p>{'Otters swim in the river. ' * 9}</p>"
+    heads = {"<title>T</title><h1>H</h1>": "T", "<h2>No</h2><h1>H</h1>": "H", "<title> </title><h2>No</h2>": None}
+    async with spaniel_at({}, tmp_path) as (spaniel, site):
+        for number, (head, title) in enumerate(heads.items()):
+            site.pages[f"/{number}"] = html(head + words)
+            assert (await spaniel.fetch(site.url(f"/{number}"))).as_dict().get("title") == title
+
+
+@pytest.mark.req("FR-WF-02b")
+async def test_a_url_of_white_space_is_bad_args_for_python_too(tmp_path: Path) -> None:
+    async with spaniel_at({}, tmp_path) as (spaniel, _):
+        for blank in ("", " ", "\t\r\n", "\u2003"):
+            with pytest.raises(SpanielError) as caught:
+                await spaniel.fetch(blank)
+            assert (str(caught.value.code), caught.value.details["field"]) == ("bad_args", "url")
+
+
+@pytest.mark.req("FR-WF-05c", "T-WF-SSRF-07")
+async def test_by_default_a_client_goes_to_ports_80_and_443_alone(tmp_path: Path) -> None:
+    settings = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")
+    async with Spaniel(settings, FakeResolver(elsewhere=None)) as spaniel:
+        for port in (1, 22, 79, 81, 442, 444, 3128, 8000, 8080, 8443, 65535):
+            with pytest.raises(SpanielError) as caught:
+                await spaniel.fetch(f"http://a.example:{port}/")
+            assert str(caught.value.code) == "port_blocked"
+            assert caught.value.details == {"port": port, "allowed_ports": [80, 443]}
+        for url in ("http://a.example/", "https://a.example/", "http://a.example:443/", "https://a.example:80/"):
+            assert await code_of(spaniel, url) == "dns_failed"
+
+
+@pytest.mark.req("FR-WF-07b", "IT-WF-HTTP-02")
+@pytest.mark.parametrize(
+    ("location", "end"),
+    [
+        ("c", "/other/c"),
+        ("./c?q=1", "/other/c?q=1"),
+        ("../c", "/c"),
+        ("?q=1", "/other/b?q=1"),
+        ("/c", "/c"),
+        ("d/", "/other/d/"),
+    ],
+)
+async def test_a_later_location_is_resolved_against_its_own_hop(tmp_path: Path, location: str, end: str) -> None:
+    pages: dict[str, Page] = {"/dir/sub/a": redirect("/other/b"), end.partition("?")[0]: text("there")}
+    async with spaniel_at(pages, tmp_path) as (spaniel, site):
+        hop = redirect(location)
+
+        async def second() -> Reply:
+            return hop if site.requests["/other/b"] == 1 and not site.requests["/other/b?q=1"] else text("there")
+
+        site.pages["/other/b"] = second
+        assert (await spaniel.fetch(site.url("/dir/sub/a"))).final_url == site.url(end)
+
+
+@pytest.mark.req("FR-WF-07a")
+@pytest.mark.parametrize(
+    ("status", "followed"),
+    [(301, True), (302, True), (303, True), (307, True), (308, True)]
+    + [(status, False) for status in (300, 304, 305, 306, 309, 201, 404)],
+)
+async def test_five_statuses_are_redirects_and_no_other(tmp_path: Path, status: int, followed: bool) -> None:
+    async with spaniel_at({"/a": redirect("/b", status), "/b": text("there")}, tmp_path) as (spaniel, site):
+        with suppress(SpanielError):
+            answer = await spaniel.fetch(site.url("/a"))
+            assert (answer.final_url == site.url("/b")) is followed
+        assert site.requests["/b"] == followed
+
+
+@pytest.mark.req("FR-WF-07", "FR-WF-07f", "IT-WF-HTTP-02")
+@pytest.mark.parametrize("most", [0, 1, 2, 5, 6, 20])
+async def test_as_many_redirects_as_the_settings_allow(tmp_path: Path, most: int) -> None:
+    pages: dict[str, Page] = {f"/{n}": redirect(f"/{n + 1}") for n in range(1, most + 2)}
+    pages[f"/{most + 2}"] = text("the end")
+    async with spaniel_at(pages, tmp_path, max_redirects=most) as (spaniel, site):
+        assert (await spaniel.fetch(site.url("/2"))).final_url == site.url(f"/{most + 2}")
+        with pytest.raises(SpanielError) as caught:
+            await spaniel.fetch(site.url("/1"))
+        assert str(caught.value.code) == "redirect_limit"
+        assert caught.value.details == {"count": most + 1, "max": most}
+
+
+@pytest.mark.req("IT-WF-HTTP-02", "FR-WF-07e")
+async def test_each_hop_is_judged_by_its_own_url(tmp_path: Path) -> None:
+    """A good start does not vouch for where it leads: robots.txt, address, port and scheme of the third hop."""
+    bad = {"/closed": "robots_disallowed", "http://10.0.0.1/": "ssrf_blocked", "http://a.example:22/": "port_blocked"}
+    bad |= {"ftp://a.example/": "invalid_scheme", "http://0x7f.1/": "invalid_host"}
+    pages: dict[str, Page] = {"/robots.txt": text("User-agent: *\nDisallow: /closed"), "/closed": text("x")}
+    pages["/good"] = text("good")
+    async with spaniel_at(pages, tmp_path) as (spaniel, site):
+        for end, code in bad.items():
+            site.pages |= {"/1": redirect("/2"), "/2": redirect(end)}
+            assert await code_of(spaniel, site.url("/1")) == code
+        assert site.requests["/closed"] == 0
+        site.pages["/2"] = redirect("/good")
+        assert (await spaniel.fetch(site.url("/1"))).markdown == "good\n"
+
+
+@pytest.mark.req("IT-WF-HTTP-03", "FR-WF-10g")
+@pytest.mark.parametrize(
+    "declared", ["image/png", "video/mp4", "application/octet-stream", "application/json; charset=utf-8", "text/css"]
+)
+async def test_another_type_is_refused_and_named(tmp_path: Path, declared: str) -> None:
+    pages: dict[str, Page] = {"/a": (200, {"Content-Type": declared}, b"<html><p>text</p></html>")}
+    async with spaniel_at(pages, tmp_path) as (spaniel, site):
+        with pytest.raises(SpanielError) as caught:
+            await spaniel.fetch(site.url("/a"))
+    assert str(caught.value.code) == "unsupported_content_type"
+    assert str(caught.value.details["content_type"]).startswith(declared.partition(";")[0])
+
+
+@pytest.mark.req("IT-WF-HTTP-05", "FR-WF-10i")
+@pytest.mark.parametrize(
+    ("declared", "body", "read"),
+    [
+        ("text/plain; charset=ISO-8859-1", b"caf\xe9 \x80", "café €"),  # the standard's windows-1252
+        ('text/html; charset="windows-1251"', "<p>Привет, мир</p>".encode("cp1251"), "Привет, мир"),
+        ("text/html", "<meta charset=koi8-r><p>Привет, мир</p>".encode("koi8-r"), "Привет, мир"),
+        ("text/plain; charset=utf-8", b"a\xffb", "a\ufffdb"),
+        ("text/html; charset=iso-8859-15", b"<meta charset=utf-8><p>10 \xa4</p>", "10 €"),  # the header wins
+    ],
+)
+async def test_a_declared_charset_is_used(tmp_path: Path, declared: str, body: bytes, read: str) -> None:
+    async with spaniel_at({"/a": (200, {"Content-Type": declared}, body)}, tmp_path) as (spaniel, site):
+        assert (await spaniel.fetch(site.url("/a"))).markdown == f"{read}\n"
 
 
 @pytest.mark.req("D2-02", "FR-WF-03a", "FR-WF-15e")
@@ -280,6 +498,8 @@ class TestRequest:
             ({}, "url: is missing"),
             ({"url": ""}, "url: is empty"),
             ({"url": " \t"}, "url: is empty"),
+            ({"url": "\n\r\f\v"}, "url: is empty"),
+            ({"url": "\u00a0\u2003\u3000"}, "url: is empty"),
             ({"url": 3}, "url: must be text"),
             ({"url": "x", "max_chunk_tokens": 127}, "max_chunk_tokens: 127 is not between 128 and 2048"),
             ({"url": "x", "max_chunk_tokens": 2049}, "max_chunk_tokens: 2049 is not between"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -233,6 +234,51 @@ async def test_an_error_whose_body_never_ends_is_still_told_by_its_status(tmp_pa
         record = await spaniel.record(site.url("/a"))
     assert record.extraction.status == 403
     assert record.page_type == "forbidden"
+
+
+@pytest.mark.req("FG-18")
+@pytest.mark.parametrize("packed", [False, True])
+async def test_how_a_page_was_got_is_recorded(tmp_path: Path, packed: bool) -> None:
+    """The length is that of the body: decoded, in bytes, with all its markup."""
+    body = f"<title>Otters</title><nav>Menu</nav><p>{'Otters swim in the river. Größe. ' * 9}</p>".encode()
+    headers = {"Content-Type": "text/html; charset=utf-8"} | ({"Content-Encoding": "gzip"} if packed else {})
+    pages: dict[str, Page] = {"/a": (203, headers, gzip.compress(body) if packed else body)}
+    async with ingesting(pages, tmp_path) as (spaniel, site, clock):
+        clock.advance(3600)
+        record = (await spaniel.record(site.url("/a"))).as_dict()
+        assert record["extraction"] == {
+            "fetched_at": clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "status": 203,
+            "content_type": "text/html; charset=utf-8",
+            "content_length": len(body),
+            "extraction_method": "html",
+            "served_by": "http",
+        }
+
+
+@pytest.mark.req("FG-23")
+@pytest.mark.parametrize("hops", [1, 3, 5])
+async def test_the_original_url_the_final_one_and_all_between_are_recorded(tmp_path: Path, hops: int) -> None:
+    pages: dict[str, Page] = {f"/{n}": redirect(f"/{n + 1}", 301) for n in range(hops)}
+    pages[f"/{hops}"] = html(f"<p>{'Otters swim in the river. ' * 9}</p>")
+    async with ingesting(pages, tmp_path) as (spaniel, site, _):
+        record = await spaniel.record(site.url("/0"))
+    assert (record.requested_url, record.final_url) == (site.url("/0"), site.url(f"/{hops}"))
+    assert record.chain == [site.url(f"/{n}") for n in range(hops)]
+
+
+@pytest.mark.req("FG-19")
+async def test_the_documents_headers_go_with_every_request(tmp_path: Path) -> None:
+    """For robots.txt and after a redirect, too."""
+    pages: dict[str, Page] = {"/a": redirect("/b"), "/b": html("<p>Otters swim in the river.</p>")}
+    async with ingesting(pages, tmp_path) as (spaniel, site, _):
+        await spaniel.record(site.url("/a"))
+    assert set(site.requests) == {"/robots.txt", "/a", "/b"}
+    for sent in site.seen:
+        assert sent["user-agent"] == "ContextIngestion/1.0 (compatible)"
+        assert sent["accept"] == "text/html,application/xhtml+xml"
+        assert sent["accept-language"] == "en-US,en;q=0.9"
+        assert sent["accept-encoding"] == "gzip, deflate"
 
 
 @pytest.mark.req("FG-25", "FG-19", "FG-43")

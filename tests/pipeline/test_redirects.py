@@ -274,6 +274,8 @@ async def test_a_step_from_https_to_http_is_noted(tmp_path_factory: pytest.TempP
         pages["/"] = (302, [f"Location: {plain.url('/', 'a.test')}"], b"")
         assert await downgraded(secure, plain, str(ca)) == ("https_downgrade",)
         assert await downgraded(plain_start, plain, str(ca)) == ()
+        pages |= {"/": (301, ["Location: /2"], b""), "/2": (302, [f"Location: {plain.url('/', 'a.test')}"], b"")}
+        assert await downgraded(secure, plain, str(ca)) == ("https_downgrade",)  # at whichever hop
         pages["/"] = (302, [f"Location: {other.url('/', 'a.test')}"], b"")
         assert await downgraded(secure, other, str(ca)) == ()
         assert await downgraded(plain_start, other, str(ca)) == ()

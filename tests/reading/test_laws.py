@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from turbohtml import parse
 
-from spaniel.reading import extract, substitution, whitespace
+from spaniel.reading import extract, read, substitution, whitespace
 from spaniel.reading.scripts import more_words, unspaced
 from spaniel.reading.whitespace import count_words, one_spaced, tidy_markdown, tidy_text
 
@@ -206,6 +206,24 @@ def test_markdown_that_is_cut_fits_and_leaves_no_fence_open(text: str, lines: in
             f"{cut}\nend  ", lambda line, _before, _next: line
         )  # blanks at the end stay in a fence only
         assert cut == markdown or after.endswith("end\n")
+
+
+@pytest.mark.req("FR-WF-13b", "FR-WF-13c", "T-WF-EXT-03")
+@pytest.mark.parametrize(
+    ("text", "tidied"),
+    [
+        ("a\n\nb", "a\n\nb\n"),
+        ("a\n\n\nb", "a\n\n\nb\n"),  # two blank lines stay
+        ("a\n\n\n\nb", "a\n\n\nb\n"),
+        ("a\n \n\t\n  \n\n\nb", "a\n\n\nb\n"),
+        ("a \t\r\nb\r\n\r\n\r\n\r\nc", "a\nb\n\n\nc\n"),
+        ("  a\n\tb", "  a\n\tb\n"),  # what stands before a line is kept
+        ("a\n\n\n", "a\n"),
+        ("a", "a\n"),
+    ],
+)
+def test_text_keeps_two_blank_lines_and_ends_with_one_newline(text: str, tidied: str) -> None:
+    assert read(text.encode(), "text/plain", URL).markdown == tidied
 
 
 @pytest.mark.req("D2-17", "FR-WF-13b")

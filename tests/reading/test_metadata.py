@@ -23,11 +23,24 @@ def page(head: str, body: str = "<p>text</p>", html: str = "<html>") -> str:
         (page("<title> </title>", "<h1>First</h1><h1>Second</h1>"), "First"),
         (page("", "<svg><title>Drawing</title></svg><h1>Heading</h1>"), "Heading"),
         (page("", "<p>none</p>"), None),
+        (page("", "<h2>Second level</h2><h3>Third</h3>"), None),
+        (page("", "<h2>Second level</h2><h1>First level</h1>"), "First level"),
+        (page("<title></title>", "<h2>Second level</h2>"), None),
         (page("<title>con\x1b[31mtrol \u202ebidi</title>"), "control bidi"),
     ],
 )
 def test_the_title(html: str, title: str | None) -> None:
     assert extract(html).title == title
+
+
+@pytest.mark.req("FR-WF-13f")
+@pytest.mark.parametrize(
+    "more", ["<meta http-equiv=content-language content=es>", "<meta property=og:locale content=es_ES>"]
+)
+def test_no_language_is_detected(more: str) -> None:
+    text = "El certificado se puede solicitar por internet o en la oficina de atención, con cita previa. " * 9
+    assert extract(page(more, f"<p>{text}</p>")).language is None
+    assert extract(page(more, f"<p lang=es>{text}</p>", html="<html lang=en>")).language == "en"
 
 
 @pytest.mark.req("FR-WF-13f")
@@ -38,6 +51,9 @@ def test_the_title(html: str, title: str | None) -> None:
         ("<html lang=''>", None),
         ("<html>", None),
         ("<html lang=x-klingon>", "x-klingon"),
+        ("<html lang='EN-gb-oed'>", "EN-gb-oed"),
+        ("<html xml:lang=de>", None),
+        ("<html><body lang=fr>", None),
     ],
 )
 def test_the_language_is_passed_on_as_it_is(tag: str, language: str | None) -> None:

@@ -36,6 +36,42 @@ def test_a_file_that_nobody_changes_is_the_same_byte_for_byte(name: str) -> None
     assert draft(ODDITIES[name]).text().encode() == ODDITIES[name]
 
 
+@pytest.mark.req("DB-05")
+@pytest.mark.parametrize("path", ["/", "/a;v=1/b;w?c=d&e=f;g", "/?q", "//a", "/%23", "/a?b=http://c.example/d"])
+def test_a_path_may_have_parameters_and_a_query(path: str) -> None:
+    [record] = read_file(f"---\n---\n_path: {path}\n", "f", "example.com").records
+    assert (record.path, record.url) == (path, f"http://example.com{path}")
+
+
+@pytest.mark.req("DB-05")
+@pytest.mark.parametrize("path", ["a", "?q=1", ";v", "./a", "http://example.com/a", "/a#", "/#b", "/a?b#c"])
+def test_a_relative_path_or_one_with_a_fragment_is_refused(path: str) -> None:
+    with pytest.raises(SpanielError, match="_path"):
+        read_file(f"---\n---\n_path: {path}\n", "f", "example.com")
+
+
+@pytest.mark.req("DB-10")
+@pytest.mark.parametrize("quoted", [False, True])
+def test_unknown_keys_keep_their_names_and_values(quoted: bool) -> None:
+    """Capitals, text that looks like a number or a truth, lists: as they were written; with libyaml as without."""
+    keys = {
+        "_path": "/a",
+        "Content-Owner": "Team A",
+        "checked_By": "0123",
+        "X-Flag": "yes",
+        "zip": "1e3",
+        "Tags": ["B", "a"],
+    }
+    lines = [f"{key}: {value}\n" if isinstance(value, str) else f"{key}:\n- B\n- a\n" for key, value in keys.items()]
+    text = "---\n---\n" + "".join(sorted(lines)).replace("Team A", '"Team A"' if quoted else "Team A")
+    [record] = read_file(text, "f", "example.com").records
+    assert record.keys == keys
+    assert {name: record.as_dict()[name] for name in keys} == keys
+    edited = draft(text.encode())
+    edited.set("/a", {"content-length": 7})
+    assert edited.record("/a").keys == {**keys, "content-length": "7"}
+
+
 @pytest.mark.req("DB-08", "DB-10")
 @pytest.mark.parametrize("name", ODDITIES)
 def test_a_new_record_leaves_all_others_as_they_are(name: str) -> None:

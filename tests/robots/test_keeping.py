@@ -45,7 +45,7 @@ class Asking:
         return self._site.requests["/robots.txt"] == before
 
 
-@pytest.mark.req("FR-WF-08f", "FR-WF-08g", "CFG-01")
+@pytest.mark.req("FR-WF-08f", "FR-WF-08g")
 def test_the_settings_are_the_documents() -> None:
     assert RobotsSettings() == RobotsSettings(fail_open=False, cache_entries=1024, cache_ttl_hours=24)
 
@@ -81,6 +81,31 @@ async def test_files_are_kept_as_long_as_their_bytes_have_room(
         site.pages["/robots.txt"] = NO_SECRETS
         assert not await asking.is_known("b.example")
         assert await asking.is_known("a.example") is both
+
+
+@pytest.mark.req("NFR-WF-PERF-04", "FR-WF-08f")
+@pytest.mark.parametrize("hours", [1, 24, 48])
+async def test_one_request_does_until_the_time_is_over(hours: int) -> None:
+    clock = FakeClock()
+    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as rooms:
+        settings = RobotsSettings(cache_ttl_hours=hours)
+        asking = Asking(RobotsGate(rooms.http, rooms.guard, settings, clock=clock.monotonic), rooms, site)
+        await asyncio.gather(*(asking("a.example", f"/{number}") for number in range(20)))
+        assert site.requests["/robots.txt"] == 1
+        clock.advance(hours * 3600 - 1)
+        assert await asking.is_known("a.example")
+        clock.advance(1)
+        assert not await asking.is_known("a.example")
+
+
+@pytest.mark.req("FR-WF-08g")
+async def test_a_file_that_was_asked_is_not_the_next_to_go() -> None:
+    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as rooms:
+        asking = Asking(RobotsGate(rooms.http, rooms.guard, RobotsSettings(cache_entries=3)), rooms, site)
+        for host in ("a.example", "b.example", "c.example", "a.example", "d.example"):
+            await asking(host)
+        assert await asking.is_known("a.example")
+        assert not await asking.is_known("b.example")
 
 
 @pytest.mark.req("FR-WF-08g")

@@ -17,6 +17,35 @@ def allowed(body: bytes, path: str, agent: str = OURS) -> bool:
     return parse(body).decide(agent, path).allowed
 
 
+@pytest.mark.req("T-WF-ROB-02", "FR-WF-08c")
+@pytest.mark.parametrize(
+    "rule", ["Disallow:", "Disallow: ", "Disallow: # nothing", "Allow:", "Disallow: /b", "Disallow: /A"]
+)
+def test_a_path_that_no_rule_names_is_allowed(rule: str) -> None:
+    body = lines("User-agent: *", rule, "Disallow: /private/")
+    assert allowed(body, "/a/page")
+    assert allowed(body, "/")
+    assert allowed(body, "/private")
+    assert not allowed(body, "/private/")
+
+
+@pytest.mark.req("T-WF-ROB-01", "FR-WF-08c")
+@pytest.mark.parametrize(
+    "path", ["/private", "/private/", "/private/a?b=1", "/private.html", "/privateer", "/private?x"]
+)
+def test_a_rule_holds_for_every_path_that_begins_with_it(path: str) -> None:
+    assert not allowed(lines("User-agent: *", "Disallow: /private"), path)
+
+
+@pytest.mark.req("T-WF-ROB-05", "FR-WF-08b")
+@pytest.mark.parametrize(
+    "others", [(), ("User-agent: otherbot", "Allow: /"), ("User-agent: forge", "User-agent: web-fetch", "Allow: /")]
+)
+def test_the_group_of_all_speaks_to_us_whatever_other_groups_there_are(others: tuple[str, ...]) -> None:
+    body = lines(*others, "User-agent: *", "Disallow: /a")
+    assert not allowed(body, "/a", "my-agent/1")
+
+
 # --- what a decision tells ---
 
 

@@ -57,6 +57,16 @@ async def test_a_wait_takes_no_time_and_is_remembered() -> None:
     assert ran.is_set()
 
 
+@pytest.mark.req("T-WF-INFRA-02")
+async def test_a_site_gives_the_same_answer_to_the_same_request_byte_for_byte() -> None:
+    request = "GET /a HTTP/1.1\nHost: site.example\n\n"
+    async with Site({"/a": html("<p>one</p>", headers={"ETag": '"x"'})}) as site:
+        answers = {await asked(site, request) for _ in range(3)}
+        assert len(answers) == 1
+        assert site.requests == {"/a": 3}
+        assert (await asked(site, request.replace("/a", "/b"))).startswith(b"HTTP/1.1 404 ")
+
+
 async def test_a_resolver_answers_from_its_table_and_remembers_who_was_asked_for() -> None:
     resolver = FakeResolver({"a.example": ["10.0.0.1", "::1"], "none.example": [], "broken.example": OSError("no")})
     assert [str(address) for address in await resolver.resolve("a.example")] == ["10.0.0.1", "::1"]

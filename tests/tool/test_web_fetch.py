@@ -95,6 +95,15 @@ def test_it_leaves_the_machine_and_needs_approval_unless_told_otherwise() -> Non
     assert not unused(allow_auto_execution=True).requires_approval()
 
 
+@pytest.mark.req("NFR-WF-OP-01")
+def test_every_tool_of_the_registry_says_that_it_leaves_the_machine() -> None:
+    for automatic in (False, True):
+        webfetch = {"enabled": True, "allow_auto_execution": automatic}
+        settings = from_data({"tools": {"webfetch": webfetch}}, "test")
+        registry = registry_for(NoClient(), settings)  # type: ignore[arg-type]
+        assert [tool.is_side_effecting() for tool in registry.advertised()] == [True, True]
+
+
 @pytest.mark.req("NFR-WF-OP-03", "D2-15")
 @pytest.mark.parametrize(
     ("args", "summary"),

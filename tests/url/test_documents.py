@@ -59,6 +59,64 @@ class TestExact:
         assert canonicalize(found.url, policy).url == found.url
         assert load(policy).explain(f"https://example.com{written}").url == found.url
 
+    @pytest.mark.req("FR-WF-NORM-02")
+    @pytest.mark.parametrize(
+        ("written", "canonical"),
+        [
+            ("HtTp://WWW.EXAMPLE.Com/PATH/%C3%BC?Q=A&B", "http://www.example.com/PATH/%C3%BC?Q=A&B"),
+            ("https://BÜCHER.Example/Ü", "https://xn--bcher-kva.example/%C3%9C"),
+            ("https://[2001:DB8::A]/A", "https://[2001:db8::a]/A"),
+        ],
+    )
+    def test_scheme_and_host_are_lower_case_and_nothing_else_is(self, written: str, canonical: str) -> None:
+        assert canonicalize(written).url == canonical
+
+    @pytest.mark.req("FR-WF-NORM-03")
+    @pytest.mark.parametrize(
+        ("written", "canonical"),
+        [
+            ("http://e.com:443/", "http://e.com:443/"),  # the other scheme's
+            ("https://e.com:80/a", "https://e.com:80/a"),
+            ("https://e.com:443/a", "https://e.com/a"),
+            ("http://e.com:0080/a", "http://e.com/a"),
+            ("http://e.com:/a", "http://e.com/a"),
+            ("https://e.com:4430/", "https://e.com:4430/"),
+            ("http://[2606:2800::1]:80/", "http://[2606:2800::1]/"),
+        ],
+    )
+    def test_only_the_default_port_of_the_scheme_goes(self, written: str, canonical: str) -> None:
+        assert canonicalize(written).url == canonical
+
+    @pytest.mark.req("FR-WF-NORM-04")
+    @pytest.mark.parametrize(
+        ("written", "canonical"),
+        [
+            ("/a/./b/../c", "/a/c"),
+            ("/..", "/"),
+            ("/../../a", "/a"),
+            ("/a/b/..", "/a/"),
+            ("/a/.", "/a/"),
+            ("/a//b/", "/a//b/"),
+            ("/a/b/../../", "/"),
+            ("/.a/..b/c..", "/.a/..b/c.."),
+            ("?b=/../c", "/?b=/../c"),
+        ],
+    )
+    def test_dot_segments_go_and_slashes_stay(self, written: str, canonical: str) -> None:
+        assert canonicalize(f"https://e.com{written}").url == f"https://e.com{canonical}"
+
+    @pytest.mark.req("FR-WF-NORM-05")
+    @pytest.mark.parametrize("query", ["z=1&a=2&z=0", "b&a", "a=&a&=a", "b=1;a=2", "utm_source=x&a=1&ref=y"])
+    def test_the_query_keeps_its_order_and_its_parts(self, query: str) -> None:
+        assert canonicalize(f"https://e.com/a?{query}").url == f"https://e.com/a?{query}"
+
+    @pytest.mark.req("FR-WF-NORM-06")
+    def test_every_escape_is_decoded_if_it_is_unreserved_and_in_capitals_if_not(self) -> None:
+        unreserved = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+        for octet in range(256):
+            right = chr(octet) if chr(octet) in unreserved else f"%{octet:02X}"
+            assert canonicalize(f"https://e.com/a%{octet:02x}b").url == f"https://e.com/a{right}b"
+
     @pytest.mark.req("FR-WF-NORM-06", "D2-16")
     @pytest.mark.parametrize(
         ("path", "canonical"),
@@ -122,6 +180,20 @@ class TestIngest:
     def test_what_needs_encoding_is_encoded_once(self) -> None:
         assert canonicalize("https://example.com/a b/%20ü", "ingest").url == "https://example.com/a%20b/%20%C3%BC"
 
+    @pytest.mark.req("FG-06")
+    @pytest.mark.parametrize(
+        ("written", "canonical"),
+        [
+            ("/%2520", "/%2520"),
+            ('/a"<b>`', "/a%22%3Cb%3E%60"),
+            ("/a?q=x y&r=%26%20é", "/a?q=x%20y&r=%26%20%C3%A9"),
+            ("/日本?k=語", "/%E6%97%A5%E6%9C%AC?k=%E8%AA%9E"),
+        ],
+    )
+    def test_encoding_is_a_fixed_point(self, written: str, canonical: str) -> None:
+        assert canonicalize(f"https://e.com{written}", "ingest").url == f"https://e.com{canonical}"
+        assert canonicalize(f"https://e.com{canonical}", "ingest").url == f"https://e.com{canonical}"
+
     @pytest.mark.req("FG-09")
     def test_tracking_names_are_matched_without_regard_to_case(self) -> None:
         written = "https://example.com/?UTM_Source=1&FBclid=2&Ref=3&SOURCE=4&gclid=5&utm%5Fx=6&keep=7"
@@ -136,6 +208,51 @@ class TestIngest:
     @pytest.mark.req("FG-11")
     def test_parameters_are_sorted_by_name_and_equal_names_keep_their_order(self) -> None:
         assert canonicalize("https://e.com/?b=2&a=9&b=1&a=3", "ingest").url == "https://e.com/?a=9&a=3&b=2&b=1"
+
+    @pytest.mark.req("FG-11")
+    @pytest.mark.parametrize(
+        ("query", "sorted_query"),
+        [
+            ("a=10&a=9&a&a=", "a=10&a=9&a&a="),  # the values are not looked at
+            ("ab=1&a=2&B=3", "B=3&a=2&ab=1"),
+            ("a!=1&a=2", "a=2&a!=1"),  # by the name, not by the text of the pair
+            ("b=1&utm_x=2&a=3", "a=3&b=1"),
+        ],
+    )
+    def test_parameters_are_sorted_by_name_alone(self, query: str, sorted_query: str) -> None:
+        assert canonicalize(f"https://e.com/?{query}", "ingest").url == f"https://e.com/?{sorted_query}"
+
+    @pytest.mark.req("FG-07")
+    def test_the_path_and_the_query_keep_their_case(self) -> None:
+        assert (
+            canonicalize("HTTPS://API.Example.COM/V2/Get?Key=A", "ingest").url == "https://api.example.com/V2/Get?Key=A"
+        )
+
+    @pytest.mark.req("FG-08", "FG-13")
+    @pytest.mark.parametrize(
+        ("written", "canonical"),
+        [
+            ("https://e.com:443/a", "https://e.com/a"),
+            ("http://e.com:80/a", "https://e.com/a"),
+            ("https://e.com:80/a", "https://e.com:80/a"),
+            ("http://e.com:443/a", "http://e.com:443/a"),
+            ("http://e.com:8080/a", "http://e.com:8080/a"),
+            ("https://e.com:8443/a", "https://e.com:8443/a"),
+        ],
+    )
+    def test_another_port_stays_and_keeps_its_scheme(self, written: str, canonical: str) -> None:
+        assert canonicalize(written, "ingest").url == canonical
+
+    @pytest.mark.req("FG-14")
+    @pytest.mark.parametrize("fragment", ["#", "#top", "#/route?utm_source=a&b=1", "#a#b"])
+    def test_fragments_are_dropped_whatever_is_in_them(self, fragment: str) -> None:
+        assert canonicalize(f"https://e.com/a?b=1{fragment}", "ingest").url == "https://e.com/a?b=1"
+
+    @pytest.mark.req("FG-04")
+    def test_what_is_trimmed_does_not_count_and_what_is_dropped_does(self) -> None:
+        head = "https://example.com/?utm_source="
+        assert canonicalize(f"  {head}{'a' * (2047 - len(head))} ", "ingest").url == "https://example.com/"
+        assert refused(f"{head}{'a' * (2048 - len(head))}", "ingest").code == "invalid_url"
 
     @pytest.mark.req("FG-13")
     def test_an_explicit_port_is_never_upgraded(self) -> None:
@@ -211,11 +328,25 @@ class TestClara:
         assert result.url == f"https://example.es/a?{query}"
         assert result.review == ["zeta", "alfa"]
 
+    @pytest.mark.req("CP-05")
+    def test_an_unknown_parameter_stays_between_those_that_go(self) -> None:
+        result = canonicalize("https://e.es/a?b=2&utm_source=x&A=1&fbclid=y&b=3&id=4", "clara")
+        assert result.url == "https://e.es/a?b=2&A=1&b=3&id=4"
+        assert set(result.review) == {"b", "A"}
+        assert canonicalize("https://e.es/a?id=4&gclid=1", "clara").review == []
+
     @pytest.mark.req("CP-06")
     def test_rule_4_fragments_are_noted(self) -> None:
         result = canonicalize("https://inclusion.gob.es/extranjeria#requisitos", "clara")
         assert result.url == "https://inclusion.gob.es/extranjeria"
         assert result.fragment_note == "#requisitos"
+
+    @pytest.mark.req("CP-06")
+    def test_a_fragment_is_noted_whole_and_where_there_is_none_nothing_is(self) -> None:
+        result = canonicalize("https://e.es/a?id=1#/b?utm_source=x&Id=2#c", "clara")
+        assert (result.url, result.fragment_note) == ("https://e.es/a?id=1", "#/b?utm_source=x&Id=2#c")
+        assert result.as_dict()["fragment_note"] == "#/b?utm_source=x&Id=2#c"
+        assert canonicalize("https://e.es/a", "clara").fragment_note is None
 
     @pytest.mark.req("CP-07")
     @pytest.mark.parametrize(
@@ -239,6 +370,11 @@ class TestClara:
         written = "https://SEPE.ES/HomeSepe/Personas"
         assert canonicalize(written, CLARA.only("CP-08")).url == "https://sepe.es/HomeSepe/Personas"
 
+    @pytest.mark.req("CP-08")
+    def test_rule_6_in_the_whole_policy(self) -> None:
+        written = "https://Sede.AYTO.Es/Tramites/ALTA%2fB.PDF?Codigo=AB"
+        assert canonicalize(written, "clara").url == "https://sede.ayto.es/Tramites/ALTA%2fB.PDF?Codigo=AB"
+
     @pytest.mark.req("CP-10")
     @pytest.mark.parametrize(
         ("written", "canonical"),
@@ -247,6 +383,10 @@ class TestClara:
             ("tramite;JSESSIONID=A;v=1/b", "tramite;v=1/b"),
             ("a?PHPSESSID=1&sid=2&session_id=3&ASPSESSIONIDQQ=4&cfid=5&CFTOKEN=6&mySessionKey=7&x=8", "a?x=8"),
             ("a?obsession2=1&sidebar=2", "a?obsession2=1&sidebar=2"),
+            ("a?session=1&UserSessionToken=2&sessions=3", "a"),
+            ("a?aspsessionid=1&ASPSESSIONIDABC=2&x=ASPSESSIONID", "a?x=ASPSESSIONID"),
+            ("a?sids=1&cfid2=2&session_ids=3&my-session=4", "a?sids=1&cfid2=2&session_ids=3&my-session=4"),
+            ("a;sid=1;phpsessid=2/b;jsessionid", "a/b"),
             ("a/..;jsessionid=1/b", "b"),
         ],
     )
@@ -298,6 +438,22 @@ class TestClara:
         assert not result.lang_variants
         assert not result.flags
 
+    @pytest.mark.req("CP-12")
+    @pytest.mark.parametrize("word", ["es", "cas", "castellano", "Castellano"])
+    @pytest.mark.parametrize("url", ["https://e.es/{}/ca/a", "https://e.es/{}/a?lang=eu", "https://ca.e.es/{}"])
+    def test_rule_10_each_word_for_spanish_is_known(self, word: str, url: str) -> None:
+        """Each URL names another language later: a word that is not known would not hide it."""
+        result = canonicalize(url.format(word), "clara")
+        assert not result.lang_variants
+        assert "language-unproved" not in result.flags
+        assert canonicalize(url.format("latin"), "clara").lang_variants
+
+    @pytest.mark.req("CP-12")
+    @pytest.mark.parametrize("word", ["es", "cas", "castellano"])
+    def test_rule_10_a_parameter_in_spanish_beats_the_subdomain(self, word: str) -> None:
+        assert not canonicalize(f"https://ca.e.es/a?idioma={word}", "clara").lang_variants
+        assert canonicalize("https://ca.e.es/a?idioma=latin", "clara").lang_variants
+
     @pytest.mark.req("CP-16")
     def test_the_thirteen_steps_run_in_the_documents_order(self) -> None:
         steps = canonicalize("HTTP://SEPE.ES/A/;jsessionid=1?utm_source=x&page=2#f", "clara").steps
@@ -337,6 +493,17 @@ class TestClara:
     def test_identifiers_are_left_alone(self, url: str) -> None:
         assert canonicalize(url, "clara").url == url
 
+    @pytest.mark.req("CP-17")
+    @pytest.mark.parametrize("identifier", ["BOE-A-2023-12345", "12345", "es", "boe-b-2024-1&id=BOE-A-2023-2", ""])
+    def test_the_gazettes_id_stays_among_those_that_go(self, identifier: str) -> None:
+        url = f"https://www.boe.es/buscar/act.php?id={identifier}"
+        assert canonicalize(f"{url}&utm_source=x&sid=1#p", "clara").url == url
+
+    @pytest.mark.req("CP-17")
+    def test_a_uuid_in_a_path_keeps_its_case_and_its_slashes_inside(self) -> None:
+        url = "https://sede.seg-social.gob.es/wps/65850D68-0d06-4645-BDE7-05374ee42ac7/!ut/p//z1/aA=="
+        assert canonicalize(f"{url}?utm_medium=x", "clara").url == url
+
     @pytest.mark.req("CP-18")
     def test_offline_a_shortener_is_flagged(self) -> None:
         assert "shortener-unresolved" in canonicalize("https://bit.ly/3abc", "clara").flags
@@ -349,6 +516,8 @@ class TestClara:
             (b"https://example.gob.es/tr\xe1mite", "https://example.gob.es/tr%E1mite"),
             ("https://example.gob.es/tr\udce1mite", "https://example.gob.es/tr%E1mite"),
             ("https://example.gob.es/trámite", "https://example.gob.es/tr%C3%A1mite"),
+            (b"https://example.gob.es/a\x80\xbf\xc0\xff", "https://example.gob.es/a%80%BF%C0%FF"),
+            (b"https://example.gob.es/a?q=\x93b c\x94", "https://example.gob.es/a?q=%93b%20c%94"),
         ],
     )
     def test_broken_encoding_is_repaired(self, written: str | bytes, canonical: str) -> None:
@@ -385,6 +554,41 @@ class TestCurious:
     )
     def test_the_seven_steps(self, written: str, canonical: str) -> None:
         assert canonicalize(written, "curious").url == canonical
+
+    @pytest.mark.req("UN-02", "UN-08")
+    @pytest.mark.parametrize(
+        ("path", "canonical"),
+        [
+            ("//", "/"),
+            ("///", "/"),
+            ("/a////", "/a"),
+            ("/a/////b", "/a/b"),
+            ("/a?u=b//c/", "/a?u=b//c/"),
+            ("/%2f//", "/%2f"),
+        ],
+    )
+    def test_slashes_collapse_at_once(self, path: str, canonical: str) -> None:
+        assert canonicalize(f"https://e.com{path}", "curious").url == f"https://e.com{canonical}"
+        assert canonicalize(f"https://e.com{canonical}", "curious").url == f"https://e.com{canonical}"
+
+    @pytest.mark.req("UN-03")
+    @pytest.mark.parametrize("url", ["http://e.com/a", "http://e.com:443/a", "https://e.com:80/a", "https://e.com/a"])
+    def test_the_scheme_is_kept(self, url: str) -> None:
+        assert canonicalize(url, "curious").url == url
+
+    @pytest.mark.req("UN-05")
+    @pytest.mark.parametrize(
+        ("query", "canonical"),
+        [
+            ("a=b&a=B&a=%62", "a=%62&a=B&a=b"),
+            ("b=1&b=&b&a=9", "a=9&b&b=&b=1"),
+            ("ab=1&a=2&a.=3", "a=2&a.=3&ab=1"),
+            ("&&a=1&", "a=1"),
+            ("page=2&id=1&lang=x&sid=3", "id=1&lang=x&page=2&sid=3"),
+        ],
+    )
+    def test_parameters_are_sorted_by_name_then_value_and_none_is_lost(self, query: str, canonical: str) -> None:
+        assert canonicalize(f"https://e.com/?{query}", "curious").url == f"https://e.com/?{canonical}"
 
     @pytest.mark.req("UN-04")
     def test_the_ten_patterns_are_dropped_without_regard_to_case(self) -> None:

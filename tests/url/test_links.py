@@ -65,6 +65,14 @@ def test_slugs_are_classed_as_people_read_them(url: str, link_type: str) -> None
 
 
 @pytest.mark.req("CP-13")
+@pytest.mark.parametrize("ending", "pdf html htm xhtml doc docx odt xls xlsx ods rtf txt xml PDF Html".split())
+def test_a_document_is_informative_whatever_its_kind(ending: str) -> None:
+    """One segment without an identifier, which is a home page unless it is a document."""
+    assert canonicalize(f"https://e.es/guia.{ending}", "clara").link_type == "informative"
+    assert canonicalize(f"https://e.es/guia.{ending}zz", "clara").link_type == "homepage"
+
+
+@pytest.mark.req("CP-13")
 def test_a_title_that_names_a_procedure_makes_a_section_informative() -> None:
     assert classify("/a/b", (), WORDS) == "section"
     assert classify("/a/b", (), WORDS, title="TRAMITE de renovación") == "informative"
@@ -140,6 +148,13 @@ class TestOnline:
         assert result.url == "https://e.es/a"
         assert "redirect-limit" in result.flags
 
+    @pytest.mark.req("CP-09", "CP-21")
+    def test_five_hops_are_not_too_many(self) -> None:
+        hops = [f"https://e.es/b/{i}" for i in range(5)]
+        result = CLARA.apply("https://e.es/a", Known({"https://e.es/a": hops}))
+        assert (result.url, result.flags) == ("https://e.es/b/4", [])
+        assert [hop.url for hop in result.redirect_chain] == hops
+
     @pytest.mark.req("CP-09", "CP-18")
     def test_leaving_the_allowlist_is_refused(self) -> None:
         data = {
@@ -183,6 +198,13 @@ class TestOnline:
     @pytest.mark.req("CP-07")
     def test_a_discovered_host_form_is_used(self) -> None:
         assert CLARA.apply("https://e.es/a", Known(hosts={"e.es": "www.e.es"})).url == "https://www.e.es/a"
+
+    @pytest.mark.req("CP-24")
+    @pytest.mark.parametrize("discovered", ["sepe.es", "otro.sepe.es"])
+    def test_a_shipped_row_beats_a_discovered_form(self, discovered: str) -> None:
+        web = Known(hosts={"sepe.es": discovered})
+        assert CLARA.apply("https://sepe.es/a", web).url == "https://www.sepe.es/a"
+        assert CLARA.apply("https://www.sepe.es/a", web).url == "https://www.sepe.es/a"
 
     @pytest.mark.req("CP-12")
     def test_a_proved_spanish_version_is_taken_and_the_others_recorded(self) -> None:

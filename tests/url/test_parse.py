@@ -119,6 +119,13 @@ def test_credentials_are_not_in_the_errors_either(url: str) -> None:
 @pytest.mark.req("D2-15")
 def test_one_trailing_dot_of_a_name_is_dropped() -> None:
     assert parse("http://example.com./a").host == "example.com"
+    assert verdict("http://example.com../a") == "invalid_url"
+
+
+@pytest.mark.req("D2-15")
+@pytest.mark.parametrize("host", ["93.184.215.14.", "127.0.0.1.", "1.", "0x7f.1."])
+def test_a_trailing_dot_of_a_numeric_host_is_refused(host: str) -> None:
+    assert verdict(f"http://{host}/") == "invalid_host"
 
 
 @pytest.mark.req("D2-14")
