@@ -48,7 +48,7 @@ class Leaf:
 
     def links(self, labels: set[str]) -> Iterator[Found]:
         if self.kind == "html":
-            found: Iterator[Found] | list[Found] = html.links(self.text)
+            found: Iterator[Found] | list[Found] = html.links(self.text, is_part=True)
         elif SIGNS.search(self.text) is None:
             return
         else:

@@ -153,7 +153,7 @@ class _Reader:
         return at + 1
 
     def _raw_html(self, start: int, end: int) -> None:
-        for found in html.links(self._text[start:end]):
+        for found in html.links(self._text[start:end], is_part=True):
             self._found.append(found._replace(start=start + found.start, end=start + found.end))
 
     def _options(self, at: int, indent: int) -> int:

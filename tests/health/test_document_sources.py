@@ -1,0 +1,127 @@
+"""Documents as sources of links, through `spaniel check`: which links are found, and what happens to those on disk."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spaniel.cli.main import main
+
+Check = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Check:
+    """Runs `spaniel check --offline` in a folder of its own; the results."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*argv: str, files: dict[str, str] | None = None) -> list[dict[str, Any]]:
+        for name, text in (files or {}).items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        main(["check", "--offline", "--no-history", "-q", "-f", "json", *argv])
+        results: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["results"]
+        return results
+
+    return run
+
+
+def urls(results: list[dict[str, Any]]) -> list[str]:
+    return [each["url"] for each in results]
+
+
+LINK = '<a href="https://one.org/after">x</a>'
+
+
+@pytest.mark.parametrize("name", "title style script textarea xmp iframe noembed noframes plaintext".split())
+@pytest.mark.parametrize("root", ["svg", "math"])
+def test_self_closed_foreign_element_hides_no_link(check: Check, name: str, root: str) -> None:
+    page = f"<p>a<{root}><g><{name}/></g></{root}>{LINK}"
+    assert urls(check("a.html", files={"a.html": page})) == ["https://one.org/after"]
+    assert urls(check("a.md", files={"a.md": f"# A\n\n<div>\n<{root}><{name} /></{root}>\n{LINK}\n</div>\n"}))
+    # The same element in HTML holds text to its end.
+    assert not urls(check("b.html", files={"b.html": f"<p>a<{name}>{LINK}"}))
+
+
+@pytest.mark.parametrize(
+    ("page", "is_link"),
+    [
+        (f"<svg><title>a {LINK}</title></svg>", True),  # an integration point: HTML inside
+        (f"<svg><title><title>{LINK}</title></title></svg>", False),
+        (f"<svg><desc><style/>{LINK}", False),
+        (f"<svg><foreignObject><div><title/>{LINK}", False),
+        (f"<svg><foreignObject><p>a</p></foreignObject><title/>{LINK}", True),
+        (f"<svg><g><p><title/>{LINK}", False),  # <p> ends the drawing
+        (f"<svg><font><title/></font>{LINK}", True),
+        (f"<svg><font color=red><title/></font>{LINK}", False),
+        (f"<div><svg><g></div><title/>{LINK}", False),
+        (f"<math><mi><title/>{LINK}", False),
+        (f"<math><annotation-xml><title/>{LINK}", True),
+        (f'<math><annotation-xml encoding="Text/HTML"><title/>{LINK}', False),
+        (f"<math><annotation-xml><svg><title/></svg>{LINK}", True),
+        (f"<svg><![CDATA[{LINK}]]></svg>", False),
+        (f"<![CDATA[>{LINK}", True),
+        (f"<svg/><title/>{LINK}", False),
+        (f"<svg a=b/><title/></svg>{LINK}", True),
+        (f"<script><!--<script></script>{LINK}--></script>", False),
+        (f"<script><!--><script></script>{LINK}", True),
+        (f"</a title='>{LINK}'>", False),
+        (f'<?xml version="1.0"?><html><script src="https://one.org/s.js"/>{LINK}</html>', True),
+    ],
+)
+def test_foreign_content_is_read_as_a_browser_reads_it(check: Check, page: str, is_link: bool) -> None:
+    assert ("https://one.org/after" in urls(check("a.html", files={"a.html": page}))) is is_link
+
+
+def test_self_closed_title_in_a_feed_hides_no_link(check: Check) -> None:
+    feed = "<rss><channel><title/><item><title>a</title><link>https://one.org/after</link></item></channel></rss>"
+    assert urls(check("--ext", "xml", "a.xml", files={"a.xml": feed})) == ["https://one.org/after"]
+
+
+NAMES = (
+    "svg math title style script textarea xmp iframe noembed noframes desc foreignObject g path mi mo mtext "
+    "annotation-xml mglyph p div span b i a font table tr td tbody ul li h2 section br img button form mrow dl dd dt"
+).split()
+
+
+def made_up(chosen: random.Random) -> str:
+    """A page of tags that rarely fit together."""
+    parts: list[str] = []
+    opened = ["svg"]
+    for number in range(chosen.randint(2, 25)):
+        kind = chosen.random()
+        if kind < 0.25:
+            parts.append(f'<a href="https://one.org/{number}">x</a>')
+        elif kind < 0.6:
+            name = chosen.choice(NAMES if chosen.random() < 0.6 else NAMES[:5] + NAMES[10:12])
+            encoding = chosen.choice(["", " encoding='text/html'"]) if name == "annotation-xml" else ""
+            color = chosen.choice(["", " color=red"]) if name == "font" else ""
+            parts.append(f"<{name}{encoding}{color}{chosen.choice(['', '', '/', ' /'])}>")
+            opened.append(name)
+        elif kind < 0.85:
+            parts.append(f"</{chosen.choice(opened if chosen.random() < 0.8 else NAMES)}>")
+        elif kind < 0.9:
+            parts.append(chosen.choice(["<![CDATA[", "]]>", "<!--", "-->", "<!-->", "<!", "<?x>", "</>", "</ >"]))
+        else:
+            parts.append("text ")
+    return "".join(parts)
+
+
+def test_links_are_those_that_a_parser_puts_into_its_tree(check: Check) -> None:
+    """Compared with the tree of turbohtml, which follows the HTML standard."""
+    import turbohtml
+
+    pages = [made_up(random.Random(seed)) for seed in range(1500)]
+    found: dict[str, set[str]] = {f"p{n}.html": set() for n in range(len(pages))}
+    for each in check(".", files=dict(zip(found, pages, strict=True))):
+        for place in each["places"]:
+            found[place["file"].removeprefix("./")].add(each["url"])
+    for page, links in zip(pages, found.values(), strict=True):
+        tree = turbohtml.parse(page)
+        assert links == {str(each.attrs["href"]) for each in tree.select("a[href]")}, page
+    assert sum(map(len, found.values())) > 2000
