@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from spaniel.cli.main import main
+from spaniel.errors import SpanielError
 
 Check = Callable[..., list[dict[str, Any]]]
 
@@ -125,3 +126,58 @@ def test_links_are_those_that_a_parser_puts_into_its_tree(check: Check) -> None:
         tree = turbohtml.parse(page)
         assert links == {str(each.attrs["href"]) for each in tree.select("a[href]")}, page
     assert sum(map(len, found.values())) > 2000
+
+
+SOURCES = {
+    "index.rst": "",
+    "guide/usage.rst": "Usage\n=====\n",
+    "api/README.md": "# API\n",
+    "faq.md": "# FAQ\n",
+    "n.ipynb": "{}",
+}
+
+
+@pytest.mark.req("LH-04")
+@pytest.mark.parametrize(
+    "link",
+    [
+        *("guide/usage.html", "guide/usage/", "guide/usage", "./guide/usage.htm", "guide/usage.html?x=1", "faq.html"),
+        *(
+            "api/",
+            "api/index.html",
+            "api.html",
+            "faq/",
+            "faq/index.html",
+            "index.html",
+            "n.html",
+            "faq.html#of-the-page",
+        ),
+    ],
+)
+def test_link_to_a_generated_page_is_that_of_its_source(check: Check, link: str) -> None:
+    files = SOURCES | {"a.md": f"[x]({link})\n"}
+    [found] = check("a.md", files=files)
+    assert found["verdict"] == "ok", found["reason"]
+    [found] = check("a.md", "--fallback-extensions", "", "--index-files", "")
+    assert (found["verdict"] == "ok") is (link == "api/")  # which is a folder
+
+
+@pytest.mark.req("LH-04")
+def test_missing_local_file_is_failing_with_what_was_tried(check: Check) -> None:
+    [found] = check("a.md", files={"a.md": "[x](sub/gone.html)\n"})
+    assert found["verdict"] == "failing"
+    assert "tried gone.html, gone.md, gone.rst" in found["reason"]
+    [found] = check("a.md", "--fallback-extensions", "adoc", "--index-files", "home,start.htm")
+    assert found["reason"] == "no such file; tried gone.html, gone.adoc, gone/home.adoc, gone/start.htm"
+    assert main(["check", "a.md", "--offline", "--no-history", "-q"]) == 1
+
+
+@pytest.mark.req("LH-04")
+def test_fallback_never_leads_out_of_the_root(check: Check, tmp_path: Path) -> None:
+    (tmp_path.parent / "outside.md").write_text("# Outside\n")
+    (tmp_path / ".git").mkdir()
+    files = {"a.md": "[x](in.html) [y](../outside.html)\n"}
+    (tmp_path / "in.md").symlink_to(tmp_path.parent / "outside.md")
+    assert [each["verdict"] for each in check("a.md", files=files)] == ["skipped", "skipped"]
+    with pytest.raises(SpanielError, match="fallback-extensions"):
+        check("a.md", "--fallback-extensions", "../x")

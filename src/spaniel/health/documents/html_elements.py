@@ -35,9 +35,9 @@ HTML_ENCODINGS = ("text/html", "application/xhtml+xml")
 SPECIAL = POINTS | _names(
     "address applet area article aside base basefont bgsound blockquote body br button caption center col colgroup dd "
     "details dir div dl dt embed fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header "
-    "hgroup hr html iframe img input keygen li link listing main marquee menu meta nav noembed noframes noscript object "
-    "ol p param plaintext pre script search section select source style summary table tbody td template textarea tfoot "
-    f"th thead title tr track ul wbr xmp {MATH}annotation-xml"
+    "hgroup hr html iframe img input keygen li link listing main marquee menu meta nav noembed noframes noscript "
+    "object ol p param plaintext pre script search section select source style summary table tbody td template "
+    f"textarea tfoot th thead title tr track ul wbr xmp {MATH}annotation-xml"
 )
 SCOPE = POINTS | _names(f"applet caption html table td th marquee object select template {MATH}annotation-xml")
 SCOPES = {"p": SCOPE | {"button"}, "li": SCOPE | {"ol", "ul"}}
