@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
 import random
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,12 @@ import pytest
 
 from spaniel.cli.main import main
 from spaniel.errors import SpanielError
+from spaniel.health.files import LARGEST
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 Check = Callable[..., list[dict[str, Any]]]
 
@@ -181,3 +190,67 @@ def test_fallback_never_leads_out_of_the_root(check: Check, tmp_path: Path) -> N
     assert [each["verdict"] for each in check("a.md", files=files)] == ["skipped", "skipped"]
     with pytest.raises(SpanielError, match="fallback-extensions"):
         check("a.md", "--fallback-extensions", "../x")
+
+
+@pytest.mark.req("LH-05")
+@pytest.mark.parametrize("name", ["list.txt.gz", "list.txt.zst", "list", "wide.txt"])
+def test_compressed_and_wide_documents_are_read(check: Check, tmp_path: Path, name: str) -> None:
+    text = b"https://one.org/a\nhttps://one.org/b\n"
+    packed = {
+        "list.txt.zst": lambda: zstd.compress(text),
+        "wide.txt": lambda: text.decode().encode("utf-16-le"),
+    }.get(name, lambda: gzip.compress(text))
+    (tmp_path / name).write_bytes(packed())
+    found = check(name)
+    assert urls(found) == ["https://one.org/a", "https://one.org/b"]
+    assert found[1]["places"] == [{"file": name, "line": 2, "column": 1}]
+
+
+@pytest.mark.req("LH-05")
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("cut.txt.gz", gzip.compress(b"https://one.org/\n" * 1000)[:-20]),
+        ("bomb.txt.gz", gzip.compress(bytes(LARGEST + 2))),
+        ("a.pdf", b"%PDF-1.7\n1 0 obj"),
+        ("a.docx", b"PK\x03\x04\x14\0\x06\0"),
+        ("a.png", b"\x89PNG\r\n\x1a\n"),
+        ("a.md", bytes(range(256)) * 20),
+        ("list.txt.bz2", bz2.compress(b"https://one.org/\n")),
+        ("list.parquet", b"PAR1\x15\0"),
+        ("nothing.here", None),
+        ("folder", "empty"),
+    ],
+)
+def test_source_that_cannot_be_read_is_an_error(
+    check: Check, tmp_path: Path, name: str, body: bytes | str | None
+) -> None:
+    if isinstance(body, bytes):
+        (tmp_path / name).write_bytes(body)
+    elif body:
+        (tmp_path / name).mkdir()
+    with pytest.raises(SpanielError) as caught:
+        check(name)
+    assert caught.value.code == "bad_args"
+    assert caught.value.details["field"] == name
+    if isinstance(body, bytes):  # one among others is named, and the run is no success
+        (tmp_path / "all").mkdir()
+        (tmp_path / name).rename(tmp_path / "all" / name)
+        (tmp_path / "all" / "good.txt").write_text("https://one.org/\n")
+        argv = ["check", "all", "--ext", name.rpartition(".")[2], "--ext", "txt", "--offline", "--no-history", "-q"]
+        assert main(argv) == 3
+        assert main([*argv, "--exclude-path", name.replace(".", "[.]")]) == 0
+
+
+@pytest.mark.req("LH-05")
+def test_document_without_links_is_fine(check: Check) -> None:
+    assert check("a.md", "b.txt", files={"a.md": "# A\n", "b.txt": ""}) == []
+    assert main(["check", "a.md", "--offline", "--no-history", "-q"]) == 0
+
+
+@pytest.mark.req("LH-05")
+def test_compressed_standard_input_is_read(check: Check, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(gzip.compress(b"https://one.org/a\n"))
+    with (tmp_path / "in").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        assert urls(check("-")) == ["https://one.org/a"]
