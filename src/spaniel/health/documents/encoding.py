@@ -20,7 +20,8 @@ MARKS = (
 BINARY = (
     (b"%PDF-", "a PDF"), (b"PK\x03\x04", "a ZIP archive or an office document"), (b"PAR1", "a Parquet file"),
     (b"\x89PNG", "an image"), (b"\xff\xd8\xff", "an image"), (b"GIF8", "an image"),
-    (b"SQLite format 3\0", "a database"),    (b"\xfd7zXZ\0", "compressed by xz"), (b"7z\xbc\xaf\x27\x1c", "a 7z archive"), (b"\x7fELF", "a program"),
+    (b"SQLite format 3\0", "a database"),
+    (b"\xfd7zXZ\0", "compressed by xz"), (b"7z\xbc\xaf\x27\x1c", "a 7z archive"), (b"\x7fELF", "a program"),
     (b"BZh91AY&SY", "compressed by bzip2"), (b"Rar!\x1a", "a RAR archive"), (b"\xd0\xcf\x11\xe0", "an office document"),
 )  # fmt: skip
 GZIP, ZSTANDARD = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
