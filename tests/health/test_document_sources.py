@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 import random
+import resource
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -254,3 +255,53 @@ def test_compressed_standard_input_is_read(check: Check, monkeypatch: pytest.Mon
     with (tmp_path / "in").open() as stream:
         monkeypatch.setattr("sys.stdin", stream)
         assert urls(check("-")) == ["https://one.org/a"]
+
+
+GREEDY = r"\w{110}x"
+FILES = [
+    (".lycheeignore", GREEDY, 400),
+    (".lycheeignore", r"(?:(?:\w{10}){10}){1}", 100),
+    (".lycheeignore", r"(?x) \p{L} { 110 } # letters", 100),
+    (".lycheeignore", r"(?P<all>[\w.]){110}", 100),
+    (".lycheeignore", "a", 200_000),
+    (".gitignore", "[^a]" * 2000, 400),
+]
+
+
+@pytest.mark.parametrize(("file", "line", "count"), FILES)
+def test_pattern_file_that_takes_too_much_memory_is_refused(check: Check, file: str, line: str, count: int) -> None:
+    good = {"docs/a.md": "<https://one.org/a> <https://one.org/secret>\n", ".git/HEAD": ""}
+    assert len(check("docs", files=good | {file: "secret\n" * 300})) == 2  # three hundred lines are nothing
+    before = peak()
+    with pytest.raises(SpanielError) as caught:
+        check("docs", files={file: f"{line}\n" * count})
+    assert file in str(caught.value.details["field"])
+    assert "memory" in caught.value.message
+    assert peak() - before < 128 << 20
+
+
+def test_pattern_files_of_nested_folders_count_together(check: Check) -> None:
+    files = {".git/HEAD": "", "docs/a.md": "x"}
+    folder = "docs"
+    for number in range(40):
+        folder += f"/{number}"
+        files[f"{folder}/.gitignore"] = f"{'[^a]' * 1000}\n" * 2
+        files[f"{folder}/b.md"] = "x"
+    with pytest.raises(SpanielError, match="memory"):
+        check("docs", files=files)
+    assert check("docs", "--no-gitignore") == []
+
+
+def test_hostile_pattern_of_a_policy_file_is_matched_in_linear_time(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(
+        'name = "own"\nversion = "1"\n[[apply]]\nrule = "parse"\n'
+        '[[apply]]\nrule = "drop-session-params"\nnames = []\npattern = "(?:a|a)*b"\n'
+    )
+    from spaniel.url.policy import load
+
+    policy = load(str(tmp_path / "own.toml"))
+    assert policy.apply(f"https://one.org/?{'a' * 60}=1&aab=2").url == f"https://one.org/?{'a' * 60}=1"
+
+
+def peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

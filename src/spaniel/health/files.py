@@ -11,8 +11,8 @@ from spaniel.errors import Code, SpanielError
 from spaniel.health.documents import encoding, kinds
 from spaniel.health.documents.mention import Mention
 from spaniel.health.ignoring import above
-from spaniel.health.patterns import matcher
 from spaniel.health.verdict import Place
+from spaniel.patterns import Allowance, matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -96,7 +96,8 @@ def _mentions(text: str, path: str, options: Options) -> Iterator[Mention]:
 
 def documents(given: str, options: Options = DEFAULTS) -> Iterator[str]:
     """The files that an argument stands for. What is named itself is read whatever its name is."""
-    excluded = [matcher(one, "--exclude-path") for one in options.exclude_paths]
+    allowance = Allowance()
+    excluded = [matcher(one, "--exclude-path", allowance) for one in options.exclude_paths]
     for path in _named(given):
         is_folder, is_empty = os.path.isdir(path), True
         for one in _walk(path, options) if is_folder else iter((path,)):
