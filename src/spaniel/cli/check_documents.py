@@ -93,7 +93,7 @@ def found(args: argparse.Namespace, unread: Unread, fallbacks: Fallbacks) -> Ite
     """Links to be asked for, and what is known of the others without asking."""
     from spaniel.health.files import Options, gather
     from spaniel.health.local import Disk, check_local
-    from spaniel.health.sorting import sort
+    from spaniel.health.sorting import sort_in_windows
     from spaniel.health.verdict import Checked, Verdict
 
     options = Options(
@@ -101,13 +101,14 @@ def found(args: argparse.Namespace, unread: Unread, fallbacks: Fallbacks) -> Ite
         use_gitignore=not args.no_gitignore, use_hidden=args.hidden, tell=unread,
         remark=_tell,
     )  # fmt: skip
-    chosen = sort(gather(args.sources, options), rules_of(args), args.base)
-    yield from check_local(chosen.local, Disk(args.root_dir, fallbacks=fallbacks))
-    yield from chosen.skipped
-    if args.offline:
-        yield from (Checked(link, Verdict.SKIPPED, "offline") for link in chosen.web)
-    else:
-        yield from chosen.web
+    disk = Disk(args.root_dir, fallbacks=fallbacks)
+    for chosen in sort_in_windows(gather(args.sources, options), rules_of(args), args.base):
+        yield from check_local(chosen.local, disk)
+        yield from chosen.skipped
+        if args.offline:
+            yield from (Checked(link, Verdict.SKIPPED, "offline") for link in chosen.web)
+        else:
+            yield from chosen.web
 
 
 def fallbacks_of(args: argparse.Namespace, settings: Settings) -> Fallbacks:

@@ -26,6 +26,7 @@ LINES = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?\Z")  # of a file as GitHu
 TOP = frozenset({"", "top"})  # the beginning of every page
 GENERATED = (".html", ".htm")  # what a documentation generator makes of another file
 LONGEST = 1000  # characters of a path, of which a report lists what was tried
+MOST_FOLDERS = 1000  # whose names are remembered
 MOST_TRIED = 12  # names that a report lists
 ON_DISK = Evidence("disk")
 
@@ -87,6 +88,7 @@ class Disk:
         self._largest, self.fallbacks = largest, fallbacks or Fallbacks()
         self._anchors: dict[str, frozenset[str] | None] = {}
         self._roots: dict[str, str] = {}
+        self._names: dict[str, dict[str, str]] = {}  # of folders: the names in them, by their lower case
 
     def target(self, mention: Mention) -> Target:
         written, _, fragment = mention.url.partition("#")
@@ -124,8 +126,25 @@ class Disk:
         if kind == "file" and not path.endswith("/"):
             return path
         if kind == "folder":
-            return next((page for page in self.fallbacks.pages(path) if _kind(page) == "file"), path)
-        return next((page for page in self.fallbacks.of(path) if _kind(page) == "file"), None)
+            return next((page for page in self.fallbacks.pages(path) if self._is_file(page)), path)
+        return next((page for page in self.fallbacks.of(path) if self._is_file(page)), None)
+
+    def _is_file(self, path: str) -> bool:
+        """Most of what is tried is not there: a folder is listed once, and not asked for each name."""
+        folder, name = os.path.split(path)
+        return name.lower() in self.names_in(folder) and _kind(path) == "file"
+
+    def names_in(self, folder: str) -> dict[str, str]:
+        known = self._names.get(folder)
+        if known is None:
+            if len(self._names) >= MOST_FOLDERS:
+                self._names.clear()
+            try:
+                known = {name.lower(): name for name in os.listdir(folder or ".")}
+            except (OSError, ValueError):
+                known = {}
+            self._names[folder] = known
+        return known
 
     def has_anchor(self, path: str, fragment: str) -> bool | None:
         """Whether a file has an anchor; None where nobody can say."""
@@ -168,7 +187,7 @@ def _judge(link: Link, target: Target, disk: Disk) -> Checked:
     if page is not None and not _is_inside(page, target.root):  # a folder's page may be a link that leads out
         return Checked(link, Verdict.SKIPPED, OUTSIDE.reason)
     if page is None:
-        reason = _missing(target.path, disk.fallbacks.of(target.path))
+        reason = _missing(target.path, disk)
         return Checked(link, Verdict.FAILING, reason, evidence=ON_DISK)
     if target.fragment.lower() in TOP or LINES.match(target.fragment):
         return Checked(link, Verdict.OK, evidence=ON_DISK)
@@ -189,16 +208,14 @@ def _is_inside(path: str, root: str) -> bool:
     return real == root or real.startswith(root.rstrip(os.sep) + os.sep)
 
 
-def _missing(path: str, tried: Iterable[str]) -> str:
+def _missing(path: str, disk: Disk) -> str:
     """What was tried. Where only the case differs, that is said: it works on one system and on another it does not."""
     folder, name = os.path.split(path.rstrip("/"))
-    try:
-        alike = [one for one in os.listdir(folder or ".") if one.lower() == name.lower() and one != name]
-    except (OSError, ValueError):
-        alike = []
-    if alike:
-        return f"no such file; there is '{alike[0]}'"
-    names = [os.path.relpath(each, folder or ".").replace(os.sep, "/") for each in tried] if len(path) < LONGEST else []
+    alike = disk.names_in(folder).get(name.lower(), name)
+    if alike != name:
+        return f"no such file; there is '{alike}'"
+    tried = disk.fallbacks.of(os.path.join("", name) + ("/" if path.endswith("/") else ""))
+    names = list(tried) if len(path) < LONGEST else []
     more = f" and {len(names) - MOST_TRIED} more" if len(names) > MOST_TRIED else ""
     return f"no such file; tried {', '.join((name, *names[:MOST_TRIED]))}{more}" if names else "no such file"
 

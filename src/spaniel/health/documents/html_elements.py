@@ -6,6 +6,7 @@ It follows the tree construction of the HTML standard (13.2.6), but builds no tr
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class OpenElements:
             return False
         if name in ("svg", "math"):
             if not closes_itself:
-                self._open.append(f"{name}:{name}")
+                self._open.append(sys.intern(f"{name}:{name}"))
             return False
         self._start_html(name)
         return True
@@ -105,7 +106,7 @@ class OpenElements:
         space = SVG if self._open[-1].startswith(SVG) else MATH
         if space == MATH and name == "annotation-xml" and attributes.get("encoding", "").lower() in HTML_ENCODINGS:
             return HTML_ANNOTATION
-        return space + name
+        return sys.intern(space + name)
 
     def _start_html(self, name: str) -> None:
         if name in STRUCTURE:
@@ -125,7 +126,7 @@ class OpenElements:
         elif name in ("a", "nobr", "button"):
             self.end_html(name)
         if name not in VOID:
-            self._open.append(name)
+            self._open.append(sys.intern(name))
 
     def _close_item(self, names: Collection[str]) -> None:
         """An item of a list ends where the next begins, unless a list or a block was opened in between."""
