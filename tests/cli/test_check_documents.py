@@ -51,7 +51,6 @@ def told(*argv: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.req("DB-09")
 def test_links_are_asked_looked_for_or_skipped(tree: Path) -> None:
     wanted = {
         "https://one.org/a": "asked",
@@ -133,7 +132,6 @@ def fixed(database: Path, *checked: tuple[str, str], write: bool = False, wishes
     return out.getvalue()
 
 
-@pytest.mark.req("DB-09")
 def test_a_record_moves_with_all_that_it_says(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = {path.name: path.read_text() for path in database.iterdir()}
     diff = fixed(database, ("http://one.org/a", "http://three.org/new#f"))

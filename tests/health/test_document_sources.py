@@ -5,9 +5,12 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import os
 import random
 import resource
+import subprocess
 import sys
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -305,3 +308,45 @@ def test_hostile_pattern_of_a_policy_file_is_matched_in_linear_time(tmp_path: Pa
 
 def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.md", "".join(f"[x](https://h{n % 100}.org/p/{n})\n" for n in range(100_000))),
+        ("a.html", "<svg><g>" * 250_000),
+        ("a.rst", "\n" * 2_000_000),
+        ("a.yaml", "- " * 500_000),
+    ],
+)
+def test_memory_of_a_document_is_bounded_by_its_size(tmp_path: Path, name: str, text: str) -> None:
+    """64 MB and twelve times the document, the interpreter included."""
+    (tmp_path / name).write_text(text)
+    command = [sys.executable, "-m", "spaniel", "check", str(tmp_path / name), "--dry-run", "--no-history", "-q"]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0
+    assert used.ru_maxrss * 1024 < (64 << 20) + 12 * len(text)
+
+
+def test_link_in_many_parts_of_a_long_list_is_told_once(check: Check) -> None:
+    text = "[a](gone.md) <https://one.org/>\n" * 15_000
+    found = check("a.md", files={"a.md": text})
+    assert sorted(urls(found)) == ["gone.md", "https://one.org/"]
+    assert {len(each["places"]) for each in found} == {1000}
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "sarif"])
+def test_json_reports_escape_what_steers_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "a\x9b31m\u202etxt\u2066\u200f\x85.md"
+    (tmp_path / name).write_text("[x](gone\u202e\x9b.md)\n", encoding="utf-8")
+    main(["check", name, "--offline", "--no-history", "-q", "-f", form])
+    out = capsys.readouterr().out
+    assert not [sign for sign in out if unicodedata.category(sign) in ("Cc", "Cf") and sign != "\n"]
+    assert "\\u202e" in out
+    if form == "json":
+        assert json.loads(out)["results"][0]["places"][0]["file"] == name

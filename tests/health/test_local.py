@@ -47,7 +47,7 @@ def site(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-04")
 @pytest.mark.parametrize(
     ("target", "verdict"),
     [

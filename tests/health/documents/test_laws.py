@@ -179,7 +179,6 @@ def _write(path: Path, marked: str, truth: dict[str, list[tuple[int, int, str]]]
     truth[str(path)] = [(one.line, one.column, one.written) for one in truths]
 
 
-@pytest.mark.req("DB-09")
 def test_a_tree_of_two_thousand_links_has_each_where_it_stands(tmp_path: Path) -> None:
     truth = tree_of_documents(tmp_path)
     texts = {path: Path(path).read_bytes().decode() for path in truth}

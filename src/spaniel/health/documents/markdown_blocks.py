@@ -63,7 +63,7 @@ class Spans(Sequence[tuple[int, int]]):
     """Beginnings and ends, as plain numbers: a paragraph may have a million lines."""
 
     def __init__(self, numbers: Iterable[int] = ()) -> None:
-        self._numbers = array("Q", numbers)
+        self._numbers = array("I", numbers)
 
     def __len__(self) -> int:
         return len(self._numbers) // 2

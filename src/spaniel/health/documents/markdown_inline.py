@@ -126,7 +126,7 @@ class Ticks:
         for run in re.finditer("`+", text):
             length = run.end() - run.start()
             if length not in self._runs:
-                self._runs[length] = array("Q")
+                self._runs[length] = array("I")
             self._runs[length].append(run.start())
         for starts in self._runs.values():
             starts.reverse()

@@ -41,7 +41,7 @@ class Lines:
     """Which line and column an offset is in. Lines end as every editor has it: LF, CRLF or CR."""
 
     def __init__(self, text: str) -> None:
-        self._starts = array("Q", (0,))  # a list of numbers would take four times as much
+        self._starts = array("I", (0,))  # a list of numbers would take four times as much
         self._starts.extend(found.end() for found in LINE_END.finditer(text))
 
     def place(self, offset: int, file: str = "") -> Place:
@@ -54,7 +54,7 @@ class Stitched:
 
     def __init__(self, pieces: Iterable[tuple[str, int, int]], between: str = "") -> None:
         """Each piece as it reads, and where it begins and ends in the source. Of a long text only numbers are kept."""
-        self._begins, self._starts, self._ends = array("Q"), array("Q"), array("Q")
+        self._begins, self._starts, self._ends = array("I"), array("I"), array("I")
         self._between = len(between)
         text = StringIO()
         for piece, start, end in pieces:

@@ -55,7 +55,7 @@ class Rows(Sequence[Row]):
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._starts, self._ends = array("Q"), array("Q")
+        self._starts, self._ends = array("I"), array("I")
         at = 0
         while at < len(text) and (found := LINE.match(text, at)):
             self._starts.append(at)

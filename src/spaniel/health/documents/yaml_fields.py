@@ -47,7 +47,7 @@ class _Spans:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._starts, self._ends, self._syntaxes = array("Q"), array("Q"), array("B")
+        self._starts, self._ends, self._syntaxes = array("I"), array("I"), array("B")
         self._names: list[str] = []
 
     def add(self, found: Found) -> None:
