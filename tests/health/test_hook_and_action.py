@@ -136,7 +136,7 @@ def test_no_hint_installs_a_package_by_the_name_of_spaniel() -> None:
     files = [ROOT / "action.yml", ROOT / ".pre-commit-hooks.yaml", ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
     for file in [*files, *ROOT.glob("src/**/*.py")]:
         found = re.search(r"install\S* [^\n]*?['\" ]spaniel(?:[\['\"=]|$)|uvx spaniel", file.read_text())
-        assert not found, (file, found and found[0])
+        assert found is None, f"{file}: {found}"
 
 
 def test_the_hooks_entry_stops_a_commit_with_a_dead_link_and_lets_another_pass(tmp_path: Path) -> None:
