@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -78,3 +79,16 @@ def test_the_transcripts_are_what_a_terminal_shows_today(name: str, tmp_path: Pa
     page = (DOCS / name).read_text(encoding="utf-8")
     with transcripts["demo_site"]() as port:
         assert transcripts["told_again"](page, port, tmp_path) == page, "run `make docs`"
+
+
+def test_python_examples_pass_a_strict_type_checker(tmp_path: Path) -> None:
+    examples: list[str] = []
+    for file in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        for block in re.findall(r"^```python\n(.*?)^```", file.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+            example = tmp_path / f"{file.stem.lower().replace('-', '_')}_{len(examples)}.py"
+            example.write_text(block, encoding="utf-8")
+            examples.append(str(example))
+    assert len(examples) > 5
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml"), *examples]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stdout

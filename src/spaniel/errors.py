@@ -146,6 +146,9 @@ TABLE: dict[Code, Refusal] = {
 }  # fmt: skip
 
 
+_STEERING = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+
+
 def shown(text: str, limit: int = SHOWN) -> str:
     """Foreign text made safe to print: no control, format or surrogate character acts, and it ends."""
     cut = text if len(text) <= limit else text[:limit] + "…"
@@ -154,6 +157,23 @@ def shown(text: str, limit: int = SHOWN) -> str:
     import unicodedata
 
     return "".join(c if unicodedata.category(c)[0] not in "CZ" or c == " " else ascii(c)[1:-1] for c in cut)
+
+
+# What the extras of pyproject.toml are. Hints name these packages, and never one called 'spaniel': under that name an
+# index may have somebody else's.
+EXTRAS = {"pdf": "'pypdfium2>=5,<6'", "parquet": "'pyarrow>=21'", "ray": "'ray>=2.50' 'fsspec>=2025.3'"}
+
+
+def install_command(extra: str) -> str:
+    """What installs the packages of an extra."""
+    return f"pip install {EXTRAS[extra]}"
+
+
+def json_safe(text: str) -> str:
+    """JSON in which no character steers a terminal or turns the order of text: C1 controls, marks of direction."""
+    return (
+        text if text.isascii() and "\x7f" not in text else _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    )
 
 
 class SpanielError(Exception):
@@ -310,7 +330,7 @@ CLOSED = {  # by the type of the page that came with the status
 
 def _hint_for_type(error: SpanielError) -> str | None:
     if extra := error.details.get("extra"):
-        return f"To read it, install one more package: pip install 'spaniel[{extra}]'"
+        return f"To read it, install one more package: {install_command(str(extra))}"
     if kind := error.details.get("kind"):
         return f"The profile reader reads {KINDS.get(str(kind), kind)}: add --profile reader."
     return None

@@ -112,6 +112,10 @@ CASES = {
     "spaniel.health.robots": Case("true", lambda s: health_settings(s).robots, True),
     "spaniel.health.history_folder": Case('"/past"', lambda s: documents_history(health_settings(s)).folder, "/past"),
     "spaniel.health.priorities_file": Case('"/p.toml"', lambda s: health_settings(s).priorities_file, "/p.toml"),
+    "spaniel.health.fallback_extensions": Case(
+        '["adoc", ".rst"]', lambda s: health_settings(s).fallback_extensions, ("adoc", ".rst")
+    ),
+    "spaniel.health.index_files": Case('["home.md"]', lambda s: health_settings(s).index_files, ("home.md",)),
     "spaniel.queue.max_entries": Case("3", lambda s: s.queue.max_entries, 3),
 }
 

@@ -50,3 +50,15 @@ def test_another_shell_is_refused() -> None:
     assert done.returncode == 2
     assert "invalid choice" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_fish_gets_a_line_for_every_command_and_option() -> None:
+    script = spaniel("completion", "fish").stdout
+    for command in COMMANDS:
+        assert f" -a {command} -d '" in script
+    assert "-n '__fish_seen_subcommand_from check' -l fallback-extensions -r -d '" in script
+    assert "__fish_seen_subcommand_from db && __fish_seen_subcommand_from ls' -l json -d '" in script
+    assert "-l format -s f" in script or "-s f -l format -r -a 'table json" in script
+    for line in script.splitlines():
+        assert line.startswith("complete -c spaniel")
+        assert len(line.replace("\\\\", "").replace("\\'", "").split("'")) % 2 == 1, line  # every quote is closed

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from spaniel.cli.main import main
+from spaniel.errors import SpanielError
 from tests.cli.test_canon import spaniel
 from tests.registry.files import MINIMAL, WILD, contents
 
@@ -292,3 +294,61 @@ def test_markup_in_data_stays_text_in_markdown_and_steers_no_terminal(tmp_path: 
         out = spaniel("db", "audit", "-f", form, "a.json", cwd=tmp_path).stdout
         assert "\x1b" not in out
     assert "\\|\\<b\\>\\`x\\`" in spaniel("db", "audit", "-f", "markdown", "a.json", cwd=tmp_path).stdout
+
+
+CONTROL = ["\\n", "\\r", "\\0", "\\t", "\\x1b", "\\x7f", "\\x85", "\\x9b", "\\u2028", "\\L", "\\N"]
+
+
+@pytest.mark.req("DB-05", "DB-11")
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(f'"/a{sign}http://evil.org/x"' for sign in CONTROL),
+        "|\n  /a\n  http://evil.org/x",
+        "|-\n  /a\n  http://evil.org/x",
+        "|\n  /a",
+        ">\n  /a\n\n  http://evil.org/x",
+        "'/a\n\n  http://evil.org/x'",
+    ],
+)
+def test_control_characters_in_a_path_are_refused(urls: Path, capsys: pytest.CaptureFixture[str], path: str) -> None:
+    (urls / "bad.example.yaml").write_text(f"---\n---\n_path: {path}\n", encoding="utf-8")
+    (urls / "good.example.yaml").write_bytes(MINIMAL)
+    for command in (["dump"], ["dump", "-f", "csv"], ["dump", "-f", "jsonl"], ["ls"], ["show", "http://bad.example/a"]):
+        code = main(["db", *command, "--db", str(urls)]) if command[0] != "show" else refused_by_show(urls, command)
+        told = capsys.readouterr()
+        assert "evil" not in told.out
+        assert code in (1, 2)
+        if command[0] != "show":
+            assert "good.example/" in told.out  # the other file is still read
+            assert "bad.example.yaml:3:1: _path has" in told.err
+
+
+def refused_by_show(urls: Path, command: list[str]) -> int:
+    try:
+        return main(["db", *command, "--db", str(urls)])
+    except SpanielError as error:
+        return error.row.exit
+
+
+@pytest.mark.req("DB-01", "DB-08")
+@pytest.mark.parametrize(
+    "host", ["aux.example.com", "con.example", "nul.org", "com1.example", "lpt9.example", "prn.de"]
+)
+def test_file_names_are_none_that_windows_keeps_for_devices(
+    urls: Path, capsys: pytest.CaptureFixture[str], host: str
+) -> None:
+    assert main(["db", "add", f"http://{host}/a", f"http://x{host}/", "--db", str(urls)]) == 0
+    names = sorted(files(urls))
+    assert names == [f"%{ord(host[0]):02X}{host[1:]}.yaml", f"x{host}.yaml"]
+    assert main(["db", "add", f"http://{host}/b", "--db", str(urls)]) == 0
+    capsys.readouterr()
+    assert main(["db", "ls", "--db", str(urls)]) == 0
+    assert capsys.readouterr().out.split() == [f"http://{host}/a", f"http://{host}/b", f"http://x{host}/"]
+    # A file that was named before there was such a rule is used as it is; of two the second is named.
+    (urls / names[0]).rename(urls / f"{host}.yaml")
+    assert main(["db", "add", f"http://{host}/c", "--db", str(urls)]) == 0
+    assert sorted(files(urls)) == sorted([f"{host}.yaml", f"x{host}.yaml"])
+    (urls / names[0]).write_bytes(MINIMAL)
+    main(["db", "ls", "--db", str(urls)])
+    assert f"{host}.yaml" in capsys.readouterr().err

@@ -10,13 +10,16 @@ import pytest
 from spaniel.app.checking import documents_history, health_settings
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
+from spaniel.cli.check import parser as check_parser
+from spaniel.cli.check_documents import Unread
+from spaniel.cli.check_sources import links_of
 from spaniel.cli.db import main as run_db
 from spaniel.cli.db import parser as db_parser
 from spaniel.errors import SpanielError
 from spaniel.health.verdict import Checked, Expected, Link
 from spaniel.registry.database import create
 from spaniel.testing import FakeClock, FakeResolver, Reply, text
-from tests.pipeline.settings_scenarios import Place
+from tests.pipeline.settings_scenarios import Look, Place
 
 
 async def checked(place: Place, links: Iterable[str | Link]) -> tuple[list[Checked], FakeClock]:
@@ -104,3 +107,19 @@ async def how_often(place: Place) -> object:
         return run_db(args)
     except SpanielError as error:
         return str(error.details["field"]).partition(" ")[0]
+
+
+def local_page(link: str) -> Look:
+    """What becomes of a link to a page that a documentation generator makes."""
+
+    async def look(place: Place) -> object:
+        (place.folder / "y").mkdir()
+        for name in ("x.md", "y/README.md"):
+            (place.folder / name).write_text("# X\n")
+        (place.folder / "a.md").write_text(f"[x]({link})\n")
+        args = check_parser().parse_args([str(place.folder / "a.md"), "--offline"])
+        [found] = links_of(args, place.settings, Unread())
+        assert isinstance(found, Checked)
+        return str(found.verdict)
+
+    return look

@@ -19,7 +19,6 @@ def mention(url: str, line: int = 1, base: str = "") -> Mention:
     return Mention(url, Place("a.md", line, 1), 0, len(url), "markdown", base)
 
 
-@pytest.mark.req("DB-09")
 @pytest.mark.parametrize(
     ("url", "reason"),
     [
@@ -89,7 +88,6 @@ def test_lychees_ignore_file_is_read(tmp_path: Path) -> None:
         read_ignore_file(str(path))
 
 
-@pytest.mark.req("DB-09")
 def test_each_address_is_one_link_whatever_number_of_places_mention_it() -> None:
     found = to_links(
         [

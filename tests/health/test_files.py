@@ -29,7 +29,6 @@ def names(folder: Path, options: Options | None = None) -> list[str]:
     return sorted(os.path.relpath(path, folder) for path in documents(str(folder), options or Options()))
 
 
-@pytest.mark.req("DB-09")
 def test_a_folder_is_read_with_all_below_it_but_for_what_is_hidden(tmp_path: Path) -> None:
     make(tmp_path, "a.md", "a.mdx", "sub/b.html", "sub/c.rst", "d.ipynb", "e.txt", "f.json", "g.py", "h.yaml")
     make(tmp_path, ".hidden/x.md", ".git/x.md", "node_modules/x.md", ".x.md")
@@ -68,7 +67,6 @@ sub/again.md sub/.keepme/a.md sub/other/again.md
 """.split()
 
 
-@pytest.mark.req("DB-09")
 def test_what_git_ignores_is_left_out_as_git_does(tmp_path: Path) -> None:
     """Git itself is the truth here; the code under test does not ask it."""
     make(tmp_path, *PATHS)

@@ -8,11 +8,14 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from spaniel.errors import EXTRAS
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -37,8 +40,10 @@ def test_a_hook_has_what_pre_commit_wants(hook: dict[str, Any]) -> None:
 def test_nothing_of_an_input_is_text_of_a_script() -> None:
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step["run"]
-        assert all(re.fullmatch(r"\$\{\{ inputs\.[a-z-]+ \}\}", value) for value in step["env"].values())
-    named = {name for step in ACTION["runs"]["steps"] for name in re.findall(r"inputs\.([a-z-]+)", str(step["env"]))}
+        assert all(re.fullmatch(r"\$\{\{ inputs\.[a-z-]+ \}\}", value) for value in step.get("env", {}).values())
+    named = {
+        name for step in ACTION["runs"]["steps"] for name in re.findall(r"inputs\.([a-z-]+)", str(step.get("env")))
+    }
     assert named == set(ACTION["inputs"])
     assert not [step for step in ACTION["runs"]["steps"] if "uses" in step]  # nobody else's code, nothing uploaded
 
@@ -114,25 +119,24 @@ def test_what_is_not_told_fails_only_where_that_is_asked_for(tmp_path: Path) -> 
     assert (wrong.returncode, "::error::" in wrong.stdout, noted(tmp_path)) == (2, True, [])
 
 
-@pytest.mark.parametrize(
-    ("version", "wanted"), [("", "spaniel"), ("2.6.0", "spaniel==2.6.0"), ("3.0rc1", "spaniel==3.0rc1")]
-)
-def test_spaniel_is_installed_by_its_name(tmp_path: Path, version: str, wanted: str) -> None:
-    assert run(INSTALL, tmp_path, SPANIEL_VERSION=version).returncode == 0
+def test_the_action_installs_its_own_checkout_and_nothing_by_a_name(tmp_path: Path) -> None:
+    assert run(INSTALL, tmp_path, GITHUB_ACTION_PATH="/actions/a b").returncode == 0
     made, installed = noted(tmp_path)
     assert made == ["-m", "venv", f"{tmp_path}/spaniel"]
     assert installed[:3] == ["-m", "pip", "install"]
-    assert installed[-1] == wanted
-    assert not [word for word in installed if "://" in word]
+    assert [word for word in installed[3:] if not word.startswith("-")] == ["/actions/a b"]
 
 
-@pytest.mark.parametrize("version", ["2.6 --pre", "$(touch pwned)", "-e .", "../x"])
-def test_a_version_that_is_none_installs_nothing(tmp_path: Path, version: str) -> None:
-    done = run(INSTALL, tmp_path, SPANIEL_VERSION=version)
-    assert done.returncode == 2
-    assert "::error::" in done.stdout
-    assert noted(tmp_path) == []
-    assert not (tmp_path / "pwned").exists()
+def test_no_hint_installs_a_package_by_the_name_of_spaniel() -> None:
+    """Under that name an index may have somebody else's."""
+    pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {extra: shlex.split(packages) for extra, packages in EXTRAS.items()} == {
+        extra: pyproject[extra] for extra in EXTRAS
+    }
+    files = [ROOT / "action.yml", ROOT / ".pre-commit-hooks.yaml", ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
+    for file in [*files, *ROOT.glob("src/**/*.py")]:
+        found = re.search(r"install\S* [^\n]*?['\" ]spaniel(?:[\['\"=]|$)|uvx spaniel", file.read_text())
+        assert found is None, f"{file}: {found}"
 
 
 def test_the_hooks_entry_stops_a_commit_with_a_dead_link_and_lets_another_pass(tmp_path: Path) -> None:

@@ -7,18 +7,22 @@ from pathlib import Path
 
 import pytest
 
+from spaniel.app.checking import health_settings
+from spaniel.app.settings import Settings
 from spaniel.health.documents.mention import Mention
 from spaniel.health.files import gather
-from spaniel.health.local import Disk, check_local
+from spaniel.health.local import Disk, Fallbacks, check_local
 from spaniel.health.slugs import anchors, slug
 from spaniel.health.verdict import Checked, Place, Remark, Verdict
+
+USUAL = Fallbacks(*(getattr(health_settings(Settings()), name) for name in ("fallback_extensions", "index_files")))
 
 
 def checked(root: Path, text: str, *, disk: Disk | None = None, name: str = "docs/page.md") -> list[Checked]:
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    return list(check_local(gather([str(path)]), disk or Disk(str(root))))
+    return list(check_local(gather([str(path)]), disk or Disk(str(root), fallbacks=USUAL)))
 
 
 def verdicts(found: list[Checked]) -> list[str]:
@@ -43,7 +47,7 @@ def site(tmp_path: Path) -> Path:
     return root
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-04")
 @pytest.mark.parametrize(
     ("target", "verdict"),
     [
@@ -78,17 +82,17 @@ def site(tmp_path: Path) -> Path:
         ("../empty", "ok"),
         ("../clean", "ok"),
         ("/data.bin#x", "ok"),
-        ("missing.md", "dead"),
-        ("missing.md#x", "dead"),
-        ("Other.md", "dead"),
-        ("other.md/", "dead"),
-        ("../data.bin/x", "dead"),
+        ("missing.md", "failing"),
+        ("missing.md#x", "failing"),
+        ("Other.md", "failing"),
+        ("other.md/", "failing"),
+        ("../data.bin/x", "failing"),
         ("a%00b", "skipped"),
         ("../../outside.md", "skipped"),
         ("/../../etc/passwd", "skipped"),
         ("..%2f..%2foutside.md", "skipped"),
         ("file:///etc/passwd", "skipped"),
-        ("x" * 5000, "dead"),
+        ("x" * 5000, "failing"),
     ],
 )
 def test_a_relative_link_is_looked_for_on_the_disk(site: Path, target: str, verdict: str) -> None:
@@ -100,7 +104,8 @@ def test_a_relative_link_is_looked_for_on_the_disk(site: Path, target: str, verd
 
 def test_what_is_missing_is_said(site: Path) -> None:
     found = checked(site, "[a](missing.md) [b](Other.md) [c](other.md#gone)\n[again](missing.md)")
-    assert [one.reason for one in found[:2]] == ["no such file", "no such file; there is 'other.md'"]
+    assert found[0].reason.startswith("no such file; tried missing.md, missing.md.html, ")
+    assert found[1].reason == "no such file; there is 'other.md'"
     assert len(found[0].link.places) == 2
     assert found[2].verdict is Verdict.FAILING
     assert [finding.remark for finding in found[2].findings] == [Remark.FRAGMENT_MISSING]
@@ -138,11 +143,13 @@ def test_without_a_root_it_is_the_repository(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "repo/.git").mkdir(parents=True)
     (tmp_path / "repo/README.md").write_text("# R")
     (tmp_path / "out.md").write_text("# O")
-    found = checked(tmp_path / "repo", "[a](../README.md#r) [b](../../out.md) [c](/README.md)", disk=Disk())
+    found = checked(
+        tmp_path / "repo", "[a](../README.md#r) [b](../../out.md) [c](/README.md)", disk=Disk(fallbacks=USUAL)
+    )
     assert verdicts(found) == ["ok", "skipped", "skipped"]
     assert "--root-dir" in found[2].reason
-    loose = checked(tmp_path, "[a](x.md) [b](../out.md)", disk=Disk(), name="loose/p.md")
-    assert verdicts(loose) == ["dead", "skipped"]
+    loose = checked(tmp_path, "[a](x.md) [b](../out.md)", disk=Disk(fallbacks=USUAL), name="loose/p.md")
+    assert verdicts(loose) == ["failing", "skipped"]
 
 
 @pytest.mark.parametrize(
@@ -192,13 +199,13 @@ def test_a_document_in_the_folder_one_is_in_needs_no_folder(site: Path, monkeypa
     """Its links are told as short as they can be, and its root is that folder."""
     monkeypatch.chdir(site / "docs")
     Path("page.md").write_text("[a](other.md) [b](../clean.html) [c](a%20b.md) [d](gone/)")
-    found = list(check_local(gather(["page.md"]), Disk()))
+    found = list(check_local(gather(["page.md"]), Disk(fallbacks=USUAL)))
     assert [(one.link.url, one.verdict.value) for one in found] == [
-        *(("other.md", "ok"), ("../clean.html", "skipped"), ("a b.md", "ok"), ("gone/", "dead"))
+        *(("other.md", "ok"), ("../clean.html", "skipped"), ("a b.md", "ok"), ("gone/", "failing"))
     ]
     assert {one.link.fragments for one in found} == {()}
     assert "outside the root" in found[1].reason
-    rooted = list(check_local(gather(["page.md"]), Disk(str(site))))
+    rooted = list(check_local(gather(["page.md"]), Disk(str(site), fallbacks=USUAL)))
     assert rooted[1].verdict is Verdict.OK
 
 
@@ -212,15 +219,15 @@ def test_where_a_folders_page_leads_out_that_is_told_of_the_link(site: Path) -> 
 
 
 def test_a_name_without_its_ending_is_only_looked_for_where_that_is_wanted(site: Path) -> None:
-    assert verdicts(checked(site, "[a](../clean)", disk=Disk(str(site), may_guess_html=False))) == ["dead"]
-    assert verdicts(checked(site, "[a](../clean/)")) == ["dead"]
+    assert verdicts(checked(site, "[a](../clean)", disk=Disk(str(site)))) == ["failing"]
+    assert verdicts(checked(site, "[a](../clean/)")) == ["ok"]
 
 
 def test_names_that_are_no_unicode_and_other_cases_of_folders_are_found(site: Path) -> None:
     with open(os.fsencode(site / "docs") + b"/caf\xe9.md", "wb") as file:
         file.write(b"# x")
     found = checked(site, "[a](caf%E9.md) [b](../Folder/)")
-    assert verdicts(found) == ["ok", "dead"]
+    assert verdicts(found) == ["ok", "failing"]
     assert found[1].reason == "no such file; there is 'folder'"
 
 

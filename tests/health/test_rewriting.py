@@ -58,7 +58,6 @@ def test_targets_written_as_themselves_change_nothing() -> None:
         assert [one.url for one in mentions(again, "f", kind)] == [one.url for one in found], case
 
 
-@pytest.mark.req("DB-09")
 @pytest.mark.parametrize(
     ("name", "before", "after"),
     [

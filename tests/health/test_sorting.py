@@ -13,7 +13,6 @@ from tests.health.test_excluding import mention
 SITE = "https://one.org/d/"
 
 
-@pytest.mark.req("DB-09")
 @pytest.mark.parametrize(
     ("url", "base", "found"),
     [
@@ -53,7 +52,6 @@ def test_a_documents_own_base_counts_where_it_is_one(own: str, base: str | None,
     assert web_address(mention("x", base="rel/")) is None
 
 
-@pytest.mark.req("DB-09")
 def test_a_mention_goes_into_one_heap_with_all_its_places() -> None:
     urls = [
         "https://one.org/a#x",

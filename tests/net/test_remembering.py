@@ -40,9 +40,10 @@ async def addresses(guard: Guard) -> list[str]:
     return [str(address) for address in (await guard.vet(PAGE, Deadline(5))).addresses]
 
 
+@pytest.mark.req("D2-39")
 async def test_a_name_is_asked_for_once_in_a_while() -> None:
     resolver, clock = FakeResolver({NAME: PUBLIC}), Clock()
-    guard = Guard(RememberingResolver(resolver, 30, clock))
+    guard = Guard(RememberingResolver(resolver, clock=clock))
     for clock.now in (0.0, 10.0, 29.0, 31.0, 60.0):
         assert await addresses(guard) == [PUBLIC]
     assert resolver.asked == [NAME, NAME]
@@ -99,6 +100,7 @@ async def test_a_name_that_rebinds_is_met_at_the_judged_address_or_not_at_all() 
     assert await addresses(open_guard) == [PRIVATE]  # the positive control: it does lead there
 
 
+@pytest.mark.req("D2-39")
 async def test_what_is_kept_is_judged_each_time() -> None:
     remembering = RememberingResolver(FakeResolver({NAME: PRIVATE}))
     loose = Guard(remembering, Security(block_private_ips=False, allow_insecure_overrides=True))

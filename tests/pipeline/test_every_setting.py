@@ -134,6 +134,10 @@ CASES = {
         lambda folder: f"{folder}/past", links.where_the_past_is, ["past"], ["state/spaniel/health"]
     ),
     f"{OWN}.health.priorities_file": Case("/nowhere.toml", links.how_often, "priorities", 0),
+    f"{OWN}.health.fallback_extensions": Case(
+        ("adoc",), links.local_page("x.html"), "failing", "ok", proves=("LH-04",)
+    ),
+    f"{OWN}.health.index_files": Case(("home",), links.local_page("y.html"), "failing", "ok", proves=("LH-04",)),
     f"{OWN}.queue.max_entries": Case(1, scene.queue_two, "bad_args", "ok", proves=("FG-35",)),
 }
 

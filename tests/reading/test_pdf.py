@@ -373,4 +373,4 @@ except SpanielError as error:
 def test_without_the_extra_the_hint_says_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True, timeout=100)
     assert done.stdout.startswith("unsupported_content_type application/pdf ")
-    assert "pip install 'spaniel[pdf]'" in done.stdout
+    assert "pip install 'pypdfium2>=5,<6'" in done.stdout

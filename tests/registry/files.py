@@ -52,7 +52,7 @@ ODDITIES: dict[str, bytes] = {
     "a comment before all": b"# kept by the web team\n\n" + WILD,
     "comments everywhere": b"--- # about the host\n# names\ncnames: # sorted\n# the first\n- a.example\n---\n"
     b"# above the path\n_path: /a # beside it\n# above the note\nnote: x\n# at the end\n--- # next\n_path: /b\n\n\n",
-    "quotes": b'---\n---\n"_path": \'/it\'\'s\'\nnote: "a \\u00e9 \\" b"\n---\n_path: "/z\\tz"\n',
+    "quotes": b'---\n---\n"_path": \'/it\'\'s\'\nnote: "a \\u00e9 \\" b"\n---\n_path: "/z\\u00e9z"\nother: "z\\tz"\n',
     "flow": b"--- {}\n--- {_path: /a, tags: [x, y]}\n---\n_path: /b\ntags: [x, {y: z}]\n",
     "blocks of text": b"---\n---\n_path: /a\nnote: |+\n  one\n\n  two\n\nother: >-\n  folded\n  # no comment\n"
     b"---\n_path: /b\n",

@@ -77,7 +77,7 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     delay: float = 1.0,
     cached: bool = False,
     fetcher: OpenFetcher | None = None,
-) -> AsyncGenerator[dict[str, object], None]:
+) -> AsyncGenerator[dict[str, Any], None]:
     """Records of many URLs, as they come: `async for record in spaniel.batch(urls): …`
 
     urls       the pages; equal ones are fetched once, and each has its record

@@ -16,7 +16,7 @@ from spaniel.app.settings import Settings, load
 from spaniel.browser.authorities import UntrustingError, database
 from spaniel.browser.find import locate
 from spaniel.cache.upkeep import Upkeep
-from spaniel.errors import Code, SpanielError
+from spaniel.errors import Code, SpanielError, install_command
 from spaniel.net.connecting import tls_context
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security
@@ -76,7 +76,7 @@ def _reading() -> Finding:
 def _pdf() -> Finding:
     """PDFs are an extra: without it they are refused, and all else works."""
     if find_spec("pypdfium2") is None:
-        return Finding("pdf", True, "not read; to read PDFs: pip install 'spaniel[pdf]'")
+        return Finding("pdf", True, f"not read; to read PDFs: {install_command('pdf')}")
     return Finding("pdf", True, f"read, with pypdfium2 {version('pypdfium2')}")
 
 

@@ -72,3 +72,5 @@ class HealthSettings(NamedTuple):
     robots: bool = False
     history_folder: str = ""
     priorities_file: str = ""
+    fallback_extensions: tuple[str, ...] = ()
+    index_files: tuple[str, ...] = ()

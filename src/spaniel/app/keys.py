@@ -23,7 +23,7 @@ class Key(NamedTuple):
     low: int | None = None
     high: int | None = None
     kind: Literal[
-        "", "domains", "header", "line", "mirrors", "mode", "path", "ports", "program", "resources", "template"
+        "", "domains", "header", "line", "mirrors", "mode", "names", "path", "ports", "program", "resources", "template"
     ] = ""
     # What runs a program, trusts a file, names a folder, opens the guard, or says whose word passes for a page's. A
     # file in the working folder may come from anybody, so it may not set these (D2-31). A new key that names a program,
@@ -171,6 +171,16 @@ KEYS: tuple[Key, ...] = (
     Key(
         f"{OWN}.health", "priorities_file", "", "How often links are due, in place of Spaniel's own table (TOML)",
         kind="path", trusted=True,
+    ),
+    Key(
+        f"{OWN}.health", "fallback_extensions", ("html", "md", "rst", "mdx", "ipynb", "markdown", "adoc", "txt"),
+        "Extensions that a link to a missing local file is tried with: of 'x.html', 'x/' and 'x', in this order",
+        kind="names",
+    ),
+    Key(
+        f"{OWN}.health", "index_files", ("index", "README", "readme"),
+        "Names of a folder's page, without an extension (the fallback extensions are tried) or with one",
+        kind="names",
     ),
     Key(f"{OWN}.queue", "max_entries", 10_000, "Most pages in the queue of those that failed", 1, 1_000_000),
 )  # fmt: skip

@@ -97,11 +97,25 @@ def _listed(key: Key, items: list[object], place: str) -> Value:
             return tuple(_mirror(text, place) for text in texts)
         if key.kind == "resources":
             return tuple(_resource(text, place) for text in texts)
+        if key.kind == "names":
+            return tuple(_name(text, place) for text in texts)
         return _domains(texts, place) if key.kind == "domains" else texts
     ports = tuple(_of(int, item, place, "a list of ports") for item in items)
     if any(_inside(key, port) != port for port in ports):
         raise complaint(place, f"a port is a number from {key.range}")
     return ports or key.default
+
+
+def file_names(text: str, place: str) -> tuple[str, ...]:
+    """Names or extensions of files, with commas between them."""
+    return tuple(_name(item.strip(), place) for item in text.split(",") if item.strip())
+
+
+def _name(text: str, place: str) -> str:
+    """A file's name or its extension, and no way to another folder."""
+    if not re.fullmatch(r"\.?[\w+-][\w.+-]{0,99}", text):
+        raise complaint(place, f"'{text}' is neither a file's name nor an extension")
+    return text
 
 
 def _domains(texts: tuple[str, ...], place: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spaniel.errors import Code, SpanielError
+from spaniel.errors import Code, SpanielError, install_command
 
 
 def arrow() -> tuple[Any, Any]:
@@ -13,6 +13,6 @@ def arrow() -> tuple[Any, Any]:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError:
-        reason = "Parquet needs a library that is not installed; run: pip install 'spaniel[parquet]'"
+        reason = f"Parquet needs a library that is not installed; run: {install_command('parquet')}"
         raise SpanielError(Code.BAD_ARGS, field="parquet", reason=reason) from None
     return pa, parquet

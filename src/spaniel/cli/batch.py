@@ -12,7 +12,7 @@ from spaniel.app.batch_wiring import WHERE, wiring
 from spaniel.batch.launching import Launched
 from spaniel.cli.batch_options import MOST_JOBS, add_input, add_pace, add_run
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
-from spaniel.errors import Code, SpanielError
+from spaniel.errors import Code, SpanielError, install_command
 
 if TYPE_CHECKING:
     import argparse
@@ -84,7 +84,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.address and args.engine != RAY:
         wrong = "--address", "is of use with --engine ray only"
     if args.engine == RAY and find_spec("ray") is None:
-        wrong = "--engine", "Ray is not installed; install it with: pip install 'spaniel[ray]'"
+        wrong = "--engine", f"Ray is not installed; install it with: {install_command('ray')}"
     if wrong:
         raise SpanielError(Code.BAD_ARGS, field=wrong[0], reason=wrong[1])
 

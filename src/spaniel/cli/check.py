@@ -49,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
     from spaniel.app.checking import documents_history
     from spaniel.cli.check_sources import links_of, scope_of
     from spaniel.cli.checking import Job, own_settings, run_job
-    from spaniel.health.summary import UNTOLD_CODE
+    from spaniel.health.summary import NOTHING, UNTOLD_CODE
 
     settings = settings_from(args)
     history = None if args.no_history else documents_history(own_settings(args, settings))
@@ -62,7 +62,7 @@ def main(args: argparse.Namespace) -> int:
     unread = Unread()
     job = Job(links_of(args, settings, unread), history, scope_of(args), fix if args.fix else None)
     code = run_job(args, settings, job)
-    return UNTOLD_CODE if unread.count and not code and not args.fail_on else code
+    return UNTOLD_CODE if unread.count and not code and args.fail_on != [NOTHING] else code
 
 
 def _require_sense(args: argparse.Namespace) -> None:

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from spaniel.app.settings import Settings
     from spaniel.health.excluding import Rules
+    from spaniel.health.local import Fallbacks
     from spaniel.health.verdict import Checked, Link
 
 SOURCES = (
@@ -64,6 +66,15 @@ def add_choice(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--base", metavar="URL", help="check relative links on the web, relative to this URL, not on the disk"
     )
+    p.add_argument(
+        "--fallback-extensions", metavar="EXT,EXT",
+        help="for a link to a missing local file, try these extensions: x.md or x.rst for 'x.html', 'x/' and 'x' "
+        "(default: the setting fallback_extensions; '' tries none)",
+    )  # fmt: skip
+    p.add_argument(
+        "--index-files", metavar="NAME,NAME",
+        help="names of a folder's page, without an extension or with one (default: the setting index_files)",
+    )  # fmt: skip
     p.add_argument("--offline", action="store_true", help="check links between files only; ask nobody")
 
 
@@ -78,11 +89,11 @@ class Unread:
         _tell(file, reason)
 
 
-def found(args: argparse.Namespace, unread: Unread) -> Iterator[Link | Checked]:
+def found(args: argparse.Namespace, unread: Unread, fallbacks: Fallbacks) -> Iterator[Link | Checked]:
     """Links to be asked for, and what is known of the others without asking."""
     from spaniel.health.files import Options, gather
     from spaniel.health.local import Disk, check_local
-    from spaniel.health.sorting import sort
+    from spaniel.health.sorting import sort_in_windows
     from spaniel.health.verdict import Checked, Verdict
 
     options = Options(
@@ -90,13 +101,28 @@ def found(args: argparse.Namespace, unread: Unread) -> Iterator[Link | Checked]:
         use_gitignore=not args.no_gitignore, use_hidden=args.hidden, tell=unread,
         remark=_tell,
     )  # fmt: skip
-    chosen = sort(gather(args.sources, options), rules_of(args), args.base)
-    yield from check_local(chosen.local, Disk(args.root_dir))
-    yield from chosen.skipped
-    if args.offline:
-        yield from (Checked(link, Verdict.SKIPPED, "offline") for link in chosen.web)
-    else:
-        yield from chosen.web
+    disk = Disk(args.root_dir, fallbacks=fallbacks)
+    for chosen in sort_in_windows(gather(args.sources, options), rules_of(args), args.base):
+        yield from check_local(chosen.local, disk)
+        yield from chosen.skipped
+        if args.offline:
+            yield from (Checked(link, Verdict.SKIPPED, "offline") for link in chosen.web)
+        else:
+            yield from chosen.web
+
+
+def fallbacks_of(args: argparse.Namespace, settings: Settings) -> Fallbacks:
+    """What is tried for local links: as the options say, else as the settings do."""
+    from spaniel.app.checking import health_settings
+    from spaniel.app.values import file_names
+    from spaniel.health.local import Fallbacks
+
+    own = health_settings(settings)
+    extensions, indexes = args.fallback_extensions, args.index_files
+    return Fallbacks(
+        own.fallback_extensions if extensions is None else file_names(extensions, "--fallback-extensions"),
+        own.index_files if indexes is None else file_names(indexes, "--index-files"),
+    )
 
 
 def rules_of(args: argparse.Namespace) -> Rules:

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from spaniel.cli.check_documents import found
+from spaniel.cli.check_documents import fallbacks_of, found
 from spaniel.health.verdict import Checked, Link, Place, Verdict
 from spaniel.url.parsing import typed
 
@@ -42,7 +42,8 @@ def _all_of(args: argparse.Namespace, settings: Settings, unread: Unread) -> Ite
         yield from _of_sitemaps(args.sitemap, settings, unread)
     documents = [source for source in args.sources if not _is_url(source)]
     private = args.include_private or bool(settings.protection_off)  # whoever opens the guard means those hosts too
-    yield from found(argparse.Namespace(**vars(args) | {"sources": documents, "include_private": private}), unread)
+    chosen = argparse.Namespace(**vars(args) | {"sources": documents, "include_private": private})
+    yield from found(chosen, unread, fallbacks_of(args, settings))
 
 
 def scope_of(args: argparse.Namespace) -> str:

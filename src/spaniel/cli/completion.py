@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spaniel.cli.main import COMMANDS, top
 from spaniel.cli.options import new_parser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FILES = {"DIR", "FILE", "PATH"}  # the metavars of options and arguments that take a file
 
@@ -18,17 +21,47 @@ def parser() -> argparse.ArgumentParser:
         "Print a script that lets your shell complete Spaniel's commands and options.",
         "bash:  spaniel completion bash > ~/.local/share/bash-completion/completions/spaniel\n"
         "zsh:   spaniel completion zsh > DIR/_spaniel, where DIR is a folder of your $fpath\n"
+        "fish:  spaniel completion fish > ~/.config/fish/completions/spaniel.fish\n"
         "tcsh:  spaniel completion tcsh > ~/.spaniel.csh; then add 'source ~/.spaniel.csh' to ~/.tcshrc",
     )
-    p.add_argument("shell", choices=("bash", "zsh", "tcsh"), metavar="bash|zsh|tcsh")
+    p.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"), metavar="bash|zsh|fish|tcsh")
     return p
 
 
 def main(args: argparse.Namespace) -> int:
+    if args.shell == "fish":  # which shtab does not know
+        print("\n".join(["complete -c spaniel -f", *_fish(whole_parser(), ())]))
+        return 0
     import shtab
 
     print(shtab.complete(whole_parser(), args.shell))
     return 0
+
+
+def _fish(parser: argparse.ArgumentParser, words: tuple[str, ...]) -> Iterator[str]:
+    """A line for each command and option. A command is offered while none of its level has been written."""
+    here = " && ".join(f"__fish_seen_subcommand_from {word}" for word in words) or "true"
+    for action in parser._actions:  # noqa: SLF001
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            told = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001
+            names = " ".join(action.choices)
+            for name, inner in action.choices.items():
+                when = f"{here} && not __fish_seen_subcommand_from {names}"
+                yield f"complete -c spaniel -n {_quoted(when)} -a {name} -d {_quoted(told.get(name, ''))}"
+                yield from _fish(inner, (*words, name))
+            continue
+        spelled = [f"-{'l' if option[:2] == '--' else 's'} {option.lstrip('-')}" for option in action.option_strings]
+        takes = "" if action.nargs == 0 else " -r" if spelled else ""
+        offers = f" -a {_quoted(' '.join(map(str, action.choices)))}" if action.choices else ""
+        files = " -F" if action.metavar in FILES or (not spelled and not action.choices) else ""
+        if spelled or offers or files:
+            what = _quoted((action.help or "").replace("%%", "%").split("\n")[0]) if spelled else "''"
+            yield " ".join(["complete -c spaniel -n", _quoted(here), *spelled]) + takes + offers + files + f" -d {what}"
+
+
+def _quoted(text: str) -> str:
+    """As fish reads single quotes."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def whole_parser() -> argparse.ArgumentParser:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.cli.db_folder import ENOUGH, Failures, is_several, name_strangers, opened
 from spaniel.cli.lines import inputs
-from spaniel.errors import Code, SpanielError, shown
+from spaniel.errors import Code, SpanielError, json_safe, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -105,7 +105,7 @@ def _as_json_lines(records: Iterator[Record], *, with_place: bool = False) -> No
         facts = record.as_dict()
         if not with_place:
             facts = {key: value for key, value in facts.items() if key not in ("file", "line", "_path")}
-        write(json.dumps(facts, ensure_ascii=False) + "\n")
+        write(json_safe(json.dumps(facts, ensure_ascii=False)) + "\n")
 
 
 def _as_csv(records: Iterator[Record]) -> None:

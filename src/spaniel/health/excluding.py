@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.health.files import read_bytes
-from spaniel.health.patterns import matcher
+from spaniel.patterns import Allowance, matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -88,9 +88,10 @@ def rules(
     exclude: Iterable[str] = (), include: Iterable[str] = (), *, keep_private: bool = False, keep_examples: bool = False
 ) -> Rules:
     """Rules of expressions. Raises `bad_args` for one that is none."""
+    allowance = Allowance()
     return Rules(
-        tuple((one, matcher(one, "--exclude")) for one in exclude),
-        tuple((one, matcher(one, "--include")) for one in include),
+        tuple((one, matcher(one, "--exclude", allowance)) for one in exclude),
+        tuple((one, matcher(one, "--include", allowance)) for one in include),
         keep_private,
         keep_examples,
     )
@@ -102,6 +103,9 @@ def read_ignore_file(path: str) -> tuple[tuple[str, Matches], ...]:
         return ()
     lines = read_bytes(path, LARGEST).decode("utf-8-sig", "replace").splitlines()
     wanted = [(number, line.strip()) for number, line in enumerate(lines, 1)]
+    allowance = Allowance()
     return tuple(
-        (line, matcher(line, f"{path}, line {number}")) for number, line in wanted if line and not line.startswith("#")
+        (line, matcher(line, f"{path}, line {number}", allowance))
+        for number, line in wanted
+        if line and not line.startswith("#")
     )

@@ -11,8 +11,8 @@ from spaniel.errors import Code, SpanielError
 from spaniel.health.documents import encoding, kinds
 from spaniel.health.documents.mention import Mention
 from spaniel.health.ignoring import above
-from spaniel.health.patterns import matcher
 from spaniel.health.verdict import Place
+from spaniel.patterns import Allowance, matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -55,18 +55,19 @@ def gather(inputs: Sequence[str], options: Options = DEFAULTS) -> Iterator[Menti
         if _is_url(given):
             yield Mention(given, Place(""), 0, len(given), "argument")
         elif given == "-":
-            yield from _mentions(_standard_input(options.largest), "-", options)
+            yield from _mentions(_standard_input(options), "-", options)
         else:
             yield from _of_files(given, options)
 
 
-def _standard_input(largest: int) -> str:
+def _standard_input(options: Options) -> str:
+    largest = options.largest
     if sys.stdin is None:  # closed by whoever started us
         raise SpanielError(Code.BAD_ARGS, field="-", reason="there is no standard input to read")
     raw = sys.stdin.buffer.read(largest + 1)
     if len(raw) > largest:
         raise _too_large("standard input", largest)
-    return encoding.decode(raw).text
+    return _decoded(raw, "standard input", largest, options.kind).text
 
 
 def _is_url(given: str) -> bool:
@@ -76,7 +77,7 @@ def _is_url(given: str) -> bool:
 def _of_files(given: str, options: Options) -> Iterator[Mention]:
     for path in documents(given, options):
         try:
-            decoded = read(path, options.largest)
+            decoded = read(path, options.largest, options.kind)
         except SpanielError as error:
             if path == given:
                 raise
@@ -95,10 +96,17 @@ def _mentions(text: str, path: str, options: Options) -> Iterator[Mention]:
 
 def documents(given: str, options: Options = DEFAULTS) -> Iterator[str]:
     """The files that an argument stands for. What is named itself is read whatever its name is."""
-    excluded = [matcher(one, "--exclude-path") for one in options.exclude_paths]
+    allowance = Allowance()
+    excluded = [matcher(one, "--exclude-path", allowance) for one in options.exclude_paths]
     for path in _named(given):
-        found = _walk(path, options) if os.path.isdir(path) else iter((path,))
-        yield from (one for one in found if not any(matches(one.replace(os.sep, "/")) for matches in excluded))
+        is_folder, is_empty = os.path.isdir(path), True
+        for one in _walk(path, options) if is_folder else iter((path,)):
+            is_empty = False
+            if not any(matches(one.replace(os.sep, "/")) for matches in excluded):
+                yield one
+        if is_folder and is_empty and path == given:
+            reason = "holds no documents of a kind that is read in folders; --ext names other extensions"
+            raise SpanielError(Code.BAD_ARGS, field=given, reason=reason)
 
 
 def _named(given: str) -> Iterator[str]:
@@ -158,9 +166,23 @@ def _wanted(options: Options) -> Callable[[str], bool]:
     return lambda name: kinds.by_name(name) in chosen
 
 
-def read(path: str, largest: int = LARGEST) -> Decoded:
-    """A document as text. Raises `bad_args`, with the reason."""
-    return encoding.decode(read_bytes(path, largest))
+def read(path: str, largest: int = LARGEST, kind: str = "") -> Decoded:
+    """A document as text. Raises `bad_args`, with the reason; what is no text is read where its kind is given."""
+    return _decoded(read_bytes(path, largest), path, largest, kind)
+
+
+def _decoded(raw: bytes, what: str, largest: int, kind: str) -> Decoded:
+    if encoding.is_compressed(raw):
+        try:
+            raw = encoding.uncompressed(raw, largest)
+        except ValueError as error:
+            raise SpanielError(Code.BAD_ARGS, field=what, reason=f"cannot be read: {error}") from None
+        if len(raw) > largest:
+            raise _too_large(what, largest)
+    if (binary := encoding.binary_kind(raw)) and not kind:
+        reason = f"is {binary}, in which links cannot be found; --kind reads it as text all the same"
+        raise SpanielError(Code.BAD_ARGS, field=what, reason=reason)
+    return encoding.decode(raw)
 
 
 def read_bytes(path: str, largest: int) -> bytes:

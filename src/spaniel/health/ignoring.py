@@ -6,13 +6,14 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import SpanielError
-from spaniel.health.patterns import glob_expression, matcher
+from spaniel.patterns import MOST_BYTES, Allowance, glob_expression, matcher, weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 LARGEST = 1 << 20  # bytes of a .gitignore
 MOST = 10_000  # lines
+WALK_BYTES = 16 * MOST_BYTES  # of all folders one after the other
 
 
 class Rule(NamedTuple):
@@ -27,11 +28,20 @@ class Ignored(NamedTuple):
     """The rules that hold in a folder: its own, and those of the folders above, the outermost first."""
 
     levels: tuple[tuple[str, tuple[Rule, ...]], ...] = ()
+    left: int = MOST_BYTES  # that the files of further folders may take
+    walk: Allowance | None = None  # what all folders together may take, one after the other
 
     def within(self, folder: str) -> Ignored:
         """With those of this folder."""
-        rules = tuple(_rules(_lines(os.path.join(folder, ".gitignore"))))
-        return Ignored((*self.levels, (folder, rules))) if rules else self
+        return self.with_file(folder, os.path.join(folder, ".gitignore"))
+
+    def with_file(self, folder: str, path: str) -> Ignored:
+        """With the lines of a file, which hold for a folder."""
+        allowance = Allowance(self.left)
+        rules = tuple(_rules(path, allowance))
+        if self.walk is not None:
+            self.walk.take(self.left - allowance.left, path)
+        return Ignored((*self.levels, (folder, rules)), allowance.left, self.walk) if rules else self
 
     def covers(self, path: str, *, is_folder: bool) -> bool:
         """The last line that matches decides."""
@@ -50,10 +60,9 @@ def above(folder: str) -> Ignored:
     while not os.path.exists(os.path.join(way[-1], ".git")):
         parent = os.path.dirname(way[-1])
         if parent == way[-1]:
-            return Ignored()
+            return Ignored(walk=Allowance(WALK_BYTES))
         way.append(parent)
-    excluded = tuple(_rules(_lines(os.path.join(way[-1], ".git", "info", "exclude"))))
-    ignored = Ignored(((way[-1], excluded),)) if excluded else Ignored()
+    ignored = Ignored(walk=Allowance(WALK_BYTES)).with_file(way[-1], os.path.join(way[-1], ".git", "info", "exclude"))
     for one in reversed(way[1:]):
         ignored = ignored.within(one)
     return ignored
@@ -69,8 +78,8 @@ def _lines(path: str) -> Iterable[str]:
         return ()
 
 
-def _rules(lines: Iterable[str]) -> Iterable[Rule]:
-    for line in lines:
+def _rules(path: str, allowance: Allowance) -> Iterable[Rule]:
+    for line in _lines(path):
         pattern = _without_blanks(line)
         if not pattern or pattern.startswith("#"):
             continue
@@ -80,8 +89,9 @@ def _rules(lines: Iterable[str]) -> Iterable[Rule]:
         expression = glob_expression(_anchored(bare)) if bare else None
         if expression is None:
             continue
+        allowance.take(weight(expression), f"{path} (--no-gitignore leaves it out)")
         try:
-            yield Rule(matcher(expression, ".gitignore"), is_negated, pattern.endswith("/"))
+            yield Rule(matcher(expression, path), is_negated, pattern.endswith("/"))
         except SpanielError:
             continue  # a pattern that is none matches nothing, as in git
 

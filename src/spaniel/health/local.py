@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 HAVE_ANCHORS = frozenset({"markdown", "mdx", "html", "rst"})
 LINES = re.compile(r"L\d+(?:C\d+)?(?:-L?\d+(?:C\d+)?)?\Z")  # of a file as GitHub shows it
 TOP = frozenset({"", "top"})  # the beginning of every page
-INDEXES = ("index.html", "index.htm", "README.md", "readme.md", "README.rst", "index.md", "index.rst")
+GENERATED = (".html", ".htm")  # what a documentation generator makes of another file
+LONGEST = 1000  # characters of a path, of which a report lists what was tried
+MOST_FOLDERS = 1000  # whose names are remembered
+MOST_TRIED = 12  # names that a report lists
 ON_DISK = Evidence("disk")
 
 
@@ -37,19 +40,55 @@ class Target(NamedTuple):
     root: str = ""  # outside of which nobody looks
 
 
+class Fallbacks(NamedTuple):
+    """What is tried for a link to a file that is missing. Generators write `x.html` or `x/index.html` for `x.rst`."""
+
+    extensions: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()  # a folder's page, with or without an extension
+
+    def of(self, path: str) -> Iterator[str]:
+        """The files that a path may mean, beside itself, in the order in which they are tried."""
+        bare = path.rstrip("/")
+        folder, name = os.path.split(bare)
+        stem, extension = os.path.splitext(name)
+        if extension.lower() in GENERATED and not path.endswith("/"):
+            yield from (os.path.join(folder, f"{stem}.{each}") for each in self._endings if f".{each}" != extension)
+            if stem.lower() == "index":
+                yield from self.pages(folder)
+                yield from (f"{folder}.{each}" for each in self._endings if folder)
+            else:
+                yield from self.pages(os.path.join(folder, stem))
+        elif name:
+            yield from (f"{bare}.{each}" for each in self._endings)
+            yield from self.pages(bare)
+
+    def pages(self, folder: str) -> Iterator[str]:
+        """The files that are a folder's page."""
+        for index in self.indexes:
+            if "." in index:
+                yield os.path.join(folder, index)
+            else:
+                yield from (os.path.join(folder, f"{index}.{each}") for each in self._endings)
+
+    @property
+    def _endings(self) -> Iterator[str]:
+        return (each.lstrip(".") for each in self.extensions)
+
+
 OUTSIDE = Target(reason="outside the root, where nobody looks; --root-dir names another root")
 
 
 class Disk:
     """Looks at files inside a root, each once."""
 
-    def __init__(self, root: str | None = None, *, largest: int = LARGEST, may_guess_html: bool = True) -> None:
+    def __init__(self, root: str | None = None, *, largest: int = LARGEST, fallbacks: Fallbacks | None = None) -> None:
         """`root` is what links that begin with a slash are relative to, and what nobody looks outside of. Without
         one it is the repository that a document is in, or the folder one is in."""
         self._root = os.path.realpath(root) if root else None
-        self._largest, self._may_guess_html = largest, may_guess_html
+        self._largest, self.fallbacks = largest, fallbacks or Fallbacks()
         self._anchors: dict[str, frozenset[str] | None] = {}
         self._roots: dict[str, str] = {}
+        self._names: dict[str, dict[str, str]] = {}  # of folders: the names in them, by their lower case
 
     def target(self, mention: Mention) -> Target:
         written, _, fragment = mention.url.partition("#")
@@ -82,16 +121,30 @@ class Disk:
         return self._roots[folder]
 
     def find(self, path: str) -> str | None:
-        """The file that a path means: itself, the page of a folder, or the page whose ending was left out."""
+        """The file that a path means: itself, the page of a folder, or the source that a page is made from."""
         kind = _kind(path)
-        if kind == "file":
-            return None if path.endswith("/") else path
+        if kind == "file" and not path.endswith("/"):
+            return path
         if kind == "folder":
-            pages = (os.path.join(path, index) for index in INDEXES)
-            return next((page for page in pages if _kind(page) == "file"), path)
-        if self._may_guess_html and not path.endswith("/") and _kind(f"{path}.html") == "file":
-            return f"{path}.html"
-        return None
+            return next((page for page in self.fallbacks.pages(path) if self._is_file(page)), path)
+        return next((page for page in self.fallbacks.of(path) if self._is_file(page)), None)
+
+    def _is_file(self, path: str) -> bool:
+        """Most of what is tried is not there: a folder is listed once, and not asked for each name."""
+        folder, name = os.path.split(path)
+        return name.lower() in self.names_in(folder) and _kind(path) == "file"
+
+    def names_in(self, folder: str) -> dict[str, str]:
+        known = self._names.get(folder)
+        if known is None:
+            if len(self._names) >= MOST_FOLDERS:
+                self._names.clear()
+            try:
+                known = {name.lower(): name for name in os.listdir(folder or ".")}
+            except (OSError, ValueError):
+                known = {}
+            self._names[folder] = known
+        return known
 
     def has_anchor(self, path: str, fragment: str) -> bool | None:
         """Whether a file has an anchor; None where nobody can say."""
@@ -134,10 +187,16 @@ def _judge(link: Link, target: Target, disk: Disk) -> Checked:
     if page is not None and not _is_inside(page, target.root):  # a folder's page may be a link that leads out
         return Checked(link, Verdict.SKIPPED, OUTSIDE.reason)
     if page is None:
-        return Checked(link, Verdict.DEAD, _missing(target.path), evidence=ON_DISK)
+        reason = _missing(target.path, disk)
+        return Checked(link, Verdict.FAILING, reason, evidence=ON_DISK)
     if target.fragment.lower() in TOP or LINES.match(target.fragment):
         return Checked(link, Verdict.OK, evidence=ON_DISK)
     if disk.has_anchor(page, target.fragment) is False:
+        if page != target.path and _kind(target.path) != "folder":
+            told = Finding(
+                Remark.FRAGMENT_UNKNOWN, f"{_shown(page)} has no anchor '{target.fragment}'; the generated page may"
+            )
+            return Checked(link, Verdict.OK, evidence=ON_DISK, findings=(told,))
         told = Finding(Remark.FRAGMENT_MISSING, f"{_shown(page)} has no anchor '{target.fragment}'")
         return Checked(link, Verdict.FAILING, told.text, evidence=ON_DISK, findings=(told,))
     return Checked(link, Verdict.OK, evidence=ON_DISK)
@@ -149,14 +208,16 @@ def _is_inside(path: str, root: str) -> bool:
     return real == root or real.startswith(root.rstrip(os.sep) + os.sep)
 
 
-def _missing(path: str) -> str:
-    """Where only the case differs, that is said: it works on one system and on another it does not."""
+def _missing(path: str, disk: Disk) -> str:
+    """What was tried. Where only the case differs, that is said: it works on one system and on another it does not."""
     folder, name = os.path.split(path.rstrip("/"))
-    try:
-        alike = [one for one in os.listdir(folder or ".") if one.lower() == name.lower() and one != name]
-    except (OSError, ValueError):
-        alike = []
-    return f"no such file; there is '{alike[0]}'" if alike else "no such file"
+    alike = disk.names_in(folder).get(name.lower(), name)
+    if alike != name:
+        return f"no such file; there is '{alike}'"
+    tried = disk.fallbacks.of(os.path.join("", name) + ("/" if path.endswith("/") else ""))
+    names = list(tried) if len(path) < LONGEST else []
+    more = f" and {len(names) - MOST_TRIED} more" if len(names) > MOST_TRIED else ""
+    return f"no such file; tried {', '.join((name, *names[:MOST_TRIED]))}{more}" if names else "no such file"
 
 
 def _kind(path: str) -> str:

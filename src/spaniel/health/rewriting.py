@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Span = tuple[int, int]
 
 ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+COMPRESSED = "its file is compressed, or cannot be read; change it by hand"
 CHANGED = "the file has changed since it was checked; check it again"
 
 
@@ -85,6 +86,8 @@ def read_sources(paths: Iterable[str], kind: str = "", fields: Sequence[str] = (
             raw = read_bytes(file_name(path), LARGEST)
         except SpanielError:
             continue
+        if encoding.is_compressed(raw):
+            continue
         decoded = encoding.decode(raw)
         known = kind or kinds.kind_of(path, decoded.text)
         found = tuple(kinds.mentions(decoded.text, path, known, fields))
@@ -108,6 +111,8 @@ def plan_fixes(
             mention = places.get((place.file, place))
             if told.refusal:
                 plan.unfixed.append(Unfixed(place, checked.link.url, told.refusal, told.suggestion))
+            elif place.file not in files:
+                plan.unfixed.append(Unfixed(place, checked.link.url, COMPRESSED, told.url))
             elif mention is None or (web_address(mention, base) or ("",))[0] != checked.link.url:
                 plan.unfixed.append(Unfixed(place, checked.link.url, CHANGED))
             else:

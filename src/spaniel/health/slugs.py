@@ -79,7 +79,7 @@ def numbered(slugs: Iterable[str]) -> Iterator[str]:
 
 def _of_rst(text: str) -> Iterator[str]:
     """Titles and targets, as docutils names them."""
-    rows = rst.rows_of(text)
+    rows = rst.Rows(text)
     for title, line in pairwise(rows):
         shown, under = text[title.start : title.end].strip(), text[line.start : line.end].rstrip()
         if shown and UNDERLINES.fullmatch(under) and len(under) >= len(shown):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import SpanielError
@@ -22,8 +23,11 @@ SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 TEXT_DIRECTIVE = ":~:"  # a piece of text to be shown, not an anchor
 
 
+WINDOW = 20_000  # mentions that are sorted at a time; what comes again later is joined where links are kept
+
+
 class Sorted(NamedTuple):
-    """All that was mentioned."""
+    """Some of what was mentioned."""
 
     web: list[Link]
     local: list[Mention]
@@ -76,6 +80,13 @@ def web_address(mention: Mention, base: str | None = None) -> tuple[str, str] | 
         href = written
     url, _, fragment = href.partition("#")
     return url, fragment.partition(TEXT_DIRECTIVE)[0]
+
+
+def sort_in_windows(mentions: Iterable[Mention], rules: Rules, base: str | None = None) -> Iterator[Sorted]:
+    """All mentions, so many at a time: memory does not grow with their number."""
+    waiting = iter(mentions)
+    while window := list(islice(waiting, WINDOW)):
+        yield sort(window, rules, base)
 
 
 def sort(mentions: Iterable[Mention], rules: Rules, base: str | None = None) -> Sorted:

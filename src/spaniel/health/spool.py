@@ -23,7 +23,7 @@ MOST_PLACES = 1000  # of one link that are kept; a link in a site's footer may s
 TABLES = """
 CREATE TABLE links (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, asked TEXT NOT NULL, host TEXT NOT NULL,
     data BLOB NOT NULL, done INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE told (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE told (id INTEGER PRIMARY KEY, data BLOB NOT NULL, key BLOB UNIQUE);
 CREATE TABLE held (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
 """
 
@@ -58,12 +58,26 @@ class Spool:
             self._db.execute("BEGIN")
             for link in links:
                 if isinstance(link, Checked):
-                    self.tell(link)
-                    self.told_before += 1
+                    self.told_before += self._tell_once(link)
                 else:
                     self._put(link)
             self._db.execute("CREATE INDEX by_host ON links (host, id)")
             self._db.execute("COMMIT")
+
+    def _tell_once(self, checked: Checked) -> bool:
+        """To be told with the rest. False for what is told already of another place, which is added there."""
+        link = checked.link
+        if len(link.places) > MOST_PLACES:
+            checked = checked._replace(link=link._replace(places=link.places[:MOST_PLACES]))
+        key = blake2b(pack((link.url, link.fragments, checked.verdict, checked.reason)), digest_size=16).digest()
+        new = "INSERT OR IGNORE INTO told (key, data) VALUES (?, ?)"
+        if self._db.execute(new, (key, pack(checked))).rowcount:
+            return True
+        id_, data = self._db.execute("SELECT id, data FROM told WHERE key = ?", (key,)).fetchone()
+        known = unpack_checked(data)
+        joined = pack(known._replace(link=_joined(known.link, checked.link)))
+        self._db.execute("UPDATE told SET data = ? WHERE id = ?", (joined, id_))
+        return False
 
     def _put(self, link: Link) -> None:
         try:

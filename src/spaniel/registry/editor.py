@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.registry import folder as files
 from spaniel.registry.finding import find_file, read_aliases
 from spaniel.registry.host_file import FileDraft, new_file, read_file
-from spaniel.registry.naming import file_name, host_of
+from spaniel.registry.naming import file_name, file_names, host_of
 from spaniel.registry.record import CATEGORIES, PATH
 from spaniel.registry.rules import Rules, Spot, spot_of
 from spaniel.tables import complaint
@@ -164,8 +164,8 @@ class Editor:
 
     def _name(self, host: str) -> str | None:
         """The file of a host: one that this edit has made, or one that is there."""
-        own = file_name(host)
-        return own if own in self._open else find_file(self._folder, host, lambda: self._aliases)
+        own = next((name for name in file_names(host) if name in self._open), None)
+        return own or find_file(self._folder, host, lambda: self._aliases)
 
     @cached_property
     def _aliases(self) -> dict[str, str]:

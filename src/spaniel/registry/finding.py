@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.registry import folder as files
 from spaniel.registry.metadata import CNAMES, read_metadata
-from spaniel.registry.naming import file_name, host_of
+from spaniel.registry.naming import file_names, host_of
 from spaniel.registry.splitting import split
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 def find_file(folder: OpenFolder, host: str, aliases: Callable[[], dict[str, str]]) -> str | None:
     """The name of the file that a host's records are in; None where there is none yet. Aliases are asked for last."""
-    name = file_name(host)
-    if host_of(name) == host and files.version(folder, name) is not None:
-        return name
+    for name in file_names(host):
+        if host_of(name) == host and files.version(folder, name) is not None:
+            return name
     return aliases().get(host)
 
 

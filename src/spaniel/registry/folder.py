@@ -55,6 +55,8 @@ def listing(folder: OpenFolder) -> Listing:
             found = Stranger(entry.name, "it is a symbolic link, and links are not followed")
         elif not entry.is_file(follow_symlinks=False):
             found = Stranger(entry.name, "it is not a regular file")
+        elif host in files:
+            found = Stranger(entry.name, f"its host has the file {files[host]} already; join the two")
         else:
             files[host], found = entry.name, None
         if found is not None:

@@ -2,7 +2,9 @@
 
 A file is named by its host as URLs have it: `example.com.yaml`, `xn--bcher-kva.example.yaml`. A port other than the
 scheme's own is part of the name. Not every file system takes a colon, so signs that no host has stand for it and for
-the brackets of an IPv6 address: `localhost%3A8000.yaml`.
+the brackets of an IPv6 address: `localhost%3A8000.yaml`. Windows keeps some names for devices, whatever their ending:
+the first letter of `aux.example.com` is written as `%61`, which no host has either. A file that was named before that
+rule, `aux.example.com.yaml`, is still read.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ RULES = "registry.toml"
 LEARNT = "learnt.toml"  # what the web has told about hosts
 
 _ESCAPES = {":": "%3A", "[": "%5B", "]": "%5D"}
-_ESCAPE = re.compile("%3A|%5B|%5D")
+_ESCAPE = re.compile("%3A|%5B|%5D|^%[67][0-9A-F]")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])(?=\.|\Z)", re.IGNORECASE)
 _PLAIN_HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)+[a-z]{2,}")
 _PUNYCODE = re.compile(r"(?:.*\.)?xn--")
 _LEFTOVER = re.compile(
@@ -39,22 +42,32 @@ class Stranger(NamedTuple):
 
 def file_name(host: str) -> str:
     """The name of a host's file."""
-    name = "".join(_ESCAPES.get(sign, sign) for sign in host) + SUFFIX
+    name = _plain_name(host)
+    if _DEVICE.match(name.removesuffix(SUFFIX)):
+        name = f"%{ord(name[0]):02X}{name[1:]}"
     if len(name) > LONGEST_NAME:
         raise complaint("host", f"its {len(host)} characters are too many for the name of a file")
     return name
 
 
+def file_names(host: str) -> tuple[str, ...]:
+    """The names that a host's file may have, the one that it gets today first."""
+    return tuple(dict.fromkeys((file_name(host), _plain_name(host))))
+
+
+def _plain_name(host: str) -> str:
+    return "".join(_ESCAPES.get(sign, sign) for sign in host) + SUFFIX
+
+
 def host_of(name: str) -> str | None:
-    """The host that a file is about; None where its name is not one that `file_name` gives."""
+    """The host that a file is about; None where its name is not one of `file_names`."""
     stem = name.removesuffix(SUFFIX)
     if stem == name:
         return None
     if _PLAIN_HOST.fullmatch(stem) and not _PUNYCODE.match(stem):
         return stem
-    signs = {escape: sign for sign, escape in _ESCAPES.items()}
-    host = _ESCAPE.sub(lambda found: signs[found[0]], stem)
-    return host if authority(host) == host and file_name(host) == name else None
+    host = _ESCAPE.sub(lambda found: chr(int(found[0][1:], 16)), stem)
+    return host if authority(host) == host and name in file_names(host) else None
 
 
 def authority(written: str) -> str | None:

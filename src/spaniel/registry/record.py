@@ -18,6 +18,7 @@ LENGTH, SHA256, TYPE, CATEGORIES = "content-length", "content-sha256", "content-
 DEPRECATED = "deprecated"  # the category of what is neither checked nor dumped any more
 
 _LENGTH = re.compile(r"0|[1-9][0-9]{0,18}")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # a list of URLs would show what follows as another
 _SHA256 = re.compile(r"[0-9A-Fa-f]{64}")
 
 
@@ -129,6 +130,12 @@ def flaw(keys: Keys) -> tuple[str, str] | None:
         return PATH, "the record has no _path"
     if not isinstance(path, str) or path[:1] != "/":
         return PATH, "_path must begin with '/': it is what follows the host in a URL"
+    if found := _CONTROL.search(path):
+        told = "a line break" if found[0] in "\r\n\x85\u2028\u2029" else f"the control character U+{ord(found[0]):04X}"
+        return (
+            PATH,
+            f"_path has {told}, which no URL has; write it on one line, and the character as %{ord(found[0]):02X}",
+        )
     if "#" in path:
         return PATH, "_path has a fragment ('#…'), which no server ever sees; leave it out, or write %23"
     return None if len(keys) == 1 else _flaw_of_content(keys)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -28,8 +28,8 @@ class Site:
     page may be an `async` function that returns the reply: it can wait, or raise `ConnectionError` to hang up.
     """
 
-    def __init__(self, pages: dict[str, Page], address: str = "127.0.0.1") -> None:
-        self.pages = pages
+    def __init__(self, pages: Mapping[str, Page], address: str = "127.0.0.1") -> None:
+        self.pages: dict[str, Page] = pages if isinstance(pages, dict) else dict(pages)
         self.port = 0  # known when the site is up
         self.requests: Counter[str] = Counter()
         self.seen: list[dict[str, str]] = []

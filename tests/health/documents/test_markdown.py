@@ -26,21 +26,18 @@ def check(marked: str, kind: str) -> int:
     return len(found)
 
 
-@pytest.mark.req("DB-09")
 @pytest.mark.parametrize("name", CASES)
 def test_every_link_is_found_where_it_stands(name: str) -> None:
     check(CASES[name], "markdown")
     check(CASES[name].replace("\n", "\r\n"), "markdown")
 
 
-@pytest.mark.req("DB-09")
 @pytest.mark.parametrize("name", BLOCKS)
 def test_a_link_ends_with_its_block_and_code_has_none(name: str) -> None:
     check(BLOCKS[name], "markdown")
     check(BLOCKS[name].replace("\n", "\r"), "markdown")
 
 
-@pytest.mark.req("DB-09")
 @pytest.mark.parametrize("name", INLINE)
 def test_a_link_is_what_its_brackets_and_what_binds_tighter_leave(name: str) -> None:
     check(INLINE[name], "markdown")

@@ -10,7 +10,6 @@ from tests.health.documents.cases_other import KINDS
 from tests.health.documents.test_markdown import check
 
 
-@pytest.mark.req("DB-09")
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, cases in KINDS.items() for name in cases])
 def test_every_link_is_found_where_it_stands(kind: str, name: str) -> None:
     check(KINDS[kind][name], kind)

@@ -16,6 +16,65 @@ MARKS = (
 )
 
 
+# What holds no text, by its first bytes; nor does anything else with many control characters.
+BINARY = (
+    (b"%PDF-", "a PDF"), (b"PK\x03\x04", "a ZIP archive or an office document"), (b"PAR1", "a Parquet file"),
+    (b"\x89PNG", "an image"), (b"\xff\xd8\xff", "an image"), (b"GIF8", "an image"),
+    (b"SQLite format 3\0", "a database"),
+    (b"\xfd7zXZ\0", "compressed by xz"), (b"7z\xbc\xaf\x27\x1c", "a 7z archive"), (b"\x7fELF", "a program"),
+    (b"BZh91AY&SY", "compressed by bzip2"), (b"Rar!\x1a", "a RAR archive"), (b"\xd0\xcf\x11\xe0", "an office document"),
+)  # fmt: skip
+GZIP, ZSTANDARD = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
+LOOKED_AT = 4096  # bytes by which it is decided whether a document is text
+CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+MOST_CONTROL = 0.05  # of the bytes of a text: a stray one is somebody's mistake
+
+
+def is_compressed(raw: bytes) -> bool:
+    return raw.startswith((GZIP, ZSTANDARD))
+
+
+def uncompressed(raw: bytes, largest: int) -> bytes:
+    """What is inside gzip or Zstandard, up to one byte more than `largest`. Raises ValueError where it breaks off."""
+    import gzip
+    import io
+    import sys
+    import zlib
+
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    packed = io.BytesIO(raw)
+    try:
+        if raw.startswith(GZIP):
+            with gzip.GzipFile(fileobj=packed) as stream:
+                return stream.read(largest + 1)
+        with zstd.ZstdFile(packed) as frames:
+            return frames.read(largest + 1)
+    except (OSError, EOFError, zlib.error, zstd.ZstdError) as error:
+        raise ValueError(f"its compression is broken: {error}") from None
+
+
+def binary_kind(raw: bytes) -> str:
+    """What a document is that holds no text; "" for one that does."""
+    for magic, kind in BINARY:
+        if raw.startswith(magic):
+            return kind
+    head = raw[:LOOKED_AT]
+    if any(head.startswith(mark) for mark, _ in MARKS) or _wide(head):
+        return ""
+    return "binary data" if len(CONTROL.findall(head)) > max(3, MOST_CONTROL * len(head)) else ""
+
+
+def _wide(head: bytes) -> str:
+    """UTF-16 without its mark: every other byte of what is mostly ASCII is 0."""
+    even, odd = head[:64:2], head[1:64:2]
+    if len(odd) > 3 and not any(odd) and all(even):
+        return "utf-16-le"
+    return "utf-16-be" if len(odd) > 3 and not any(even) and all(odd) else ""
+
+
 class Decoded(NamedTuple):
     """A text, and how it was written: `encoded(text)` gives the bytes again."""
 
@@ -36,6 +95,11 @@ def decode(raw: bytes) -> Decoded:
                 return Decoded(raw[len(mark) :].decode(encoding, _on_error(encoding)), encoding, mark)
             except UnicodeDecodeError:
                 break
+    if wide := _wide(raw[:LOOKED_AT]):
+        try:
+            return Decoded(raw.decode(wide, _on_error(wide)), wide, b"")
+        except UnicodeDecodeError:
+            pass
     try:
         return Decoded(raw.decode("utf-8"), "utf-8", b"")
     except UnicodeDecodeError:

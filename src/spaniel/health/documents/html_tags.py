@@ -29,7 +29,17 @@ HTML_TAG = re.compile(
     rf"<(?P<name>[A-Za-z][^\s/>\x00]*+)(?P<rest>(?:[\s/]++|{_NAME}(?:{re.sub('P<[a-z]+>', ':', _VALUE)}|(?!\s*+=)))*+)>"
 )
 OPENS = re.compile(r"<(?=[A-Za-z!?/])")
-RAW = {"script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"}  # what they hold is text
+RAW = {
+    "script",
+    "style",
+    "textarea",
+    "title",
+    "xmp",
+    "iframe",
+    "noembed",
+    "noframes",
+    "plaintext",
+}  # what they hold is text
 LINKS: dict[str, tuple[str, ...]] = {
     "href": ("a", "area", "link", "image", "use"),
     "xlink:href": ("a", "image", "use"),

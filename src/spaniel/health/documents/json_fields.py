@@ -71,12 +71,16 @@ def strings(text: str) -> Iterator[Text]:
 
 def unescaped(parts: list[tuple[int, str]]) -> Stitched:
     """What JSON strings stand for, put together; each part with where it begins in the source."""
-    pieces: list[tuple[str, int, int]] = []
+    return Stitched(_pieces(parts))
+
+
+def _pieces(parts: list[tuple[int, str]]) -> Iterator[tuple[str, int, int]]:
     for begin, written in parts:
         at = 0
         for escape in ESCAPE.finditer(written):
-            pieces.append((written[at : escape.start()], begin + at, begin + escape.start()))
-            pieces.append((decode(escape[0], "json"), begin + escape.start(), begin + escape.end()))
+            if escape.start() > at:
+                yield written[at : escape.start()], begin + at, begin + escape.start()
+            yield decode(escape[0], "json"), begin + escape.start(), begin + escape.end()
             at = escape.end()
-        pieces.append((written[at:], begin + at, begin + len(written)))
-    return Stitched(pieces)
+        if at < len(written):
+            yield written[at:], begin + at, begin + len(written)

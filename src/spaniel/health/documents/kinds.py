@@ -33,6 +33,7 @@ PROSE = frozenset({"markdown", "mdx", "html", "rst", "notebook", "text"})  # rea
 DATA = frozenset({"json", "yaml", "csv"})  # have fields
 MODULES = {"text": "bare", "yaml": "yaml_fields", "json": "json_fields", "csv": "csv_fields"}
 MARKDOWN_SIGNS = re.compile(r"\]\(|\]\[|^#{1,6} |^(?:```|~~~)|^ {0,3}\[[^\]\n]{1,200}\]:", re.MULTILINE)
+PACKED = (".gz", ".gzip", ".zst", ".zstd")  # of a compressed document, behind its own extension
 BEGINNING = 4096  # characters by which a document is known that has no telling name
 
 
@@ -42,8 +43,11 @@ def kind_of(name: str, text: str) -> str:
 
 
 def by_name(name: str) -> str:
-    _, dot, extension = name.rpartition(".")
-    return BY_EXTENSION.get(extension.lower(), "") if dot else ""
+    bare = name.lower()
+    for packed in PACKED:
+        bare = bare.removesuffix(packed)
+    _, dot, extension = bare.rpartition(".")
+    return BY_EXTENSION.get(extension, "") if dot else ""
 
 
 def _by_content(beginning: str) -> str:

@@ -23,6 +23,7 @@ FRONT_ENDS = {  # YAML may end with dots too
 }
 DEFINING = ("paragraph", "underlined")
 SIGNS = re.compile(r"\]\(|<|://|www\.", re.IGNORECASE)  # without any of these there is no link in a text
+LABELLED = re.compile(r"\]:")  # without it nothing is defined
 STATEMENT = re.compile(r"^(?:import|export)\b", re.MULTILINE)  # of a program, in MDX
 LONGEST_FRONT = 1 << 20
 
@@ -32,7 +33,7 @@ class Leaf:
 
     def __init__(self, text: str, block: Block) -> None:
         self.kind = block.kind
-        self._whole = Stitched([(text[start:end], start, end) for start, end in block.spans], "\n")
+        self._whole = Stitched(((text[start:end], start, end) for start, end in block.spans), "\n")
         self.text = self._whole.text
         self.begins = 0  # where its text begins behind the definitions
 
@@ -48,7 +49,7 @@ class Leaf:
 
     def links(self, labels: set[str]) -> Iterator[Found]:
         if self.kind == "html":
-            found: Iterator[Found] | list[Found] = html.links(self.text)
+            found = html.links(self.text, is_part=True)
         elif SIGNS.search(self.text) is None:
             return
         else:
@@ -61,28 +62,27 @@ class Leaf:
 
 
 def links(text: str, *, mdx: bool = False) -> Iterator[Found]:
-    """In the order of the text."""
-    return iter(sorted(_links(text, mdx), key=lambda found: found.start))
-
-
-def _links(text: str, mdx: bool) -> Iterator[Found]:
+    """In the order of the text. Blocks are gone through twice where labels are defined, so that they are not kept."""
     front, begin = front_matter(text)
     if front is not None:
         yield from front
     labels: set[str] = set()
-    begins: dict[int, int] = {}  # of paragraphs that begin with definitions
-    blocks = list(Blocks(text, begin, mdx=mdx))  # spans alone: the text of a long document is not held twice
-    for number, block in enumerate(blocks):
-        if block.kind in DEFINING and text.startswith("[", block.spans[0][0]):
-            leaf = Leaf(text, block)
-            yield from leaf.define(labels)
-            begins[number] = leaf.begins
-    for number, block in enumerate(blocks):
+    if LABELLED.search(text, begin):
+        for block in Blocks(text, begin, mdx=mdx):
+            if _may_define(text, block):
+                for _ in Leaf(text, block).define(labels):
+                    pass
+    for block in Blocks(text, begin, mdx=mdx):
         if mdx and STATEMENT.match(text, block.spans[0][0]):
             continue
         leaf = Leaf(text, block)
-        leaf.begins = begins.get(number, 0)
+        if labels and _may_define(text, block):
+            yield from leaf.define(labels)
         yield from leaf.links(labels)
+
+
+def _may_define(text: str, block: Block) -> bool:
+    return block.kind in DEFINING and text.startswith("[", block.spans[0][0])
 
 
 def leaves_of(text: str, begin: int, *, mdx: bool) -> Iterator[Leaf]:

@@ -7,12 +7,14 @@ lists around it, of which there are so many at most: so the cost is that of the 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from spaniel.health.documents.markdown_lines import lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from spaniel.health.documents.markdown_lines import Line
 
@@ -54,7 +56,30 @@ class Block(NamedTuple):
     """Text in which links are looked for: spans of the source, one for each line."""
 
     kind: str  # "paragraph", "underlined" or "heading", "cell", "html"
-    spans: tuple[tuple[int, int], ...]
+    spans: Sequence[tuple[int, int]]
+
+
+class Spans(Sequence[tuple[int, int]]):
+    """Beginnings and ends, as plain numbers: a paragraph may have a million lines."""
+
+    def __init__(self, numbers: Iterable[int] = ()) -> None:
+        self._numbers = array("I", numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers) // 2
+
+    @overload
+    def __getitem__(self, number: int) -> tuple[int, int]: ...
+    @overload
+    def __getitem__(self, number: slice) -> Spans: ...
+    def __getitem__(self, number: int | slice) -> tuple[int, int] | Spans:
+        if isinstance(number, slice):
+            return Spans(each for one in range(*number.indices(len(self))) for each in self[one])
+        at = 2 * (number if number >= 0 else number + len(self))
+        return self._numbers[at], self._numbers[at + 1]
+
+    def append(self, span: tuple[int, int]) -> None:
+        self._numbers.extend(span)
 
 
 class Blocks:
@@ -63,7 +88,7 @@ class Blocks:
     def __init__(self, text: str, start: int, *, mdx: bool) -> None:
         self._text, self._start, self._mdx = text, start, mdx
         self._around: list[int | None] = []  # how far in the lines of an item are; None: a quote
-        self._spans: list[tuple[int, int]] = []  # of the paragraph or HTML that is open
+        self._spans = Spans()  # of the paragraph or HTML that is open
         self._fence = ""  # the mark of the code that is open
         self._html: re.Pattern[str] | None = None  # what ends the HTML that is open
         self._in_html = self._in_table = False
@@ -73,8 +98,11 @@ class Blocks:
     def __iter__(self) -> Iterator[Block]:
         for line in lines_of(self._text, self._start):
             self._read(line)
+            if self._done:
+                yield from self._done
+                self._done.clear()
         self._close()
-        return iter(self._done)
+        yield from self._done
 
     def _read(self, line: Line) -> None:
         matched = self._matched(line)
@@ -145,8 +173,8 @@ class Blocks:
 
     def _close(self) -> None:
         if self._spans:
-            self._done.append(Block("html" if self._in_html else "paragraph", tuple(self._spans)))
-        self._spans.clear()
+            self._done.append(Block("html" if self._in_html else "paragraph", self._spans))
+            self._spans = Spans()
         self._fence, self._html, self._in_html, self._in_table = "", None, False, False
 
     def _leaf(self, line: Line, matched: int) -> bool:
@@ -175,18 +203,18 @@ class Blocks:
         """An underline makes it a heading; a row of dashes makes a table of its last line and what follows."""
         text, start, end = self._text, line.start, line.end
         if UNDERLINE.match(text, start, end):
-            self._done.append(Block("underlined", tuple(self._spans)))
+            self._done.append(Block("underlined", self._spans))
         elif DELIMITERS.match(text, start, end):
             header = cells(text, *self._spans[-1])
             if DEFINITION.match(text, *self._spans[-1]) or len(header) != len(cells(text, start, end)):
                 return False
             if self._spans[:-1]:
-                self._done.append(Block("paragraph", tuple(self._spans[:-1])))
+                self._done.append(Block("paragraph", self._spans[:-1]))
             self._done += header
             self._in_table = True
         else:
             return False
-        self._spans.clear()
+        self._spans = Spans()
         return True
 
     def _container(self, line: Line, matched: int) -> bool:

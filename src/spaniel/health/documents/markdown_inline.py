@@ -7,6 +7,7 @@ stack, runs of back-ticks are counted beforehand, and what is looked for to the 
 from __future__ import annotations
 
 import re
+from array import array
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.health.documents import bare
@@ -15,9 +16,10 @@ from spaniel.health.documents.mention import Found
 from spaniel.health.documents.quoting import from_markdown
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator
 
 LONGEST = 16_384  # characters of an address, while there is work left for hopeless ones
+MOST_OPEN = 10_000  # brackets that wait for their ends; further ones are text
 SHORT = 200  # when there is not
 LABEL = re.compile(r"\[((?:[^\[\]\\]|\\.){0,999}+)\]", re.DOTALL)
 WHITE = re.compile(r"\s+")
@@ -120,9 +122,12 @@ class Ticks:
     """Which run of back-ticks closes which; asked from left to right."""
 
     def __init__(self, text: str) -> None:
-        self._runs: dict[int, list[int]] = {}
+        self._runs: dict[int, array[int]] = {}
         for run in re.finditer("`+", text):
-            self._runs.setdefault(len(run[0]), []).append(run.start())
+            length = run.end() - run.start()
+            if length not in self._runs:
+                self._runs[length] = array("I")
+            self._runs[length].append(run.start())
         for starts in self._runs.values():
             starts.reverse()
 
@@ -149,11 +154,14 @@ class Inline:
         self._dead = 0  # so many of the brackets that are open begin no link: one within them is a link already
         self.found: list[Found] = []
 
-    def read(self, start: int = 0) -> list[Found]:
+    def read(self, start: int = 0) -> Iterator[Found]:
         text = self._text
         while special := SPECIAL.search(text, start):
             start = self._step(special)
-        return self.found
+            if self.found and not self._open:  # with no bracket open nothing changes them any more
+                yield from self.found
+                self.found.clear()
+        yield from self.found
 
     def _step(self, special: re.Match[str]) -> int:
         sign, start = special[0], special.start()
@@ -164,7 +172,8 @@ class Inline:
         if sign[0] == "<":
             return self._angle(start)
         if sign in ("[", "!["):
-            self._open.append(_Opening(special.end() - 1, sign == "![", len(self.found)))
+            if len(self._open) < MOST_OPEN:
+                self._open.append(_Opening(special.end() - 1, sign == "![", len(self.found)))
             return special.end()
         if sign == "]":
             return self._close(start)

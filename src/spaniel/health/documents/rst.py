@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from spaniel.health.documents import bare, html
 from spaniel.health.documents.mention import Found, Stitched
 from spaniel.health.documents.quoting import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+INDENT = re.compile(r"[ \t]*+")
 LINE = re.compile(r"([^\r\n]*+)(?:\r\n|\n|\r|\Z)")
 EXPLICIT = re.compile(r"[ \t]*+(?:\.\.(?=[ \t]|$)|__(?=[ \t]))[ \t]*+")
 TARGET = re.compile(r"(?:_(?P<name>`(?:[^`\\]|\\.)*+`|(?:[^:\\\r\n]|\\.|:(?![ \t]|$))++):|__:)(?:[ \t]++|$)")
@@ -44,21 +47,35 @@ class Row(NamedTuple):
 
 
 def links(text: str) -> Iterator[Found]:
-    return iter(sorted(_Reader(text).read(), key=lambda found: found.start))
+    return _Reader(text).read()
 
 
-def rows_of(text: str) -> list[Row]:
-    rows: list[Row] = []
-    at = 0
-    while at < len(text):
-        found = LINE.match(text, at)
-        if found is None:  # which matches every text
-            break
-        bare_line = found[1].lstrip(" \t")
-        indent = len(found[1][: len(found[1]) - len(bare_line)].expandtabs())
-        rows.append(Row(at, found.end(1), indent, not bare_line))
-        at = found.end()
-    return rows
+class Rows(Sequence[Row]):
+    """The lines of a text. Only their places are kept, since a text may have as many lines as characters."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts, self._ends = array("I"), array("I")
+        at = 0
+        while at < len(text) and (found := LINE.match(text, at)):
+            self._starts.append(at)
+            self._ends.append(found.end(1))
+            at = found.end()
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @overload
+    def __getitem__(self, number: int) -> Row: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[Row]: ...
+    def __getitem__(self, number: int | slice) -> Row | list[Row]:
+        if isinstance(number, slice):
+            return [self[each] for each in range(*number.indices(len(self)))]
+        start, end = self._starts[number], self._ends[number]
+        blank = INDENT.match(self._text, start, end)
+        begins = blank.end() if blank else start
+        return Row(start, end, len(self._text[start:begins].expandtabs()), begins == end)
 
 
 class _Reader:
@@ -66,14 +83,15 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._rows = rows_of(text)
+        self._rows = Rows(text)
         self._found: list[Found] = []
 
-    def read(self) -> list[Found]:
+    def read(self) -> Iterator[Found]:
         at = 0
         while at < len(self._rows):
             at = self._block(at)
-        return self._found
+            yield from sorted(self._found, key=lambda found: found.start)
+            self._found.clear()
 
     def _block(self, at: int) -> int:
         """Reads what begins in a line, and says where what follows begins."""
@@ -90,10 +108,10 @@ class _Reader:
             if EXPLICIT.match(self._text, self._rows[number].start, self._rows[number].end):
                 end = number
                 break
-        self._inline(self._rows[at:end])
+        self._inline(self._rows[number] for number in range(at, end))
         last = self._rows[end - 1]
         if self._text[last.start : last.end].rstrip().endswith("::"):
-            return self._past_block(end, min(one.indent for one in self._rows[at:end]))
+            return self._past_block(end, min(self._rows[number].indent for number in range(at, end)))
         return end
 
     def _to_blank(self, at: int) -> int:
@@ -153,7 +171,7 @@ class _Reader:
         return at + 1
 
     def _raw_html(self, start: int, end: int) -> None:
-        for found in html.links(self._text[start:end]):
+        for found in html.links(self._text[start:end], is_part=True):
             self._found.append(found._replace(start=start + found.start, end=start + found.end))
 
     def _options(self, at: int, indent: int) -> int:
@@ -168,8 +186,8 @@ class _Reader:
             at += 1
         return at
 
-    def _inline(self, rows: list[Row]) -> None:
-        whole = Stitched([(self._text[row.start : row.end], row.start, row.end) for row in rows], "\n")
+    def _inline(self, rows: Iterable[Row]) -> None:
+        whole = Stitched(((self._text[row.start : row.end], row.start, row.end) for row in rows), "\n")
         at = 0
         while found := INLINE.search(whole.text, at):
             at = self._inline_one(whole, found)

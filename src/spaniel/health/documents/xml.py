@@ -20,7 +20,7 @@ WEB = re.compile(r"https?://", re.IGNORECASE)
 
 
 def links(text: str) -> Iterator[Found]:
-    for tag in tags(text):
+    for tag in tags(text, xml=True):
         for name, attribute in attributes(tag).items():
             if name in POINTERS and WEB.match(attribute.value):
                 bare = attribute.written.strip(BLANKS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,11 @@ from spaniel.health.documents.mention import Found
 from spaniel.health.documents.quoting import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 WEB = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
 SYNTAXES = {"": "yaml", "'": "yaml-single", '"': "json"}
+DEEP_BLOCK = re.compile(r"(?:[-?:][ \t]+){200}")  # lists in lists in one line, each of which is an object
 DEEPEST_FLOW = 64  # libyaml takes the square of the depth of `[[[[`
 
 
@@ -25,32 +27,54 @@ def links(text: str, fields: Collection[str] = ()) -> Iterator[Found]:
 def scan(text: str, start: int, end: int, fields: Collection[str] = ()) -> Iterator[Found]:
     """Of a part of a text. What is no YAML is read as text, unless single fields are asked for."""
     part = text[start:end]
-    found = None if _is_deep(part) else _found(part, frozenset(fields))
+    found: Iterable[Found] | None = None if _is_deep(part) else _found(part, frozenset(fields))
     if found is None:
-        found = [] if fields else list(bare.links(part))
+        found = () if fields else bare.links(part)
     for one in found:
         yield one._replace(start=one.start + start, end=one.end + start)
 
 
 def _is_deep(text: str) -> bool:
     depth = deepest = 0
-    for bracket in re.findall(r"[\[\]{}]", text):
-        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+    for bracket in re.finditer(r"[\[\]{}]", text):
+        depth = depth + 1 if bracket[0] in "[{" else max(0, depth - 1)
         deepest = max(deepest, depth)
-    return deepest > DEEPEST_FLOW
+    return deepest > DEEPEST_FLOW or DEEP_BLOCK.search(text) is not None
 
 
-def _found(text: str, fields: frozenset[str]) -> list[Found] | None:
+class _Spans:
+    """Links by their places alone: what they say is read again from the text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._starts, self._ends, self._syntaxes = array("I"), array("I"), array("B")
+        self._names: list[str] = []
+
+    def add(self, found: Found) -> None:
+        if found.syntax not in self._names:
+            self._names.append(found.syntax)
+        self._starts.append(found.start)
+        self._ends.append(found.end)
+        self._syntaxes.append(self._names.index(found.syntax))
+
+    def __iter__(self) -> Iterator[Found]:
+        for start, end, number in zip(self._starts, self._ends, self._syntaxes, strict=True):
+            syntax = self._names[number]
+            yield Found(decode(self._text[start:end], syntax), start, end, syntax)
+
+
+def _found(text: str, fields: frozenset[str]) -> _Spans | None:
     import yaml
 
-    found: list[Found] = []
+    found = _Spans(text)
     keys = _Keys()
     try:
         for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             if isinstance(event, yaml.ScalarEvent):
                 key = keys.scalar(event.value)
                 if key is not None and (not fields or key in fields):
-                    found += _of_scalar(text, event)
+                    for one in _of_scalar(text, event):
+                        found.add(one)
             elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
                 keys.opened(is_mapping=isinstance(event, yaml.MappingStartEvent))
             elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from spaniel.errors import json_safe
+
 if TYPE_CHECKING:
     from typing import TextIO
 
@@ -104,6 +106,7 @@ class DocumentReport:
 def written(value: object) -> str:
     """As JSON. A lone surrogate, of a file's name that is no UTF-8, would make it unreadable to strict readers."""
     try:
-        return _encode(value).decode()
+        return json_safe(_encode(value).decode())
     except UnicodeEncodeError:
-        return _SURROGATES.sub("\ufffd", json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+        text = _SURROGATES.sub("\ufffd", json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+        return json_safe(text)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from spaniel.errors import SpanielError
+from spaniel.patterns import matcher
 from spaniel.tables import complaint
 from spaniel.url.canonical import Pagination
 from spaniel.url.value import whatwg_path
@@ -36,12 +37,13 @@ class Names(dict[str, str]):
     reason), or "" for a parameter that is not meant. The dictionary is the memo of what was looked up.
     """
 
-    def __init__(self, entries: Iterable[str], pattern: re.Pattern[str] | None = None) -> None:
+    def __init__(self, entries: Iterable[str], pattern: str = "") -> None:
         super().__init__()
         lowered = [entry.lower() for entry in entries]
         self._exact = frozenset(e for e in lowered if not e.endswith("*"))
         self._prefixes = tuple(e[:-1] for e in lowered if e.endswith("*"))
-        self._pattern = pattern
+        self._pattern = pattern  # of a policy's file, which may be a stranger's: matched in linear time
+        self._matches = matcher(f"(?i)^(?:{pattern})$", "pattern") if pattern else None
 
     def __missing__(self, written: str) -> str:
         if len(self) >= MEMO:
@@ -58,8 +60,8 @@ class Names(dict[str, str]):
         for prefix in self._prefixes:
             if name.startswith(prefix):
                 return f"{prefix}*"
-        if self._pattern is not None and (found := self._pattern.fullmatch(name)):
-            return found.re.pattern
+        if self._matches is not None and self._matches(name):
+            return self._pattern
         return ""
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -96,12 +98,10 @@ def _tell(draft: Draft, names: Names, reason: str) -> None:
 
 def drop_session_params(options: Table) -> Act:
     """Session identifiers, in the query and behind a `;` in the path (CP-10)."""
-    pattern = options.text("pattern", "")
     try:
-        compiled = re.compile(pattern, re.ASCII | re.IGNORECASE) if pattern else None
-    except re.error as error:
-        raise complaint(f"{options.place}.pattern", str(error)) from None
-    names = Names(options.texts("names"), compiled)
+        names = Names(options.texts("names"), options.text("pattern", ""))
+    except SpanielError as error:
+        raise complaint(f"{options.place}.pattern", str(error.details["reason"])) from None
 
     def act(draft: Draft) -> None:
         if ";" in draft.path:

@@ -2,10 +2,14 @@
 
 An expression with look-around or a back-reference is refused, since no linear engine has them; what is matched is
 found anywhere in the text. Python's own engine would let one line of a `.lycheeignore` hold up a run for ever.
+
+Time to match is linear, but an expression of ten characters (`\\w{9999}`) compiles to hundreds of megabytes. So what
+expressions would take is estimated before they are compiled, and all of one file together have a limit.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
@@ -14,14 +18,84 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONGEST = 10_000
+MOST_BYTES = 64 << 20  # that the expressions of one file or option may take together
+# Bytes of compiled expressions, measured on pydantic-core 2.50: the engine keeps a table of UTF-8 for every class.
+PER_EXPRESSION, PER_CHARACTER, PER_FOLDED, PER_CLASS, PER_SMALL_UNICODE, PER_UNICODE = (
+    6144,
+    100,
+    1400,
+    1400,
+    8000,
+    96_000,
+)
+_CLASS_ITEM = r"\\[pP](?:\{[^}]*\}|.)|\\.|\[:\^?\w+:\]"
+_PART = re.compile(
+    rf"(?P<unicode>\\[pP](?:\{{[^}}]*\}}|.)|\\[wW])|(?P<small>\\[dDsSbB])|(?P<escape>\\(?:[xuU](?:\{{[^}}]*\}}|.)|.))"
+    rf"|(?P<set>\[\^?\]?(?:{_CLASS_ITEM}|\[|[^\]\\])*+\]?)|(?P<open>\((?:\?(?:[a-zA-Z-]*[:)]|P?<\w*>))?)|(?P<close>\))"
+    r"|(?P<times>\{\s*(?P<least>\d*)\s*(?:,\s*(?P<most>\d*)\s*)?\})|(?P<any>\.)|(?P<repeat>[*+?])|(?P<other>.)",
+    re.DOTALL,
+)
+_UNICODE = re.compile(r"\\[pPwW]|\[:")
 
 
-def matcher(expression: str, where: str) -> Callable[[str], bool]:
-    """Whether an expression is found in a text. Raises `bad_args` for one that is none."""
+class Allowance:
+    """What expressions of one origin may take together; whoever goes beyond is refused before anything is compiled."""
+
+    def __init__(self, left: int = MOST_BYTES) -> None:
+        self.left = left
+
+    def take(self, size: int, where: str) -> None:
+        self.left -= size
+        if self.left < 0:
+            reason = f"its expressions would take more than {MOST_BYTES >> 20} MB of memory; make them fewer or shorter"
+            raise SpanielError(Code.BAD_ARGS, field=where, reason=reason)
+
+
+def weight(expression: str) -> int:
+    """About how many bytes an expression takes when it is compiled; rather too many than too few."""
+    is_folded = re.search(r"\(\?[a-zA-Z]*i", expression) is not None
+    is_verbose = re.search(r"\(\?[a-zA-Z]*x", expression) is not None
+    groups = [0]
+    last = 0  # of what a repetition repeats
+    for part in _PART.finditer(expression):
+        if part["open"] is not None:
+            if part["open"].endswith(")"):  # flags alone, as in (?i)
+                continue
+            groups.append(0)
+            last = 0
+        elif part["close"] is not None:
+            last = groups.pop() if len(groups) > 1 else 0
+            groups[-1] += last
+        elif part["times"] is not None:
+            times = max(int(count[:6]) for count in (part["least"] or "1", part["most"] or "1"))
+            groups[-1] += last * max(0, times - 1)
+            last *= max(1, times)
+        elif part["repeat"] is None and not (is_verbose and part[0].isspace()):
+            last = _weight_of(part.lastgroup or "", part[0], is_folded=is_folded)
+            groups[-1] += last
+    return PER_EXPRESSION + sum(groups)
+
+
+def _weight_of(kind: str, text: str, *, is_folded: bool) -> int:
+    if kind == "unicode":
+        return PER_UNICODE
+    if kind == "small":
+        return PER_SMALL_UNICODE
+    if kind == "set":
+        return PER_CLASS + PER_UNICODE * len(_UNICODE.findall(text)) + (PER_CHARACTER * len(text))
+    if kind == "any":
+        return PER_CLASS
+    return PER_FOLDED if is_folded else PER_CHARACTER * len(text.encode(errors="replace"))
+
+
+def matcher(expression: str, where: str, allowance: Allowance | None = None) -> Callable[[str], bool]:
+    """Whether an expression is found in a text. Raises `bad_args` for one that is none, or that takes too much of what
+    its origin is allowed."""
     from pydantic_core import SchemaError, SchemaValidator, core_schema
 
     if len(expression) > LONGEST:
         raise SpanielError(Code.BAD_ARGS, field=where, reason=f"the expression has more than {LONGEST} characters")
+    (allowance or Allowance()).take(weight(expression), where)
     try:
         found = SchemaValidator(core_schema.str_schema(pattern=expression, regex_engine="rust-regex")).isinstance_python
     except (SchemaError, UnicodeEncodeError) as error:

@@ -1,0 +1,349 @@
+"""Documents as sources of links, through `spaniel check`: which links are found, and what happens to those on disk."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import os
+import random
+import resource
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spaniel.cli.main import main
+from spaniel.errors import SpanielError
+from spaniel.health.files import LARGEST
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+Check = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Check:
+    """Runs `spaniel check --offline` in a folder of its own; the results."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*argv: str, files: dict[str, str] | None = None) -> list[dict[str, Any]]:
+        for name, text in (files or {}).items():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        main(["check", "--offline", "--no-history", "-q", "-f", "json", *argv])
+        results: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["results"]
+        return results
+
+    return run
+
+
+def urls(results: list[dict[str, Any]]) -> list[str]:
+    return [each["url"] for each in results]
+
+
+LINK = '<a href="https://one.org/after">x</a>'
+
+
+@pytest.mark.parametrize("name", "title style script textarea xmp iframe noembed noframes plaintext".split())
+@pytest.mark.parametrize("root", ["svg", "math"])
+def test_self_closed_foreign_element_hides_no_link(check: Check, name: str, root: str) -> None:
+    page = f"<p>a<{root}><g><{name}/></g></{root}>{LINK}"
+    assert urls(check("a.html", files={"a.html": page})) == ["https://one.org/after"]
+    assert urls(check("a.md", files={"a.md": f"# A\n\n<div>\n<{root}><{name} /></{root}>\n{LINK}\n</div>\n"}))
+    # The same element in HTML holds text to its end.
+    assert not urls(check("b.html", files={"b.html": f"<p>a<{name}>{LINK}"}))
+
+
+@pytest.mark.parametrize(
+    ("page", "is_link"),
+    [
+        (f"<svg><title>a {LINK}</title></svg>", True),  # an integration point: HTML inside
+        (f"<svg><title><title>{LINK}</title></title></svg>", False),
+        (f"<svg><desc><style/>{LINK}", False),
+        (f"<svg><foreignObject><div><title/>{LINK}", False),
+        (f"<svg><foreignObject><p>a</p></foreignObject><title/>{LINK}", True),
+        (f"<svg><g><p><title/>{LINK}", False),  # <p> ends the drawing
+        (f"<svg><font><title/></font>{LINK}", True),
+        (f"<svg><font color=red><title/></font>{LINK}", False),
+        (f"<div><svg><g></div><title/>{LINK}", False),
+        (f"<math><mi><title/>{LINK}", False),
+        (f"<math><annotation-xml><title/>{LINK}", True),
+        (f'<math><annotation-xml encoding="Text/HTML"><title/>{LINK}', False),
+        (f"<math><annotation-xml><svg><title/></svg>{LINK}", True),
+        (f"<svg><![CDATA[{LINK}]]></svg>", False),
+        (f"<![CDATA[>{LINK}", True),
+        (f"<svg/><title/>{LINK}", False),
+        (f"<svg a=b/><title/></svg>{LINK}", True),
+        (f"<script><!--<script></script>{LINK}--></script>", False),
+        (f"<script><!--><script></script>{LINK}", True),
+        (f"</a title='>{LINK}'>", False),
+        (f'<?xml version="1.0"?><html><script src="https://one.org/s.js"/>{LINK}</html>', True),
+    ],
+)
+def test_foreign_content_is_read_as_a_browser_reads_it(check: Check, page: str, is_link: bool) -> None:
+    assert ("https://one.org/after" in urls(check("a.html", files={"a.html": page}))) is is_link
+
+
+def test_self_closed_title_in_a_feed_hides_no_link(check: Check) -> None:
+    feed = "<rss><channel><title/><item><title>a</title><link>https://one.org/after</link></item></channel></rss>"
+    assert urls(check("--ext", "xml", "a.xml", files={"a.xml": feed})) == ["https://one.org/after"]
+
+
+NAMES = (
+    "svg math title style script textarea xmp iframe noembed noframes desc foreignObject g path mi mo mtext "
+    "annotation-xml mglyph p div span b i a font table tr td tbody ul li h2 section br img button form mrow dl dd dt"
+).split()
+
+
+def made_up(chosen: random.Random) -> str:
+    """A page of tags that rarely fit together."""
+    parts: list[str] = []
+    opened = ["svg"]
+    for number in range(chosen.randint(2, 25)):
+        kind = chosen.random()
+        if kind < 0.25:
+            parts.append(f'<a href="https://one.org/{number}">x</a>')
+        elif kind < 0.6:
+            name = chosen.choice(NAMES if chosen.random() < 0.6 else NAMES[:5] + NAMES[10:12])
+            encoding = chosen.choice(["", " encoding='text/html'"]) if name == "annotation-xml" else ""
+            color = chosen.choice(["", " color=red"]) if name == "font" else ""
+            parts.append(f"<{name}{encoding}{color}{chosen.choice(['', '', '/', ' /'])}>")
+            opened.append(name)
+        elif kind < 0.85:
+            parts.append(f"</{chosen.choice(opened if chosen.random() < 0.8 else NAMES)}>")
+        elif kind < 0.9:
+            parts.append(chosen.choice(["<![CDATA[", "]]>", "<!--", "-->", "<!-->", "<!", "<?x>", "</>", "</ >"]))
+        else:
+            parts.append("text ")
+    return "".join(parts)
+
+
+def test_links_are_those_that_a_parser_puts_into_its_tree(check: Check) -> None:
+    """Compared with the tree of turbohtml, which follows the HTML standard."""
+    import turbohtml
+
+    pages = [made_up(random.Random(seed)) for seed in range(1500)]
+    found: dict[str, set[str]] = {f"p{n}.html": set() for n in range(len(pages))}
+    for each in check(".", files=dict(zip(found, pages, strict=True))):
+        for place in each["places"]:
+            found[place["file"].removeprefix("./")].add(each["url"])
+    for page, links in zip(pages, found.values(), strict=True):
+        tree = turbohtml.parse(page)
+        assert links == {str(each.attrs["href"]) for each in tree.select("a[href]")}, page
+    assert sum(map(len, found.values())) > 2000
+
+
+SOURCES = {
+    "index.rst": "",
+    "guide/usage.rst": "Usage\n=====\n",
+    "api/README.md": "# API\n",
+    "faq.md": "# FAQ\n",
+    "n.ipynb": "{}",
+}
+
+
+@pytest.mark.req("LH-04")
+@pytest.mark.parametrize(
+    "link",
+    [
+        *("guide/usage.html", "guide/usage/", "guide/usage", "./guide/usage.htm", "guide/usage.html?x=1", "faq.html"),
+        *(
+            "api/",
+            "api/index.html",
+            "api.html",
+            "faq/",
+            "faq/index.html",
+            "index.html",
+            "n.html",
+            "faq.html#of-the-page",
+        ),
+    ],
+)
+def test_link_to_a_generated_page_is_that_of_its_source(check: Check, link: str) -> None:
+    files = SOURCES | {"a.md": f"[x]({link})\n"}
+    [found] = check("a.md", files=files)
+    assert found["verdict"] == "ok", found["reason"]
+    [found] = check("a.md", "--fallback-extensions", "", "--index-files", "")
+    assert (found["verdict"] == "ok") is (link == "api/")  # which is a folder
+
+
+@pytest.mark.req("LH-04")
+def test_missing_local_file_is_failing_with_what_was_tried(check: Check) -> None:
+    [found] = check("a.md", files={"a.md": "[x](sub/gone.html)\n"})
+    assert found["verdict"] == "failing"
+    assert "tried gone.html, gone.md, gone.rst" in found["reason"]
+    [found] = check("a.md", "--fallback-extensions", "adoc", "--index-files", "home,start.htm")
+    assert found["reason"] == "no such file; tried gone.html, gone.adoc, gone/home.adoc, gone/start.htm"
+    assert main(["check", "a.md", "--offline", "--no-history", "-q"]) == 1
+
+
+@pytest.mark.req("LH-04")
+def test_fallback_never_leads_out_of_the_root(check: Check, tmp_path: Path) -> None:
+    (tmp_path.parent / "outside.md").write_text("# Outside\n")
+    (tmp_path / ".git").mkdir()
+    files = {"a.md": "[x](in.html) [y](../outside.html)\n"}
+    (tmp_path / "in.md").symlink_to(tmp_path.parent / "outside.md")
+    assert [each["verdict"] for each in check("a.md", files=files)] == ["skipped", "skipped"]
+    with pytest.raises(SpanielError, match="fallback-extensions"):
+        check("a.md", "--fallback-extensions", "../x")
+
+
+@pytest.mark.req("LH-05")
+@pytest.mark.parametrize("name", ["list.txt.gz", "list.txt.zst", "list", "wide.txt"])
+def test_compressed_and_wide_documents_are_read(check: Check, tmp_path: Path, name: str) -> None:
+    text = b"https://one.org/a\nhttps://one.org/b\n"
+    packed = zstd.compress(text) if name.endswith(".zst") else gzip.compress(text)
+    (tmp_path / name).write_bytes(text.decode().encode("utf-16-le") if name == "wide.txt" else packed)
+    found = check(name)
+    assert urls(found) == ["https://one.org/a", "https://one.org/b"]
+    assert found[1]["places"] == [{"file": name, "line": 2, "column": 1}]
+
+
+@pytest.mark.req("LH-05")
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("cut.txt.gz", gzip.compress(b"https://one.org/\n" * 1000)[:-20]),
+        ("bomb.txt.gz", gzip.compress(bytes(LARGEST + 2))),
+        ("a.pdf", b"%PDF-1.7\n1 0 obj"),
+        ("a.docx", b"PK\x03\x04\x14\0\x06\0"),
+        ("a.png", b"\x89PNG\r\n\x1a\n"),
+        ("a.md", bytes(range(256)) * 20),
+        ("list.txt.bz2", bz2.compress(b"https://one.org/\n")),
+        ("list.parquet", b"PAR1\x15\0"),
+        ("nothing.here", None),
+        ("folder", "empty"),
+    ],
+)
+def test_source_that_cannot_be_read_is_an_error(
+    check: Check, tmp_path: Path, name: str, body: bytes | str | None
+) -> None:
+    if isinstance(body, bytes):
+        (tmp_path / name).write_bytes(body)
+    elif body:
+        (tmp_path / name).mkdir()
+    with pytest.raises(SpanielError) as caught:
+        check(name)
+    assert caught.value.code == "bad_args"
+    assert caught.value.details["field"] == name
+    if isinstance(body, bytes):  # one among others is named, and the run is no success
+        (tmp_path / "all").mkdir()
+        (tmp_path / name).rename(tmp_path / "all" / name)
+        (tmp_path / "all" / "good.txt").write_text("https://one.org/\n")
+        argv = ["check", "all", "--ext", name.rpartition(".")[2], "--ext", "txt", "--offline", "--no-history", "-q"]
+        assert main(argv) == 3
+        assert main([*argv, "--exclude-path", name.replace(".", "[.]")]) == 0
+
+
+@pytest.mark.req("LH-05")
+def test_document_without_links_is_fine(check: Check) -> None:
+    assert check("a.md", "b.txt", files={"a.md": "# A\n", "b.txt": ""}) == []
+    assert main(["check", "a.md", "--offline", "--no-history", "-q"]) == 0
+
+
+@pytest.mark.req("LH-05")
+def test_compressed_standard_input_is_read(check: Check, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "in").write_bytes(gzip.compress(b"https://one.org/a\n"))
+    with (tmp_path / "in").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        assert urls(check("-")) == ["https://one.org/a"]
+
+
+GREEDY = r"\w{110}x"
+FILES = [
+    (".lycheeignore", GREEDY, 400),
+    (".lycheeignore", r"(?:(?:\w{10}){10}){1}", 100),
+    (".lycheeignore", r"(?x) \p{L} { 110 } # letters", 100),
+    (".lycheeignore", r"(?P<all>[\w.]){110}", 100),
+    (".lycheeignore", "a", 200_000),
+    (".gitignore", "[^a]" * 2000, 400),
+]
+
+
+@pytest.mark.parametrize(("file", "line", "count"), FILES)
+def test_pattern_file_that_takes_too_much_memory_is_refused(check: Check, file: str, line: str, count: int) -> None:
+    good = {"docs/a.md": "<https://one.org/a> <https://one.org/secret>\n", ".git/HEAD": ""}
+    assert len(check("docs", files=good | {file: "secret\n" * 300})) == 2  # three hundred lines are nothing
+    before = peak()
+    with pytest.raises(SpanielError) as caught:
+        check("docs", files={file: f"{line}\n" * count})
+    assert file in str(caught.value.details["field"])
+    assert "memory" in caught.value.message
+    assert peak() - before < 128 << 20
+
+
+def test_pattern_files_of_nested_folders_count_together(check: Check) -> None:
+    files = {".git/HEAD": "", "docs/a.md": "x"}
+    folder = "docs"
+    for number in range(40):
+        folder += f"/{number}"
+        files[f"{folder}/.gitignore"] = f"{'[^a]' * 1000}\n" * 2
+        files[f"{folder}/b.md"] = "x"
+    with pytest.raises(SpanielError, match="memory"):
+        check("docs", files=files)
+    assert check("docs", "--no-gitignore") == []
+
+
+def test_hostile_pattern_of_a_policy_file_is_matched_in_linear_time(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(
+        'name = "own"\nversion = "1"\n[[apply]]\nrule = "parse"\n'
+        '[[apply]]\nrule = "drop-session-params"\nnames = []\npattern = "(?:a|a)*b"\n'
+    )
+    from spaniel.url.policy import load
+
+    policy = load(str(tmp_path / "own.toml"))
+    assert policy.apply(f"https://one.org/?{'a' * 60}=1&aab=2").url == f"https://one.org/?{'a' * 60}=1"
+
+
+def peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.md", "".join(f"[x](https://h{n % 100}.org/p/{n})\n" for n in range(100_000))),
+        ("a.html", "<svg><g>" * 250_000),
+        ("a.rst", "\n" * 2_000_000),
+        ("a.yaml", "- " * 500_000),
+    ],
+)
+def test_memory_of_a_document_is_bounded_by_its_size(tmp_path: Path, name: str, text: str) -> None:
+    """64 MB and twelve times the document, the interpreter included."""
+    (tmp_path / name).write_text(text)
+    command = [sys.executable, "-m", "spaniel", "check", str(tmp_path / name), "--dry-run", "--no-history", "-q"]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0
+    assert used.ru_maxrss * 1024 < (64 << 20) + 12 * len(text)
+
+
+def test_link_in_many_parts_of_a_long_list_is_told_once(check: Check) -> None:
+    text = "[a](gone.md) <https://one.org/>\n" * 15_000
+    found = check("a.md", files={"a.md": text})
+    assert sorted(urls(found)) == ["gone.md", "https://one.org/"]
+    assert {len(each["places"]) for each in found} == {1000}
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "sarif"])
+def test_json_reports_escape_what_steers_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    name = "a\x9b31m\u202etxt\u2066\u200f\x85.md"
+    (tmp_path / name).write_text("[x](gone\u202e\x9b.md)\n", encoding="utf-8")
+    main(["check", name, "--offline", "--no-history", "-q", "-f", form])
+    out = capsys.readouterr().out
+    assert not [sign for sign in out if unicodedata.category(sign) in ("Cc", "Cf") and sign != "\n"]
+    assert "\\u202e" in out
+    if form == "json":
+        assert json.loads(out)["results"][0]["places"][0]["file"] == name
