@@ -8,6 +8,7 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from spaniel.cli.progress import columns, fitted
 from spaniel.errors import shown
 
 if TYPE_CHECKING:
@@ -79,45 +80,62 @@ async def _live(progress: Progress) -> None:
     from rich.console import Console
     from rich.live import Live
 
-    with Live(picture(progress), console=Console(stderr=True), auto_refresh=False, transient=True) as live:
+    with Live(picture(progress, columns()), console=Console(stderr=True), auto_refresh=False, transient=True) as live:
         while True:
             await asyncio.sleep(REDRAW_SECONDS)
-            live.update(picture(progress), refresh=True)
+            live.update(picture(progress, columns()), refresh=True)
 
 
-def picture(progress: Progress) -> RenderableType:
-    """The live display: how far, how fast, what failed, who is waited for, who takes long."""
+def picture(progress: Progress, width: int) -> RenderableType:
+    """The live display: how far, how fast, what failed, who is waited for, who takes long. No line is wider than the
+    terminal: what has no room is left out, the last first."""
     from rich.console import Group
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
 
     parts: list[RenderableType] = [
-        Text(line(progress)),
-        ProgressBar(total=max(1, progress.total), completed=progress.before + progress.records, width=60),
+        Text(fitted(_parts(progress), width - 1)),
+        ProgressBar(
+            total=max(1, progress.total), completed=progress.before + progress.records, width=min(60, width - 1)
+        ),
     ]
     if progress.failed:
-        told = ", ".join(f"{count} {code}" for code, count in progress.failed.most_common())
-        parts.append(Text(f"failed: {told}", style="yellow"))
+        told = [f"{count} {code}" for code, count in progress.failed.most_common()]
+        parts.append(Text(fitted(_listed("failed: ", told), width - 1), style="yellow"))
     if waiting := progress.waiting():
-        table = Table("host", "waits", "why", "pages left", box=None, padding=(0, 2, 0, 0))
+        table = Table(box=None, padding=(0, 2, 0, 0))
+        for name in ("host", "waits", "why", "pages left"):
+            table.add_column(name, no_wrap=True, overflow="ellipsis")
         for host in waiting:
             table.add_row(Text(host.host), f"{host.seconds:.0f} s", Text(host.why), str(host.left))
         parts.append(table)
     if slowest := progress.slowest(SLOWEST):
-        told = ", ".join(f"{slow.host} {slow.seconds:.1f} s" for slow in slowest)
-        parts.append(Text(f"slowest: {told}", style="dim"))
+        told = [f"{slow.host} {slow.seconds:.1f} s" for slow in slowest]
+        parts.append(Text(fitted(_listed("slowest: ", told), width - 1), style="dim"))
     return Group(*parts)
 
 
 def line(progress: Progress) -> str:
     """The same in one line."""
+    return "".join(_parts(progress))
+
+
+def _parts(progress: Progress) -> Iterator[str]:
     rate = progress.rate()
     done = progress.before + progress.records
-    told = f"{done:,} of {progress.total:,} done, {progress.under_way()} under way, {rate:.1f} a second"
-    failed = f", {progress.failed.total():,} failed" if progress.failed else ""
-    left = f", {duration(progress.left / rate)} left" if rate else ""
-    return told + failed + left
+    yield f"{done:,} of {progress.total:,} done"
+    if progress.failed:
+        yield f", {progress.failed.total():,} failed"
+    if rate:
+        yield f", {duration(progress.left / rate)} left"
+    yield f", {progress.under_way()} under way"
+    yield f", {rate:.1f} a second"
+
+
+def _listed(name: str, values: list[str]) -> Iterator[str]:
+    yield name + values[0]
+    yield from (f", {value}" for value in values[1:])
 
 
 def tell_end(progress: Progress, run: Run, output: str, *, whole: bool, quiet: bool) -> None:

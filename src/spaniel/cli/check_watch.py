@@ -8,6 +8,7 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from spaniel.cli.progress import columns, fitted
 from spaniel.errors import shown
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 REDRAW_SECONDS = 0.2
 LINE_SECONDS = 30.0
-WIDTH = 24
+WIDTH, NARROWEST = 24, 8  # of the bar
 INTERRUPTED, TERMINATED = 130, 143  # what a shell expects of a program that was told to end
 CLEAR = "\r\x1b[K"
 
@@ -64,10 +65,10 @@ class Watch:
         while True:
             await asyncio.sleep(REDRAW_SECONDS if self._drawn else LINE_SECONDS)
             if self._drawn:
-                sys.stderr.write(f"{CLEAR}{self._bar()} {self._line()}")
+                sys.stderr.write(f"{CLEAR}{self._drawing(columns() - 1)}")
                 sys.stderr.flush()
             else:
-                tell(self._line())
+                tell("".join(self._parts()))
 
     def clear(self) -> None:
         """Before anything else is written: the terminal may be the same."""
@@ -75,19 +76,26 @@ class Watch:
             sys.stderr.write(CLEAR)
             sys.stderr.flush()
 
-    def _bar(self) -> str:
-        full = WIDTH * self._run.done // max(1, self._total)
-        return f"[{'#' * full}{'.' * (WIDTH - full)}]"
+    def _drawing(self, width: int) -> str:
+        """What there is to say, and a bar in the room that is left."""
+        from rich.cells import cell_len
 
-    def _line(self) -> str:
-        told = f"{self._run.done:,} of {self._total:,} links"
+        line = fitted(self._parts(), width)
+        room = min(WIDTH, width - cell_len(line) - len("[] "))
+        if room < NARROWEST:
+            return line
+        full = room * self._run.done // max(1, self._total)
+        return f"[{'#' * full}{'.' * (room - full)}] {line}"
+
+    def _parts(self) -> Iterator[str]:
+        yield f"{self._run.done:,} of {self._total:,} links"
         if self._run.bad:
-            told += f", {self._run.bad:,} failing"
-        waiting = sorted(self._run.waiting(), key=lambda host: -host[1])
-        if waiting and waiting[0][1] >= 1.0:
-            host, seconds, left = waiting[0]
-            told += f"; waiting {seconds:.0f} s for {shown(host, 40)} ({left:,} left)"
-        return told
+            yield f", {self._run.bad:,} failing"
+        waiting = max(self._run.waiting(), key=lambda host: host[1], default=("", 0.0, 0))
+        if waiting[1] >= 1.0:
+            host, seconds, left = waiting
+            yield f"; waiting {seconds:.0f} s for {shown(host, 40)}"
+            yield f" ({left:,} left)"
 
 
 def tell(text: str) -> None:

@@ -2,8 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+USUAL_COLUMNS = 80
+
+
+def columns() -> int:
+    """Of the terminal that progress is drawn on, as wide as it is now."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or USUAL_COLUMNS
+    except (OSError, ValueError):
+        return USUAL_COLUMNS
+
+
+def fitted(parts: Iterable[str], width: int) -> str:
+    """As many parts as a line of the terminal has room for, the first in any case. Wide characters take two columns.
+
+    A line that is as wide as the terminal would wrap, and each redrawing of it would scroll.
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    line = ""
+    for part in parts:
+        if cell_len(line + part) > width:
+            return line or set_cell_size(part, max(0, width - 1)).rstrip() + "…"
+        line += part
+    return line
 
 
 class Progress:
@@ -41,7 +71,8 @@ class Progress:
             finished = self.done + self.failed.total()
             known = f"{finished} of {self._total}" if self._total else str(finished)
             failed = f", {self.failed.total()} failed" if self.failed else ""
-            sys.stderr.write(f"\r\x1b[K{known} done{failed}, {self._under_way} under way")
+            line = fitted((f"{known} done", failed, f", {self._under_way} under way"), columns() - 1)
+            sys.stderr.write(f"\r\x1b[K{line}")
             sys.stderr.flush()
 
     def clear(self) -> None:
