@@ -138,7 +138,8 @@ def _judge(link: Link, target: Target, disk: Disk) -> Checked:
     if target.fragment.lower() in TOP or LINES.match(target.fragment):
         return Checked(link, Verdict.OK, evidence=ON_DISK)
     if disk.has_anchor(page, target.fragment) is False:
-        told = Finding(Remark.FRAGMENT_MISSING, f"{_shown(page)} has no anchor '{target.fragment}'")
+        told = Finding(Remark.FRAGMENT_MISSING, f"{_shown(page)} has no anchor '#{target.fragment}'", target.fragment)
+        link = link._replace(url=f"{link.url}#{target.fragment}")
         return Checked(link, Verdict.FAILING, told.text, evidence=ON_DISK, findings=(told,))
     return Checked(link, Verdict.OK, evidence=ON_DISK)
 
