@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from spaniel.health.verdict import Link, Place
 
-NOT_DONE = 0
-_DONE = 1 - min(Heard)  # and more, by how far the request came: a link that was asked in an earlier part of the run
+_DONE = 1 - min(Heard)  # added to how far a request came, in an earlier part of the run; 0: not asked yet
 MOST_PLACES = 1000  # of one link that are kept; a link in a site's footer may stand in every page of a tree
 TABLES = """
 CREATE TABLE links (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, asked TEXT NOT NULL, host TEXT NOT NULL,
