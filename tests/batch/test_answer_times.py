@@ -49,7 +49,7 @@ def test_a_run_names_its_slowest_host_to_programs_and_to_people(tmp_path: Path) 
     assert told[0]["mean_seconds"] > 0.7
     console = Console(width=200)
     with console.capture() as shown:
-        console.print(picture(progress))
+        console.print(picture(progress, 80))
     assert "slowest: www.b.example" in shown.get()
 
 

@@ -1,7 +1,8 @@
 """Hosts on loopback that write down every request, in a process of their own: `python -m tests.health.log_server LOG`.
 
 They are 127.0.0.1 to 127.0.0.8, at one port. A line of the log is: host, method, path, when it came, when the answer
-began to go. Paths say what is answered: `/ok…` a page, `/to?URL` a redirect, `/never…` nothing; all else is a 404.
+began to go. Paths say what is answered: `/ok…` a page, `/to?URL` a redirect, `/busy…` that it has no time, `/never…`
+nothing; all else is a 404.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class Server:
             await asyncio.Event().wait()
         if path.startswith("/ok"):
             status, body = 200, PAGE
+        if path.startswith("/busy"):
+            status, fields = 429, "Retry-After: 100\r\n"
         if path.startswith("/to?"):
             status, fields = 301, f"Location: {unquote(path[4:])}\r\n"
         head = f"HTTP/1.1 {status} S\r\nContent-Type: text/html\r\n{fields}Content-Length: {len(body)}\r\n\r\n"

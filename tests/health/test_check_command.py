@@ -65,7 +65,7 @@ def test_links_on_standard_input_are_checked_and_the_exit_code_tells(tmp_path: P
         assert f"{served.url('/gone')}\n" in bad.stdout
         lenient = served.run("check", "-", "--delay", "0", "--fail-on", "dead", stdin=f"{served.url('/gone')}\n")
         assert lenient.returncode == 0
-        untold = served.run("check", "http://127.0.0.1:9/", "--delay", "0")
+        untold = served.run("check", "http://10.1.2.3:9/", "--delay", "0")
         assert untold.returncode == 3
         assert "own guard refused" in untold.stdout
 

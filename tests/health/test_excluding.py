@@ -101,7 +101,10 @@ def test_each_address_is_one_link_whatever_number_of_places_mention_it() -> None
             mention("https://one .org/", 8),
         ]
     )
-    places = [tuple(Place("a.md", line, 1) for line in lines) for lines in ((1, 2, 3, 4), (5,), (8,))]
+    asks_for = {1: "x", 3: "y", 4: "x"}
+    places = [
+        tuple(Place("a.md", line, 1, asks_for.get(line, "")) for line in lines) for lines in ((1, 2, 3, 4), (5,), (8,))
+    ]
     assert found == [
         Link("https://one.org/a", ("x", "y"), places[0]),
         Link("https://one.org/b", (), places[1]),
@@ -117,11 +120,11 @@ def test_relative_links_need_a_base_and_the_documents_own_counts_first() -> None
 
 
 def test_mentions_are_sorted_into_web_disk_and_skipped() -> None:
-    urls = ["https://one.org/", "a.md#x", "#y", "mailto:a@b", "mailto:a@b", "//cdn.org/x"]
+    urls = ["https://one.org/", "a.md#x", "#y", "mailto:a@b", "mailto:a@b", "//cdn.org/x", "//"]
     found = sort([mention(url, line) for line, url in enumerate(urls)], rules())
-    assert [one.url for one in found.web] == ["https://one.org/"]
+    assert [one.url for one in found.web] == ["https://one.org/", "https://cdn.org/x"]
     assert [one.url for one in found.local] == ["a.md#x", "#y"]
     assert [(one.link.url, one.verdict, len(one.link.places)) for one in found.skipped] == [
         ("mailto:a@b", Verdict.SKIPPED, 2),
-        ("//cdn.org/x", Verdict.SKIPPED, 1),
+        ("//", Verdict.SKIPPED, 1),
     ]

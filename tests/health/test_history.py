@@ -14,6 +14,7 @@ import pytest
 from spaniel.health.history import ABANDONED_AFTER, History
 from spaniel.health.observations import MOST_ROWS, Answer, fold
 from spaniel.health.past import APART, DAY, failures_apart
+from spaniel.health.ports import Heard
 from spaniel.health.verdict import Checked, Evidence, Hop, Link, Verdict
 from spaniel.registry.database import create, open_registry
 
@@ -47,7 +48,7 @@ def answer(verdict: Verdict, at: float, url: str = URL, **facts: object) -> Answ
     status = {Verdict.OK: 200, Verdict.FAILING: 404, Verdict.DEAD: 410, Verdict.UNKNOWN: 500}.get(verdict, 200)
     evidence = facts.pop("evidence", Evidence("GET", status, final_url=url))
     host = url.split("/")[2]
-    return Answer(url, host, True, at, Checked(Link(url), verdict, evidence=evidence, **facts))  # type: ignore[arg-type]
+    return Answer(url, host, Heard.ANSWER, at, Checked(Link(url), verdict, evidence=evidence, **facts))  # type: ignore[arg-type]
 
 
 def check(history: History, wall: Wall, *verdicts: Verdict, url: str = URL, network: bool = True) -> None:
@@ -148,7 +149,10 @@ def test_the_last_good_chain_and_text_are_kept_for_the_next_check(history: Histo
 @pytest.mark.req("DB-09")
 def test_a_run_that_nobody_went_on_with_is_settled_by_what_it_had_heard(history: History, wall: Wall) -> None:
     cut_off, well = history.begin("off", ""), history.begin("on", "")
-    silent = [answer(Verdict.FAILING, wall.now, f"http://{n}.example/")._replace(reached=False) for n in range(3)]
+    silent = [
+        answer(Verdict.FAILING, wall.now, f"http://{n}.example/")._replace(heard=Heard.NO_LOOKUP_ANSWER)
+        for n in range(3)
+    ]
     history.note(cut_off, [*silent, answer(Verdict.OK, wall.now, "http://fine.example/")])
     history.note(well, [answer(Verdict.FAILING, wall.now)])
     wall.now += ABANDONED_AFTER - 1

@@ -164,7 +164,7 @@ def test_a_link_of_which_nobody_can_say_anything_stops_no_commit(tmp_path: Path)
     """A port that the guard refuses: nobody is asked."""
     [hook] = [hook for hook in HOOKS if hook["id"] == "spaniel-check"]
     entry = [sys.executable, "-m", "spaniel", *shlex.split(hook["entry"])[1:]]
-    (tmp_path / "README.md").write_text("[a](http://one.org:22/)\n")
+    (tmp_path / "README.md").write_text("[a](http://one.org:0/)\n")
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home")}
     command = [*entry, "README.md"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)

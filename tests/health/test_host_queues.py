@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from spaniel.health.host_queues import HostQueue, HostQueues
-from spaniel.health.spool import REACHED, SILENT, Spool
+from spaniel.health.ports import Heard, HostCounts
+from spaniel.health.spool import Spool
 from spaniel.health.verdict import Checked, Link, Verdict
 from tests.health.test_run import links_at, spool_of
 
@@ -14,9 +15,9 @@ def at(host: str, each: int) -> list[Link]:
     return [Link(f"http://{host}/{number}") for number in range(each)]
 
 
-def answered(spool: Spool, url: str, *, reached: bool) -> None:
+def answered(spool: Spool, url: str, heard: Heard) -> None:
     """In an earlier part of the run."""
-    assert spool.answered(url, Checked(Link(url), Verdict.OK), reached=reached) is not None
+    assert spool.answered(url, Checked(Link(url), Verdict.OK), heard) is not None
 
 
 def ask(queues: HostQueues, queue: HostQueue) -> str:
@@ -26,7 +27,7 @@ def ask(queues: HostQueues, queue: HostQueue) -> str:
 
 
 def test_a_host_may_ask_for_so_much_in_all_and_what_is_heard_twice_counts_once() -> None:
-    queue = HostQueue("a", 5, 0)
+    queue = HostQueue("a", 5, None)
     assert queue.wait(100.0, 30.0, 120.0)
     assert (queue.waits_until, queue.waited) == (130.0, 30.0)
     assert queue.wait(110.0, 10.0, 120.0)  # said before that is over: no more than is waited for anyway
@@ -124,11 +125,11 @@ def test_what_is_put_back_is_next() -> None:
 
 
 @pytest.mark.req("DB-09")
-def test_a_host_is_shared_after_two_links_in_as_many_hands_as_may_be() -> None:
-    queues = HostQueues(spool_of(at("a", 6)), 2)
+def test_a_host_is_shared_after_its_first_link_in_as_many_hands_as_may_be() -> None:
+    queues = HostQueues(spool_of(at("a", 5)), 2)
     queue = queues.next(0.0)
     assert queue is not None
-    for _ in range(2):  # alone
+    for _ in range(1):  # alone
         ask(queues, queue)
         assert not queues.share(queue)
         queues.give_back(queue, 0.0)
@@ -152,42 +153,51 @@ def test_a_host_is_shared_after_two_links_in_as_many_hands_as_may_be() -> None:
     assert not queues.share(queue)  # there is nothing left to ask
     queues.give_back(queue, 5.0)
     assert not queues.is_over()
-    assert (queues.hosts_asked, queues.hosts_reached) == (0, 0)
-    queue.asked = queue.reached = True
+    assert queues.counts == HostCounts()
+    queue.hear(Heard.ANSWER)
     queues.give_back(queue, 5.0)
     assert queues.is_over()
-    assert (queues.hosts_asked, queues.hosts_reached) == (1, 1)  # once, however many had it
+    assert queues.counts == HostCounts(asked=1, reached=1)  # once, however many had it
 
 
 @pytest.mark.req("DB-09")
 @pytest.mark.parametrize(
-    ("asked", "reached", "counts"), [(True, True, (1, 1)), (True, False, (1, 0)), (False, False, (0, 0))]
+    ("heard", "counts"),
+    [
+        ((Heard.ANSWER,), HostCounts(1, reached=1)),
+        ((Heard.LOOKUP_ANSWER, Heard.ANSWER, Heard.LOOKUP_ANSWER), HostCounts(1, reached=1)),
+        ((Heard.NO_LOOKUP_ANSWER, Heard.LOOKUP_ANSWER), HostCounts(1, looked_up=1)),
+        ((Heard.NO_LOOKUP_ANSWER,), HostCounts(1, unanswered=1)),
+        ((Heard.SILENT,), HostCounts(1)),
+        ((None,), HostCounts()),
+    ],
 )
 @pytest.mark.parametrize("is_left", [False, True])
-def test_a_host_counts_once_it_was_asked(asked: bool, reached: bool, counts: tuple[int, int], is_left: bool) -> None:
+def test_a_host_counts_once_it_was_asked(heard: tuple[Heard | None, ...], counts: HostCounts, is_left: bool) -> None:
     queues = HostQueues(spool_of(at("a", 2 if is_left else 1)))
     queue = queues.next(0.0)
     assert queue is not None
     ask(queues, queue)
-    queue.asked, queue.reached = asked, reached
+    for each in heard:
+        queue.hear(each)
     queues.give_back(queue, 0.0)
-    assert (queues.hosts_asked, queues.hosts_reached) == ((0, 0) if is_left else counts)
+    assert queues.counts == (HostCounts() if is_left else counts)
     queues.count_the_rest()
-    assert (queues.hosts_asked, queues.hosts_reached) == counts
+    assert queues.counts == counts
 
 
 @pytest.mark.req("DB-09")
 def test_what_hosts_said_in_an_earlier_part_of_the_run_still_counts() -> None:
     spool = spool_of([*at("done", 1), *at("mute", 1), *at("begun", 3), *at("silent", 2), *at("new", 1)])
-    for url, reached in (("done/0", True), ("mute/0", False), ("begun/0", True), ("silent/0", False)):
-        answered(spool, f"http://{url}", reached=reached)
+    earlier = {"done/0": Heard.ANSWER, "mute/0": Heard.NO_LOOKUP_ANSWER, "begun/0": Heard.ANSWER}
+    for url, heard in (earlier | {"silent/0": Heard.SILENT}).items():
+        answered(spool, f"http://{url}", heard)
     queues = HostQueues(spool)
-    assert (queues.hosts_asked, queues.hosts_reached) == (2, 1)
+    assert queues.counts == HostCounts(2, reached=1, unanswered=1)
     found = {}
     while (queue := queues.next(0.0)) is not None:
-        found[queue.host] = queue.left, queue.asked, queue.reached
-    assert found == {"begun": (2, True, True), "silent": (1, True, False), "new": (1, False, False)}
-    assert (SILENT, REACHED) == (1, 2)
+        found[queue.host] = queue.left, queue.heard
+    assert found == {"begun": (2, Heard.ANSWER), "silent": (1, Heard.SILENT), "new": (1, None)}
 
 
 def test_the_rest_is_all_that_nobody_has_asked() -> None:

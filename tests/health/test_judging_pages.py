@@ -51,9 +51,9 @@ def test_an_end_is_suspect_only_where_the_link_did_not_name_it() -> None:
     assert why("http://a.test/x", "http://b.test/y", is_parked=True) == "it ends at a domain that is for sale"
 
 
-@pytest.mark.parametrize(("end", "verdict"), [("http://site.test/new", "ok"), ("http://site.test/login", "moved")])
-def test_where_a_redirect_was_said_to_be_fine_nothing_has_moved_but_to_a_suspect_end(end: str, verdict: str) -> None:
-    assert told(answer(200, "GET", Hop(URL, 301), final=end), redirect_is_fine=True).verdict == verdict
+@pytest.mark.parametrize("end", ["http://site.test/new", "http://site.test/login"])
+def test_where_a_redirect_was_said_to_be_fine_nothing_has_moved(end: str) -> None:
+    assert told(answer(200, "GET", Hop(URL, 301), final=end), redirect_is_fine=True).verdict is Verdict.OK
 
 
 def test_a_page_that_came_back_to_itself_has_not_moved() -> None:

@@ -109,7 +109,7 @@ def test_what_is_missing_is_said(site: Path) -> None:
     assert len(found[0].link.places) == 2
     assert found[2].verdict is Verdict.FAILING
     assert [finding.remark for finding in found[2].findings] == [Remark.FRAGMENT_MISSING]
-    assert "has no anchor 'gone'" in found[2].reason
+    assert "has no anchor '#gone'" in found[2].reason
     assert found[2].link.fragments == ("gone",)
 
 

@@ -59,38 +59,10 @@ async def test_where_nothing_can_be_asked_nothing_is_tried_twice() -> None:
         assert refused.evidence.method == "GET"
 
 
-@pytest.mark.parametrize(
-    ("nowhere", "trusted"),
-    [*((404, True), (410, True)), *((status, False) for status in (200, 301, 403, 405, 409, 411))],
-)
-async def test_head_is_trusted_where_it_says_of_what_is_not_there_that_it_is_not(nowhere: int, trusted: bool) -> None:
-    async def play(visit: Visit) -> None:
-        known = visit.path in THREE
-        await (fine if known else to("/d/1", nowhere) if nowhere == 301 else says(nowhere))(visit)
-
-    async with open_world([Host("a.test", play)]) as world:
+async def test_one_confirmation_by_get_is_enough_for_a_host() -> None:
+    async with open_world([Host("a.test", fine)]) as world:
         await ask(world.asker(PATIENT), world, "/d/1", "/d/2", "/d/3")
-        first = ["HEAD /d/1", "GET /d/1", "HEAD /d/2", "HEAD /d/?"]
-        assert heard(world) == first + (["HEAD /d/3"] if trusted else ["GET /d/2", "GET /d/3"])
-
-
-@pytest.mark.parametrize("nowhere", [reset, hang])
-async def test_a_host_that_says_nothing_to_what_is_not_there_is_asked_by_get(nowhere: Play) -> None:
-    async def play(visit: Visit) -> None:
-        await (fine if visit.path in THREE else nowhere)(visit)
-
-    async with open_world([Host("a.test", play)]) as world:
-        asker = world.asker(PATIENT._replace(head_seconds=1.0))
-        assert await ask(asker, world, "/d/1", "/d/2", "/d/3") == [200] * 3
-        assert heard(world)[-2:] == ["GET /d/2", "GET /d/3"]
-
-
-async def test_a_host_is_tried_at_its_root_where_there_is_nothing_beside_the_page() -> None:
-    async with open_world([Host("a.test", site({"/": fine, "/?q=1": fine}))]) as world:
-        await ask(world.asker(PATIENT), world, "/", "/?q=1")
-        assert world.hosts["a.test"].asked[:3] == ["HEAD /", "GET /", "HEAD /?q=1"]
-        method, _, path = world.hosts["a.test"].asked[3].partition(" /")
-        assert (method, len(path), path.isalnum()) == ("HEAD", 32, True)
+        assert heard(world) == ["HEAD /d/1", "GET /d/1", "HEAD /d/2", "HEAD /d/3"]
 
 
 async def test_what_is_learnt_on_the_way_is_learnt_of_both_ends() -> None:

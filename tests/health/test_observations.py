@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.health.history import HEAD_DAYS, History, _forget, has_network
+from spaniel.health.history import HEAD_DAYS, History, _forget
 from spaniel.health.observations import (
     KEPT_DAYS,
     MOST_ROWS,
@@ -25,6 +25,7 @@ from spaniel.health.observations import (
     without_network,
 )  # fmt: skip
 from spaniel.health.past import APART, DAY
+from spaniel.health.ports import Heard, HostCounts
 from spaniel.health.verdict import Checked, Evidence, Hop, Link, Place, Verdict
 
 URL, NOW = "http://a.example/page", 1_800_000_000.0
@@ -41,7 +42,7 @@ def db() -> Iterator[sqlite3.Connection]:
 def answer(verdict: Verdict = Verdict.OK, status: int | None = 200, **facts: object) -> Answer:
     evidence = Evidence("GET", status, CHAIN, "http://a.example/3")
     link = Link(URL, ("part",), (Place("a.md", 1, 2),))
-    return Answer(URL, "a.example", True, NOW, Checked(link, verdict, evidence=evidence, **facts))  # type: ignore[arg-type]
+    return Answer(URL, "a.example", Heard.ANSWER, NOW, Checked(link, verdict, evidence=evidence, **facts))  # type: ignore[arg-type]
 
 
 def folded(db: sqlite3.Connection, one: Answer, *times: float) -> list[Observed]:
@@ -99,11 +100,23 @@ def test_in_a_run_without_network_only_failures_are_taken_back() -> None:
     assert facts_without_network(("blocked", 403, "c", "r", "u", "h", "t"))[3] == "r"
 
 
-@pytest.mark.parametrize(("hosts", "reached", "is_up"), [(0, 0, True), (2, 1, True), (3, 1, False), (1, 0, False)])
-def test_there_is_no_network_where_more_than_half_of_the_hosts_are_silent(
-    hosts: int, reached: int, is_up: bool
-) -> None:
-    assert has_network(hosts, reached) is is_up
+@pytest.mark.req("LH-01")
+@pytest.mark.parametrize(
+    ("counts", "is_up"),
+    [
+        (HostCounts(), True),
+        (HostCounts(1, unanswered=1), False),
+        (HostCounts(1), False),
+        (HostCounts(1, looked_up=1), True),
+        (HostCounts(9, looked_up=1, unanswered=8), True),
+        (HostCounts(3, reached=1, unanswered=2), True),
+        (HostCounts(4, reached=1, unanswered=3), False),
+        (HostCounts(4, reached=2, unanswered=2), True),
+        (HostCounts(9, reached=1, looked_up=8), True),
+    ],
+)
+def test_no_network_is_where_lookups_get_no_answer(counts: HostCounts, is_up: bool) -> None:
+    assert counts.had_network is is_up
 
 
 def row(verdict: str, first: float, last: float, checks: int, reason: str = "") -> Observed:

@@ -64,7 +64,7 @@ def test_a_head_says_as_much_as_its_headers_and_its_host() -> None:
 async def test_the_beginning_of_a_page_is_read_where_no_more_was_wanted() -> None:
     seen = await look_at(page(), None, trip(), None)
     assert TEXT in seen.text
-    assert seen == Seen(text=seen.text)
+    assert seen == Seen(text=seen.text, title=seen.title)
 
 
 async def test_of_a_page_that_was_taken_the_text_is_hashed() -> None:

@@ -63,7 +63,14 @@ async def test_an_answer_is_told_with_all_that_was_seen_of_it() -> None:
     trip.arrived(page(503)._replace(certificate_ends=3000.0, address="127.0.0.2"))
     asked = errand(3, clock)
     clock.advance(1.23456)
-    seen = Seen("text", "login", True, Content(3, "a", True, "b"), (Fragment("x", True),), False)
+    seen = Seen(
+        text="text",
+        page_type="login",
+        is_parked=True,
+        content=Content(3, "a", True, "b"),
+        fragments=(Fragment("x", True),),
+        soft_404=False,
+    )
     answer = page(503, content_type=" Text/HTML ; charset=utf-8", retry_after="7")
     assert answered(asked, trip, "GET", answer, seen) == Observation(
         at=START.timestamp(),

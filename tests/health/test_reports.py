@@ -105,7 +105,7 @@ def test_a_table_groups_by_file_in_the_order_of_lines() -> None:
     assert [line.split()[0] for line in lines if line.startswith("  ") and "https://" in line and line[8].isdigit()][-1]
     assert any("failing (2 of 3)" in line for line in lines)
     assert not any("ok.example" in line for line in lines)
-    assert lines[-1].startswith("11 links: 2 ok, 1 moved, 1 changed, 1 blocked, 1 rate-limited, 1 failing, 2 dead")
+    assert lines[-1].startswith("11 links: 1 ok, 1 moved, 1 changed, 1 blocked, 1 rate-limited, 1 failing, 2 dead")
 
 
 def test_nothing_is_told_twice() -> None:
@@ -149,7 +149,7 @@ def test_junit_is_read_by_a_reader_of_others() -> None:
         len(case.result) == 1 and "Failure" in type(case.result[0]).__name__ for case in cases
     )
     assert suites.failures == 4
-    assert suites.skipped == 4
+    assert suites.skipped == 5
     named = {case.name: case for case in cases}
     assert named["https://failing.example/ (a.md:6:1)"].result[0].message == "failing (2 of 3)"
     assert "404 Not Found" in named["https://failing.example/ (a.md:6:1)"].result[0].text
@@ -288,3 +288,27 @@ def test_a_file_that_is_no_baseline_is_refused_with_what_to_do(tmp_path: Path, c
     path.write_text(content)
     with pytest.raises(SpanielError, match="--write-baseline"):
         Baseline.read(str(path))
+
+
+@pytest.mark.parametrize("known", [None, False, True], ids=["no baseline", "new", "known"])
+@pytest.mark.parametrize("verdict", Verdict)
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_finding_and_verdict_passes_through_every_format(name: str, verdict: Verdict, known: bool | None) -> None:
+    context = CONTEXT._replace(verbose=True, is_known=None if known is None else lambda *_: bool(known))
+    for fail_on in (None, frozenset[str](), frozenset(remark.value for remark in Remark)):
+        results = [
+            Checked(
+                link(f"https://{remark.value}.example/", Place("a.md", 1, 1)),
+                verdict,
+                findings=(Finding(remark, "why"),),
+            )
+            for remark in Remark
+        ]
+        text = told(name, results, context._replace(fail_on=fail_on))
+        for remark in Remark:
+            assert f"{remark.value}.example" in text
+        if name == "sarif":
+            run = Sarif.model_validate_json(text).runs[0]
+            rules = [rule.id for rule in run.tool.driver.rules or []]
+            assert rules == [*(each.value for each in Verdict), *(each.value for each in Remark)]
+            assert {each.rule_id for each in run.results or []} <= set(rules)

@@ -16,7 +16,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.health.history import History
 from spaniel.health.journal import Journal
 from spaniel.health.past import Past
-from spaniel.health.ports import Looked, RunOptions
+from spaniel.health.ports import Heard, Looked, RunOptions
 from spaniel.health.resuming import begin
 from spaniel.health.run import Run
 from spaniel.health.spool import Spool
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 
 def ok(link: Link) -> Looked:
-    return Looked(Checked(link, Verdict.OK, evidence=Evidence("HEAD", 200, attempts=1)), reached=True)
+    return Looked(Checked(link, Verdict.OK, evidence=Evidence("HEAD", 200, attempts=1)), Heard.ANSWER)
 
 
-def failing(link: Link, *, reached: bool = True) -> Looked:
-    return Looked(Checked(link, Verdict.FAILING, "gone", evidence=Evidence("GET", 404, attempts=1)), reached=reached)
+def failing(link: Link, heard: Heard = Heard.ANSWER) -> Looked:
+    return Looked(Checked(link, Verdict.FAILING, "gone", evidence=Evidence("GET", 404, attempts=1)), heard)
 
 
 def busy(link: Link, seconds: float) -> Looked:
     told = Checked(link, Verdict.RATE_LIMITED, "the host asked for time", evidence=Evidence("GET", 429, attempts=1))
-    return Looked(told, reached=True, retry_after=seconds)
+    return Looked(told, Heard.ANSWER, retry_after=seconds)
 
 
 def host_of(url: str) -> str:
@@ -242,7 +242,7 @@ async def test_a_run_that_most_hosts_did_not_answer_calls_nothing_dead(silent: i
     def answer(link: Link, _: int) -> Looked:
         number = int(host_of(link.url).split(".")[0])
         if number < silent:
-            return failing(link, reached=False)
+            return failing(link, Heard.NO_LOOKUP_ANSWER)
         looked = failing(link)
         return looked._replace(checked=looked.checked._replace(verdict=Verdict.DEAD)) if number == 9 else ok(link)
 
@@ -261,7 +261,7 @@ async def test_our_own_refusal_is_no_sign_of_a_missing_network() -> None:
     def answer(link: Link, _: int) -> Looked:
         if "0." in link.url:
             return failing(link)
-        return Looked(Checked(link, Verdict.BLOCKED, "ours", Code.SSRF_BLOCKED), reached=None)
+        return Looked(Checked(link, Verdict.BLOCKED, "ours", Code.SSRF_BLOCKED), None)
 
     run = run_over(links_at(hosts=9, each=1), World(answer))
     assert told(await all_of(run))["http://0.example/0"] == "failing"
@@ -427,12 +427,15 @@ async def test_an_alias_is_asked_and_the_original_is_told() -> None:
     assert set(world.asked) == {"http://staging.example/"}
 
 
-async def test_a_bug_ends_the_run_and_is_not_hidden() -> None:
+async def test_a_bug_is_the_record_of_its_link_and_the_run_continues(caplog: pytest.LogCaptureFixture) -> None:
     def answer(link: Link, _: int) -> Looked:
-        raise ZeroDivisionError
+        if "1.example" in link.url:
+            raise ZeroDivisionError
+        return ok(link)
 
-    with pytest.raises(ZeroDivisionError):
-        await all_of(run_over(links_at(hosts=3, each=3), World(answer)))
+    results = await all_of(run_over(links_at(hosts=3, each=3), World(answer)))
+    assert Counter(checked.code for checked in results) == {"": 6, Code.INTERNAL: 3}
+    assert sum(record.exc_info is not None for record in caplog.records) == 3
 
 
 async def test_on_the_real_clock_too() -> None:

@@ -13,7 +13,7 @@ import pytest
 from spaniel.health.history import History
 from spaniel.health.journal import Journal
 from spaniel.health.past import Past
-from spaniel.health.ports import Looked, RunOptions
+from spaniel.health.ports import Heard, Looked, RunOptions
 from spaniel.health.resuming import begin
 from spaniel.health.run import CUT_OFF, Run
 from spaniel.health.verdict import Checked, Link, Verdict
@@ -138,16 +138,16 @@ async def test_a_run_that_was_stopped_may_be_gone_on_with(tmp_path: Path) -> Non
 
 
 @pytest.mark.req("DB-09")
-@pytest.mark.parametrize(("reached", "network"), [(True, True), (False, False)])
-async def test_hosts_that_were_asked_before_a_stop_are_judged_by_what_they_said(reached: bool, network: bool) -> None:
+@pytest.mark.parametrize(("heard", "network"), [(Heard.ANSWER, True), (Heard.NO_LOOKUP_ANSWER, False)])
+async def test_hosts_that_were_asked_before_a_stop_are_judged_by_what_they_said(heard: Heard, network: bool) -> None:
     """A run that is stopped tells bad news too: hosts that have links left count as much as those that have none."""
-    world = World(lambda link, _: failing(link, reached=reached))
+    world = World(lambda link, _: failing(link, heard))
     run: Run
 
     def stop_at_the_third(link: Link, _: int) -> Looked:
         if world.asked.total() == 3:
             run.stop()
-        return failing(link, reached=reached)
+        return failing(link, heard)
 
     world._answers = stop_at_the_third
     run = run_over(links_at(hosts=3, each=5), world, RunOptions(at_once=3))
@@ -165,7 +165,7 @@ async def test_what_nobody_looks_at_is_not_written_down(tmp_path: Path) -> None:
 
     def answer(link: Link, _: int) -> Looked:
         if number_of(link):
-            return Looked(Checked(link, Verdict.SKIPPED, "of another kind"), reached=None)
+            return Looked(Checked(link, Verdict.SKIPPED, "of another kind"), None)
         return ok(link)
 
     clock = FakeClock()

@@ -86,9 +86,8 @@ def test_without_tls_no_certificate_ends() -> None:
 def test_trust_in_head_grows_step_by_step_and_does_not_come_back() -> None:
     trust = HeadTrust(tries=True)
     assert trust.of("http://a.test") is Trust.UNTRIED
-    trust.learn("http://a.test", Trust.CONFIRMED)
     trust.learn("http://a.test", Trust.TRUSTED)
-    trust.learn("http://a.test", Trust.CONFIRMED)
+    trust.learn("http://a.test", Trust.UNTRIED)
     assert trust.of("http://a.test") is Trust.TRUSTED
     trust.learn("http://a.test", Trust.DISTRUSTED)
     trust.learn("http://a.test", Trust.TRUSTED)
@@ -102,6 +101,6 @@ def test_what_is_known_of_hosts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(head_trust, "MOST_KNOWN", 3)
     trust = HeadTrust(tries=True)
     for number in range(10):
-        trust.learn(f"http://{number}.test", Trust.CONFIRMED)
+        trust.learn(f"http://{number}.test", Trust.TRUSTED)
     assert len(trust._known) <= 3
-    assert trust.of("http://9.test") is Trust.CONFIRMED
+    assert trust.of("http://9.test") is Trust.TRUSTED

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.health.soft404 import looks_missing, resemblance, sibling_of
+from spaniel.health.soft404 import PageText, looks_missing, resemblance, sibling_of
 from spaniel.url.parsing import parse
+from spaniel.url.value import Url
 from tests.health.plays import WORDS
 
 PAGE = parse("http://a.test/shop/blue-shoes.html?size=9")
@@ -14,6 +15,10 @@ SORRY = (
     "We could not find what you are looking for. It may have moved, or it may never have been here. Please use the "
     "search field above, or go back to the front page and start again from there."
 )
+
+
+def missing(text: str, of: Url, other: str, sibling: Url) -> bool | None:
+    return looks_missing(PageText("", text), of, PageText("", other), sibling)
 
 
 @pytest.mark.parametrize(
@@ -36,27 +41,37 @@ def test_a_sibling_stands_in_the_same_directory_and_ends_the_same(url: str, sibl
 
 
 def test_the_same_page_under_any_name_is_missing() -> None:
-    assert looks_missing(SORRY, PAGE, SORRY, SIBLING)
-    assert looks_missing(SORRY.upper(), PAGE, SORRY, SIBLING)
+    assert missing(SORRY, PAGE, SORRY, SIBLING)
+    assert missing(SORRY.upper(), PAGE, SORRY, SIBLING)
 
 
 def test_the_words_of_the_address_do_not_count() -> None:
     one = f"Blue shoes size 9: {SORRY} Blue shoes are sold out."
     other = f"zzz: {SORRY} zzz are sold out."
-    assert looks_missing(one, PAGE, other, SIBLING)
-    assert not looks_missing(one.replace("Blue", "Red"), PAGE, other, SIBLING)
+    assert missing(one, PAGE, other, SIBLING)
+    assert not missing(one.replace("Blue", "Red"), PAGE, other, SIBLING)
 
 
 def test_another_page_of_the_same_site_is_there() -> None:
-    assert not looks_missing(f"{SORRY} {WORDS}", PAGE, SORRY, SIBLING)
-    assert not looks_missing(WORDS * 3, PAGE, SORRY, SIBLING)
+    assert not missing(f"{SORRY} {WORDS}", PAGE, SORRY, SIBLING)
+    assert not missing(WORDS * 3, PAGE, SORRY, SIBLING)
 
 
-def test_of_a_few_words_nobody_can_say_that_they_are_alike() -> None:
+def test_a_few_words_must_be_the_same_and_the_title_counts() -> None:
     words = [f"word{number}" for number in range(20)]
-    assert looks_missing(" ".join(words), PAGE, " ".join(words), SIBLING)
-    assert not looks_missing(" ".join(words[:19]), PAGE, " ".join(words[:19]), SIBLING)
-    assert not looks_missing("", PAGE, "", SIBLING)
+    assert missing(" ".join(words), PAGE, " ".join(words), SIBLING)
+    assert missing(" ".join(words[:19]), PAGE, " ".join(words[:19]), SIBLING)
+    assert not missing(" ".join(words[:19]), PAGE, " ".join(words[1:19]), SIBLING)
+    assert missing("", PAGE, "", SIBLING) is None
+    one, other = PageText("Contact", "Sorry"), PageText("Not found", "Sorry")
+    assert looks_missing(other, PAGE, other, SIBLING)
+    assert looks_missing(one, PAGE, other, SIBLING) is False
+
+
+def test_a_short_page_with_scripts_is_missing_only_if_it_says_so() -> None:
+    shell, says_so = PageText("App", "", has_scripts=True), PageText("App", "Page not found", has_scripts=True)
+    assert looks_missing(shell, PAGE, PageText("App"), SIBLING) is None
+    assert looks_missing(says_so, PAGE, PageText("App", "Page not found"), SIBLING)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +83,8 @@ def test_of_a_few_words_nobody_can_say_that_they_are_alike() -> None:
     ],
 )
 def test_scripts_without_blanks_are_compared_by_their_characters(text: str) -> None:
-    assert looks_missing(text, PAGE, text, SIBLING)
-    assert not looks_missing(text, PAGE, text[::-1], SIBLING)
+    assert missing(text, PAGE, text, SIBLING)
+    assert not missing(text, PAGE, text[::-1], SIBLING)
 
 
 def test_resemblance_is_shared_shingles_among_all() -> None:

@@ -27,7 +27,9 @@ SITE = "https://one.org/d/"
         ("mailto:a@one.org", SITE, None),
         ("a.md", None, None),
         ("#x", None, None),
-        ("//two.org/a", None, None),
+        ("//two.org/a", None, ("https://two.org/a", "")),
+        ("//two.org/a#x", None, ("https://two.org/a", "x")),
+        ("//", None, None),
         ("a.md#x", SITE, ("https://one.org/d/a.md", "x")),
         ("/a", SITE, ("https://one.org/a", "")),
         ("//two.org/a", SITE, ("https://two.org/a", "")),
@@ -58,7 +60,7 @@ def test_a_mention_goes_into_one_heap_with_all_its_places() -> None:
         "https://one.org/a",
         "https://a.test/",
         "https://a.test/",
-        "//cdn.org/x",
+        "//",
         "a.md",
         "mailto:x",
     ]
@@ -68,15 +70,15 @@ def test_a_mention_goes_into_one_heap_with_all_its_places() -> None:
     def at(*lines: int) -> tuple[Place, ...]:
         return tuple(Place("a.md", line, 1) for line in lines)
 
-    assert found.web == [Link("https://one.org/a", ("x",), at(0, 1))]
+    assert found.web == [Link("https://one.org/a", ("x",), (Place("a.md", 0, 1, "x"), *at(1)))]
     assert found.local == [mentions[5], mentions[5]]
-    reason = "without a scheme; say what it is relative to: --base"
-    assert [one for one in found.skipped if "cdn" in one.link.url] == [
-        Checked(Link("//cdn.org/x", places=at(4)), Verdict.SKIPPED, reason)
+    reason = "without a scheme, and it names no host"
+    assert [one for one in found.skipped if one.link.url == "//"] == [
+        Checked(Link("//", places=at(4)), Verdict.SKIPPED, reason)
     ]
     assert {one.link.url: one.link.places for one in found.skipped} == {
         "https://a.test/": at(2, 3),
-        "//cdn.org/x": at(4),
+        "//": at(4),
         "mailto:x": at(6),
     }
 

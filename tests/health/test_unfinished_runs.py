@@ -14,7 +14,7 @@ from spaniel.errors import SpanielError
 from spaniel.health.history import OPEN, History, Unfinished, this_process
 from spaniel.health.resuming import begin
 from spaniel.health.spool import Spool
-from spaniel.health.verdict import Expected, Link, Verdict
+from spaniel.health.verdict import Expected, Finding, Link, Place, Remark, Verdict
 from tests.health.test_history import MONDAY, Wall, answer
 
 
@@ -146,3 +146,21 @@ def test_only_one_goes_on_with_a_run(history: History, wall: Wall) -> None:
     history.settle(run, network=True)
     assert history.unfinished("docs") is None
     assert (history.unfinished("other"), list(history.answers(run))) == (None, [])
+
+
+@pytest.mark.req("LH-03")
+def test_a_resumed_run_blames_the_lines_that_ask_for_a_missing_fragment(history: History, wall: Wall) -> None:
+    url = "http://a.example/"
+    link = Link(url, ("nope",), (Place("d.md", 1), Place("d.md", 2, 0, "nope")))
+    begun = begin(history, spool_of(link), "docs", resume=False)
+    found = answer(Verdict.OK, wall.now, url)
+    missing = Finding(Remark.FRAGMENT_MISSING, "no anchor", "nope")
+    history.note(begun.run, [found._replace(checked=found.checked._replace(link=link, findings=(missing,)))])
+    spool = spool_of(link)
+    assert begin(history, spool, "docs", resume=True).answered == 1
+    assert [(one.link.url, one.link.places) for one in spool.told()] == [(url, (Place("d.md", 1),))]
+    assert [(one.link.url, one.verdict, one.link.places) for one in spool.held()] == [
+        (f"{url}#nope", Verdict.FAILING, (Place("d.md", 2, 0, "nope"),))
+    ]
+    more = spool_of(link._replace(fragments=("nope", "new")))  # which was not looked for: it is asked again
+    assert begin(history, more, "docs", resume=True).answered == 0

@@ -19,7 +19,7 @@ from spaniel.health.journal import Journal, trouble_with
 from spaniel.health.judging import judge
 from spaniel.health.observation import NO_HINTS
 from spaniel.health.places import Places
-from spaniel.health.ports import Looked, RunOptions
+from spaniel.health.ports import Heard, Looked, RunOptions
 from spaniel.health.registry_links import asked_as
 from spaniel.health.resuming import Begun, begin
 from spaniel.health.run import Run
@@ -27,6 +27,8 @@ from spaniel.health.spool import Spool
 from spaniel.health.verdict import Link
 from spaniel.hosts import Hosts, Manners
 from spaniel.net.http import Options
+from spaniel.net.resolver import NXDOMAIN
+from spaniel.net.validator import literal_address
 from spaniel.url.parsing import parse
 from spaniel.url.plain import in_one_spelling
 
@@ -44,12 +46,13 @@ log = logging.getLogger("spaniel.health")
 NOT_KEPT = "the history cannot be used, so what is seen now is told and not remembered"
 BESIDE = ".spaniel"  # the folder of the history in that of a database
 MOST_JOBS = 512
+STALLED_SECONDS = 5.0  # without an answer on a kept connection, after which a fresh one is tried
 WAITING = 4  # links under way for each request at once: most of them wait for their hosts
 OURS = frozenset(  # refused before anybody was asked
     {Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST, Code.INVALID_URL, Code.INVALID_SCHEME,
      Code.ROBOTS_DISALLOWED, Code.HTTP_4XX, Code.HTTP_5XX}
 )  # fmt: skip
-TLS = ("certificate", "tls")
+ANSWERED = ("certificate", "tls", "refused")  # failures for which the host itself must have answered
 
 
 class Extras(NamedTuple):
@@ -90,6 +93,11 @@ def address_of(asked: Callable[[str], str] = str) -> Callable[[str], tuple[str, 
             parsed = parse(url)._replace(fragment=None)
         except SpanielError:
             return url, ""
+        except UnicodeError:  # of half characters, which are written as escapes then
+            raise
+        except Exception:  # one URL must not end the run: it is reported when it is asked
+            log.exception("reading a URL failed unexpectedly")
+            return url, ""
         return parsed.href, parsed.host
 
     return address
@@ -123,7 +131,9 @@ def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History 
         raise TypeError("links are checked by an engine with hosts of its own")
     places = Places(door.hosts, manners, own.jobs)
     ways = _ways(engine, own, manners, extras)
-    asker = Asker(door._replace(hosts=places), engine.rooms.clock, ways, engine.rooms.readers)
+    asker = Asker(
+        door._replace(hosts=places, guard=engine.guard.with_any_port()), engine.rooms.clock, ways, engine.rooms.readers
+    )
     options = RunOptions(
         at_once=own.jobs * WAITING,
         per_host=own.per_host,
@@ -141,7 +151,7 @@ def _ways(engine: Engine, own: HealthSettings, manners: Manners, extras: Extras)
     settings, usual = engine.settings, Ways()
     redirects = settings.limits.max_redirects if settings.given("tools.webfetch.max_redirects") else usual.max_redirects
     return usual._replace(
-        options=Options(settings.headers._replace(accept="*/*")),
+        options=Options(settings.headers._replace(accept="*/*"), stalled_after=STALLED_SECONDS),
         manners=manners,
         max_redirects=redirects,
         seconds=float(own.timeout_seconds),
@@ -161,14 +171,18 @@ class _Looks:
     async def look(self, link: Link, past: Past, attempts: int) -> Looked:
         hints = Hints(past.head_differs, attempts) if past.head_differs or attempts else NO_HINTS
         seen = await self._asker.ask(link, hints)
-        return Looked(judge(seen, link, past), _reached(seen), seen.retry_after, seen.head_differs)
+        return Looked(judge(seen, link, past), _heard(seen, link.url), seen.retry_after, seen.head_differs)
 
 
-def _reached(seen: Observation) -> bool | None:
-    """Whether any answer came: without one, it may be our own network that is missing. None: nobody was asked."""
-    if seen.evidence.chain or seen.cause in TLS or (seen.evidence.status is not None and not seen.code):
-        return True
-    return None if seen.code in OURS else False
+def _heard(seen: Observation, url: str) -> Heard | None:
+    """How far a request came: without any answer, it may be our own network that is missing (LH-01)."""
+    if seen.evidence.chain or seen.cause in ANSWERED or (seen.evidence.status is not None and not seen.code):
+        return Heard.ANSWER
+    if seen.code in OURS:
+        return None
+    if seen.evidence.phase == "dns" and seen.cause != NXDOMAIN:
+        return Heard.NO_LOOKUP_ANSWER
+    return Heard.SILENT if literal_address(parse(url).host) else Heard.LOOKUP_ANSWER
 
 
 class Given(NamedTuple):

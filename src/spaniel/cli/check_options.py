@@ -24,7 +24,7 @@ def add_report(p: ArgumentParser) -> None:
     p.add_argument("-o", "--output", metavar="FILE", help="write the report to this file ('-': to standard output)")
     p.add_argument(
         "--fail-on", action="append", default=[], metavar="WHAT",
-        help="exit with 1 for these verdicts and findings, and for nothing else (dead,changed,soft-404, or none)",
+        help="exit with 1 for these verdicts and findings, and for nothing else (dead,changed,parked, or none)",
     )  # fmt: skip
     p.add_argument("--baseline", metavar="FILE", help="old debts: what is broken there is told, and fails nothing")
     p.add_argument("--write-baseline", metavar="FILE", help="write what is broken now to such a file")
@@ -48,7 +48,8 @@ def add_manners(p: ArgumentParser) -> None:
     )
     p.add_argument(
         "--soft-404", action="store_true",
-        help="look for pages that are missing though their server says otherwise; takes one more request for each",
+        help="look for pages that are missing though their server says otherwise; takes GET, and asks for one more "
+        "page beside each link, by a random name",
     )  # fmt: skip
     p.add_argument(
         "--total-time", type=duration, default=0.0, metavar="TIME",

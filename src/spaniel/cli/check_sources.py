@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from spaniel.cli.check_documents import fallbacks_of, found
+from spaniel.health.sorting import TEXT_DIRECTIVE
 from spaniel.health.verdict import Checked, Link, Place, Verdict
 from spaniel.url.parsing import typed
 
@@ -50,7 +51,7 @@ def scope_of(args: argparse.Namespace) -> str:
     """What is checked, whatever folder it is named from."""
     sources = (*args.sources, *args.sitemap)
     named = (source if _is_url(source) or source == "-" else os.path.abspath(source) for source in sources)
-    return "\n".join(["check", *named])
+    return "\n".join(["check", *named, *(["--fragments"] if args.fragments else [])])
 
 
 def _is_url(source: str) -> bool:
@@ -65,7 +66,8 @@ def _named(urls: Iterable[str]) -> Iterator[Link]:
     """Whoever names a link means it: no rule leaves it out."""
     for text in map(typed, urls):
         url, _, fragment = text.partition("#")
-        yield Link(url, (fragment,) if fragment else (), (Place(""),))
+        fragment = fragment.partition(TEXT_DIRECTIVE)[0]
+        yield Link(url, (fragment,) if fragment else (), (Place("", fragment=fragment),))
 
 
 def _of_sitemaps(sources: Iterable[str], settings: Settings, unread: Unread) -> Iterator[Link]:

@@ -229,6 +229,7 @@ class Telling:
             verbose=bool(self._args.verbose),
             history=None if self._history is None else self._past,
             is_known=self._baseline.covers if self._args.baseline else None,
+            fail_on=read_fail_on(self._args.fail_on),
         )
 
     def _past(self, url: str) -> list[tuple[str, str]]:

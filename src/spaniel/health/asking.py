@@ -7,7 +7,7 @@ observation says how long, and whoever asks for many links goes on with others m
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
 from spaniel.errors import Code, SpanielError
@@ -15,10 +15,10 @@ from spaniel.health.bodies import GLANCED, Body, asserts_content, asserts_redire
 from spaniel.health.following import Trip, Ways, follow
 from spaniel.health.head_trust import HeadTrust, Trust
 from spaniel.health.observation import NO_HINTS, Hints, Observation
-from spaniel.health.pages import Seen, look_at, look_at_head, tells_something
+from spaniel.health.pages import INSTEAD, Seen, look_at, look_at_head, tells_something
 from spaniel.health.reporting import Errand, answered, asked_to_wait, failed
-from spaniel.health.signs import signs
-from spaniel.health.soft404 import looks_missing, sibling_of
+from spaniel.health.signs import LOGIN, signs
+from spaniel.health.soft404 import PageText, looks_missing, sibling_of
 from spaniel.health.verdict import ANYTHING
 from spaniel.net.deadline import Deadline
 from spaniel.url.parsing import parse
@@ -26,6 +26,7 @@ from spaniel.url.parsing import parse
 if TYPE_CHECKING:
     from spaniel.clock import Clock
     from spaniel.health.following import Ask
+    from spaniel.health.observation import Fragment
     from spaniel.health.pages import Reads
     from spaniel.health.verdict import Link
     from spaniel.net.guard import Target
@@ -39,6 +40,44 @@ GIVEN_UP = frozenset(  # whatever the method: nothing was, or may be, asked
     {Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST, Code.DNS_FAILED, Code.ROBOTS_DISALLOWED,
      Code.ROBOTS_UNAVAILABLE, Code.HTTP_4XX, Code.HTTP_5XX}
 )  # fmt: skip
+
+
+RETRY_SECONDS = 1.0  # after a reset or a 5xx, before the one retry
+
+
+class _Got(NamedTuple):
+    """What one GET brought: a page, or an error."""
+
+    trip: Trip
+    page: Page | None
+    body: Body | None
+    error: SpanielError | None
+
+
+def _may_be_over(got: _Got, clock: Clock) -> bool:
+    """Whether a failure may be gone at the next request: a reset, a 5xx. Who asks for time gets it elsewhere."""
+    if got.page is not None:
+        return (
+            got.page.status >= 500
+            and asked_to_wait(got.page, clock) is None
+            and not signs().is_challenge(got.page.headers)
+        )
+    error = got.error
+    if error is None or error.code is not Code.NETWORK or error.details.get("refused"):
+        return False
+    return error.details.get("cause") in (None, "connect")
+
+
+def _that_can_be_told(errand: Errand, trip: Trip, seen: Seen) -> tuple[Fragment, ...]:
+    """Fragments as far as this page can say anything of them."""
+    if seen.page_type in INSTEAD or seen.page_type == "rate_limit":
+        return ()
+    if trip.fragment:  # a redirect that names one itself overrides the link's (Fetch 4.4)
+        return tuple(fragment._replace(found=True) for fragment in seen.fragments)
+    is_login = seen.page_type == "login" or signs().why_suspect(errand.url, trip.url) == LOGIN
+    if trip.chain and is_login:
+        return tuple(fragment._replace(found=None) for fragment in seen.fragments)
+    return seen.fragments
 
 
 class Asker:
@@ -89,39 +128,54 @@ class Asker:
         errand.head_end = trip.url
         if not errand.head or (trip.chain and signs().why_suspect(errand.url, trip.url)):
             return None  # some send whoever asks by HEAD to a login or to the front page
-        trust = self._trust.of(trip.url.origin)
-        if trust is Trust.CONFIRMED:
-            trust = await self._probe(trip.url)
-            self._trust.learn(trip.url.origin, trust)
-        return answered(errand, trip, "HEAD", page, look_at_head(page)) if trust is Trust.TRUSTED else None
-
-    async def _probe(self, url: Url) -> Trust:
-        """Whether HEAD tells a page that is not there from one that is. Where that is not plain, GET is asked: a host
-        that has a good answer to anything is not believed."""
-        name = uuid4().hex
-        nowhere = sibling_of(url, name) or url._replace(path=f"/{name}", query=None)
-        try:
-            trip = Trip(nowhere, Deadline(self._ways.head_seconds))
-            page = await follow(trip, self._door, self._door.http.head, self._ways, 0)
-        except SpanielError:
-            return Trust.DISTRUSTED
-        return Trust.TRUSTED if page.status in (404, 410) else Trust.DISTRUSTED
+        if self._trust.of(trip.url.origin) is not Trust.TRUSTED:
+            return None
+        return answered(errand, trip, "HEAD", page, look_at_head(page))
 
     async def _by_get(self, errand: Errand) -> Observation:
+        got = await self._get_once(errand)
+        if errand.head is not False and _may_be_over(got, self._clock):  # after a HEAD that failed, this was the retry
+            await self._clock.sleep(RETRY_SECONDS)
+            got = await self._get_once(errand)
+        trip, page = got.trip, got.page
+        if page is None:
+            return failed(errand, trip, "GET", got.error or SpanielError(Code.INTERNAL, error="no page and no error"))
+        seen = await look_at(page, got.body, trip, self._reads, errand.link.fragments)
+        try:
+            if (target := self._refreshes_to(errand, trip, page, seen)) is not None:
+                trip.refresh(page, target)
+                body = got.body.anew() if got.body is not None else None
+                page = await follow(trip, self._door, self._get(body), self._ways, self._redirects(errand))
+                seen = await look_at(page, body, trip, self._reads, errand.link.fragments)
+        except SpanielError as error:
+            return failed(errand, trip, "GET", error)
+        if seen.fragments:
+            seen = seen._replace(fragments=_that_can_be_told(errand, trip, seen))
+        if self._ways.soft_404 and page.ok and (seen.text or seen.title):
+            seen = seen._replace(soft_404=await self._is_soft_404(trip.url, seen))
+        observed = answered(errand, trip, "GET", page, seen)
+        return observed._replace(head_differs=self._compare(errand, trip, got.page or page))
+
+    async def _get_once(self, errand: Errand) -> _Got:
         errand.attempts += 1
-        expected, ways = errand.link.expected, self._ways
-        needs = needs_of(expected, reads=bool(errand.link.fragments) or ways.soft_404)
+        ways = self._ways
+        needs = needs_of(errand.link.expected, reads=bool(errand.link.fragments) or ways.soft_404)
         body = Body(needs) if needs.read else None
         trip = Trip(errand.url, Deadline(ways.seconds))
         try:
             page = await follow(trip, self._door, self._get(body), ways, self._redirects(errand))
         except SpanielError as error:
-            return failed(errand, trip, "GET", error)
-        seen = await look_at(page, body, trip, self._reads, errand.link.fragments)
-        if ways.soft_404 and seen.text and page.ok:
-            seen = seen._replace(soft_404=await self._is_soft_404(trip.url, seen.text))
-        observed = answered(errand, trip, "GET", page, seen)
-        return observed._replace(head_differs=self._compare(errand, trip, page))
+            return _Got(trip, None, body, error)
+        return _Got(trip, page, body, None)
+
+    def _refreshes_to(self, errand: Errand, trip: Trip, page: Page, seen: Seen) -> Url | None:
+        """Where a page sends its reader by itself. Of content that is asserted, the page itself is meant."""
+        if not page.ok or seen.page_type in INSTEAD or not seen.refresh or not self._redirects(errand):
+            return None
+        if errand.link.expected != ANYTHING and asserts_content(errand.link.expected):
+            return None
+        target = parse(seen.refresh, base=trip.url)._replace(fragment=None)
+        return None if target == trip.url or target in trip.visited else target
 
     def _compare(self, errand: Errand, trip: Trip, page: Page) -> bool:
         """Whether GET said otherwise than HEAD did; what that means for the host."""
@@ -132,10 +186,10 @@ class Asker:
         differs = errand.head != (page.status < 400) or (errand.head and errand.head_end != trip.url)
         for origin in {errand.url.origin, trip.url.origin}:
             if differs or errand.head:
-                self._trust.learn(origin, Trust.DISTRUSTED if differs else Trust.CONFIRMED)
+                self._trust.learn(origin, Trust.DISTRUSTED if differs else Trust.TRUSTED)
         return differs
 
-    async def _is_soft_404(self, url: Url, text: str) -> bool | None:
+    async def _is_soft_404(self, url: Url, seen: Seen) -> bool | None:
         """Whether a page that cannot exist looks like this one; None where that cannot be told."""
         sibling = sibling_of(url, uuid4().hex)
         if sibling is None:
@@ -148,8 +202,10 @@ class Asker:
             return None
         if not page.ok:
             return False
-        seen = await look_at(page, body, trip, self._reads)
-        return looks_missing(text, url, seen.text, sibling)
+        other = await look_at(page, body, trip, self._reads)
+        return looks_missing(
+            PageText(seen.title, seen.text, seen.has_scripts), url, PageText(other.title, other.text), sibling
+        )
 
     def _redirects(self, errand: Errand) -> int:
         return 0 if asserts_redirect(errand.link.expected) else self._ways.max_redirects

@@ -65,6 +65,10 @@ class Body:
         if len(self.kept) < KEPT:
             self.kept += piece[: KEPT - len(self.kept)]
 
+    def anew(self) -> Body:
+        """For another page, of which as much is taken."""
+        return Body(Needs(self.is_measured, True, self.most))
+
     @property
     def is_measured(self) -> bool:
         return self._digest is not None

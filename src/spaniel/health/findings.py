@@ -27,13 +27,14 @@ def _findings(observation: Observation, past: Past) -> Iterator[Finding]:
         text = "The page looks like one that says 'not found': a page that cannot exist looks the same."
         yield Finding(Remark.SOFT_404, text)
     if observation.is_parked:
-        yield Finding(Remark.PARKED, "The page says that its domain is for sale.")
+        yield Finding(Remark.PARKED, Remark.PARKED.meaning)
     for fragment in observation.fragments:
-        name = shown(fragment.name.removeprefix("#"))
+        name = fragment.name.removeprefix("#")
         if fragment.found is False:
-            yield Finding(Remark.FRAGMENT_MISSING, f"The page has no anchor '#{name}'.")
+            yield Finding(Remark.FRAGMENT_MISSING, f"The page has no anchor '#{shown(name)}'.", fragment.name)
         elif fragment.found is None:
-            yield Finding(Remark.FRAGMENT_UNKNOWN, f"Whether the page has an anchor '#{name}' is not known.")
+            text = f"Whether the page has an anchor '#{shown(name)}' is not known."
+            yield Finding(Remark.FRAGMENT_UNKNOWN, text, fragment.name)
     if (soon := ending(observation.certificate_ends, observation.at)) is not None:
         yield soon
     if _chain_changed(observation, past):

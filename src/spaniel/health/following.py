@@ -46,8 +46,8 @@ class Trip:
     """How far an attempt has come: for whoever tells how it ended, also where that is a refusal."""
 
     __slots__ = (
-        *("_answered_by", "_target", "certificate_ends", "chain", "cookies", "deadline", "is_asked", "status", "url"),
-        "visited",
+        *("_answered_by", "_target", "certificate_ends", "chain", "cookies", "deadline", "fragment", "is_asked"),
+        *("status", "url", "visited"),
     )
 
     def __init__(self, url: Url, deadline: Deadline) -> None:
@@ -56,6 +56,7 @@ class Trip:
         self.visited: set[Url] = set()
         self.cookies: dict[str, dict[str, str]] = {}  # by origin; forgotten with the trip
         self.status: int | None = None
+        self.fragment = ""  # that the last redirect with one named
         self.is_asked = False  # whether any request went out
         self._target: Target | None = None  # where the last hop goes
         self._answered_by = ""
@@ -79,7 +80,15 @@ class Trip:
         self.visited.add(self.url)
         self._keep_cookies(page)
         self.chain.append(Hop(self.url.href, page.status))
-        self.url = parse(page.location or "", base=self.url)._replace(fragment=None)
+        target = parse(page.location or "", base=self.url)
+        self.fragment = target.fragment or self.fragment
+        self.url = target._replace(fragment=None)
+
+    def refresh(self, page: Page, target: Url) -> None:
+        """Go where a page sends its reader by itself: as a redirect, which nobody calls permanent."""
+        self.visited.add(self.url)
+        self.chain.append(Hop(self.url.href, page.status))
+        self.url = target
 
     def _keep_cookies(self, page: Page) -> None:
         jar = self.cookies.setdefault(self.url.origin, {})

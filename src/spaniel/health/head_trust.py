@@ -1,4 +1,4 @@
-"""Whether HEAD is believed at a host: some servers say anything to it, which is seen only by asking otherwise."""
+"""Whether HEAD is believed at a host: some servers answer it anyhow, which is seen only by asking otherwise."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ MOST_KNOWN = 100_000  # hosts; those that are forgotten are tried again
 
 
 class Trust(Enum):
-    """How far a host's HEAD has been tried."""
+    """How far a host's HEAD has been tried. One confirmation is enough: what a further GET could show, that the host
+    answers any path alike, `--soft-404` looks for."""
 
     UNTRIED = 0  # its first good answer is confirmed by GET
-    CONFIRMED = 1  # before the second, it is asked by HEAD for a page that cannot exist
-    TRUSTED = 2
-    DISTRUSTED = 3  # it is asked by GET
+    TRUSTED = 1
+    DISTRUSTED = 2  # it is asked by GET
 
 
 class HeadTrust:

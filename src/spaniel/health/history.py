@@ -2,7 +2,7 @@
 
 What was told of a link is an observation here, never a verdict that is used again. The answers of a run are written
 as they come, so that a run that was killed can go on. They become observations when the run has ended: only then is
-it known whether its failures count, for a run that most hosts did not answer had no network.
+it known whether its failures count, for they do not in a run without a network.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from spaniel.health import observations
 from spaniel.health.observations import Observed, facts_without_network, fold, past_of, rows_of
 from spaniel.health.packing import unpack_checked
 from spaniel.health.past import DAY, NOTHING, Past
+from spaniel.health.ports import Heard, HostCounts
 from spaniel.private_database import Database, Layout
 from spaniel.private_folder import open_shared_folder
 
@@ -106,15 +107,15 @@ class History:
         given = (OPEN, input_, self._now(), this_process(), run.id, run.process, run.touched)
         return self._writes.write(lambda tx: tx.execute(mine, given).rowcount) == 1
 
-    def answers(self, run: int) -> Iterator[tuple[str, bool, Checked]]:
-        """The URLs that a run has asked, whether an answer came, and what was told."""
+    def answers(self, run: int) -> Iterator[tuple[str, Heard, Checked]]:
+        """The URLs that a run has asked, how far each request came, and what was reported."""
         after = 0
         wanted = "SELECT id, asked, reached, data FROM answers WHERE run = ? AND id > ? ORDER BY id LIMIT ?"
 
         none: list[tuple[int, str, int, bytes]] = []
         while rows := self._reads.read(lambda db: db.execute(wanted, (run, after, LOT)).fetchall(), none):  # noqa: B023  read at once
-            for _, asked, reached, data in rows:
-                yield asked, bool(reached), unpack_checked(data)
+            for _, asked, heard, data in rows:
+                yield asked, Heard(heard), unpack_checked(data)
             after = rows[-1][0]
 
     def note(self, run: int, answers: Sequence[Answer]) -> None:
@@ -187,27 +188,25 @@ class History:
     def _tidy(self) -> None:
         """Runs that were killed while they were settled, or that nobody went on with."""
         left = (
-            "SELECT id, state, (SELECT COUNT(DISTINCT host) FROM answers WHERE run = runs.id),"
-            " (SELECT COUNT(DISTINCT host) FROM answers WHERE run = runs.id AND reached) FROM runs"
-            " WHERE (state IN (?, ?) AND touched < ?)"
+            "SELECT id, state FROM runs WHERE (state IN (?, ?) AND touched < ?)"
             " OR (state IN (?, ?) AND EXISTS (SELECT 1 FROM answers WHERE run = runs.id))"
         )
         long_ago = self._now() - ABANDONED_AFTER
         states = (*UNSETTLED, long_ago, NETWORK_UP, NETWORK_DOWN)
-        for run, state, hosts, reached in self._writes.write(lambda tx: tx.execute(left, states).fetchall()):
-            is_up = has_network(hosts, reached) if state in UNSETTLED else state == NETWORK_UP
-            self.settle(run, network=is_up)
+        for run, state in self._writes.write(lambda tx: tx.execute(left, states).fetchall()):
+            self.settle(run, network=self._had_network(run) if state in UNSETTLED else state == NETWORK_UP)
+
+    def _had_network(self, run: int) -> bool:
+        counts, best = HostCounts(), "SELECT MAX(reached) FROM answers WHERE run = ? GROUP BY host"
+        for (heard,) in self._writes.write(lambda tx: tx.execute(best, (run,)).fetchall()):
+            counts = counts.with_one(heard)
+        return counts.had_network
 
     def _keep_out_of_git(self) -> None:
         above, name = os.path.split(self.folder)
         with open_shared_folder(above, write=True) as outer, outer.folder(name, make=True) as folder:
             if ".gitignore" not in {entry.name for entry in folder.entries()}:
                 folder.write(".gitignore", b"*\n")
-
-
-def has_network(hosts: int, reached: int) -> bool:
-    """Not where more than half of all hosts that were asked gave no answer of any kind."""
-    return (hosts - reached) * 2 <= hosts
 
 
 def this_process() -> str:

@@ -12,27 +12,27 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING
 
-from spaniel.health.spool import REACHED
 from spaniel.health.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from spaniel.health.ports import Heard
     from spaniel.health.spool import Queued, Spool
 
 AHEAD = 16  # links of a host that are read together
-FIRST = 2  # links of a host that are asked one after the other in any case: they show whether HEAD can be believed
+FIRST = 1  # links of a host that are asked alone in any case: they show whether HEAD can be believed
 
 
 class HostQueue:
     """One host, and what came of it so far."""
 
     __slots__ = (
-        *("alone", "asked", "buffer", "given_up", "given_up_as", "hands", "host", "in_heap", "is_shared", "last_id"),
-        *("left", "put_off", "reached", "silent", "unasked", "waited", "waits_until"),
+        *("alone", "buffer", "given_up", "given_up_as", "hands", "heard", "host", "in_heap", "is_shared", "last_id"),
+        *("left", "put_off", "silent", "unasked", "waited", "waits_until"),
     )
 
-    def __init__(self, host: str, left: int, earlier: int) -> None:
+    def __init__(self, host: str, left: int, heard: Heard | None) -> None:
         self.host = host
         self.left = left  # links that are not told yet
         self.unasked = left  # and that nobody has taken up
@@ -45,12 +45,16 @@ class HostQueue:
         self.waits_until = 0.0  # when the last of them are over
         self.put_off = 0  # times in a row that it asked for time
         self.silent = 0  # times in a row that it did not answer in time
-        self.asked, self.reached = earlier > 0, earlier == REACHED
+        self.heard = heard  # the best that any request came to; None where none was made
         self.given_up = ""  # why it is asked no more
         self.given_up_as = Verdict.UNKNOWN  # what is told of its other links
 
     def give_up(self, verdict: Verdict, why: str) -> None:
         self.given_up_as, self.given_up = verdict, why
+
+    def hear(self, heard: Heard | None) -> None:
+        if heard is not None and (self.heard is None or heard > self.heard):
+            self.heard = heard
 
     def take(self) -> Queued:
         self.unasked -= 1
@@ -83,7 +87,7 @@ class HostQueues:
         self._order = count()  # of two that are due at one time, the first to come
         self._all_taken_up = False
         self._in_hands = 0
-        self.hosts_asked, self.hosts_reached = spool.hosts_done_before()
+        self.counts = spool.hosts_done_before()
 
     def next(self, now: float) -> HostQueue | None:
         """A host that may be asked now; None where there is none yet, or none any more."""
@@ -149,15 +153,15 @@ class HostQueues:
             if not queue.in_heap:
                 self._push(queue, due)
         elif not queue.hands:
-            self._count(queue.asked, queue.reached)
+            self._count(queue)
 
     def _push(self, queue: HostQueue, due: float) -> None:
         queue.in_heap = True
         heappush(self._heap, (due, next(self._order), queue))
 
-    def _count(self, asked: bool, reached: bool) -> None:
-        self.hosts_asked += asked
-        self.hosts_reached += asked and reached
+    def _count(self, queue: HostQueue) -> None:
+        if queue.heard is not None:
+            self.counts = self.counts.with_one(queue.heard)
 
     def soonest(self) -> float | None:
         """When the next host may be asked of those that wait."""
@@ -169,7 +173,7 @@ class HostQueues:
     def count_the_rest(self) -> None:
         """Hosts that were asked and still wait, where a run is stopped."""
         for _, _, queue in self._heap:
-            self._count(queue.asked, queue.reached)
+            self._count(queue)
 
     def waiting(self, now: float) -> Iterator[tuple[str, float, int]]:
         """Hosts that are waited for, for how many seconds, and what is left at each."""

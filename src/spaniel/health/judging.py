@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from spaniel.errors import Code
 from spaniel.health.bodies import asserts_content, asserts_redirect
 from spaniel.health.findings import findings_of
+from spaniel.health.pages import INSTEAD
 from spaniel.health.past import ENOUGH, failures_apart
 from spaniel.health.signs import FOR_SALE, LOGIN, signs
 from spaniel.health.verdict import ANYTHING, Change, Checked, Move, Verdict
@@ -19,7 +20,7 @@ from spaniel.url.value import split
 if TYPE_CHECKING:
     from spaniel.health.observation import Observation
     from spaniel.health.past import Past
-    from spaniel.health.verdict import Link
+    from spaniel.health.verdict import Expected, Link
 
 BLOCKING = {
     401: "it is for those who log in",
@@ -28,10 +29,6 @@ BLOCKING = {
     407: "a proxy asks who we are",
     451: "the server may not show it, for legal reasons",
     999: "the server does not show it to programs",
-}
-INSTEAD = {  # what came instead of a page, whatever its status was
-    "challenge": "the site asks programs to prove that they are people",
-    "geo_block": "the site does not show it in our region",
 }
 PHRASES = {
     300: "Multiple Choices", 301: "Moved Permanently", 302: "Found", 304: "Not Modified", 400: "Bad Request",
@@ -155,22 +152,24 @@ def _as_type(observation: Observation, status: int) -> str:
 
 def _page(observation: Observation, link: Link) -> Checked:
     """A page came: is it what was asserted, and where it was?"""
-    changes = _changes(observation, link)
+    redirects_as_it_may = link.expected.redirect_is_fine and observation.is_redirected
+    asserted = link.expected._replace(content_type=None) if redirects_as_it_may else link.expected
+    changes = _changes(observation, asserted)
     move = _move(observation)
     if changes:
         what = ", ".join(change.what for change in changes)
         return Checked(link, Verdict.CHANGED, f"It differs from what is asserted: {what}", move=move, changes=changes)
-    is_fine = link.expected.redirect_is_fine or (asserts_content(link.expected) and link.expected.may_redirect)
-    if move is None or (is_fine and not move.is_suspect):
+    is_fine = asserts_content(link.expected) and link.expected.may_redirect and not (move and move.is_suspect)
+    if move is None or redirects_as_it_may or is_fine:
         return Checked(link, Verdict.OK)
     how = "for good" if move.is_permanent else "for now"
     why = f"; suspect: {move.why_suspect}" if move.is_suspect else ""
     return Checked(link, Verdict.MOVED, f"It redirects {how} to {move.to}{why}", move=move)
 
 
-def _changes(observation: Observation, link: Link) -> tuple[Change, ...]:
+def _changes(observation: Observation, expected: Expected) -> tuple[Change, ...]:
     """Every assertion that does not hold: old and new."""
-    expected, content, found = link.expected, observation.content, []
+    content, found = observation.content, []
     if content is not None:
         if expected.length is not None and content.length != expected.length:
             length = str(content.length) if content.is_whole else f"at least {content.length}"

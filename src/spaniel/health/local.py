@@ -194,10 +194,13 @@ def _judge(link: Link, target: Target, disk: Disk) -> Checked:
     if disk.has_anchor(page, target.fragment) is False:
         if page != target.path and _kind(target.path) != "folder":
             told = Finding(
-                Remark.FRAGMENT_UNKNOWN, f"{_shown(page)} has no anchor '{target.fragment}'; the generated page may"
+                Remark.FRAGMENT_UNKNOWN,
+                f"{_shown(page)} has no anchor '#{target.fragment}'; the generated page may",
+                target.fragment,
             )
             return Checked(link, Verdict.OK, evidence=ON_DISK, findings=(told,))
-        told = Finding(Remark.FRAGMENT_MISSING, f"{_shown(page)} has no anchor '{target.fragment}'")
+        told = Finding(Remark.FRAGMENT_MISSING, f"{_shown(page)} has no anchor '#{target.fragment}'", target.fragment)
+        link = link._replace(url=f"{link.url}#{target.fragment}")
         return Checked(link, Verdict.FAILING, told.text, evidence=ON_DISK, findings=(told,))
     return Checked(link, Verdict.OK, evidence=ON_DISK)
 

@@ -11,6 +11,7 @@ from spaniel.health.verdict import Link, Verdict
 if TYPE_CHECKING:
     import sqlite3
 
+    from spaniel.health.ports import Heard
     from spaniel.health.verdict import Checked, Hop
 
     Facts = tuple[str, int | None, str, str, str, str, str]  # verdict, status, code, reason, final URL, chain, text
@@ -20,7 +21,7 @@ KEPT_DAYS = 400
 GOOD = frozenset({Verdict.OK, Verdict.MOVED, Verdict.CHANGED})  # the link leads somewhere
 BAD = frozenset({Verdict.FAILING, Verdict.DEAD})
 NO_NETWORK = "no network"
-OFFLINE = f"{NO_NETWORK}: most hosts of this run did not answer"
+OFFLINE = f"{NO_NETWORK}: the names of most hosts of this run could not be looked up"
 
 TABLES = """
 CREATE TABLE health (url TEXT NOT NULL, first_at REAL NOT NULL, last_at REAL NOT NULL, checks INTEGER NOT NULL,
@@ -48,7 +49,7 @@ class Answer(NamedTuple):
 
     asked: str  # the URL
     host: str
-    reached: bool  # whether any answer came from there
+    heard: Heard  # how far the request came
     at: float  # seconds since 1970
     checked: Checked
     head_differs: bool = False
@@ -56,11 +57,11 @@ class Answer(NamedTuple):
     def row(self, run: int) -> tuple[int | str | float | bytes | None, ...]:
         """Where it stands in documents is known to whoever asks again."""
         link = self.checked.link
-        checked = self.checked._replace(link=Link(link.url, expected=link.expected))
+        checked = self.checked._replace(link=Link(link.url, link.fragments, expected=link.expected))
         facts = _facts(checked)
         if not all(text is None or isinstance(text, int) or text.isascii() for text in facts):
             facts = plain(facts)
-        return run, self.asked, self.host, self.reached, self.at, *facts, pack(checked)
+        return run, self.asked, self.host, int(self.heard), self.at, *facts, pack(checked)
 
 
 class Observed(NamedTuple):
@@ -126,7 +127,7 @@ def _facts(checked: Checked) -> Facts:
 
 
 def without_network(checked: Checked) -> Checked:
-    """What may be said of a failure in a run that most hosts did not answer."""
+    """What may be said of a failure in a run without a network (LH-01)."""
     if checked.verdict not in BAD:
         return checked
     return checked._replace(verdict=Verdict.UNKNOWN, reason=OFFLINE, failures=0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -10,6 +11,7 @@ from spaniel.errors import SpanielError
 from spaniel.health.signs import signs
 from spaniel.pipeline.page_types import Evidence, page_type_of
 from spaniel.reading import read
+from spaniel.reading.budgets import parse_within
 from spaniel.reading.kinds import parse_type
 
 if TYPE_CHECKING:
@@ -23,8 +25,19 @@ if TYPE_CHECKING:
     from spaniel.reading import Document
 
 KINDS = ("html", "text")
+INSTEAD = {  # what came instead of a page, whatever its status was
+    "challenge": "the site asks programs to prove that they are people",
+    "geo_block": "the site does not show it in our region",
+}
 MARKUP = frozenset({"application/xhtml+xml", "application/xml"})
 CHALLENGE = "challenge"
+_REFRESH = re.compile(rb"http-equiv\s*=\s*[\"']?\s*refresh", re.IGNORECASE)
+_REFRESH_CONTENT = re.compile(
+    r"""\s*(?P<seconds>[0-9]{1,9}|(?=\.))[0-9.]*(?:\s*[;,]|\s)\s*(?:url\s*=\s*)?"""
+    r"""(?:"(?P<quoted>[^"]*)|'(?P<single>[^']*)|(?P<bare>.*))""",
+    re.IGNORECASE | re.DOTALL,
+)
+MOST_REFRESH_SECONDS = 30  # a page that waits longer is one to be read, such as a slide show
 AT_ONCE, TAGS = 64 << 10, 2000  # bytes and tags of a page that is read on the spot; others: beside the event loop
 
 
@@ -40,6 +53,9 @@ class Seen(NamedTuple):
     """What was seen of a page."""
 
     text: str = ""  # extracted; "" where there is none, or not all of it
+    title: str = ""
+    has_scripts: bool = False  # which may write what the text has not
+    refresh: str = ""  # where the page sends its reader by itself, as it is written
     page_type: str = ""
     is_parked: bool = False
     content: Content | None = None
@@ -76,6 +92,9 @@ async def look_at(
     parked = page.ok and (signs().is_parking_host(page.url.host) or signs().looks_parked(text))
     return Seen(
         text=text,
+        title=((document.title or document.metadata.title) or "") if document is not None else "",
+        has_scripts=b"<script" in kept.lower(),
+        refresh=await _refresh(kept, page) if page.ok else "",
         page_type=CHALLENGE if is_challenge else page_type,
         is_parked=parked,
         content=body.content(_hash(text)) if body is not None else None,
@@ -94,6 +113,29 @@ async def _read(page: Page, body: bytes, trip: Trip, reads: Reads | None) -> Doc
         return await asyncio.to_thread(read, *given)
     except SpanielError:
         return None
+
+
+async def _refresh(body: bytes, page: Page) -> str:
+    if not _REFRESH.search(body) or not tells_something(page.headers.get("content-type")):
+        return ""
+    return await asyncio.to_thread(refresh_of, body, page.headers.get("content-type"))
+
+
+def refresh_of(body: bytes, content_type: str | None) -> str:
+    """Where a page sends its reader within a moment, as its address is written there; "" where it does not.
+
+    What stands in `noscript` or `template` is not for browsers that run scripts (HTML 4.2.5.3).
+    """
+    tree, *_ = parse_within(body, parse_type(content_type)[1])
+    for meta in tree.select("meta[http-equiv]"):
+        if (meta.attr("http-equiv") or "").strip().lower() != "refresh":
+            continue
+        if meta.closest("noscript, template") is not None:
+            continue
+        found = _REFRESH_CONTENT.match(meta.attr("content") or "")
+        if found is not None and int(found["seconds"] or 0) <= MOST_REFRESH_SECONDS:
+            return (found["quoted"] or found["single"] or found["bare"] or "").strip()
+    return ""
 
 
 async def _fragments(names: Sequence[str], body: bytes, page: Page, is_whole: bool) -> tuple[Fragment, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -11,11 +12,50 @@ if TYPE_CHECKING:
     from spaniel.health.verdict import Checked, Link
 
 
+class Heard(IntEnum):
+    """How far a request to a host came: of several, the highest counts."""
+
+    NO_LOOKUP_ANSWER = -2  # its name was looked up, and no name server answered
+    SILENT = -1  # it has no name that could be looked up, and did not answer
+    LOOKUP_ANSWER = 0  # an address, or that there is none; nothing else came
+    ANSWER = 1  # from the host itself, if only to refuse a connection
+
+
+class HostCounts(NamedTuple):
+    """Hosts that were asked, by how far the best request to each came."""
+
+    asked: int = 0
+    reached: int = 0  # ANSWER
+    looked_up: int = 0  # LOOKUP_ANSWER
+    unanswered: int = 0  # NO_LOOKUP_ANSWER
+
+    def with_one(self, heard: int) -> HostCounts:
+        return HostCounts(
+            self.asked + 1,
+            self.reached + (heard >= Heard.ANSWER),
+            self.looked_up + (heard == Heard.LOOKUP_ANSWER),
+            self.unanswered + (heard == Heard.NO_LOOKUP_ANSWER),
+        )
+
+    @property
+    def had_network(self) -> bool:
+        """LH-01: no host and no lookup answered, or, where some hosts were reached, most of four or more lookups
+        failed without an answer. An NXDOMAIN is an answer."""
+        if not self.asked:
+            return True
+        if not self.reached:
+            return self.looked_up > 0
+        return self.asked < FEW_HOSTS or self.unanswered * 2 <= self.asked
+
+
+FEW_HOSTS = 4  # fewer than these say nothing of the network, once one of them answers
+
+
 class Looked(NamedTuple):
     """What one look at a link brought."""
 
     checked: Checked
-    reached: bool | None  # whether any answer came from the link's host; None where it was not asked
+    heard: Heard | None  # how far the request came; None where nobody was asked
     retry_after: float | None = None  # seconds that the host asked for; 0 where it asked and did not say how long
     head_differs: bool = False  # HEAD and GET disagreed
 

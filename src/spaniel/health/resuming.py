@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.health.observations import BAD
+from spaniel.health.verdict import by_fragment
 
 if TYPE_CHECKING:
     from spaniel.health.history import History, Unfinished
@@ -35,15 +36,14 @@ def begin(history: History, spool: Spool, scope: str, *, resume: bool) -> Begun:
 
 def _gone_on(history: History, spool: Spool, found: Unfinished) -> Begun:
     answered = gone = 0
-    for asked, reached, checked in history.answers(found.id):
-        told = spool.answered(asked, checked, reached=reached)
+    for asked, heard, checked in history.answers(found.id):
+        told = spool.answered(asked, checked, heard)
         if told is None:
             gone += 1
-        elif told.verdict in BAD:
-            spool.hold(told)
-        else:
-            spool.tell(told)
-        answered += told is not None
+            continue
+        answered += 1
+        for part in by_fragment(told):
+            (spool.hold if part.verdict in BAD else spool.tell)(part)
     remarks = [f"going on: {answered:,} of {spool.total:,} links were answered before"]
     if found.input != spool.fingerprint:
         remarks.append(

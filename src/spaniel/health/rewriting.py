@@ -105,15 +105,16 @@ def plan_fixes(
         told = successor(checked, wishes)
         if told is None:
             continue
+        url = checked.link.url.partition("#")[0]
         for place in checked.link.places:
             if place.line == 0 or place.file == "-":
                 continue  # standard input and the command line are not written to
-            mention = places.get((place.file, place))
+            mention = places.get((place.file, place._replace(fragment="")))
             if told.refusal:
                 plan.unfixed.append(Unfixed(place, checked.link.url, told.refusal, told.suggestion))
             elif place.file not in files:
                 plan.unfixed.append(Unfixed(place, checked.link.url, COMPRESSED, told.url))
-            elif mention is None or (web_address(mention, base) or ("",))[0] != checked.link.url:
+            elif mention is None or (web_address(mention, base) or ("",))[0] != url:
                 plan.unfixed.append(Unfixed(place, checked.link.url, CHANGED))
             else:
                 _add(plan, mention, told.url, told.why)

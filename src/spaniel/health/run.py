@@ -8,17 +8,17 @@ What is bad news waits for the end of the run, for only then is it known whether
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
-from spaniel.errors import Code, SpanielError
-from spaniel.health.history import has_network
+from spaniel.errors import Code, SpanielError, shown
 from spaniel.health.host_queues import HostQueues
 from spaniel.health.idlers import Idlers
 from spaniel.health.observations import BAD, Answer, without_network
 from spaniel.health.past import NOTHING
-from spaniel.health.ports import Looked
-from spaniel.health.verdict import Checked, Verdict
+from spaniel.health.ports import Heard, Looked
+from spaniel.health.verdict import Checked, Verdict, by_fragment
 from spaniel.health.watchdog import Watchdog
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from spaniel.health.ports import Looks, Patience, RunOptions
     from spaniel.health.spool import Queued, Spool
 
+log = logging.getLogger("spaniel.health")
 ONE_FOR_ME = 2  # places that are free while I am about to take one: with fewer, whoever is called finds none
 UNTAKEN = 1000  # results that nobody has taken yet, beyond which nothing more is asked
 SILENT_TIMES = 3  # in a row that a host does not answer in time; then its other links are not asked
@@ -111,7 +112,7 @@ class Run:
         """What waited for the end."""
         self.is_whole = not self._stopping or self._time_up
         self._queues.count_the_rest()
-        self.network = has_network(self._queues.hosts_asked, self._queues.hosts_reached)
+        self.network = self._queues.counts.had_network
         if self._time_up:
             for queued in self._queues.rest():
                 yield Checked(queued.link, Verdict.UNKNOWN, TIME_UP)
@@ -206,8 +207,7 @@ class Run:
             self._finish(queue, queued, Checked(queued.link, queue.given_up_as, queue.given_up), None)
             return now
         looked = await self._look(queued, queue.put_off, me)
-        queue.asked = queue.asked or looked.reached is not None
-        queue.reached = queue.reached or bool(looked.reached)
+        queue.hear(looked.heard)
         if looked.retry_after is None:
             queue.put_off = 0
         elif (seconds := self._put_off(queue, queued, looked.retry_after)) > 0:
@@ -224,7 +224,8 @@ class Run:
         if looked.checked.verdict is Verdict.SKIPPED or not self._journal.is_kept or looked.checked.reason == CUT_OFF:
             return None
         at = self._clock.now().timestamp()
-        return Answer(queued.asked, queue.host, bool(looked.reached), at, looked.checked, looked.head_differs)
+        heard = Heard.SILENT if looked.heard is None else looked.heard
+        return Answer(queued.asked, queue.host, heard, at, looked.checked, looked.head_differs)
 
     def _wait(self, queue: HostQueue, now: float) -> float:
         """Seconds until a host may be asked. One that asks for more than it may is given up."""
@@ -244,16 +245,20 @@ class Run:
         try:
             looked = await self._looks.look(asked, self._pasts[queued.id], attempts)
         except SpanielError as error:
-            looked = Looked(Checked(link, Verdict.UNKNOWN, error.message, error.code), reached=False)
+            looked = Looked(Checked(link, Verdict.UNKNOWN, error.message, error.code), None)
         except asyncio.CancelledError:
             if not self._watchdog.end(me):
                 raise
+        except Exception as error:
+            log.exception("checking %s failed unexpectedly", shown(queued.asked))  # one link must not end the run
+            bug = SpanielError(Code.INTERNAL, error=type(error).__name__)
+            looked = Looked(Checked(link, Verdict.UNKNOWN, bug.message, bug.code), None)
         finally:
             self._watchdog.end(me)
         if looked is None:
             why = CUT_OFF if self._time_up else f"no answer within {seconds:.0f} s"
             told = Checked(link, Verdict.UNKNOWN, why, Code.TIMEOUT)
-            return Looked(told, reached=None if self._time_up else False)
+            return Looked(told, None if self._time_up else Heard.LOOKUP_ANSWER)
         return looked if asked is link else looked._replace(checked=looked.checked._replace(link=link))
 
     def _put_off(self, queue: HostQueue, queued: Queued, retry_after: float) -> float:
@@ -273,7 +278,7 @@ class Run:
         return max(queue.waits_until - now, self._patience.wait_seconds(queue.host))
 
     def _note_silence(self, queue: HostQueue, looked: Looked) -> None:
-        is_silent = looked.reached is False and looked.checked.code == Code.TIMEOUT
+        is_silent = looked.checked.code == Code.TIMEOUT and looked.heard not in (None, Heard.ANSWER)
         queue.silent = queue.silent + 1 if is_silent else 0
         if queue.silent >= SILENT_TIMES:
             why = f"not asked: the host did not answer in time, {SILENT_TIMES} times in a row"
@@ -288,12 +293,13 @@ class Run:
 
     def _tell(self, checked: Checked) -> None:
         self.done += 1
-        if checked.verdict in BAD:
-            self.bad += 1
-            self._spool.hold(checked)
-        else:
-            self._out.append(checked)
-            self._news.set()
+        for part in by_fragment(checked) if checked.findings else (checked,):
+            if part.verdict in BAD:
+                self.bad += 1
+                self._spool.hold(part)
+            else:
+                self._out.append(part)
+                self._news.set()
 
 
 def _left_alone(seconds: float) -> str:

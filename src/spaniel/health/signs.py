@@ -27,6 +27,7 @@ class Signs(NamedTuple):
     error: frozenset[str]
     types: Mapping[str, str]  # an old name to the usual one
     challenge: Mapping[str, tuple[str, ...]]
+    missing_text: tuple[str, ...]
     parked_hosts: HostList
     parked_text: tuple[str, ...]
     parked_words: int
@@ -77,6 +78,11 @@ class Signs(NamedTuple):
         beginning = text[:LOOKED_AT].lower()
         return any(words in beginning for words in self.parked_text)
 
+    def says_missing(self, text: str) -> bool:
+        """Whether a short text says that a page is not there."""
+        beginning = text[:LOOKED_AT].lower()
+        return any(words in beginning for words in self.missing_text)
+
     def is_challenge(self, headers: Mapping[str, str]) -> bool:
         """By the headers alone."""
         if self.challenge.keys().isdisjoint(headers):
@@ -110,6 +116,7 @@ def signs() -> Signs:
         error=frozenset(table.texts("error")),
         types=table.text_map("same_types"),
         challenge=table.text_lists("challenge"),
+        missing_text=table.texts("missing_text"),
         parked_hosts=domains(parked.texts("hosts")),
         parked_text=parked.texts("text"),
         parked_words=parked.number("max_words"),

@@ -6,8 +6,10 @@ Texts are compared as they are extracted, without what every page of a site has 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
+
+from spaniel.health.signs import signs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
 SHINGLE = 5  # words; characters, of scripts that write no blanks between words
 ALIKE = 0.9
-FEWEST = 20  # words: of less nobody can say that it is alike
+FEWEST = 20  # words: pages of less are alike only if they are the same
 LONGEST = 100_000  # characters of a text that are compared
 _WITHOUT_BLANKS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
@@ -36,13 +38,30 @@ def sibling_of(url: Url, name: str) -> Url | None:
     return url._replace(path="/".join(parts) + slashes, query=None, fragment=None)
 
 
-def looks_missing(text: str, of: Url, sibling_text: str, sibling: Url) -> bool:
-    """Whether a page and a page that cannot exist say the same, their own addresses aside."""
+class PageText(NamedTuple):
+    """What a page says."""
+
+    title: str = ""
+    text: str = ""
+    has_scripts: bool = False  # which may write what the text has not
+
+
+def looks_missing(page: PageText, of: Url, other: PageText, sibling: Url) -> bool | None:
+    """Whether a page and a page that cannot exist say the same, their own addresses aside; None where none can tell.
+
+    Under 20 words the two must be equal, the title included. A short page with scripts may be a shell that every path
+    of an application gets: that is a missing page only if it says so.
+    """
     named = frozenset(_words(unquote(f"{of.path} {of.query or ''} {sibling.path}")))
-    one, other = _without(text, named), _without(sibling_text, named)
-    if min(len(one), len(other)) < FEWEST:
+    one, two = _without(page.text, named), _without(other.text, named)
+    if min(len(one), len(two)) >= FEWEST:
+        return resemblance(one, two) >= ALIKE
+    one, two = [*_without(page.title, named), *one], [*_without(other.title, named), *two]
+    if not one or not two:
+        return None
+    if one != two:
         return False
-    return resemblance(one, other) >= ALIKE
+    return True if signs().says_missing(f"{page.title}\n{page.text}") else None if page.has_scripts else True
 
 
 def resemblance(one: list[str], other: list[str]) -> float:

@@ -43,6 +43,8 @@ class _Web:
 
     def add(self, address: tuple[str, str], place: Place) -> None:
         url, fragment = address
+        if fragment:
+            place = place._replace(fragment=fragment)
         known = self._found.get(url)
         if known is None:
             self._found[url] = ((fragment,) if fragment else (), (place,))
@@ -69,8 +71,10 @@ def web_address(mention: Mention, base: str | None = None) -> tuple[str, str] | 
     written = mention.url.strip()
     if (spelled := in_one_spelling(written)) is not None and not spelled[2]:
         return spelled[0], ""
-    absolute = SCHEME.match(written) is not None
     around = mention.base if mention.base and SCHEME.match(mention.base) else base
+    if written.startswith("//") and not around:
+        return _without_scheme(written)
+    absolute = SCHEME.match(written) is not None
     if (absolute and not written[:6].lower().startswith(("http:", "https:"))) or not (absolute or around):
         return None
     try:
@@ -78,6 +82,18 @@ def web_address(mention: Mention, base: str | None = None) -> tuple[str, str] | 
         href = parse(written, origin).href
     except SpanielError:
         href = written
+    return _apart(href)
+
+
+def _without_scheme(written: str) -> tuple[str, str] | None:
+    """`//host/x` is what a browser would make of it on a page of the web: https. None where it names no host."""
+    try:
+        return _apart(parse(f"https:{written}").href)
+    except SpanielError:
+        return None
+
+
+def _apart(href: str) -> tuple[str, str]:
     url, _, fragment = href.partition("#")
     return url, fragment.partition(TEXT_DIRECTIVE)[0]
 
@@ -99,7 +115,7 @@ def sort(mentions: Iterable[Mention], rules: Rules, base: str | None = None) -> 
         name = address[0] if address else mention.url
         reason = rules.reason(name)
         if not reason and mention.url.startswith("//") and address is None:
-            reason = "without a scheme; say what it is relative to: --base"
+            reason = "without a scheme, and it names no host"
         if reason:
             left_out.setdefault((name, reason), []).append(mention.place)
         elif address:

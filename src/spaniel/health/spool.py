@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.health.packing import pack, plain, unpack_checked, unpack_link
+from spaniel.health.ports import Heard, HostCounts
 from spaniel.health.verdict import ANYTHING, Checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from spaniel.health.verdict import Link
+    from spaniel.health.verdict import Link, Place
 
-SILENT, REACHED = 1, 2  # of a link that was asked in an earlier part of the run: whether any answer came
+_DONE = 1 - min(Heard)  # added to how far a request came, in an earlier part of the run; 0: not asked yet
 MOST_PLACES = 1000  # of one link that are kept; a link in a site's footer may stand in every page of a tree
 TABLES = """
 CREATE TABLE links (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, asked TEXT NOT NULL, host TEXT NOT NULL,
@@ -90,7 +91,7 @@ class Spool:
     def _insert(self, asked: str, host: str, link: Link, nth: int = 0) -> bool:
         """False where the URL is there already."""
         if len(link.places) > MOST_PLACES:
-            link = link._replace(places=link.places[:MOST_PLACES])
+            link = link._replace(places=_some(link.places))
         key = _key(asked, nth)
         new = "INSERT OR IGNORE INTO links (key, asked, host, data) VALUES (?, ?, ?, ?)"
         if not self._db.execute(new, (key, asked, host, pack(link))).rowcount:
@@ -117,19 +118,21 @@ class Spool:
         """Of what is asked and what is asserted, in whatever order it came."""
         return f"{self.total}-{self._digest:032x}"
 
-    def hosts(self) -> Iterator[tuple[str, int, int]]:
+    def hosts(self) -> Iterator[tuple[str, int, Heard | None]]:
         """Hosts, how many links are left at each, and what was heard of it in an earlier part of the run.
 
         The one with most links comes first, since the run lasts as long as it.
         """
         left = "SELECT host, SUM(done = 0) AS left, MAX(done) FROM links GROUP BY host HAVING left"
-        yield from self._db.execute(f"{left} ORDER BY left DESC, MIN(id)")
+        for host, count, done in self._db.execute(f"{left} ORDER BY left DESC, MIN(id)"):
+            yield host, count, Heard(done - _DONE) if done else None
 
-    def hosts_done_before(self) -> tuple[int, int]:
-        """Hosts of which no link is left, and how many of them answered."""
-        heard = "SELECT MAX(done) AS heard FROM links GROUP BY host HAVING SUM(done = 0) = 0"
-        hosts, reached = self._db.execute(f"SELECT COUNT(*), SUM(heard = {REACHED}) FROM ({heard})").fetchone()  # noqa: S608
-        return hosts, reached or 0
+    def hosts_done_before(self) -> HostCounts:
+        """Hosts of which no link is left, and how far requests to them came."""
+        counts = HostCounts()
+        for (done,) in self._db.execute("SELECT MAX(done) FROM links GROUP BY host HAVING SUM(done = 0) = 0"):
+            counts = counts.with_one(done - _DONE)
+        return counts
 
     def of_host(self, host: str, after: int, most: int) -> list[Queued]:
         """The next links of a host, in the order in which they came."""
@@ -137,13 +140,13 @@ class Spool:
         rows = self._db.execute(wanted, (host, after, most)).fetchall()
         return [Queued(id_, asked, unpack_link(data)) for id_, asked, data in rows]
 
-    def answered(self, asked: str, checked: Checked, *, reached: bool) -> Checked | None:
+    def answered(self, asked: str, checked: Checked, heard: Heard) -> Checked | None:
         """What was told in an earlier part of this run, of the link as it is now; None where it is no longer wanted."""
         nth, wanted = 0, "SELECT id, data FROM links WHERE key = ? AND done = 0"
         while row := self._db.execute(wanted, (_key(asked, nth),)).fetchone():
             link = unpack_link(row[1])
-            if link.expected == checked.link.expected:
-                self._db.execute("UPDATE links SET done = ? WHERE id = ?", (REACHED if reached else SILENT, row[0]))
+            if link.expected == checked.link.expected and set(link.fragments) <= set(checked.link.fragments):
+                self._db.execute("UPDATE links SET done = ? WHERE id = ?", (heard + _DONE, row[0]))
                 return checked._replace(link=link)
             nth += 1
         return None
@@ -175,10 +178,19 @@ def _key(asked: str, nth: int) -> bytes:
 def _joined(known: Link, link: Link) -> Link:
     return known._replace(
         fragments=tuple(dict.fromkeys((*known.fragments, *link.fragments))),
-        places=tuple(dict.fromkeys((*known.places, *link.places)))[:MOST_PLACES],
+        places=_some(tuple(dict.fromkeys((*known.places, *link.places)))),
         expected=link.expected if known.expected == ANYTHING else known.expected,
         priority=known.priority or link.priority,
     )
+
+
+def _some(places: tuple[Place, ...]) -> tuple[Place, ...]:
+    """Not more than a report can use, but one for each fragment at least."""
+    if len(places) <= MOST_PLACES:
+        return places
+    first = {place.fragment: place for place in reversed(places)}
+    kept = places[:MOST_PLACES]
+    return kept + tuple(place for place in first.values() if place not in kept)
 
 
 class _room_for_it:  # noqa: N801  read as words

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
-from spaniel.health.verdict import CONTRADICTED, UNTOLD, Remark, Verdict
+from spaniel.health.verdict import CONTRADICTED, UNTOLD, Remark, Verdict, word_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +23,7 @@ class Summary:
     def __init__(self) -> None:
         self.verdicts: Counter[str] = Counter()
         self.remarks: Counter[str] = Counter()
+        self.words: Counter[str] = Counter()  # as links are shown: a parked page is not shown as ok
         self.places = 0  # that mention the links
         self.known = 0  # links that failed, and that the baseline has
         self.fixed = 0  # entries of the baseline that are well again
@@ -37,6 +38,7 @@ class Summary:
         self.places += max(1, len(checked.link.places))
         self.suspect += bool(checked.move and checked.move.is_suspect)
         remarks = {each.remark for each in checked.findings} if checked.findings else ()
+        self.words[word_of(checked)] += 1
         for name in remarks:
             self.remarks[name] += 1
         if known:
@@ -60,6 +62,13 @@ class Summary:
         if any(self._counting[verdict] for verdict in CONTRADICTED):
             return CONTRADICTED_CODE
         return UNTOLD_CODE if self.interrupted or any(self._counting[each] for each in UNTOLD) else ALL_HOLD
+
+
+def fails(checked: Checked, fail_on: frozenset[str] | None) -> bool:
+    """Whether a result makes a run exit with 1: the same for the exit code and every report."""
+    if fail_on is None:
+        return checked.verdict in CONTRADICTED
+    return checked.verdict in fail_on or any(finding.remark in fail_on for finding in checked.findings)
 
 
 def read_fail_on(given: Iterable[str]) -> frozenset[str] | None:

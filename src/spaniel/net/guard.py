@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
+from copy import copy
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.protection")  # a name of its own: no option hides what it says
 
 DEFAULT_PORTS = (80, 443)
+EVERY_PORT = range(1, 1 << 16)
 MOST_MADE = 4096  # targets that are made once for as long as a resolver keeps its answer
 
 
@@ -104,7 +106,7 @@ class Guard:
     ) -> None:
         security = security or Security()
         self._clock = clock
-        self._ports = security.allowed_ports or DEFAULT_PORTS
+        self._ports: Sequence[int] = security.allowed_ports or DEFAULT_PORTS
         self._nothing_from = domain_rules(None, domain_list(security.blocked_domains, BLOCKED))
         self._pages_from = domain_rules(domain_list(security.allowed_domains, ALLOWED) or None)
         self._off = frozenset(toggle for toggle in TOGGLES if not getattr(security, toggle))
@@ -125,12 +127,19 @@ class Guard:
         """The blocks that are switched off, as one text: what is fetched without them is kept apart."""
         return ",".join(sorted(self._off))
 
+    def with_any_port(self) -> Guard:
+        """The same guard without FR-WF-05c, which is a rule of `web_fetch`: links may use any port (LH-06)."""
+        other = copy(self)
+        other._ports = EVERY_PORT  # noqa: SLF001  of the same class
+        return other
+
     def check_form(self, url: Url) -> None:
         """What needs no resolver: the port, a literal address, a blocked domain (D2-04)."""
         if literal := literal_address(url.host):
             self._validator.validate_ip(literal)
         if url.effective_port not in self._ports:
-            raise SpanielError(Code.PORT_BLOCKED, port=url.effective_port, allowed_ports=list(self._ports))
+            allowed = [] if self._ports is EVERY_PORT else list(self._ports)
+            raise SpanielError(Code.PORT_BLOCKED, port=url.effective_port, allowed_ports=allowed)
         if self._nothing_from is not ANYWHERE:
             self._nothing_from.require(url)
 

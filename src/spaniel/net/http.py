@@ -87,6 +87,9 @@ class Options(NamedTuple):
     # Where its status is what is wanted: of a page, too, only so much is taken, whatever becomes of the rest, and that
     # only if its type is one of which the beginning tells something.
     glance: Callable[[str | None], bool] | None = None
+    # Seconds for an answer on a connection that was used before. Then the request is repeated on a fresh one with all
+    # of its time: some servers answer the first request of a connection and never a second. 0: it is waited for.
+    stalled_after: float = 0.0
     observe: Callable[[Page, Crossing], object] | None = None  # is told what went over the wire besides the page
 
     def lines(self) -> bytes:
@@ -143,7 +146,9 @@ class Http:
         with deadline.guarding("connect"):
             try:
                 agent = options.headers.user_agent
-                async with self._pool.request(method, url, target, deadline, options.lines(), agent) as exchange:
+                asked = self._pool.request(method, url, target, deadline, options.lines(), agent)
+                asked.stalled_after = options.stalled_after
+                async with asked as exchange:
                     deadline.phase = "body"
                     page = _bare(url, exchange)
                     if take is not None:

@@ -31,7 +31,10 @@ Key = tuple[object, ...]
 class Exchange:
     """One request and its answer. A class: a generator made into a context manager takes three times as long."""
 
-    __slots__ = ("_agent", "_deadline", "_key", "_method", "_pool", "_proxy", "_request", "_target", "_wire", "answer")
+    __slots__ = (
+        *("_agent", "_deadline", "_key", "_method", "_pool", "_proxy", "_request", "_target", "_wire", "answer"),
+        "stalled_after",
+    )
 
     _wire: Wire
     answer: Answer
@@ -39,6 +42,7 @@ class Exchange:
     def __init__(self, pool: Pool, method: str, target: Target, deadline: Deadline, sent: _Sent) -> None:
         self._pool, self._method, self._target, self._deadline = pool, method, target, deadline
         self._key, self._proxy, self._request, self._agent = sent
+        self.stalled_after = 0.0  # seconds for an answer on a kept connection; 0: as long as the deadline
 
     async def __aenter__(self) -> Exchange:
         places = self._pool.connector.sockets.places
@@ -54,17 +58,30 @@ class Exchange:
 
     async def _ask(self, kept: Wire | None) -> Answer:
         bodiless = self._method == "HEAD"
+        began = 0.0  # where the kept connection stalled: when the fresh one was asked for
         if kept is not None:
+            patience = asyncio.timeout(self._patience())
             try:
-                return await self._by(kept).ask(self._request, bodiless=bodiless)
-            except (NoAnswerError, OSError):
-                if kept.answered:
+                async with patience:
+                    return await self._by(kept).ask(self._request, bodiless=bodiless)
+            except (NoAnswerError, OSError):  # of which `TimeoutError` is one
+                if patience.expired():
+                    began = asyncio.get_running_loop().time()
+                    self._deadline.renew(self._deadline.seconds, began + self._deadline.seconds)
+                elif kept.answered:
                     raise
-                # It was closed while it was idle, and nothing was done: GET and HEAD may be repeated (RFC 9112 9.3.1).
+                # It stalled, or was closed while it was idle: GET and HEAD may be repeated (RFC 9112 9.3.1).
         self._deadline.phase = "connect"
         scheme = str(self._key[0])
         new = await self._pool.connector.open(scheme, self._target, self._proxy, self._agent)
-        return await self._by(new).ask(self._request, bodiless=bodiless)
+        answer = await self._by(new).ask(self._request, bodiless=bodiless)
+        if began and asyncio.get_running_loop().time() - began < self.stalled_after:
+            self._pool.stalling(self._key)  # not a slow host: it was the old connection
+        return answer
+
+    def _patience(self) -> float | None:
+        """Seconds for an answer on a kept connection; None where it has all the time that is left."""
+        return min(self.stalled_after, self._deadline.left() / 2) if self.stalled_after else None
 
     def _by(self, wire: Wire) -> Wire:
         self._wire = wire
@@ -107,6 +124,7 @@ class Pool:
         self._idle: OrderedDict[Key, list[Wire]] = OrderedDict()
         self._sweeper: asyncio.TimerHandle | None = None
         self._closed = False
+        self._stalling: set[Key] = set()  # targets that do not answer a second request of a connection
         self.connector = Connector(ca_file)
 
     def request(self, method: str, url: Url, target: Target, deadline: Deadline, lines: bytes, agent: str) -> Exchange:
@@ -138,8 +156,16 @@ class Pool:
             del self._idle[key]
         return found
 
+    def stalling(self, key: Key) -> None:
+        """No connection to this target is kept from now on."""
+        if len(self._stalling) >= MOST_HOSTS:
+            self._stalling.clear()
+        self._stalling.add(key)
+        for wire in self._idle.pop(key, ()):
+            wire.close()
+
     def keep(self, key: Key, wire: Wire) -> None:
-        if self._closed or self.connector.sockets.open > self.connector.sockets.keep:
+        if self._closed or key in self._stalling or self.connector.sockets.open > self.connector.sockets.keep:
             wire.close()
             return
         loop = asyncio.get_running_loop()

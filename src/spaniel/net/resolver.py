@@ -23,6 +23,7 @@ AT_ONCE = 64
 KEPT_SECONDS = 30.0
 MOST_KEPT = 4096  # names
 NXDOMAIN = "nxdomain"  # the cause of a failure where the name is not known; every other one may be over in a minute
+NO_ADDRESS = (socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME))  # no such name; none of its own
 
 
 class Resolver(Protocol):
@@ -105,7 +106,7 @@ def _addresses(host: str) -> Sequence[Address]:
     try:
         infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        unknown = isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME
+        unknown = isinstance(error, socket.gaierror) and error.errno in NO_ADDRESS
         raise failed(host, getattr(error, "strerror", None) or str(error), NXDOMAIN if unknown else None) from None
     # An IPv6 answer may carry a scope ("fe80::1%eth0"); it is link-local then, and judged as such.
     found = dict.fromkeys(ip_address(str(info[4][0]).partition("%")[0]) for info in infos)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
 from spaniel.health.reports.wording import LONGEST, details, is_worth_telling, label, places_of, totals, warnings
-from spaniel.health.verdict import CONTRADICTED
+from spaniel.health.summary import fails
+from spaniel.health.verdict import Verdict
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -34,8 +35,8 @@ class GithubReport:
 
     def _write(self, checked: Checked, place: Place) -> None:
         known = self._context.is_known is not None and self._context.is_known(checked, place)
-        level = "error" if checked.verdict in CONTRADICTED and not known else "warning"
-        if checked.verdict.value == "moved" or known:
+        level = "error" if not known and fails(checked, self._context.fail_on) else "warning"
+        if known or (level != "error" and checked.verdict is Verdict.MOVED):
             level = "notice"
         where = {
             "file": place.file,

@@ -9,9 +9,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
-from spaniel.health.reports.markdown import ORDER
 from spaniel.health.reports.wording import (
     LONGEST,
+    WORDS,
     details,
     is_worth_telling,
     label,
@@ -20,7 +20,7 @@ from spaniel.health.reports.wording import (
     totals,
     warnings,
 )
-from spaniel.health.verdict import CONTRADICTED, UNTOLD, Verdict
+from spaniel.health.verdict import CONTRADICTED, UNTOLD, Remark, Verdict, word_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +38,7 @@ CLASSES: dict[str, str] = {  # of the style
     **dict.fromkeys(Verdict, "dim"),
     **dict.fromkeys(CONTRADICTED, "bad"),
     **dict.fromkeys((*UNTOLD, Verdict.MOVED), "odd"),
+    **dict.fromkeys(Remark, "odd"),
     Verdict.OK: "good",
 }
 
@@ -47,7 +48,7 @@ class HtmlReport:
 
     def __init__(self, out: TextIO, context: ReportContext) -> None:
         self._out, self._context = out, context
-        self._rows: dict[Verdict, list[str]] = {verdict: [] for verdict in ORDER}
+        self._rows: dict[str, list[str]] = {word.value: [] for word in WORDS}
         self._well = 0
 
     def add(self, checked: Checked) -> None:
@@ -55,7 +56,7 @@ class HtmlReport:
             self._well += 1
             if self._well > MOST_WELL:
                 return
-        self._rows[checked.verdict].append(self._row(checked))
+        self._rows[word_of(checked)].append(self._row(checked))
 
     def close(self, summary: Summary) -> None:
         style, script = _file("page.css"), _file("page.js")
@@ -68,8 +69,8 @@ class HtmlReport:
         self._write_head(summary)
         write('<div class="scrolled"><table>\n<thead><tr><th>verdict</th><th>link</th><th>where</th>')
         write(f"{'<th>past</th>' if self._context.history else ''}</tr></thead>\n<tbody>\n")
-        for verdict in ORDER:
-            write("".join(self._rows[verdict]))
+        for rows in self._rows.values():
+            write("".join(rows))
         write('</tbody>\n</table></div>\n<p class="empty" hidden>No link is left by these filters.</p>\n')
         write(f"<script>{script}</script>\n</body>\n</html>\n")
 
@@ -82,27 +83,27 @@ class HtmlReport:
         if self._well > MOST_WELL:
             write(f'<p class="warning">{self._well - MOST_WELL:,} links that are well are not listed.</p>\n')
         write('<form class="filters" hidden>\n')  # shown by the script: without it there is nothing to filter with
-        for verdict in ORDER:
-            if count := len(self._rows[verdict]):
-                checked = "" if verdict in (Verdict.OK, Verdict.SKIPPED) and self._has_trouble() else " checked"
-                box = f'<input type="checkbox" value="{verdict.value}"{checked}>'
-                write(f"<label>{box}{verdict.value} {count:,}</label>\n")
+        for word, rows in self._rows.items():
+            if count := len(rows):
+                checked = "" if word in (Verdict.OK, Verdict.SKIPPED) and self._has_trouble() else " checked"
+                box = f'<input type="checkbox" value="{word}"{checked}>'
+                write(f"<label>{box}{word} {count:,}</label>\n")
         if self._has_remarks():
             write('<label><input type="checkbox" value="finding" checked>with a finding</label>\n')
         write('<input type="search" placeholder="Filter by words" aria-label="Filter by words">\n</form>\n')
 
     def _has_trouble(self) -> bool:
-        return any(self._rows[verdict] for verdict in ORDER if verdict not in (Verdict.OK, Verdict.SKIPPED))
+        return any(rows for word, rows in self._rows.items() if word not in (Verdict.OK, Verdict.SKIPPED))
 
     def _has_remarks(self) -> bool:
         return any(' finding"' in row for rows in self._rows.values() for row in rows)
 
     def _row(self, checked: Checked) -> str:
-        kinds = checked.verdict.value + (" finding" if checked.findings else "")
+        kinds = word_of(checked) + (" finding" if checked.findings else "")
         places = [_text(position(place)) for place in places_of(checked) if place.file]
         more = f"<br>and {len(places) - MOST_PLACES} more" if len(places) > MOST_PLACES else ""
         cells = [
-            f'<td class="{CLASSES[checked.verdict]}">{_text(label(checked))}</td>',
+            f'<td class="{CLASSES[word_of(checked)]}">{_text(label(checked))}</td>',
             f"<td>{_link(checked.link.url)}{_list(details(checked))}{_evidence(checked)}</td>",
             f"<td>{'<br>'.join(places[:MOST_PLACES])}{more}</td>",
         ]

@@ -29,13 +29,15 @@ def as_object(checked: Checked) -> dict[str, object]:
         "verdict": checked.verdict,
         "reason": checked.reason,
         "code": checked.code,
-        "places": [{"file": file, "line": line, "column": column} for file, line, column in link.places],
+        "places": [{"file": file, "line": line, "column": column} for file, line, column, _ in link.places],
         "fragments": link.fragments,
         "moved": None if move is None else move._asdict(),
         "changes": [change._asdict() for change in checked.changes] if checked.changes else (),
         "text_sha256": checked.text_sha256,
         "text_changed": checked.text_changed,
-        "findings": [finding._asdict() for finding in checked.findings] if checked.findings else (),
+        "findings": [{"remark": remark, "text": text} for remark, text, _ in checked.findings]
+        if checked.findings
+        else (),
         "failures": checked.failures,
         "archived": checked.archived,
         "evidence": _evidence(checked.evidence),

@@ -8,7 +8,8 @@ from xml.sax.saxutils import quoteattr
 
 from spaniel.errors import shown
 from spaniel.health.reports.wording import LONGEST, details, label, places_of, position
-from spaniel.health.verdict import CONTRADICTED, UNTOLD, Verdict
+from spaniel.health.summary import fails
+from spaniel.health.verdict import Verdict, word_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +40,7 @@ class JunitReport:
         message, text = label(checked), "\n".join(details(checked))
         for place in places_of(checked):
             known = self._context.is_known is not None and self._context.is_known(checked, place)
-            element = _element(checked, known=known)
+            element = _element(checked, self._context.fail_on, known=known)
             self._cases.append(Case(place, checked.link.url, element, checked.evidence.seconds, message, text))
 
     def close(self, summary: Summary) -> None:
@@ -74,10 +75,11 @@ def _outcome(case: Case) -> str:
     return f"<skipped message={_attribute(': '.join(filter(None, (case.message, case.text))))}/>"
 
 
-def _element(checked: Checked, *, known: bool) -> str:
-    if checked.verdict in CONTRADICTED and not known:
+def _element(checked: Checked, fail_on: frozenset[str] | None, *, known: bool) -> str:
+    """A test fails if and only if the link makes the run fail; one passes if the link is shown as ok or moved."""
+    if not known and fails(checked, fail_on):
         return "failure"
-    return "skipped" if known or checked.verdict in UNTOLD or checked.verdict is Verdict.SKIPPED else ""
+    return "" if word_of(checked) in (Verdict.OK, Verdict.MOVED) and not known else "skipped"
 
 
 def _counts(cases: Iterable[Case]) -> str:

@@ -22,6 +22,7 @@ class ReportContext(NamedTuple):
     verbose: bool = False  # what is well is listed too
     history: Callable[[str], Sequence[Seen]] | None = None  # of a URL, the oldest first
     is_known: Callable[[Checked, Place], bool] | None = None  # an old debt, which a baseline has
+    fail_on: frozenset[str] | None = None  # verdicts and findings that make the run fail; None: the usual ones
 
 
 class Report(Protocol):

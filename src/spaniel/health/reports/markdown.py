@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from spaniel.errors import shown
 from spaniel.health.reports.wording import (
     LONGEST,
-    MEANINGS,
+    WORDS,
     details,
     is_worth_telling,
     label,
+    meaning,
     places_of,
     position,
     totals,
     warnings,
 )
-from spaniel.health.verdict import Verdict
+from spaniel.health.verdict import Verdict, word_of
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
     from spaniel.health.summary import Summary
     from spaniel.health.verdict import Checked
 
-ORDER = [
-    Verdict.DEAD, Verdict.FAILING, Verdict.CHANGED, Verdict.MOVED, Verdict.BLOCKED, Verdict.RATE_LIMITED,
-    Verdict.UNKNOWN, Verdict.OK, Verdict.SKIPPED,
-]  # fmt: skip
 MOST_PLACES = 20  # in one row
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>|#~@$!&])")
 
@@ -39,21 +36,21 @@ class MarkdownReport:
 
     def __init__(self, out: TextIO, context: ReportContext) -> None:
         self._out, self._context = out, context
-        self._rows: dict[Verdict, list[Checked]] = {}
+        self._rows: dict[str, list[Checked]] = {}
 
     def add(self, checked: Checked) -> None:
         if self._context.verbose or is_worth_telling(checked):
-            self._rows.setdefault(checked.verdict, []).append(checked)
+            self._rows.setdefault(word_of(checked), []).append(checked)
 
     def close(self, summary: Summary) -> None:
         write = self._out.write
         write(f"# Links\n\n{_plain(totals(summary))}\n")
         for line in warnings(summary):
             write(f"\n> {_plain(line)}\n")
-        for verdict in ORDER:
-            rows = self._rows.get(verdict)
+        for word in WORDS:
+            rows = self._rows.get(word.value)
             if rows:
-                write(f"\n## {verdict.value.capitalize()} ({len(rows)})\n\n{MEANINGS[verdict]}\n\n")
+                write(f"\n## {word.value.capitalize()} ({len(rows)})\n\n{meaning(word)}\n\n")
                 write("| link | why | where |\n|---|---|---|\n")
                 for checked in sorted(rows, key=lambda row: (row.link.places, row.link.url)):
                     write(self._row(checked))

@@ -10,7 +10,8 @@ from urllib.parse import quote
 from spaniel.errors import shown
 from spaniel.health.packing import file_name
 from spaniel.health.reports.json import written
-from spaniel.health.reports.wording import LONGEST, MEANINGS, details, is_worth_telling, label, places_of
+from spaniel.health.reports.wording import LONGEST, details, is_worth_telling, label, meaning, places_of
+from spaniel.health.summary import fails
 from spaniel.health.verdict import CONTRADICTED, UNTOLD, Remark, Verdict
 
 if TYPE_CHECKING:
@@ -21,14 +22,7 @@ if TYPE_CHECKING:
     from spaniel.health.verdict import Checked, Place
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-REMARKS = {
-    Remark.SOFT_404: "The page looks like the site's page for what is not there.",
-    Remark.FRAGMENT_MISSING: "The page has no such anchor.",
-    Remark.FRAGMENT_UNKNOWN: "Whether the page has such an anchor is not known: scripts may make it.",
-    Remark.CERTIFICATE_ENDING: "The site's certificate ends soon.",
-    Remark.CHAIN_CHANGED: "The redirects on the way are others than last time.",
-}
-RULES = {each.value: text for each, text in MEANINGS.items()} | {each.value: text for each, text in REMARKS.items()}
+RULES: dict[str, Verdict | Remark] = {each.value: each for each in (*Verdict, *Remark)}
 INDEX = {name: number for number, name in enumerate(RULES)}
 
 
@@ -46,7 +40,7 @@ class SarifReport:
     def add(self, checked: Checked) -> None:
         if not is_worth_telling(checked):
             return
-        told = [] if checked.verdict in (Verdict.OK, Verdict.SKIPPED) else [(checked.verdict.value, _message(checked))]
+        told = [(checked.verdict.value, _message(checked))] if _has_own_result(checked) else []
         told += [
             (finding.remark.value, f"{shown(checked.link.url, LONGEST)}: {shown(finding.text, LONGEST)}")
             for finding in checked.findings
@@ -61,13 +55,20 @@ class SarifReport:
             run["startTimeUtc"] = self._context.started  # type: ignore[assignment]
         self._out.write(f'\n], "invocations": [{written(run)}]}}]}}\n')
 
+    def _level_of(self, checked: Checked, rule: str) -> str:
+        """An error is what makes the run fail."""
+        level, fail_on = _level(rule), self._context.fail_on
+        if level != "error" and (fail_on is None or rule not in fail_on):
+            return level
+        return "error" if fails(checked, fail_on) else "warning"
+
     def _write(self, checked: Checked, place: Place, rule: str, text: str) -> None:
         known = self._context.is_known is not None and self._context.is_known(checked, place)
         fingerprint = sha256(f"{place.file}\n{checked.link.url}\n{rule}".encode("utf-8", "surrogatepass")).hexdigest()
         result = {
             "ruleId": rule,
             "ruleIndex": INDEX[rule],
-            "level": _level(rule),
+            "level": self._level_of(checked, rule),
             "message": {"text": text},
             "locations": [_location(place, checked.link.url)],
             "partialFingerprints": {"link/v1": fingerprint},
@@ -78,21 +79,29 @@ class SarifReport:
         self._between = ",\n"
 
 
+def _has_own_result(checked: Checked) -> bool:
+    """Not where nothing is wrong, nor where a finding says all: one mistake is one result."""
+    if checked.verdict in (Verdict.OK, Verdict.SKIPPED):
+        return False
+    return all(finding.remark is not Remark.FRAGMENT_MISSING for finding in checked.findings)
+
+
 def _rule(name: str) -> dict[str, object]:
     words = name.replace("-", " ")
     return {
         "id": name,
         "name": "Link" + words.title().replace(" ", ""),
         "shortDescription": {"text": f"Link: {words}"},
-        "fullDescription": {"text": RULES[name]},
+        "fullDescription": {"text": meaning(RULES[name])},
         "defaultConfiguration": {"level": _level(name)},
     }
 
 
 def _level(rule: str) -> str:
-    if rule in CONTRADICTED:
-        return "error"
-    return "warning" if rule in UNTOLD or rule in (Remark.SOFT_404, Remark.FRAGMENT_MISSING) else "note"
+    of = RULES[rule]
+    if isinstance(of, Remark):
+        return of.level
+    return "error" if of in CONTRADICTED else "warning" if of in UNTOLD else "note"
 
 
 def _message(checked: Checked) -> str:

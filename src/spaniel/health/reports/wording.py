@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
-from spaniel.health.verdict import CONTRADICTED, UNTOLD, Place, Verdict
+from spaniel.health.verdict import CONTRADICTED, UNTOLD, Place, Remark, Verdict, word_of
 
 if TYPE_CHECKING:
     from spaniel.health.summary import Summary
@@ -27,11 +27,22 @@ MEANINGS = {
 }
 
 
+WORDS: tuple[Verdict | Remark, ...] = (  # that links are shown with, the worst first
+    *(Verdict.DEAD, Verdict.FAILING, Verdict.CHANGED, Verdict.MOVED),
+    *(remark for remark in Remark if remark.is_other_page),
+    *(Verdict.BLOCKED, Verdict.RATE_LIMITED, Verdict.UNKNOWN, Verdict.OK, Verdict.SKIPPED),
+)
+
+
+def meaning(word: Verdict | Remark) -> str:
+    return MEANINGS[word] if isinstance(word, Verdict) else word.meaning
+
+
 def label(checked: Checked) -> str:
-    """The verdict, with how far a failing link is on its way."""
+    """The word for a link, with how far a failing one is on its way."""
     if checked.verdict is Verdict.FAILING and checked.failures and checked.evidence.method != "disk":
         return f"failing ({min(checked.failures, CHECKS)} of {CHECKS})"
-    return checked.verdict.value
+    return word_of(checked)
 
 
 def details(checked: Checked) -> list[str]:
@@ -69,9 +80,11 @@ def position(place: Place) -> str:
 
 def totals(summary: Summary) -> str:
     """All figures in a line."""
-    counts = ", ".join(f"{summary.verdicts[each]} {each.value}" for each in Verdict if summary.verdicts[each])
+    shown_as = summary.words
+    order = (*Verdict, *(remark for remark in Remark if remark.is_other_page))
+    counts = ", ".join(f"{shown_as[each.value]} {each.value}" for each in order if shown_as[each.value])
     links = "1 link" if summary.links == 1 else f"{summary.links:,} links"
-    extras = [f"{count} {name}" for name, count in sorted(summary.remarks.items())]
+    extras = [f"{count} {name}" for name, count in sorted(summary.remarks.items()) if not shown_as[name]]
     extras += [f"{summary.known} known from the baseline"] if summary.known else []
     extras += [f"{summary.fixed} of the baseline well again"] if summary.fixed else []
     return f"{links}: {counts or 'nothing to check'}" + (f" ({', '.join(extras)})" if extras else "")
@@ -81,7 +94,7 @@ def warnings(summary: Summary) -> list[str]:
     """What must be known before the figures are believed."""
     lines = []
     if summary.no_network:
-        lines.append("More than half of all hosts failed: taken for trouble with this network; no link is called dead.")
+        lines.append("Names could not be looked up: taken for trouble with this network; no link is called dead.")
     if summary.interrupted:
         lines.append("The run was interrupted: links that were not reached are not in these figures.")
     return lines
