@@ -21,10 +21,16 @@ except ImportError:  # not built here
     from spaniel.reading.judge import judge
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
     from turbohtml import Element
 
     from spaniel.reading.blocks import Outline
     from spaniel.reading.page import Facts
+    from spaniel.reading.steps import Steps
+
+    T = TypeVar("T")
 
 NOTHING = 0.17  # below it the likeliest block of the page is surely none: a shell whose content scripts would fetch,
 # or a page of a kind that was never seen
@@ -65,23 +71,30 @@ class Kept(NamedTuple):
     opened: str = ""  # who signed the first post of a thread
 
 
-def keep_content(body: Element, facts: Facts) -> Kept:
+def keep_content(body: Element, facts: Facts, steps: Steps) -> Kept:
     """Take from the tree what is not content."""
     out, words, odds, kinds = judge(body, facts)
     keep = decide(out, words, odds, kinds) if odds else _plain_rules(out, words)
-    drop_doubtful_reviews(out, words, odds, kinds, keep)
-    thread = Thread(out, words, kinds, keep, facts)
-    thread.choose()
-    particulars = find_particulars(out, keep, kinds, facts)
+
+    def optional(name: str, step: Callable[[], T], otherwise: T) -> T:
+        """A step that alters `keep`, or leaves it as it was."""
+        before = keep.copy()
+        return steps.run(name, step, otherwise, lambda: keep.__setitem__(slice(None), before))
+
+    optional("reviews", lambda: drop_doubtful_reviews(out, words, odds, kinds, keep), None)
+    thread = optional("threads", lambda: Thread(out, words, kinds, keep, facts).chosen(), None)
+    particulars = optional("facts", lambda: find_particulars(out, keep, kinds, facts), [])
     if odds:
-        _keep_heading(out, odds, keep, facts.title if facts.titled else "", _firmness(kinds))
-        drop_echoes(out, keep)
-        drop_idle_headings(out, words, odds, keep)
+        title = facts.title if facts.titled else ""
+        optional("headings", lambda: _keep_heading(out, odds, keep, title, _firmness(kinds)), None)
+        optional("echoes", lambda: drop_echoes(out, keep), None)
+        optional("headings", lambda: drop_idle_headings(out, words, odds, keep), None)
     _prune(out, keep)
-    thread.write()
-    write_particulars(body, particulars)
+    if thread is not None:
+        steps.run("threads", thread.write, None)
+    steps.run("facts", lambda: write_particulars(body, particulars), None)
     kind = KINDS[kinds.index(max(kinds))] if odds else "page"
-    return Kept(kind, out.cut, thread.opened_by)
+    return Kept(kind, out.cut, thread.opened_by if thread is not None else "")
 
 
 def decide(out: Outline, words: list[float], odds: list[float], kinds: list[float]) -> list[bool]:
