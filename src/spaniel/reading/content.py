@@ -48,6 +48,31 @@ WHOLE = frozenset({"table", "dl", "blockquote", "ul", "ol"})  # of which a reade
 LARGER_PART, POSSIBLY = 0.6, 0.1
 SOMEHOW = 0.3
 FRAMED = frozenset({"figcaption", "dl", "table", "blockquote"})  # what stands apart from the text and belongs to it
+TRUNKS = frozenset({"main", "article"})
+APART = frozenset(
+    {
+        "nav",
+        "aside",
+        "header",
+        "footer",
+        "form",
+        "fieldset",
+        "article",
+        "figure",
+        "figcaption",
+        "h1",
+        "center",
+        "time",
+        "address",
+        "details",
+    }
+)  # inside the main part, what is seldom a part of its text
+FOREIGN = (
+    "nav", "sidebar", "footer", "header", "comment", "related", "share", "ad", "promo", "meta", "author", "card",
+    "search", "form", "popup", "media", "tags", "widget", "toc", "forum", "hidden", "tool", "embed", "boilerplate",
+)  # fmt: skip
+LEAST_PLAIN, NEVER = 0.05, 2.0  # odds from which a part without any class names is kept; odds that nothing has
+HARDLY_A_LINK = 0.3
 TERMS = frozenset({*HEADINGS, "summary", "dt"})
 BESIDE = 2  # blocks before and after a heading
 COMPARED = 20_000  # characters of a block that are looked for elsewhere
@@ -88,7 +113,7 @@ def keep_content(body: Element, facts: Facts, steps: Steps) -> Kept:
         title = facts.title if facts.titled else ""
         optional("headings", lambda: _keep_heading(out, odds, keep, title, _firmness(kinds)), None)
         optional("echoes", lambda: drop_echoes(out, keep), None)
-        optional("headings", lambda: drop_idle_headings(out, words, odds, keep), None)
+        optional("headings", lambda: drop_idle_headings(out, words, keep), None)
     _prune(out, keep)
     if thread is not None:
         steps.run("threads", thread.write, None)
@@ -110,7 +135,9 @@ def decide(out: Outline, words: list[float], odds: list[float], kinds: list[floa
         odds = _doubt(out, words, odds, firm)
     least = threshold(odds, words, STRICT**firm)
     keep = [p >= least for p in odds]
+    before = keep.copy()
     drop_repeats(out, keep)
+    repeated = [was and not is_ for was, is_ in zip(before, keep, strict=True)]
     if kinds[0] > LIKE_AN_ARTICLE:
         _drop_strays(words, odds, keep)
     elif kinds[1] > LIKE_DOCUMENTATION:
@@ -118,6 +145,7 @@ def decide(out: Outline, words: list[float], odds: list[float], kinds: list[floa
     if kinds[2] <= LIKE_A_FORUM:  # where quotes and signatures are what a reader does not miss
         _complete(out, words, odds, keep)
         _join(out, odds, keep)
+    _keep_parts(out, words, odds, keep, repeated)
     return keep
 
 
@@ -249,6 +277,45 @@ def _complete(out: Outline, words: list[float], odds: list[float], keep: list[bo
             for i in range(max(first, done), last):  # those inside each other are looked at once
                 keep[i] = keep[i] or odds[i] >= POSSIBLY
             done = last
+
+
+def _keep_parts(out: Outline, words: list[float], odds: list[float], keep: list[bool], repeated: list[bool]) -> None:
+    """Keep short parts beside long prose: the threshold that is best for a whole page drops them, however likely.
+
+    Only inside the element that the page itself calls its main part, and nothing that is named or placed like
+    boilerplate, mostly link, or a copy of what is kept.
+    """
+    trunk = _trunk(out, words, keep)
+    if trunk is None:
+        return
+    classes = [names for _, _, names in out.kin]
+    foreign = sum(map(bit, FOREIGN))
+    least: list[float] = []  # odds from which a block in this container is kept
+    for i, up in enumerate(out.parent):
+        above = least[up] if i > trunk else LEAST_PLAIN
+        if i > trunk and (out.tag[i] in APART or out.mask[i] & foreign):
+            above = NEVER
+        elif i > trunk and classes[i]:
+            above = max(above, LOW)
+        least.append(above)
+    for i in range(out.first[trunk], out.last[trunk]):
+        block = out.blocks[i]
+        if not keep[i] and odds[i] >= least[block.container] and not repeated[i]:
+            keep[i] = block.link_chars <= HARDLY_A_LINK * len(block.text)
+
+
+def _trunk(out: Outline, words: list[float], keep: list[bool]) -> int | None:
+    """The innermost `<main>`, `role="main"` or `<article>` that holds most of what is kept."""
+    kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
+    found = None
+    for i, (tag, first, last) in enumerate(zip(out.tag, out.first, out.last, strict=True)):
+        if (
+            last > first
+            and kept[last] - kept[first] >= MOST * kept[-1]
+            and (tag in TRUNKS or (tag in ("div", "section") and out.elements[i].attr("role") == "main"))
+        ):
+            found = i
+    return found
 
 
 def _join(out: Outline, odds: list[float], keep: list[bool]) -> None:
