@@ -36,6 +36,7 @@ LONGEST_STYLE = 2000  # characters of a style that are looked at: they are kept 
 SOMETIMES = frozenset({"button", "dialog", "title"})
 OPEN_ENDED = frozenset({"button", "object", "canvas", "video", "audio"})  # others end where a block begins
 MAIN = "main,article,[role=main],h1"
+PLAIN = frozenset({"div", "section", "td"})  # elements that say nothing by their names
 OPENING = "h1,h2,h3,h4,h5,dt,summary"
 CONTROLLING = ("aria-expanded", "aria-controls", "data-bs-target", "data-target")
 BARS = "nav,header,footer,form,[role=navigation],[role=menu],[role=search]"
@@ -87,6 +88,8 @@ def clean(doc: Document, body: Element) -> int:
                 looks -= tag in OPEN_ENDED
                 _drop(body, element, tag in OPEN_ENDED and looks > 0)
     for element, role in roles:
+        if role == "main" and element.tag in PLAIN:
+            element.tag = "main"  # for whatever judges it (FR-WF-13 step 4)
         if role in rule.never_roles:
             looks -= 1
             _drop(body, element, looks > 0)

@@ -43,6 +43,7 @@ REMARK, INNER = 0.05, 0.3  # what is left of the odds of a comment, and of an ar
 HEADLINE, OF_AN_ARTICLE = 0.25, 0.6  # odds from which a heading is kept that says what the title says
 LIKELY = 0.6  # of the odds of the page's likeliest block
 SOME_WORDS = 60  # there must be something else to be the article
+FOR_SURE = 0.9
 SURE = 0.7  # a block so likely is no stray
 WHOLE = frozenset({"table", "dl", "blockquote", "ul", "ol"})  # of which a reader misses a part
 LARGER_PART, POSSIBLY = 0.6, 0.1
@@ -71,7 +72,7 @@ FOREIGN = (
     "nav", "sidebar", "footer", "header", "comment", "related", "share", "ad", "promo", "meta", "author", "card",
     "search", "form", "popup", "media", "tags", "widget", "toc", "forum", "hidden", "tool", "embed", "boilerplate",
 )  # fmt: skip
-LEAST_PLAIN, NEVER = 0.05, 2.0  # odds from which a part without any class names is kept; odds that nothing has
+LEAST_PLAIN, NEVER = 0.1, 2.0  # odds from which a part without any class names is kept; odds that nothing has
 HARDLY_A_LINK = 0.3
 TERMS = frozenset({*HEADINGS, "summary", "dt"})
 BESIDE = 2  # blocks before and after a heading
@@ -146,6 +147,7 @@ def decide(out: Outline, words: list[float], odds: list[float], kinds: list[floa
         _complete(out, words, odds, keep)
         _join(out, odds, keep)
     _keep_parts(out, words, odds, keep, repeated)
+    _prefer_main(out, words, odds, keep)
     return keep
 
 
@@ -304,6 +306,24 @@ def _keep_parts(out: Outline, words: list[float], odds: list[float], keep: list[
             keep[i] = block.link_chars <= HARDLY_A_LINK * len(block.text)
 
 
+def _prefer_main(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
+    """Beside a `<main>` that holds most of the text, only a title and what is content for sure is kept (FR-WF-13).
+
+    `odds` is empty for a page that is too small to be judged.
+    """
+    mains = [i for i, tag in enumerate(out.tag) if tag == "main" and out.last[i] > out.first[i]]
+    if not mains:
+        return
+    kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
+    best = max(mains, key=lambda i: kept[out.last[i]] - kept[out.first[i]])
+    first, last = out.first[best], out.last[best]
+    if kept[last] - kept[first] < LARGER_PART * kept[-1]:
+        return
+    for i in (*range(first), *range(last, len(keep))):
+        if (not odds or odds[i] < FOR_SURE) and out.tag[out.blocks[i].container] != "h1":
+            keep[i] = False
+
+
 def _trunk(out: Outline, words: list[float], keep: list[bool]) -> int | None:
     """The innermost `<main>`, `role="main"` or `<article>` that holds most of what is kept."""
     kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
@@ -312,7 +332,7 @@ def _trunk(out: Outline, words: list[float], keep: list[bool]) -> int | None:
         if (
             last > first
             and kept[last] - kept[first] >= MOST * kept[-1]
-            and (tag in TRUNKS or (tag in ("div", "section") and out.elements[i].attr("role") == "main"))
+            and tag in TRUNKS
         ):
             found = i
     return found
@@ -345,7 +365,9 @@ def _plain_rules(out: Outline, words: list[float]) -> list[bool]:
             named = not inside or (tag != "aside" and element.select_one("h1") is None)
         holds = total[out.last[i]] - total[out.first[i]] if out.last[i] > out.first[i] else 0
         dropped.append((up >= 0 and dropped[up]) or (named and holds <= total[-1] / 2))
-    return [not dropped[block.container] for block in out.blocks]
+    keep = [not dropped[block.container] for block in out.blocks]
+    _prefer_main(out, words, [], keep)
+    return keep
 
 
 def _prune(out: Outline, keep: list[bool]) -> None:
