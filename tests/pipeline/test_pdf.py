@@ -20,6 +20,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.blocking_readers import BlockingReaders
 from spaniel.pipeline.readers import PHASE, Readers
+from spaniel.pipeline.record import record_of
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.stored import StoredPage
 from spaniel.reading import Document, read
@@ -245,14 +246,15 @@ async def test_chunks_of_a_pdf_do_not_cross_pages(tokens: int, tmp_path: Path) -
                 assert record["start"] >= ends[page - 1]  # type: ignore[operator]
                 assert record["end"] <= ends[page]  # type: ignore[operator]
             assert {record["page"] for record in answer.chunk_records()} == {1, 2, 3, 4, 5}
+        assert record_of(await spaniel.outcome(site.url("/a"))).pages == list(answer.pages)
 
 
 @pytest.mark.req("FG-24")
 async def test_chunk_of_tiny_pages_has_the_first_and_the_last(tmp_path: Path) -> None:
     parts = [[(18, "A title page")], [(11, pdfs.SENTENCE * 12)], [(11, pdfs.SENTENCE * 12)]]
-    async with Site({"/a": served(pdfs.set_by_fpdf(parts))}) as site:
-        async with spaniel_for(site, profile=profile_in(tmp_path)) as spaniel:
-            records = (await spaniel.fetch(site.url("/a"), max_chunk_tokens=2048)).chunk_records()
+    pages = {"/a": served(pdfs.set_by_fpdf(parts))}
+    async with Site(pages) as site, spaniel_for(site, profile=profile_in(tmp_path)) as spaniel:
+        records = (await spaniel.fetch(site.url("/a"), max_chunk_tokens=2048)).chunk_records()
     assert [(record["page"], record.get("pages")) for record in records] == [(1, [1, 2]), (3, None)]
 
 

@@ -23,7 +23,7 @@ BOXES = {
 @pytest.mark.parametrize("main", ["<main>", "<div role=main>", "<section role=main>"])
 def test_what_stands_beside_the_main_part_goes(main: str, box: str, size: int) -> None:
     text = "".join(f"<p>{prose(200, seed)}</p>" for seed in range(size))
-    part = f"{main}<h1>Lamp</h1>{text}{main[0]}/{main[1:].split()[0].rstrip('>')}>"
+    part = f"{main}<h1>Lamp</h1>{text}{main[0]}/{main[1:].split(maxsplit=1)[0].rstrip('>')}>"
     for page in (BOXES[box] + part, part + BOXES[box]):
         markdown = spaniel.extract(f"<title>Lamp</title><body>{page}").markdown
         assert "Stray" not in markdown

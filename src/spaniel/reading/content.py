@@ -329,11 +329,7 @@ def _trunk(out: Outline, words: list[float], keep: list[bool]) -> int | None:
     kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
     found = None
     for i, (tag, first, last) in enumerate(zip(out.tag, out.first, out.last, strict=True)):
-        if (
-            last > first
-            and kept[last] - kept[first] >= MOST * kept[-1]
-            and tag in TRUNKS
-        ):
+        if last > first and kept[last] - kept[first] >= MOST * kept[-1] and tag in TRUNKS:
             found = i
     return found
 

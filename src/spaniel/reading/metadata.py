@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.attributes import SIGNED as SIGNS
 from spaniel.reading.attributes import Attributes
-from spaniel.reading.dates import day_of, shown_day
+from spaniel.reading.dates import day_of, moment_of, shown_day
 from spaniel.reading.document import Metadata
 from spaniel.reading.headline import headline
 from spaniel.reading.hygiene import LONGEST_LINE, one_line
@@ -262,7 +262,7 @@ def _published(meta: dict[str, str], objects: list[dict[str, object]]) -> str | 
         _first(objects, "dateCreated"),
         _first(objects, "uploadDate"),
     )
-    return next((day for value in told if (day := day_of(value))), None)
+    return next((moment for value in told if (moment := moment_of(value))), None)
 
 
 def _absolute(target: str | None, base: str) -> str | None:
