@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
 from spaniel.reading.budgets import parse_within
 from spaniel.reading.clean import clean
+from spaniel.reading.composed import open_shadow_roots, write_labels
 from spaniel.reading.content import keep_content
 from spaniel.reading.dates import day_in_text
 from spaniel.reading.document import CHARSET_GUESSED, READING_CUT, Document, Hygiene
@@ -41,11 +43,13 @@ def read_html(body: bytes | str, url: str | None, charset: str | None) -> Docume
 def _read(body: bytes | str, url: str | None, charset: str | None) -> Document:
     steps = Steps()
     tree, cut, guessed, source = parse_within(body, charset, url)
+    steps.run("shadow roots", partial(open_shadow_roots, tree, source), None)
     head = read_head(tree, url, source, steps)
     del source  # of some pages a copy
     root = _body(tree)
     based = tree if has_base(tree) else None
     steps.run("math", lambda: set_math(tree), None)
+    steps.run("drawings", lambda: write_labels(tree), None)
     steps.run("images", lambda: take_from_noscript(tree), None)
     hidden = clean(tree, root)
     facts = facts_of(head, root, url or "")
