@@ -109,7 +109,8 @@ def keep_content(body: Element, facts: Facts, steps: Steps) -> Kept:
 
     optional("reviews", lambda: drop_doubtful_reviews(out, words, odds, kinds, keep), None)
     thread = optional("threads", lambda: Thread(out, words, kinds, keep, facts).chosen(), None)
-    particulars = optional("facts", lambda: find_particulars(out, keep, kinds, facts), [])
+    none: list[str] = []
+    particulars = optional("facts", lambda: find_particulars(out, keep, kinds, facts), none)
     if odds:
         title = facts.title if facts.titled else ""
         optional("headings", lambda: _keep_heading(out, odds, keep, title, _firmness(kinds)), None)

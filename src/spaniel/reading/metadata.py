@@ -80,7 +80,8 @@ def read_head(doc: Document, url: str | None, source: bytes | None = None, steps
     steps = steps or Steps()
     attributes = Attributes(source)
     meta = _metas(doc)
-    objects = steps.run("metadata", lambda: list(_linked_data(doc)), [])
+    none: list[dict[str, object]] = []
+    objects = steps.run("metadata", lambda: list(_linked_data(doc)), none)
     title = steps.run("metadata", lambda: _title(doc), None)
     return Head(
         title=title,
