@@ -20,6 +20,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.blocking_readers import BlockingReaders
 from spaniel.pipeline.readers import PHASE, Readers
+from spaniel.pipeline.record import record_of
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.stored import StoredPage
 from spaniel.reading import Document, read
@@ -227,6 +228,34 @@ async def test_a_pdf_is_fetched_stored_with_its_pages_and_served_again(tmp_path:
         page = (await spaniel.outcome(site.url("/a"))).as_dict()
         assert page["pages"] == list(answer.pages)
         assert "page" not in answer.as_dict()["chunks"][0]  # type: ignore[index]
+
+
+@pytest.mark.req("FG-24")
+@pytest.mark.parametrize("tokens", [128, 600, 2048])
+async def test_chunks_of_a_pdf_do_not_cross_pages(tokens: int, tmp_path: Path) -> None:
+    body = pdfs.set_by_fpdf([[(18, f"Part {number}"), (11, pdfs.SENTENCE * 12)] for number in range(1, 6)])
+    profile = profile_in(tmp_path)
+    async with Site({"/a": served(body)}) as site, spaniel_for(site, cache=tmp_path / "c", profile=profile) as spaniel:
+        for _ in range(2):  # the second from the cache
+            answer = await spaniel.fetch(site.url("/a"), max_chunk_tokens=tokens)
+            for record in answer.chunk_records():
+                page = record["page"]
+                assert isinstance(page, int)
+                assert "pages" not in record
+                ends = [*answer.pages, len(answer.markdown)]
+                assert record["start"] >= ends[page - 1]  # type: ignore[operator]
+                assert record["end"] <= ends[page]  # type: ignore[operator]
+            assert {record["page"] for record in answer.chunk_records()} == {1, 2, 3, 4, 5}
+        assert record_of(await spaniel.outcome(site.url("/a"))).pages == list(answer.pages)
+
+
+@pytest.mark.req("FG-24")
+async def test_chunk_of_tiny_pages_has_the_first_and_the_last(tmp_path: Path) -> None:
+    parts = [[(18, "A title page")], [(11, pdfs.SENTENCE * 12)], [(11, pdfs.SENTENCE * 12)]]
+    pages = {"/a": served(pdfs.set_by_fpdf(parts))}
+    async with Site(pages) as site, spaniel_for(site, profile=profile_in(tmp_path)) as spaniel:
+        records = (await spaniel.fetch(site.url("/a"), max_chunk_tokens=2048)).chunk_records()
+    assert [(record["page"], record.get("pages")) for record in records] == [(1, [1, 2]), (3, None)]
 
 
 async def test_a_page_without_pages_is_stored_and_told_as_before(tmp_path: Path) -> None:

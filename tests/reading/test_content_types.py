@@ -58,7 +58,7 @@ def test_types_that_nobody_reads_are_refused_by_all_readers(content_type: str) -
     assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
 
 
-@pytest.mark.req("FR-WF-10h")
+@pytest.mark.req("FR-WF-10h", "D2-48")
 @pytest.mark.parametrize(
     "start",
     [
@@ -68,6 +68,11 @@ def test_types_that_nobody_reads_are_refused_by_all_readers(content_type: str) -
         b"  \n<html lang=en>",
         b"\xef\xbb\xbf<html>",
         b"<!-- c --><html>",
+        b"\xef\xbb\xbf \n<!-- a -->\n<!-- b --> <!DOCTYPE html>",
+        b"<!--" + b" licence" * 2000 + b"-->\n<!doctype html>",
+        b" " * 3000 + b"<html>",
+        "\ufeff <!-- c --><html>".encode("utf-16-le"),
+        b"<!--><html>",
     ],
 )
 def test_a_missing_type_with_an_html_beginning_is_html(start: bytes) -> None:
@@ -83,6 +88,9 @@ def test_a_missing_type_with_an_html_beginning_is_html(start: bytes) -> None:
         b'{"a": 1}',
         b"html",
         b"<p>",
+        b"<!-- <html> -->",
+        b"<!-- <html>",
+        b"<!-- c -->words <html>",
         b'<?xml version="1.0"?><feed><entry/></feed>',
         b"\xef\xbb\xbf  <?XML version='1.0'?>",
         b'<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><p>x',
@@ -92,23 +100,77 @@ def test_a_missing_type_without_one_is_plain_text(body: bytes) -> None:
     assert kind_of("", body).reader == "text"
 
 
-@pytest.mark.req("D2-18")
+NO_TEXT = [b"\x7fELF\x02", b"PK\x03\x04zip", b"\x89PNG\r\n", b"\xff\xd8\xff\xe0"]
+NO_TEXT += [b"%PDF-1.7 \0", b"GIF89a\0", b"MZ\x90\0", b"ID3\x04\0", b"RIFF" + b"x\1\2\3" * 9]
+
+
+@pytest.mark.req("D2-18", "D2-43")
 @pytest.mark.parametrize(
-    "body", [b"%PDF-1.7 x", b"\x7fELF\x02", b"PK\x03\x04zip", b"\x89PNG\r\n", b"GIF89a", b"a\x00b", b"\xff\xd8\xff\xe0"]
+    ("content_type", "body"),
+    [
+        *((content_type, body) for content_type in (None, "text/html", "text/plain") for body in NO_TEXT),
+        *((None, body) for body in (b"%PDF-1.7 x", b"GIF89a", b"a\x00b", b"MZ is how it begins")),
+    ],
 )
-@pytest.mark.parametrize("content_type", [None, "text/html", "text/plain"])
-def test_bytes_that_are_no_text_are_refused_whatever_they_are_called(body: bytes, content_type: str | None) -> None:
+def test_bytes_that_are_no_text_are_refused_whatever_they_are_called(content_type: str | None, body: bytes) -> None:
     with pytest.raises(SpanielError) as caught:
         read(body, content_type, None, WEB)
     assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
     assert caught.value.details == {"content_type": f"{content_type or 'none'} (binary data)"}
 
 
-@pytest.mark.req("D2-18")
+@pytest.mark.req("D2-43")
 @pytest.mark.parametrize("kinds", [None, WEB])
-def test_a_polyglot_that_begins_as_a_pdf_is_a_pdf(kinds: tuple[str, ...] | None) -> None:
+@pytest.mark.parametrize("begin", ["MZ", "ID3", "RIFF", "%PDF-1.4\n", "GIF89a", "BZh", "Rar!", "OggS", "%!PS"])
+def test_declared_text_that_begins_with_a_magic_word_is_text(begin: str, kinds: tuple[str, ...] | None) -> None:
+    text = f"{begin} is how such a file begins."
+    expected = " ".join(text.split())
+    assert " ".join(read(text.encode(), "text/plain", None, kinds).markdown.split()) == expected
+    page = f"{text}<p>text<script>alert(1)</script>"
+    assert "text" in read(page.encode(), "text/html", None, kinds).markdown
+
+
+@pytest.mark.req("D2-43")
+@pytest.mark.parametrize("place", [0, 20, 100])
+def test_stray_nul_in_declared_text_is_dropped(place: int) -> None:
+    page = b"<!DOCTYPE html><title>T</title><p>Some words of a page that is one.</p>" + b"<p>More of its words.</p>" * 9
+    broken = page[:place] + b"\0" + page[place:]
+    document = read(broken, "text/html", None, WEB)
+    assert "\0" not in document.markdown
+    assert document.markdown.count("More of its words.") == 9
+    assert read(b"one\0 two", "text/plain", None, WEB).markdown == "one two\n"
+
+
+@pytest.mark.req("D2-18", "D2-43")
+def test_polyglot_that_begins_as_a_pdf_is_a_pdf() -> None:
+    body = b"%PDF-1.4\n\0\1\2<html><script>alert(1)</script><p>text"
+    assert kind_of("text/html", body).reader == "pdf"
     with pytest.raises(SpanielError):
-        read(b"%PDF-1.4\n<html><script>alert(1)</script><p>text", "text/html", None, kinds)
+        read(body, "text/html", None, WEB)
+
+
+@pytest.mark.req("D2-43")
+def test_same_content_type_twice_counts_once() -> None:
+    assert parse_type("text/html, Text/HTML") == ("text/html", None)
+    assert parse_type("text/html; charset=latin1, text/html; charset=latin1") == ("text/html", "latin1")
+    assert parse_type('text/plain; name="a,b"; charset=latin1') == ("text/plain", "latin1")
+    assert read(b"caf\xe9", "text/plain; charset=latin1,text/plain; charset=latin1", None, WEB).markdown == "café\n"
+    with pytest.raises(SpanielError):
+        kind_of("text/html, image/png", b"<p>x", WEB)
+
+
+@pytest.mark.req("D2-44")
+@pytest.mark.parametrize("sign", ["\f", "\v", "\x85", "\f\r\n", "\r\n"])
+def test_breaks_of_plain_text_do_not_glue_words(sign: str) -> None:
+    document = read(f"one{sign}two".encode(), "text/plain", None)
+    assert document.markdown.replace("\n\n", "\n") == "one\ntwo\n"
+    assert document.hygiene.control_characters == 0
+
+
+@pytest.mark.req("D2-44")
+def test_escape_sequences_and_steering_characters_of_plain_text_go() -> None:
+    document = read("a\x1b[31mb\u202ec\x07d".encode(), "text/plain", None)
+    assert document.markdown == "abcd\n"
 
 
 @pytest.mark.req("FG-24")

@@ -72,7 +72,7 @@ def test_metadata_from_meta_and_open_graph() -> None:
         "Ann Lee",
         "Site",
     )
-    assert (found.published, found.modified) == ("2024-02-03", "2024-03-04")
+    assert (found.published, found.modified) == ("2024-02-03T10:00:00Z", "2024-03-04")
     assert (found.canonical_url, found.image) == ("https://example.org/story", "https://example.org/a.png")
 
 
@@ -90,7 +90,12 @@ def test_metadata_from_linked_data() -> None:
         ]
     }
     found = extract(page(f'<script type="application/ld+json">{json.dumps(data)}</script>'), url=URL).metadata
-    assert (found.title, found.author, found.published, found.modified) == ("H & I", "A, B", "2021-01-02", "2021-03-04")
+    assert (found.title, found.author, found.published, found.modified) == (
+        "H & I",
+        "A, B",
+        "2021-01-02T03:04:00",
+        "2021-03-04",
+    )
 
 
 @pytest.mark.req("FG-17")
@@ -203,3 +208,27 @@ def test_a_thread_of_phpbb_has_the_title_and_the_author_of_its_first_post() -> N
     )
     found = extract(page, url=URL).metadata
     assert (found.title, found.author) == ("How to clean them", "Kim")
+
+
+@pytest.mark.req("FG-17")
+@pytest.mark.parametrize(
+    ("written", "published"),
+    [
+        ("2024-02-03T10:20:30+02:00", "2024-02-03T10:20:30+02:00"),
+        ("2024-02-03T10:20:30.123Z", "2024-02-03T10:20:30Z"),
+        ("2024-02-03 10:20", "2024-02-03T10:20:00"),
+        ("2024-02-03T10:20:30+0200", "2024-02-03T10:20:30+02:00"),
+        ("2024-02-03T10:20:30 -0500", "2024-02-03T10:20:30-05:00"),
+        ("2024-02-03", "2024-02-03"),
+        ("2024-02-03T", "2024-02-03"),
+        ("2024-02-03T99:99", "2024-02-03"),
+        ("Feb 3, 2024 at 10:20", "2024-02-03"),
+    ],
+)
+def test_published_keeps_its_time_of_day(written: str, published: str) -> None:
+    for head in (
+        f"<meta property=article:published_time content='{written}'>",
+        f'<script type=application/ld+json>{{"@type": "Article", "datePublished": "{written}"}}</script>',
+        f"<article><time datetime='{written}'>some day</time></article>",
+    ):
+        assert extract(f"<title>t</title>{head}<p>words").metadata.published == published

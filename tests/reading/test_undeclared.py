@@ -70,6 +70,37 @@ def test_what_declares_a_charset_is_read_in_it_whatever_its_bytes_look_like() ->
     assert document.notes == ()
 
 
+@pytest.mark.req("D2-37")
+@pytest.mark.parametrize("language", RAIN)
+@pytest.mark.parametrize("stale", ["gb2312", "iso-8859-1", "windows-1251", "shift_jis", "euc-kr", "koi8-r"])
+def test_stale_meta_charset_does_not_spoil_utf_8(stale: str, language: str) -> None:
+    text = PAGE.format(RAIN[language])
+    for meta in (f"<meta charset={stale}>", f'<meta http-equiv=Content-Type content="text/html; charset={stale}">'):
+        page = text.replace("<title>", f"{meta}<title>").encode()
+        document = read(page, "text/html", None)
+        assert RAIN[language] in document.markdown
+        assert document.notes == (() if page.isascii() else (CHARSET_GUESSED,))
+
+
+@pytest.mark.req("D2-37")
+def test_stale_meta_charset_of_a_cut_page_does_not_spoil_utf_8() -> None:
+    page = PAGE.format(RAIN["ja"]).replace("<title>", "<meta charset=shift_jis><title>").encode()
+    cut = page[: page.rindex("。".encode()) + 1]
+    document = read(cut, "text/html", None)
+    assert document.notes == (CHARSET_GUESSED,)
+    assert RAIN["ja"][:10] in document.markdown
+
+
+@pytest.mark.req("D2-37", "FR-WF-10i")
+def test_header_and_true_meta_charset_still_count() -> None:
+    page = PAGE.format(RAIN["de"]).encode()
+    assert "Ã" in read(page, "text/html; charset=iso-8859-1", None).markdown
+    legacy = PAGE.format(RAIN["ru"]).replace("<title>", "<meta charset=windows-1251><title>").encode("windows-1251")
+    document = read(legacy, "text/html", None)
+    assert RAIN["ru"] in document.markdown
+    assert document.notes == ()
+
+
 @pytest.mark.req("D2-36")
 @pytest.mark.parametrize("language", ["de", "ru", "ja"])
 def test_utf_8_with_some_damage_stays_utf_8(language: str) -> None:

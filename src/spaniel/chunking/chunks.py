@@ -13,10 +13,14 @@ from spaniel.chunking.tokens import Cl100k, cl100k, counting
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spaniel.chunking.blocks import Outline
     from spaniel.chunking.gather import Piece
     from spaniel.chunking.tokens import TokenCounter
 
 DEFAULT, LEAST, MOST = 600, 128, 2048  # tokens (FR-WF-02a)
+TINY = 200  # characters of a page that is no chunk of its own: a title page, or one with a picture
 
 
 class Chunk(NamedTuple):
@@ -55,25 +59,53 @@ class Chunk(NamedTuple):
         return f"Chunk({self.heading[:40]!r}, {start!r}, {self.token_count} tokens, {self.start}-{self.end})"
 
 
-def chunk(markdown: str, max_tokens: int = DEFAULT, counter: TokenCounter | None = None) -> list[Chunk]:
-    """Cut Markdown into chunks of at most `max_tokens` tokens each, in order, nothing lost but white space between."""
+def chunk(
+    markdown: str, max_tokens: int = DEFAULT, counter: TokenCounter | None = None, *, pages: Sequence[int] = ()
+) -> list[Chunk]:
+    """Cut Markdown into chunks of at most `max_tokens` tokens each, in order, nothing lost but white space between.
+
+    `pages` are the places where pages begin (`Document.pages` of a PDF): no chunk goes on to the next page, but from a
+    tiny one (FG-24).
+    """
     if max_tokens not in range(LEAST, MOST + 1):  # nor is a half of one, or a string
         reason = f"{max_tokens} is not between {LEAST} and {MOST}"
         raise SpanielError(Code.BAD_ARGS, field="max_chunk_tokens", reason=reason)
     if not isinstance(markdown, str):
         raise SpanielError(Code.BAD_ARGS, field="markdown", reason=f"must be text, not {type(markdown).__name__}")
-    return chunk_at(markdown, int(max_tokens), counter or cl100k())
+    return chunk_at(markdown, int(max_tokens), counter or cl100k(), pages)
 
 
-def chunk_at(markdown: str, limit: int, counter: TokenCounter) -> list[Chunk]:
+def chunk_at(markdown: str, limit: int, counter: TokenCounter, pages: Sequence[int] = ()) -> list[Chunk]:
     """What `chunk` does, at any limit."""
     document = _digest(markdown)
     view = view_of(markdown)
-    job = Job(markdown, view, counting(markdown, counter), isinstance(counter, Cl100k), limit)
     found = outline(markdown, view)
-    pieces = gather(job, found.starts, lambda start, end: split(job, found, start, end))
+    sections = _sections(markdown, pages)
+    if len(sections) == 1:
+        pieces = _pieces(markdown, view, found, limit, counter)
+    else:
+        pieces = []
+        for start, end in sections:
+            part = markdown[start:end]
+            inside = view_of(part)
+            shifted = _pieces(part, inside, outline(part, inside), limit, counter)
+            pieces += [piece._replace(start=piece.start + start, end=piece.end + start) for piece in shifted]
     above = paths(view, found.hashes, [piece.start for piece in pieces])
     return [chunk_of(markdown, piece, path, document) for piece, path in zip(pieces, above, strict=True)]
+
+
+def _pieces(text: str, view: str, found: Outline, limit: int, counter: TokenCounter) -> list[Piece]:
+    job = Job(text, view, counting(text, counter), isinstance(counter, Cl100k), limit)
+    return gather(job, found.starts, lambda start, end: split(job, found, start, end))
+
+
+def _sections(markdown: str, pages: Sequence[int]) -> list[tuple[int, int]]:
+    """From where to where a chunk may reach: a page, with the tiny ones before it."""
+    starts = [0]
+    for page in pages:
+        if len(markdown[starts[-1] : page].strip()) >= TINY:
+            starts.append(page)
+    return list(zip(starts, [*starts[1:], len(markdown)], strict=True))
 
 
 def chunk_of(markdown: str, piece: Piece, path: tuple[str, ...], document: str) -> Chunk:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 # Raised whenever the same Markdown is cut or headed otherwise than before: what an older Spaniel kept is then cut anew,
 # so that a hit equals a fresh fetch (D2-02). Without a number it is from before headings were plain text.
-RULES = 2
+RULES = 3
 
 
 class Boundaries(TypedDict):

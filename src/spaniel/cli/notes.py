@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 NOTES = {
     "no_text": "The page has no text. If a script makes its text, --browser may bring it.",
     "reading_cut": "The page is too much to be read whole: this is its beginning.",
+    "reading_step_failed": "An optional part of reading failed on this page (threads, tables, formulas, "
+    "metadata). The text was read without it. Add -v to see which.",
     "text_cut": "The page is long. Only its beginning was taken, as the profile says (max_text_bytes).",
     "invalid_json": "The page says that it is JSON, but it cannot be read as JSON. It is passed on as plain text.",
     "scanned": "The document consists of pictures of pages. Their text is not read.",

@@ -43,10 +43,17 @@ class Answer(NamedTuple):
     picture: bytes | None = None  # a PNG of the page, where one was asked for
 
     def chunk_records(self) -> list[dict[str, object]]:
-        """The chunks for those who keep them; those of a PDF have the number of the page on which they begin."""
+        """The chunks for those who keep them; those of a PDF have the number of the page on which they begin.
+
+        One that begins on a tiny page may reach the next: it has the numbers of the first and the last, too.
+        """
+        return [{**chunk.record(), **self._pages_of(chunk)} for chunk in self.chunks]
+
+    def _pages_of(self, chunk: Chunk) -> dict[str, object]:
         if not self.pages:
-            return [chunk.record() for chunk in self.chunks]
-        return [{**chunk.record(), "page": page_at(self.pages, chunk.start)} for chunk in self.chunks]
+            return {}
+        first, last = page_at(self.pages, chunk.start), page_at(self.pages, max(chunk.start, chunk.end - 1))
+        return {"page": first} if first == last else {"page": first, "pages": [first, last]}
 
     @property
     def note(self) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spaniel.pipeline.log_line import logged
 from spaniel.reading import extract as extract_here
 from spaniel.reading import read
 from spaniel.reading.kinds import is_apart, kind_of
@@ -18,15 +19,15 @@ def extract(html: bytes | str, url: str | None = None, content_type: str | None 
     is. With one, what cannot be read (a picture) is refused with `unsupported_content_type`. A PDF is read in a process
     of its own, with limits, since a hostile one may crash its parser.
     """
-    if isinstance(html, bytes) and content_type is not None and (url is None or isinstance(url, str)):
+    if isinstance(html, bytes) and isinstance(content_type, str) and (url is None or isinstance(url, str)):
         return read_at_hand(html, content_type, url)
-    return extract_here(html, url, content_type)
+    return logged(extract_here(html, url, content_type), url)
 
 
 def read_at_hand(body: bytes, content_type: str | None, url: str | None) -> Document:
     """As `reading.read`, for whoever has no event loop."""
     if not is_apart(kind_of(content_type, body)):
-        return read(body, content_type, url)
+        return logged(read(body, content_type, url), url)
     from spaniel.pipeline.blocking_readers import blocking_readers
 
     return blocking_readers().read(body, content_type, url)

@@ -146,7 +146,7 @@ def _page(best: Brought, profile: Profile, chosen: Class) -> StoredPage:
         final_url=page.url.href,
         markdown=markdown,
         chunk_tokens=profile.limits.chunk_tokens,
-        chunks=bounds(markdown, profile.limits.chunk_tokens),
+        chunks=bounds(markdown, profile.limits.chunk_tokens, document.pages),
         title=document.title,
         language=document.language,
         notes=list(best.notes),

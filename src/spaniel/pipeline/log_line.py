@@ -10,6 +10,7 @@ from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
     from spaniel.pipeline.outcome import Outcome
+    from spaniel.reading import Document
 
 log = logging.getLogger("spaniel.fetch")
 
@@ -37,6 +38,16 @@ def write_log_line(outcome: Outcome, seconds: float) -> None:
             fields["field"] = outcome.refusal.details["field"]
     event = str(outcome.refusal.code) if outcome.refusal else "fetch_complete"
     log.info(event, extra={"fields": fields})
+
+
+def logged(document: Document, url: str | None) -> Document:
+    """A document whose optional steps of reading did not all succeed leaves a line for each that failed (D2-41)."""
+    for failure in document.failures:
+        step, _, cause = failure.partition(": ")
+        log.warning(
+            "reading_step_failed", extra={"fields": {"url": _shown(url or "")[1], "step": step, "error": cause}}
+        )
+    return document
 
 
 def _shown(text: str) -> tuple[str, str]:

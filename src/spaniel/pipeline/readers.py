@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.log_line import logged
 from spaniel.pipeline.reading_process import LENGTHS, WORN, packed, understood
 from spaniel.reading import read
 from spaniel.reading.kinds import BY_NAME, kind_of
@@ -85,6 +86,11 @@ class Readers:
         self, body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None, deadline: Deadline
     ) -> Document:
         """As `reading.read`, ended by the deadline."""
+        return logged(await self._read(body, content_type, url, kinds, deadline), url)
+
+    async def _read(
+        self, body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None, deadline: Deadline
+    ) -> Document:
         named = None if kinds is None else tuple(kinds)
         row = BY_NAME[kind_of(content_type, body, named).reader]  # what is refused need not travel
         apart = row.apart

@@ -71,6 +71,7 @@ def understood(head: dict[str, Any], body: bytes) -> Document:
         generator=head["generator"],
         data=body[length:].decode() if head["has_data"] else None,
         pages=tuple(head.get("pages", ())),
+        failures=tuple(head.get("failures", ())),
     )
 
 

@@ -105,6 +105,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     chunks: Annotated[
         list[dict[str, Any]] | None, _about("where asked for: id, heading, text, token_count, heading_path, offsets")
     ] = None
+    pages: Annotated[list[int] | None, _about("of a PDF: the places in `markdown` where its pages begin")] = None
     metadata: Annotated[dict[str, Any], _about("title, description, author, canonical_url, published, …")] = {}
     extraction: Annotated[Extraction, _about("how the text was got")]
     archive_url: Annotated[str | None, _about("the snapshot that the text was taken from")] = None
@@ -186,6 +187,7 @@ def _of_page(found: Found, outcome: Outcome, chunks: list[dict[str, Any]] | None
         "markdown_hash": page.markdown_hash or None,
         "content_hash": outcome.content_hash,
         "chunks": chunks,
+        "pages": list(page.pages) if page.pages and not page.page_type else None,
         "metadata": page.metadata,
         "data": None if page.data is None else _in_one_line(page.data),
         "archive_url": page.archive_url or None,

@@ -10,6 +10,10 @@ import msgspec
 
 from spaniel.chunking import Boundaries, Chunk, boundaries, chunk, rebuild
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 log = logging.getLogger("spaniel.cache")
 
 
@@ -52,7 +56,7 @@ class StoredPage(msgspec.Struct, frozen=True, omit_defaults=True):
         if max_tokens == self.chunk_tokens:
             with suppress(LookupError, ValueError):  # offsets that lead nowhere are no offsets
                 return rebuild(self.markdown, self.chunks)
-        return chunk(self.markdown, max_tokens)
+        return chunk(self.markdown, max_tokens, pages=self.pages)
 
     def noted(self, *notes: str | None) -> StoredPage:
         more = [note for note in notes if note is not None]
@@ -74,6 +78,6 @@ def from_cache(content: msgspec.Raw) -> StoredPage | None:
         return None
 
 
-def bounds(markdown: str, max_tokens: int) -> Boundaries:
+def bounds(markdown: str, max_tokens: int, pages: Sequence[int] = ()) -> Boundaries:
     """Where chunks of a size begin and end. Nobody asks for those of 0 tokens, and it takes a tenth of a fetch."""
-    return boundaries(chunk(markdown, max_tokens) if max_tokens else ())
+    return boundaries(chunk(markdown, max_tokens, pages=pages) if max_tokens else ())

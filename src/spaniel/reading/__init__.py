@@ -31,7 +31,9 @@ def read_as(kind: Kind, body: bytes | str, url: str | None) -> Document:
     module, _, name = row.reader.partition(":")
     try:
         document: Document = getattr(import_module(module), name)(part, url, kind.charset)
-    except (RecursionError, MemoryError) as error:
+    except SpanielError:
+        raise
+    except Exception as error:  # whatever a page does to a parser, a caller sees one of our errors (D2-41)
         raise SpanielError(Code.EXTRACTION_FAILED, error=type(error).__name__) from error
     if row.name not in TOLD_BY_THEMSELVES and isinstance(part, bytes) and not part.isascii():
         from spaniel.reading.charset import guess_charset

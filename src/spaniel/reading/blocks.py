@@ -13,9 +13,15 @@ from spaniel.reading.whitespace import one_spaced
 from spaniel.reading.words import judge_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from turbohtml import Node
 
-INLINE, LISTS, ITEMS = (frozenset(lexicon("tags")[name].split()) for name in ("inline", "lists", "items"))
+INLINE, BLOCK, LISTS, ITEMS = (
+    frozenset(lexicon("tags")[name].split()) for name in ("inline", "block", "lists", "items")
+)
+LINES = frozenset({"p", "h1", "h2", "h3", "h4", "h5", "h6", "dt", "summary"})  # what is in these is in a line
+FEW = 40  # nodes inside an element that may be a part of a line
 SHORT = 200  # characters; items or cells no longer than that are one block together
 FULL = 2000  # characters after which the next item begins another block
 # A block or a container takes up to a kilobyte while it is judged; of 745 real pages the longest has 2,400 and 5,100.
@@ -139,7 +145,7 @@ def segment(body: Element) -> Outline:
             tag = node.tag
             if tag == "br":
                 run.parts.append(" ")
-            elif tag not in INLINE:
+            elif tag not in INLINE and (tag in BLOCK or not is_in_line(node)):
                 run = _next(out, run, -1)
     _next(out, run, -1)
     out.finish()
@@ -155,12 +161,39 @@ def _find_home(element: Node | None, homes: dict[Node | None, Home], out: Outlin
     home = homes[element]
     for inner in reversed(way):
         tag = inner.tag
-        if tag not in INLINE:
+        if tag not in INLINE and (tag in BLOCK or not is_in_line(inner)):
             home = (out.open(inner, tag, home[0]), home[1])
         elif tag == "a":
             home = (home[0], True)
         homes[inner] = home
     return home
+
+
+def is_in_line(element: Element) -> bool:
+    """Whether an element of an unknown name, a custom one mostly, is a part of a line, as it is for a browser.
+
+    It is where it stands beside text and holds nothing but text and parts of lines itself.
+    """
+    parent = element.parent
+    if not isinstance(parent, Element):
+        return False
+    if parent.tag not in LINES and parent.tag not in INLINE and not any(map(_is_text, _beside(element))):
+        return False
+    for count, node in enumerate(element.descendants):
+        if count >= FEW or (type(node) is Element and node.tag in BLOCK):
+            return False
+    return True
+
+
+def _beside(element: Element) -> Iterator[Node | None]:
+    """The nodes before and after it, without the white space between them."""
+    before, after = element.previous_sibling, element.next_sibling
+    yield before.previous_sibling if type(before) is Text and before.data.isspace() else before
+    yield after.next_sibling if type(after) is Text and after.data.isspace() else after
+
+
+def _is_text(node: Node | None) -> bool:
+    return type(node) is Text or (type(node) is Element and node.tag in INLINE)
 
 
 def drop_from(node: Node, body: Element) -> None:

@@ -1,6 +1,6 @@
 """Bytes to text or a tree, in the HTML standard's order: BOM, header, `<meta>`; then UTF-8, or a guess.
 
-FR-WF-10i, D2-18, D2-36.
+FR-WF-10i, D2-18, D2-36, D2-37.
 """
 
 from __future__ import annotations
@@ -43,7 +43,19 @@ def parse_page(body: bytes | str, label: str | None, url: str | None = None) -> 
         del doc  # two trees at a time would be one too many
         guessed = None if label else _guess(body, url)
         return parse(body, encoding=guessed or "utf-8", positions=False), guessed is not None
+    if doc.encoding != "UTF-8" and not body.isascii() and is_utf8(body):  # `<meta>` is out of date (D2-37)
+        del doc
+        return parse(body, encoding="utf-8", positions=False), True
     return doc, False
+
+
+def is_utf8(body: bytes) -> bool:
+    """Whether bytes are UTF-8 with at least one sequence of several bytes. The last one may be cut."""
+    try:
+        text, _ = codecs.utf_8_decode(body, "strict", False)
+    except UnicodeDecodeError:
+        return False
+    return not text.isascii()
 
 
 def guess_charset(body: bytes, label: str | None, url: str | None = None) -> str | None:

@@ -21,10 +21,16 @@ except ImportError:  # not built here
     from spaniel.reading.judge import judge
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
     from turbohtml import Element
 
     from spaniel.reading.blocks import Outline
     from spaniel.reading.page import Facts
+    from spaniel.reading.steps import Steps
+
+    T = TypeVar("T")
 
 NOTHING = 0.17  # below it the likeliest block of the page is surely none: a shell whose content scripts would fetch,
 # or a page of a kind that was never seen
@@ -37,11 +43,37 @@ REMARK, INNER = 0.05, 0.3  # what is left of the odds of a comment, and of an ar
 HEADLINE, OF_AN_ARTICLE = 0.25, 0.6  # odds from which a heading is kept that says what the title says
 LIKELY = 0.6  # of the odds of the page's likeliest block
 SOME_WORDS = 60  # there must be something else to be the article
+FOR_SURE = 0.9
 SURE = 0.7  # a block so likely is no stray
 WHOLE = frozenset({"table", "dl", "blockquote", "ul", "ol"})  # of which a reader misses a part
 LARGER_PART, POSSIBLY = 0.6, 0.1
 SOMEHOW = 0.3
 FRAMED = frozenset({"figcaption", "dl", "table", "blockquote"})  # what stands apart from the text and belongs to it
+TRUNKS = frozenset({"main", "article"})
+APART = frozenset(
+    {
+        "nav",
+        "aside",
+        "header",
+        "footer",
+        "form",
+        "fieldset",
+        "article",
+        "figure",
+        "figcaption",
+        "h1",
+        "center",
+        "time",
+        "address",
+        "details",
+    }
+)  # inside the main part, what is seldom a part of its text
+FOREIGN = (
+    "nav", "sidebar", "footer", "header", "comment", "related", "share", "ad", "promo", "meta", "author", "card",
+    "search", "form", "popup", "media", "tags", "widget", "toc", "forum", "hidden", "tool", "embed", "boilerplate",
+)  # fmt: skip
+LEAST_PLAIN, NEVER = 0.1, 2.0  # odds from which a part without any class names is kept; odds that nothing has
+HARDLY_A_LINK = 0.3
 TERMS = frozenset({*HEADINGS, "summary", "dt"})
 BESIDE = 2  # blocks before and after a heading
 COMPARED = 20_000  # characters of a block that are looked for elsewhere
@@ -65,23 +97,31 @@ class Kept(NamedTuple):
     opened: str = ""  # who signed the first post of a thread
 
 
-def keep_content(body: Element, facts: Facts) -> Kept:
+def keep_content(body: Element, facts: Facts, steps: Steps) -> Kept:
     """Take from the tree what is not content."""
     out, words, odds, kinds = judge(body, facts)
     keep = decide(out, words, odds, kinds) if odds else _plain_rules(out, words)
-    drop_doubtful_reviews(out, words, odds, kinds, keep)
-    thread = Thread(out, words, kinds, keep, facts)
-    thread.choose()
-    particulars = find_particulars(out, keep, kinds, facts)
+
+    def optional(name: str, step: Callable[[], T], otherwise: T) -> T:
+        """A step that alters `keep`, or leaves it as it was."""
+        before = keep.copy()
+        return steps.run(name, step, otherwise, lambda: keep.__setitem__(slice(None), before))
+
+    optional("reviews", lambda: drop_doubtful_reviews(out, words, odds, kinds, keep), None)
+    thread = optional("threads", lambda: Thread(out, words, kinds, keep, facts).chosen(), None)
+    none: list[str] = []
+    particulars = optional("facts", lambda: find_particulars(out, keep, kinds, facts), none)
     if odds:
-        _keep_heading(out, odds, keep, facts.title if facts.titled else "", _firmness(kinds))
-        drop_echoes(out, keep)
-        drop_idle_headings(out, words, odds, keep)
+        title = facts.title if facts.titled else ""
+        optional("headings", lambda: _keep_heading(out, odds, keep, title, _firmness(kinds)), None)
+        optional("echoes", lambda: drop_echoes(out, keep), None)
+        optional("headings", lambda: drop_idle_headings(out, words, keep), None)
     _prune(out, keep)
-    thread.write()
-    write_particulars(body, particulars)
+    if thread is not None:
+        steps.run("threads", thread.write, None)
+    steps.run("facts", lambda: write_particulars(body, particulars), None)
     kind = KINDS[kinds.index(max(kinds))] if odds else "page"
-    return Kept(kind, out.cut, thread.opened_by)
+    return Kept(kind, out.cut, thread.opened_by if thread is not None else "")
 
 
 def decide(out: Outline, words: list[float], odds: list[float], kinds: list[float]) -> list[bool]:
@@ -97,7 +137,9 @@ def decide(out: Outline, words: list[float], odds: list[float], kinds: list[floa
         odds = _doubt(out, words, odds, firm)
     least = threshold(odds, words, STRICT**firm)
     keep = [p >= least for p in odds]
+    before = keep.copy()
     drop_repeats(out, keep)
+    repeated = [was and not is_ for was, is_ in zip(before, keep, strict=True)]
     if kinds[0] > LIKE_AN_ARTICLE:
         _drop_strays(words, odds, keep)
     elif kinds[1] > LIKE_DOCUMENTATION:
@@ -105,6 +147,8 @@ def decide(out: Outline, words: list[float], odds: list[float], kinds: list[floa
     if kinds[2] <= LIKE_A_FORUM:  # where quotes and signatures are what a reader does not miss
         _complete(out, words, odds, keep)
         _join(out, odds, keep)
+    _keep_parts(out, words, odds, keep, repeated)
+    _prefer_main(out, words, odds, keep)
     return keep
 
 
@@ -238,6 +282,59 @@ def _complete(out: Outline, words: list[float], odds: list[float], keep: list[bo
             done = last
 
 
+def _keep_parts(out: Outline, words: list[float], odds: list[float], keep: list[bool], repeated: list[bool]) -> None:
+    """Keep short parts beside long prose: the threshold that is best for a whole page drops them, however likely.
+
+    Only inside the element that the page itself calls its main part, and nothing that is named or placed like
+    boilerplate, mostly link, or a copy of what is kept.
+    """
+    trunk = _trunk(out, words, keep)
+    if trunk is None:
+        return
+    classes = [names for _, _, names in out.kin]
+    foreign = sum(map(bit, FOREIGN))
+    least: list[float] = []  # odds from which a block in this container is kept
+    for i, up in enumerate(out.parent):
+        above = least[up] if i > trunk else LEAST_PLAIN
+        if i > trunk and (out.tag[i] in APART or out.mask[i] & foreign):
+            above = NEVER
+        elif i > trunk and classes[i]:
+            above = max(above, LOW)
+        least.append(above)
+    for i in range(out.first[trunk], out.last[trunk]):
+        block = out.blocks[i]
+        if not keep[i] and odds[i] >= least[block.container] and not repeated[i]:
+            keep[i] = block.link_chars <= HARDLY_A_LINK * len(block.text)
+
+
+def _prefer_main(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
+    """Beside a `<main>` that holds most of the text, only a title and what is content for sure is kept (FR-WF-13).
+
+    `odds` is empty for a page that is too small to be judged.
+    """
+    mains = [i for i, tag in enumerate(out.tag) if tag == "main" and out.last[i] > out.first[i]]
+    if not mains:
+        return
+    kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
+    best = max(mains, key=lambda i: kept[out.last[i]] - kept[out.first[i]])
+    first, last = out.first[best], out.last[best]
+    if kept[last] - kept[first] < LARGER_PART * kept[-1]:
+        return
+    for i in (*range(first), *range(last, len(keep))):
+        if (not odds or odds[i] < FOR_SURE) and out.tag[out.blocks[i].container] != "h1":
+            keep[i] = False
+
+
+def _trunk(out: Outline, words: list[float], keep: list[bool]) -> int | None:
+    """The innermost `<main>`, `role="main"` or `<article>` that holds most of what is kept."""
+    kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
+    found = None
+    for i, (tag, first, last) in enumerate(zip(out.tag, out.first, out.last, strict=True)):
+        if last > first and kept[last] - kept[first] >= MOST * kept[-1] and tag in TRUNKS:
+            found = i
+    return found
+
+
 def _join(out: Outline, odds: list[float], keep: list[bool]) -> None:
     """What stands between kept text and belongs to it: headings, linked ones too, terms, questions, captions."""
     chosen = list(keep)
@@ -265,7 +362,9 @@ def _plain_rules(out: Outline, words: list[float]) -> list[bool]:
             named = not inside or (tag != "aside" and element.select_one("h1") is None)
         holds = total[out.last[i]] - total[out.first[i]] if out.last[i] > out.first[i] else 0
         dropped.append((up >= 0 and dropped[up]) or (named and holds <= total[-1] / 2))
-    return [not dropped[block.container] for block in out.blocks]
+    keep = [not dropped[block.container] for block in out.blocks]
+    _prefer_main(out, words, [], keep)
+    return keep
 
 
 def _prune(out: Outline, keep: list[bool]) -> None:

@@ -1,4 +1,4 @@
-"""Dates as pages write them, brought to the day: YYYY-MM-DD."""
+"""Dates as pages write them, as YYYY-MM-DD; with the time of day where a page tells it to machines."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ MONTHS = numbered(lexicon("metadata")["months"], 1)
 YEAR = r"((?:19|20)\d\d)"
 ANY_YEAR = re.compile(YEAR)
 YEAR_FIRST = re.compile(YEAR + r"[-/.]?(0[1-9]|1[0-2])[-/.]?(0[1-9]|[12]\d|3[01])(?!\d)")
+MOMENT = re.compile(
+    YEAR + r"-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,]\d{1,9})?)?"
+    r"(?:\s?([Zz]|[+-][01]\d:?[0-5]\d))?(?![\d:])"
+)
 DAY_FIRST = re.compile(r"(?<!\d)(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])\." + YEAR)
 MONTH_DAY = re.compile(r"\b([A-Za-zäéûç]{3,10})\.? (\d{1,2})(?:st|nd|rd|th)?,? " + YEAR)
 DAY_MONTH = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th|\.)? (?:de )?([A-Za-zäéûç]{3,10})\.?,? (?:de )?" + YEAR)
@@ -45,6 +49,17 @@ def day_of(text: str | None) -> str | None:
     return None
 
 
+def moment_of(text: str | None) -> str | None:
+    """The first date in a short text, with its time of day and zone where it is written as ISO 8601 has it."""
+    found = MOMENT.search(text) if text else None
+    day = day_of(text)
+    if not found or day != "-".join(found.groups()[:3]):
+        return day
+    hour, minute, second, zone = found.groups()[3:]
+    zone = (zone or "").upper()
+    return f"{day}T{hour}:{minute}:{second or '00'}" + (f"{zone[:3]}:{zone[-2:]}" if len(zone) > 1 else zone)
+
+
 def _day(year: str, month: int, day: int) -> str | None:
     return f"{year}-{month:02}-{day:02}" if 1 <= day <= 31 else None
 
@@ -55,7 +70,7 @@ def shown_day(doc: Document, url: str | None, attributes: Attributes) -> str | N
     found = doc.select(",".join(DATED))[:SOME] if timed else []
     for where in DATED if found else ():
         for element in [e for e in found if e.matches(where)][:EACH]:
-            if day := day_of(_told_by(element)):
+            if day := moment_of(_told_by(element)):
                 return day
     for element in _named_so(doc) if attributes.may_have(NAMED_SO) else ():
         if day := day_of(_told_by(element)):

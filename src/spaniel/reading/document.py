@@ -6,6 +6,7 @@ from bisect import bisect_right
 from dataclasses import asdict, dataclass, field, replace
 
 CHARSET_GUESSED = "charset_guessed"  # the note on a page that does not say how its characters are encoded
+READING_STEP_FAILED = "reading_step_failed"  # the note on a page that was read without an optional step (D2-41)
 READING_CUT = "reading_cut"  # the note on a page of which a budget left something out
 TEXT_CUT = "text_cut"  # the note on a page of which only the beginning was taken: a limit of the profile (FG-26)
 
@@ -50,15 +51,21 @@ class Document:
     generator: str = ""  # the program that made the page, as the page names it
     data: str | None = None  # of structured content, the whole of it as JSON text
     pages: tuple[int, ...] = ()  # where in the Markdown page 1, 2, … begins, of a document that has pages
+    failures: tuple[str, ...] = ()  # optional steps of reading that failed, each with the exception's type and place
 
     def noted(self, note: str) -> Document:
         """The same with one more note; each stands once."""
         return self if note in self.notes else replace(self, notes=(*self.notes, note))
 
+    def with_failures(self, failures: Iterable[str]) -> Document:
+        """The same, read without the optional steps that failed; with a note where there are any."""
+        every = (*self.failures, *failures)
+        return replace(self, failures=every).noted(READING_STEP_FAILED) if every else self
+
     def as_dict(self) -> dict[str, object]:
-        """For JSON; `data` and `pages` only where there are any."""
+        """For JSON; `data`, `pages` and `failures` only where there are any."""
         told = asdict(self)
-        for name in ("data", "pages"):
+        for name in ("data", "pages", "failures"):
             if not told[name]:
                 del told[name]
         return told
@@ -78,4 +85,4 @@ def page_at(pages: Sequence[int], offset: int) -> int | None:
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence

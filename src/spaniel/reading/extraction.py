@@ -23,6 +23,10 @@ def extract(html: bytes | str, url: str | None = None, content_type: str | None 
         raise SpanielError(Code.BAD_ARGS, field="html", reason=f"must be bytes or text, not {type(html).__name__}")
     if url is not None and not isinstance(url, str):
         raise SpanielError(Code.BAD_ARGS, field="url", reason=f"must be text, not {type(url).__name__}")
+    if content_type is not None and not isinstance(content_type, str):
+        raise SpanielError(
+            Code.BAD_ARGS, field="content_type", reason=f"must be text, not {type(content_type).__name__}"
+        )
     if isinstance(html, bytes) and content_type is not None:
         return read(html, content_type, url)
     return read_as(Kind("html", None), html, url)

@@ -15,6 +15,7 @@ from spaniel.reading.hygiene import one_line
 from spaniel.reading.json import read_json
 from spaniel.reading.json_feed import json_feed
 from spaniel.reading.markdown import AT_LEAST, Written
+from spaniel.reading.steps import Steps
 from spaniel.reading.whitespace import shortened
 from spaniel.reading.xml import read_xml
 
@@ -79,13 +80,13 @@ def _modern(root: re.Match[str]) -> str:
 def written(feed: Feed, url: str | None, size: int) -> Document:
     """A feed as Markdown: no more of it than a page of its size may become."""
     most = 4 * size + AT_LEAST
-    title = words(feed.title)
+    title, steps = words(feed.title), Steps()
     base = _base(feed.link, url)
-    parts = [markdown_of(f"<h1>{escape(title or '')}</h1><p>{escape(words(feed.description) or '')}</p>", base)]
+    parts = [markdown_of(f"<h1>{escape(title or '')}</h1><p>{escape(words(feed.description) or '')}</p>", base, steps)]
     left = most - len(parts[0].markdown.encode())
     cut = len(feed.entries) > ENTRIES
     for entry in filter(_says_something, feed.entries[:ENTRIES]):
-        part = _entry(entry, base)
+        part = _entry(entry, base, steps)
         left -= len(part.markdown.encode()) + 1
         if left < 0:
             cut = True
@@ -100,7 +101,7 @@ def written(feed: Feed, url: str | None, size: int) -> Document:
         hygiene=hygiene,
         notes=(READING_CUT,) if cut or any(part.cut for part in parts) else (),
         data=feed.data,
-    )
+    ).with_failures(steps.failures)
 
 
 def _base(link: str, url: str | None) -> str | None:
@@ -111,7 +112,7 @@ def _says_something(entry: Entry) -> bool:
     return bool(entry.title or entry.link or entry.text)
 
 
-def _entry(entry: Entry, base: str | None) -> Written:
+def _entry(entry: Entry, base: str | None, steps: Steps) -> Written:
     """A heading that is a link, a line with day and author, and the text."""
     link = entry.link.strip()
     title = words(entry.title) or link or "…"
@@ -119,7 +120,7 @@ def _entry(entry: Entry, base: str | None) -> Written:
     about = " · ".join(filter(None, (_day(entry.date), _person(entry.author))))
     text = entry.text[:LONGEST_TEXT]
     body = HEADING.sub(r"<\1h3", text) if TAG.search(text) else f"<p>{escape(unescape(text))}</p>"
-    part = markdown_of(f"<h2>{heading}</h2><p>{escape(about)}</p><div>{body}</div>", base)
+    part = markdown_of(f"<h2>{heading}</h2><p>{escape(about)}</p><div>{body}</div>", base, steps)
     short = shortened(part.markdown, LONGEST)
     return part._replace(markdown=short, cut=part.cut or short is not part.markdown or len(entry.text) > LONGEST_TEXT)
 

@@ -9,18 +9,15 @@ from spaniel.reading.shapes import HEADINGS
 if TYPE_CHECKING:
     from spaniel.reading.blocks import Outline
 
-SOME_WORDS = 10  # that went; with fewer, what it heads may be pictures
-SURE = 0.6  # a heading so likely is content by itself
 
-
-def drop_idle_headings(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
+def drop_idle_headings(out: Outline, words: list[float], keep: list[bool]) -> None:
     """Not the title, and none that links: those of a list of pages are what it lists.
 
     From the end, so that a heading over idle headings is idle itself. Every block is looked at once for each level.
     """
     blocks, tags = out.blocks, out.tag
     for i in range(len(keep) - 1, -1, -1):
-        if not keep[i] or odds[i] >= SURE or blocks[i].link_chars:
+        if not keep[i] or blocks[i].link_chars:
             continue
         tag = tags[blocks[i].container]
         if tag in HEADINGS and tag != "h1" and _is_idle(out, words, keep, i, tag):
@@ -37,4 +34,4 @@ def _is_idle(out: Outline, words: list[float], keep: list[bool], heading: int, t
         if keep[i]:
             return False
         gone += words[i]
-    return gone >= SOME_WORDS
+    return gone > 0  # where no text stood below it, there may be pictures

@@ -1,4 +1,4 @@
-"""Kinds of content in one table: types, the bytes that betray them, reader, cap (FR-WF-10f to 10h, D2-18).
+"""Kinds of content in one table: types, the bytes that betray them, reader, cap (FR-WF-10f to 10h, D2-18, D2-43).
 
 A kind is added by one row here and one module that reads it. A profile names the kinds it wants; what is not named is
 refused, by the same function everywhere.
@@ -6,12 +6,14 @@ refused, by the same function everywhere.
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import NamedTuple
 
 from spaniel.errors import Code, SpanielError
 
 SNIFFED = 512  # bytes of the beginning that are looked at
+SKIPPED = 64 << 10  # bytes of white space and comments that may stand before them
 LATE = 1024  # bytes of junk that may stand before a magic number, or after the end
 CUT, REFUSE = "cut", "refuse"
 
@@ -106,7 +108,12 @@ BINARY = (
     b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"RIFF", b"OggS", b"ID3", b"fLaC", b"\x00\x00\x01\x00", b"wOFF", b"wOF2",
     b"\xca\xfe\xba\xbe", b"\xd0\xcf\x11\xe0", b"{\\rtf", b"SQLite format 3", b"\x28\xb5\x2f\xfd", b"%!PS",
 )  # fmt: skip
+TEXTUAL = tuple(magic for magic in BINARY if magic.isascii() and magic.decode().isprintable())  # a text may begin so
+BETWEEN_COMMAS = re.compile(r'((?:[^,"]|"(?:[^"\\]|\\.)*"?)+)')
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
+WEIGHED = 64 << 10  # bytes in which control characters are looked for
+CONTROLS = bytes({*range(1, 7), *range(14, 27), *range(28, 32), 127})  # that no text has: not NUL, white space, ESC
+FEW_CONTROLS = 0.01  # of the bytes; compressed data has 10 %
 
 
 class Kind(NamedTuple):
@@ -119,7 +126,7 @@ class Kind(NamedTuple):
 def kind_of(content_type: str | None, body: bytes, kinds: Iterable[str] | None = None) -> Kind:
     """The kind that these bytes are read as, one of `kinds` (all there are, if none are named), or a refusal.
 
-    What the header calls text must look like text.
+    What the header calls text is text, unless it is some binary format for sure (D2-43).
     """
     essence, charset = parse_type(content_type)
     named = None if kinds is None else frozenset(kinds)
@@ -127,7 +134,7 @@ def kind_of(content_type: str | None, body: bytes, kinds: Iterable[str] | None =
     if row is None or (named is not None and row.name not in named):
         what = essence or f"none ({'a drawing' if row is None else row.name})"
         raise _refused(what, _kind_elsewhere(content_type, body) if named else None)
-    if not row.magic and is_binary(body):
+    if not row.magic and is_binary(body, declared=_is_text(essence)):
         raise _refused(f"{essence or 'none'} (binary data)", _kind_elsewhere(content_type, body) if named else None)
     return Kind(row.name, charset)
 
@@ -145,7 +152,7 @@ def is_cut(content_type: str | None, start: bytes) -> bool:
     essence, _ = parse_type(content_type)
     row = _betrayed(essence, start, None) or (_by_name(essence) if essence else _sniffed(start, None))
     begins_as_data = _text_start(start).startswith((b"{", b"[")) and (not essence or row is BY_NAME["feed"])
-    return row is not None and row.is_text and not begins_as_data and not is_binary(start)
+    return row is not None and row.is_text and not begins_as_data and not is_binary(start, declared=_is_text(essence))
 
 
 def _refused(what: str, kind: str | None = None) -> SpanielError:
@@ -174,8 +181,17 @@ def fitted(row: Row, body: Body) -> tuple[Body, bool]:
 
 
 def parse_type(content_type: str | None) -> tuple[str, str | None]:
-    """`Text/HTML; charset="utf-8"` -> text/html, utf-8."""
-    essence, *parameters = (content_type or "").split(";")
+    """`Text/HTML; charset="utf-8"` -> text/html, utf-8. The same type sent twice counts once (D2-43)."""
+    essence, charset = _parse_one(content_type or "")
+    if content_type and "," in content_type:
+        every = [_parse_one(one) for one in BETWEEN_COMMAS.findall(content_type) if one.strip()]
+        if len({name for name, _ in every}) == 1:  # as in the Fetch standard the last charset counts
+            return every[0][0], next((label for _, label in reversed(every) if label), None)
+    return essence, charset
+
+
+def _parse_one(content_type: str) -> tuple[str, str | None]:
+    essence, *parameters = content_type.split(";")
     charset = None
     for parameter in parameters:
         name, _, value = parameter.partition("=")
@@ -189,6 +205,8 @@ def _betrayed(essence: str, body: bytes, kinds: frozenset[str] | None) -> Row | 
     head = body[:SNIFFED].lstrip()
     wanted = [row for row in TABLE if row.magic and (kinds is None or row.name in kinds)]
     begun = next((row for row in wanted if head.startswith(row.magic)), None)
+    if begun is not None and _is_text(essence) and not _has_controls(body):
+        return None
     if begun is not None or essence.startswith("text/") or essence in BY_TYPE:
         return begun
     return next((row for row in wanted if is_late(row, body)), None)
@@ -244,8 +262,8 @@ def _sniffed(body: bytes, named: frozenset[str] | None) -> Row | None:
 
     Kinds beyond HTML and text are looked for only where a profile names them.
     """
-    start = _without_comments(_text_start(body))
-    root = _without_comments(start.partition(b"?>")[2].lstrip()) if start.startswith(b"<?xml") else start
+    start = _text_start(body)
+    root = _text_start(start.partition(b"?>")[2]) if start.startswith(b"<?xml") else start
     if root.startswith(b"<svg"):
         return None
     row = next((row for row in TABLE if start.startswith(row.starts)), TABLE[-1])
@@ -263,26 +281,49 @@ def _proves(row: Row, start: bytes, body: bytes) -> bool:
     return start.startswith((b"{", b"[")) and bool(getattr(import_module(module), name)(body))
 
 
-def _without_comments(start: bytes) -> bytes:
-    """Comments may stand before the first tag."""
-    while start.startswith(b"<!--"):
-        start = start.partition(b"-->")[2].lstrip()
-    return start
-
-
 def _text_start(body: bytes, looked_at: int = SNIFFED) -> bytes:
-    head = body[:looked_at]
+    """In lower case, what follows a byte order mark, white space and comments (D2-48)."""
+    head = body[: SKIPPED + looked_at]
     if head.startswith(UTF16):
-        return head.replace(b"\0", b"")[2:].lstrip().lower()
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip().lower()
+        head = head[2:].replace(b"\0", b"")
+    head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    place = 0
+    while head.startswith(b"<!--", place):
+        end = head.find(b"-->", place + 2)  # `<!-->` is a comment, too
+        if end < 0:
+            return b""
+        place = end + 3
+        while place < len(head) and head[place] in b" \t\n\r\f\v":
+            place += 1
+    return head[place : place + looked_at].lower()
 
 
-def is_binary(body: bytes) -> bool:
-    """Magic numbers at the beginning, or a NUL where no UTF-16 mark explains it."""
+def is_binary(body: bytes, *, declared: bool) -> bool:
+    """Whether bytes are no text: by a magic number at the beginning, or by a NUL where no UTF-16 mark explains it.
+
+    Bytes that are declared to be text may hold a NUL, or begin with a word that happens to be a magic number: it takes
+    both (D2-43).
+    """
     head = body[:SNIFFED]
     if head.startswith(UTF16):
         return False
-    return head.lstrip().startswith(BINARY) or b"\0" in head
+    start = head.lstrip()
+    if not declared:
+        return start.startswith(BINARY) or b"\0" in head
+    if start.startswith((*TEXTUAL, *(magic for row in TABLE for magic in row.magic))):
+        return _has_controls(body)
+    return start.startswith(BINARY)
+
+
+def _is_text(essence: str) -> bool:
+    """Whether a type is declared that is text and nothing else."""
+    return essence.startswith("text/") or essence == "application/xhtml+xml"
+
+
+def _has_controls(body: bytes) -> bool:
+    """Whether there is a NUL, or many control characters."""
+    part = body[:WEIGHED]
+    return b"\0" in part or len(part) - len(part.translate(None, CONTROLS)) > FEW_CONTROLS * len(part)
 
 
 TYPE_CHECKING = False

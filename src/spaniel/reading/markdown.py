@@ -24,6 +24,8 @@ from spaniel.reading.whitespace import RULE, shortened, tidy_markdown
 if TYPE_CHECKING:
     from turbohtml import Document
 
+    from spaniel.reading.steps import Steps
+
 AT_LEAST = 64 << 10  # characters that even the smallest page may become
 RAISED = re.compile(r"[+\-−–]?[\dn]{1,4}")
 # Code spans and escapes are stepped over; the rest is what the writer could not say in Markdown.
@@ -60,21 +62,21 @@ class Written(NamedTuple):
     cut: bool = False
 
 
-def to_markdown(doc: Document | None, root: Element, url: str | None, size: int) -> Written:
+def to_markdown(doc: Document | None, root: Element, url: str | None, size: int, steps: Steps) -> Written:
     """`size` is that of the page, by which its Markdown is measured; `doc` is None where it has no `<base>`."""
     most = 4 * size + AT_LEAST
     too_deep = flatten(root)
     free_kept_blanks(root)
-    too_long = set_code(root, most)
+    too_long = steps.run("code", lambda: set_code(root, most), otherwise=False)
     invisible, controls, pictures = scrub_tree(root)
     set_borders(root, pictures=pictures)
-    set_tables(root)
+    steps.run("tables", lambda: set_tables(root), None)
     breaks = root.select("br")
-    part_emphasis(breaks)
+    steps.run("emphasis", lambda: part_emphasis(breaks), None)
     harmful, unlinked = set_links(doc, root, url, size // 2 + AT_LEAST)
     formulas = take_formulas(root)
-    _set_terms(root)
-    _set_small_things(root)
+    steps.run("terms", lambda: _set_terms(root), None)
+    steps.run("small things", lambda: _set_small_things(root), None)
     if len(breaks) > BREAKS:
         shorten_breaks(root)
     written, unseen, acting = scrub(root.to_markdown(style()))

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.reading.attributes import SIGNED as SIGNS
 from spaniel.reading.attributes import Attributes
-from spaniel.reading.dates import day_of, shown_day
+from spaniel.reading.dates import day_of, moment_of, shown_day
 from spaniel.reading.document import Metadata
 from spaniel.reading.headline import headline
 from spaniel.reading.hygiene import LONGEST_LINE, one_line
 from spaniel.reading.lexicon import lexicon
 from spaniel.reading.links import base_of, scheme_of
 from spaniel.reading.signals import signals_of
+from spaniel.reading.steps import Steps
 from spaniel.url.plain import recognize
 
 if TYPE_CHECKING:
@@ -71,21 +72,26 @@ class Told(NamedTuple):
     text: str
 
 
-def read_head(doc: Document, url: str | None, source: bytes | None = None) -> Head:
-    """With the source at hand, the tree is not searched for what is not there."""
+def read_head(doc: Document, url: str | None, source: bytes | None = None, steps: Steps | None = None) -> Head:
+    """With the source given, the tree is not searched for what is not there.
+
+    The signals are no optional step: what a site says about the use of its page must not be lost.
+    """
+    steps = steps or Steps()
     attributes = Attributes(source)
     meta = _metas(doc)
-    objects = list(_linked_data(doc))
-    title = _title(doc)
+    none: list[dict[str, object]] = []
+    objects = steps.run("metadata", lambda: list(_linked_data(doc)), none)
+    title = steps.run("metadata", lambda: _title(doc), None)
     return Head(
         title=title,
         titled=any(found.text.strip() for found in doc.select("title")[:2]),
         language=_language(doc),
-        metadata=_metadata(title, doc, meta, objects, url, attributes),
+        metadata=steps.run("metadata", lambda: _metadata(title, doc, meta, objects, url, attributes), Metadata()),
         types=[name for thing in objects for name in _names(thing.get("@type"))][:40],
         open_graph=meta.get("og:type", "").lower(),
         generator=meta.get("generator", ""),
-        told=_told(objects),
+        told=steps.run("metadata", lambda: _told(objects), None),
         signals=signals_of(doc, meta, objects),
         objects=objects,
     )
@@ -257,7 +263,7 @@ def _published(meta: dict[str, str], objects: list[dict[str, object]]) -> str | 
         _first(objects, "dateCreated"),
         _first(objects, "uploadDate"),
     )
-    return next((day for value in told if (day := day_of(value))), None)
+    return next((moment for value in told if (moment := moment_of(value))), None)
 
 
 def _absolute(target: str | None, base: str) -> str | None:

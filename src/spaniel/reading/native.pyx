@@ -16,7 +16,7 @@ from types import GetSetDescriptorType
 from turbohtml import Element, Node, Text
 
 from spaniel.reading import learnt
-from spaniel.reading.blocks import BLOCKS, CONTAINERS, FULL, INLINE, ITEMS, LISTS, SHORT, drop_from
+from spaniel.reading.blocks import BLOCK, BLOCKS, CONTAINERS, FULL, INLINE, ITEMS, LISTS, SHORT, drop_from, is_in_line
 from spaniel.reading.columns import (
     BEGINNING, COUNTED, FADING, FAR, FEW_WORDS, GROUPS, HARDLY_LINKED, LIGHT, PAGE, PARAGRAPH_LETTERS, PARAGRAPH_WORDS,
     PRICE_LETTERS, START, SURELY, TITLE_WORDS, TOO_SHORT, TRUNK_SHARE, WINDOW,
@@ -98,7 +98,7 @@ cdef PyGetSetDef *DATA = getter_of(Text, "data")
 cdef PyGetSetDef *TAG_OF = getter_of(Element, "tag")
 cdef PyGetSetDef *PARENT = getter_of(Node, "parent")
 cdef object TEXT = Text, ELEMENT = Element, ATTRIBUTE = Element.attr
-cdef frozenset INSIDE_LINES = INLINE, ITEM_TAGS = ITEMS, LIST_TAGS = LISTS, ENDING_SIGNS = ENDS, LEADING_ON = LEADS_ON, COLON_SIGNS = COLONS
+cdef frozenset INSIDE_LINES = INLINE, BETWEEN_LINES = BLOCK, ITEM_TAGS = ITEMS, LIST_TAGS = LISTS, ENDING_SIGNS = ENDS, LEADING_ON = LEADS_ON, COLON_SIGNS = COLONS
 cdef Py_ssize_t SHORT_ITEM = SHORT, FULL_BLOCK = FULL, HEAD = BEGINNING, LONGEST_NAMES = LONGEST, FAR_AWAY = FAR
 cdef Py_ssize_t START_OF_BLOCK = START, SHORTEST_START = TOO_SHORT, MOST_BLOCKS = BLOCKS, MOST_CONTAINERS = CONTAINERS, LONG_TEXT = PIECE
 cdef Py_ssize_t DEEPEST_OPEN = 512  # as budgets.DEEPEST, which is not loaded before this

@@ -155,7 +155,7 @@ cdef class Outline:
         home = found
         for inner in reversed(way):
             tag = TAG_OF.get(inner, TAG_OF.closure) if type(inner) is ELEMENT else inner.tag
-            if tag not in INSIDE_LINES:
+            if tag not in INSIDE_LINES and (tag in BETWEEN_LINES or not is_in_line(inner)):
                 home = 2 * self.open(inner, tag, home >> 1) + (home & 1)
             elif tag == "a":
                 home |= 1
@@ -241,7 +241,7 @@ cdef Outline segment(body):
             tag = TAG_OF.get(node, TAG_OF.closure)
             if tag == "br":
                 out.spaced = True
-            elif tag not in INSIDE_LINES:
+            elif tag not in INSIDE_LINES and (tag in BETWEEN_LINES or not is_in_line(node)):
                 out.close()
                 out.begin(-1)
     if not out.cut:

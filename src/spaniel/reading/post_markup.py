@@ -57,7 +57,8 @@ def by_program(out: Outline, root: Element) -> list[Post]:
     hits = {names: programs for names in {kin[2] for kin in every} if (programs := _programs_of(names))}
     tags = {tag: programs for tag in set(out.tag) if "-" in tag and (programs := _programs_of(tag))}
     places: dict[int, list[int]] = {}  # program -> containers
-    for i in [i for i, (_, tag, names) in enumerate(every) if names in hits or tag in tags] if hits or tags else ():
+    # The page itself is no post, whatever its `<body>` is named.
+    for i in [i for i, (_, tag, names) in enumerate(every) if i and (names in hits or tag in tags)]:
         for number in hits.get(every[i][2]) or tags[out.tag[i]]:
             places.setdefault(number, []).append(i)
     likely = [

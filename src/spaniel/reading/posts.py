@@ -58,10 +58,10 @@ Nearest = dict["Node | None", "Post | None"]
 def post_around(node: Node | None, nearest: Nearest) -> Post | None:
     """The innermost post that an element stands in. Every way up is walked once, for it is written down."""
     way = []
-    while node not in nearest:
+    while node is not None and node not in nearest:
         way.append(node)
-        node = node.parent  # type: ignore[union-attr]  # above everything is the root, which is in it
-    found = nearest[node]
+        node = node.parent
+    found = nearest.get(node)
     for passed in way:
         nearest[passed] = found
     return found

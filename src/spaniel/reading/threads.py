@@ -94,19 +94,22 @@ class Thread:
         wanted = bit(group)
         return any(mask & wanted for mask in self._out.mask)
 
-    def choose(self) -> None:
-        """Which posts have a text that is kept: the others get no heading."""
-        if not self.posts:
-            return
+    def chosen(self) -> Thread:
+        """With those of its posts that have a text which is kept: the others get no heading."""
+        if self.posts:
+            self._choose()
+        return self
+
+    def _choose(self) -> None:
         out = self._out
         containers: dict[Node | None, int] = dict(zip(out.elements, range(len(out.elements)), strict=True))
         for post in self.posts:
             post.outer = containers.get(post.element, 0)
             if post.body in containers or next(post.body.stripped_strings, None):
                 node: Node | None = post.body
-                while node not in containers:
-                    node = node.parent  # type: ignore[union-attr]
-                post.place = containers[node]
+                while node is not None and node not in containers:
+                    node = node.parent
+                post.place = containers.get(node, 0)
         whole = [post for post in self.posts if post.place]
         if whole and whole[0].sort != REVIEW:
             inside = self._within([(post.place if post.sort == OPENING else post.outer, 1) for post in whole])
@@ -164,15 +167,16 @@ class Thread:
         if not self.posts:
             return
         out = self._out
-        nearest: Nearest = {out.elements[0]: None, None: None}  # the second for what went with something around it
+        nearest: Nearest = {out.elements[0]: None}
         nearest.update((post.body, post) for post in self.posts)
         for tag, heading in zip(out.tag, out.elements, strict=True):
             if tag in LOWERED and (post := post_around(heading, nearest)) is not None:
                 heading.tag = f"h{max(int(tag[1]), min(DEEPEST, post.level + 1))}"
+        around = _ways_up(self.posts)
         seen: set[Node] = set()
         for i, post in enumerate(self.posts):
             if i or post.head:
-                _set_heading(post)
+                _set_heading(post, around)
             _open(post.body, seen)
 
 
@@ -180,10 +184,21 @@ def _signed(posts: list[Post]) -> int:
     return sum(1 for post in posts if post.head)
 
 
-def _set_heading(post: Post) -> None:
-    """Who signed it and when; a line parts what nobody signed from what stands before it."""
+def _ways_up(posts: list[Post]) -> set[Node]:
+    """The texts of posts and all that stands around one: no sign there goes, for a text would go with it."""
+    around: set[Node] = set()
+    for post in posts:
+        node: Node | None = post.body
+        while node is not None and node not in around:
+            around.add(node)
+            node = node.parent
+    return around
+
+
+def _set_heading(post: Post, around: set[Node]) -> None:
+    """Who signed it and when; a line parts what is not signed from what stands before it."""
     for sign in post.signs:
-        if sign.parent is not None and len(sign.text) <= LONGEST_SIGN:
+        if sign.parent is not None and sign not in around and len(sign.text) <= LONGEST_SIGN:
             for beside in (sign.previous_sibling, sign.next_sibling):
                 if isinstance(beside, Text) and not any(map(str.isalnum, beside.data)):
                     beside.data = " "
@@ -195,7 +210,7 @@ def _set_heading(post: Post) -> None:
         post.body.tag = "div"
     if post.body.tag in LAID_OUT:
         post.body.insert(0, heading)
-    else:
+    elif post.body.parent is not None:  # else it went after it was chosen
         post.body.insert_before(heading)
 
 

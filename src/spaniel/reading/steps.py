@@ -1,0 +1,46 @@
+"""Optional steps of reading: one that raises is skipped, and the page is read without it (D2-41)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    T = TypeVar("T")
+
+MOST = 20  # failures that are recorded of one page
+
+
+class Steps:
+    """Runs the optional steps of one page, and records which of them failed.
+
+    Reading is pure, so nothing is logged here: the pipeline logs `Document.failures`.
+    """
+
+    def __init__(self) -> None:
+        self.failures: list[str] = []
+
+    def run(self, name: str, step: Callable[[], T], otherwise: T, undo: Callable[[], None] | None = None) -> T:
+        """What the step returns; `otherwise`, after `undo`, where it raises."""
+        try:
+            return step()
+        except MemoryError:  # the next step would not have more
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a page does to an optional step, the page is read
+            if len(self.failures) < MOST:
+                self.failures.append(f"{name}: {type(error).__name__}{_place(error)}")
+        if undo is not None:
+            undo()
+        return otherwise
+
+
+def _place(error: Exception) -> str:
+    """Where it was raised. Never the message, which may quote the page."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None:
+        return ""
+    file = trace.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+    return f" in {file}:{trace.tb_lineno}"
