@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from spaniel.cli.ending import heard_by
 from spaniel.errors import shown
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 REDRAW_SECONDS = 0.2
 LINE_SECONDS = 30.0
 WIDTH = 24
-INTERRUPTED, TERMINATED = 130, 143  # what a shell expects of a program that was told to end
 CLEAR = "\r\x1b[K"
 
 
@@ -33,20 +32,14 @@ class Watch:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        task = asyncio.current_task()
         display = asyncio.create_task(self._show())
-        ends = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
-        for number, code in ends.items():
-            with suppress(NotImplementedError):  # Windows: Ctrl-C ends it at once
-                loop.add_signal_handler(number, self._end, code, task)
         try:
-            yield
+            with heard_by(lambda code: self._end(code, task)):
+                yield
         finally:
             display.cancel()
             self.clear()
-            for number in ends:
-                with suppress(NotImplementedError):
-                    loop.remove_signal_handler(number)
 
     def _end(self, code: int, task: asyncio.Task[object] | None) -> None:
         self._asked += 1
@@ -64,16 +57,14 @@ class Watch:
         while True:
             await asyncio.sleep(REDRAW_SECONDS if self._drawn else LINE_SECONDS)
             if self._drawn:
-                sys.stderr.write(f"{CLEAR}{self._bar()} {self._line()}")
-                sys.stderr.flush()
+                _write(f"{CLEAR}{self._bar()} {self._line()}")
             else:
                 tell(self._line())
 
     def clear(self) -> None:
         """Before anything else is written: the terminal may be the same."""
         if self._drawn:
-            sys.stderr.write(CLEAR)
-            sys.stderr.flush()
+            _write(CLEAR)
 
     def _bar(self) -> str:
         full = WIDTH * self._run.done // max(1, self._total)
@@ -91,5 +82,10 @@ class Watch:
 
 
 def tell(text: str) -> None:
-    sys.stderr.write(f"spaniel: {text}\n")
-    sys.stderr.flush()
+    _write(f"spaniel: {text}\n")
+
+
+def _write(text: str) -> None:
+    with suppress(OSError):  # the terminal may have been closed
+        sys.stderr.write(text)
+        sys.stderr.flush()
