@@ -88,6 +88,8 @@ class Options(NamedTuple):
     # only if its type is one of which the beginning tells something.
     glance: Callable[[str | None], bool] | None = None
     observe: Callable[[Page, Crossing], object] | None = None  # is told what went over the wire besides the page
+    # Awaited before a request is sent once more, since the connection that was kept for it had been closed.
+    before_repeat: Callable[[], Awaitable[None]] | None = None
 
     def lines(self) -> bytes:
         """As they go over the wire; `bad_args` where one cannot."""
@@ -143,7 +145,9 @@ class Http:
         with deadline.guarding("connect"):
             try:
                 agent = options.headers.user_agent
-                async with self._pool.request(method, url, target, deadline, options.lines(), agent) as exchange:
+                exchange = self._pool.request(method, url, target, deadline, options.lines(), agent)
+                exchange.before_repeat = options.before_repeat
+                async with exchange:
                     deadline.phase = "body"
                     page = _bare(url, exchange)
                     if take is not None:

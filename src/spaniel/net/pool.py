@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.answers import Answer, NoAnswerError
@@ -16,6 +16,8 @@ from spaniel.net.connecting import Connector
 from spaniel.net.requests import proxied, request
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.proxy import Proxies, Proxy
@@ -26,12 +28,16 @@ MOST_HOSTS = 1024  # that connections are kept of
 KEEP_ALIVE_SECONDS = 15.0
 
 Key = tuple[object, ...]
+T = TypeVar("T")
 
 
 class Exchange:
     """One request and its answer. A class: a generator made into a context manager takes three times as long."""
 
-    __slots__ = ("_agent", "_deadline", "_key", "_method", "_pool", "_proxy", "_request", "_target", "_wire", "answer")
+    __slots__ = (
+        *("_agent", "_deadline", "_key", "_method", "_pool", "_proxy", "_request", "_target", "_wire"),
+        *("answer", "before_repeat"),
+    )
 
     _wire: Wire
     answer: Answer
@@ -39,32 +45,49 @@ class Exchange:
     def __init__(self, pool: Pool, method: str, target: Target, deadline: Deadline, sent: _Sent) -> None:
         self._pool, self._method, self._target, self._deadline = pool, method, target, deadline
         self._key, self._proxy, self._request, self._agent = sent
+        self.before_repeat: Callable[[], Awaitable[None]] | None = None
 
     async def __aenter__(self) -> Exchange:
+        answer = await self._with_place(self._ask_kept)
+        if answer is None:
+            if self.before_repeat is not None:
+                await self.before_repeat()  # to the server it is one more request, with the pause before it
+            answer = await self._with_place(self._ask_anew)
+        self.answer = answer
+        return self
+
+    async def _with_place(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """An answer with a place among all sockets, which is kept until the block is left."""
         places = self._pool.connector.sockets.places
         if not places.take():
-            self._deadline.phase = "queue"  # whoever waits for a place among all sockets is on the clock
+            self._deadline.phase = "queue"  # waiting for a place among all sockets is on the clock
             await places.wait()
         try:
-            self.answer = await self._ask(self._pool.take(self._key))
+            answer = await ask()
         except BaseException:
             places.release()
             raise
-        return self
+        if answer is None:
+            places.release()
+        return answer
 
-    async def _ask(self, kept: Wire | None) -> Answer:
-        bodiless = self._method == "HEAD"
-        if kept is not None:
-            try:
-                return await self._by(kept).ask(self._request, bodiless=bodiless)
-            except (NoAnswerError, OSError):
-                if kept.answered:
-                    raise
-                # It was closed while it was idle, and nothing was done: GET and HEAD may be repeated (RFC 9112 9.3.1).
+    async def _ask_kept(self) -> Answer | None:
+        """None where the connection was closed while it was idle; one that was never kept is opened here."""
+        kept = self._pool.take(self._key)
+        if kept is None:
+            return await self._ask_anew()
+        try:
+            return await self._by(kept).ask(self._request, bodiless=self._method == "HEAD")
+        except (NoAnswerError, OSError):
+            if kept.answered:
+                raise
+            return None  # nothing was done: GET and HEAD may be repeated (RFC 9112 9.3.1)
+
+    async def _ask_anew(self) -> Answer:
         self._deadline.phase = "connect"
         scheme = str(self._key[0])
         new = await self._pool.connector.open(scheme, self._target, self._proxy, self._agent)
-        return await self._by(new).ask(self._request, bodiless=bodiless)
+        return await self._by(new).ask(self._request, bodiless=self._method == "HEAD")
 
     def _by(self, wire: Wire) -> Wire:
         self._wire = wire
