@@ -17,8 +17,8 @@ import pytest
 from spaniel.app.keys import BY_PATH, Value
 from spaniel.browser.rendered import MISSING, PARTIAL, TRUNCATED
 from spaniel.testing import Site
-from tests.browser.harness import chromium_path
 from tests.batch import settings_scenarios as batches
+from tests.browser.harness import chromium_path
 from tests.health import settings_scenarios as links
 from tests.pipeline import display_scenarios as display
 from tests.pipeline import settings_scenarios as scene
