@@ -131,6 +131,7 @@ PAGES = {
     "errors.md": errors_page,
     "settings.md": settings_page,
     **runpy.run_path(str(HERE / "make_reference.py"))["PAGES"],
+    **runpy.run_path(str(HERE / "make_waiting.py"))["PAGES"],
 }
 
 if __name__ == "__main__":

@@ -221,7 +221,14 @@ LADDER_ROWS = {
     ),
     "retry": (
         "5xx, 429, no answer in time, network errors",
-        "Waits `after_seconds` (up to a fifth more by chance), or as long as the site asked for, and asks again.",
+        (
+            "Waits `after_seconds` (up to a fifth more by chance), or as long as the site asked for, and asks again. "
+            "A page that is answered with 429, or with 503 and `Retry-After`, is asked for three times in all."
+        ),
+    ),
+    "retry_after": (
+        "429, or 503 that says when to come back",
+        "As `retry`, after these alone. `spaniel batch` adds it to profiles that have fewer than two retries.",
     ),
     "browser": ("the page seems to need its scripts, or the browser was asked for", "Renders the page in Chromium."),
     "archive": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import runpy
 import subprocess
@@ -67,6 +68,42 @@ def test_every_code_and_policy_has_its_place() -> None:
     assert [name for name in ("clara", "curious", "exact", "ingest") if f"## `{name}`" in policies] == [
         "clara", "curious", "exact", "ingest",
     ]  # fmt: skip
+
+
+LIMIT = re.compile(r"^_?[A-Z_]*(SECONDS|PATIENCE|PAUSE|WAIT|DELAY|BACKOFF)$")
+OURS = {  # waits for processes, files and connections of our own: no site has a say in them
+    *("net/egress.py", "net/sockets.py", "net/pool.py", "pipeline/readers.py", "pipeline/reading_process.py"),
+    *("pipeline/blocking_readers.py", "batch/crew.py", "batch/ray_crew.py", "batch/writer.py"),
+    *("batch/outputs/remote_parts.py", "health/journal.py"),
+}
+OTHERS = {"net/resolver.py: KEPT_SECONDS", "batch/messages.py: DELAY", "robots/rules.py: _DELAY"}  # no limits on a wait
+
+
+@pytest.mark.req("FG-46")
+def test_every_limit_on_waiting_has_its_line() -> None:
+    """Settings, options, and constants of the code that talks to sites."""
+    from spaniel.app.keys import KEYS
+
+    page = (DOCS / "guides" / "waiting.md").read_text(encoding="utf-8")
+    waits = [key.path for key in KEYS if key.name.endswith(("_seconds", "_ms"))]
+    assert [path for path in waits if f"`{path}`" not in page] == []
+    assert all(f"`{flag}`" in page for flag in ("--timeout", "--max-wait", "--delay", "--host-time", "--total-time"))
+    source, missing = ROOT / "src" / "spaniel", []
+    for package in ("net", "robots", "hosts", "pipeline", "batch", "health"):
+        for path in sorted((source / package).rglob("*.py")):
+            module = path.relative_to(source).as_posix()
+            names = [
+                target.id
+                for node in ast.parse(path.read_text(encoding="utf-8")).body
+                if isinstance(node, ast.Assign)
+                for assigned in node.targets
+                for target in (assigned.elts if isinstance(assigned, ast.Tuple) else [assigned])
+                if isinstance(target, ast.Name) and LIMIT.match(target.id)
+            ]
+            missing += [
+                f"{module}: {name}" for name in names if module not in OURS and f"`{module}: {name}`" not in page
+            ]
+    assert sorted(set(missing) - OTHERS) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the transcripts are of a POSIX terminal")

@@ -47,7 +47,7 @@ def test_others_are_fetched_while_a_page_waits_to_be_asked_for_again(tmp_path: P
     assert between == {"www.a.example", "www.b.example"}
     assert (progress.pages, dict(progress.failed)) == (4, {"http_5xx": 1})
     (told,) = (record["ladder"] for record in records(tmp_path) if record["error"])
-    assert [rung["rung"] for rung in told] == ["http", "retry"]
+    assert [rung["rung"] for rung in told if rung["url"]] == ["http", "retry"]
     assert told[1]["waited"] >= 4
 
 
@@ -62,7 +62,7 @@ def test_all_that_rest_go_on_though_they_are_more_than_there_are_places(tmp_path
 
 
 def test_a_host_that_is_not_reached_is_given_up_by_its_attempts(tmp_path: Path) -> None:
-    """Five in a row, whether they are of one page or of several; its other pages are not tried meanwhile."""
+    """So many in a row, whether they are of one page or of several, and one more after the pause."""
     with serving(tmp_path) as served:
         dead = served._replace(port=1)  # nobody listens there
         urls = [dead.url("dead.example", f"/ok{n}") for n in range(20)]
@@ -74,7 +74,7 @@ def test_a_host_that_is_not_reached_is_given_up_by_its_attempts(tmp_path: Path) 
             progress, whole = batch.fetch(Processes(1, WHERE, told), pace)
     tried = [record for record in records(tmp_path) if record["ladder"]]
     assert (whole, progress.records) == (True, 20)
-    assert 0 < len(tried) <= 3
+    assert 0 < len(tried) <= 4
 
 
 def test_a_run_that_is_stopped_does_not_wait_for_those_who_rest(tmp_path: Path) -> None:

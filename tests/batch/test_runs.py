@@ -11,7 +11,7 @@ import pytest
 
 import spaniel
 from spaniel.app.batch_wiring import wiring
-from spaniel.batch.breaker import NOT_TRIED, Patience
+from spaniel.batch.breaker import Patience
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import Processes
 from spaniel.batch.granting import Granting
@@ -21,6 +21,7 @@ from spaniel.batch.ownership import Shard
 from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.turns import Turns
 from spaniel.errors import SpanielError
+from spaniel.hosts import GIVEN_UP
 from spaniel.testing import FakeResolver
 from spaniel.testing.batching import open_fetcher
 from tests.batch import crashing
@@ -105,7 +106,7 @@ def test_a_host_that_is_dead_is_given_up_and_its_pages_say_so(tmp_path: Path) ->
     assert progress.pages == 9
     errors = [found[n]["error"] for n in range(40)]
     assert {error["code"] for error in errors} == {"network"}
-    not_tried = [error for error in errors if error["details"].get("cause") == NOT_TRIED]
+    not_tried = [error for error in errors if error["details"].get("cause") == GIVEN_UP]
     assert len(not_tried) == 40 - 4  # three failures, and one more try after the pause
     assert "not tried" in not_tried[0]["message"]
 
@@ -114,15 +115,15 @@ def _ports(*ports: int) -> dict[str, Any]:
     return {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": list(ports)}
 
 
-def test_a_host_that_comes_back_within_its_pause_is_fetched(tmp_path: Path) -> None:
-    """The breaker is closed again by one answer."""
+def test_a_host_that_comes_back_within_its_pause_is_fetched() -> None:
+    """The breaker is closed again by one answer; what fails during the pause began before it."""
     from spaniel.batch.breaker import Breaker
-    from spaniel.batch.records import Ending
 
-    breaker, lost, there = Breaker(Patience(3, 30)), Ending("network", 0, reached=False), Ending("", 200)
-    assert [breaker.ended("a.example", lost) for _ in range(3)] == [None, None, 30]
-    assert breaker.ended("a.example", there) is None
-    assert [breaker.ended("a.example", lost) for _ in range(4)] == [None, None, 30, float("inf")]
+    breaker = Breaker(Patience(3, 30))
+    assert [breaker.failed("a.example", 0, led=False) for _ in range(4)] == [None, None, 30, None]
+    breaker.answered("a.example", led=False)
+    assert [breaker.failed("a.example", 40, led=False) for _ in range(3)] == [None, None, 30]
+    assert breaker.failed("a.example", 70, led=False) == float("inf")
 
 
 def crashing_run(served: Served, folder: Path, urls: list[str], where: str = crashing.WHERE) -> tuple[Any, bool]:

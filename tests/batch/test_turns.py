@@ -103,17 +103,27 @@ def test_hosts_do_not_wait_for_one_another() -> None:
 
 def test_retry_after_is_waited_for_and_without_it_the_pause_doubles() -> None:
     turns, time = turns_of(Rule(1, 0.0))
-    turns.answered("a.example", 429, 30.0)
+    turns.asked_for_time("a.example", 429, 30.0)
     assert turns.ready_at("a.example") == time.now + 30
     assert turns.reason("a.example") == "answered 429"
-    turns.answered("b.example", 503, None)
+    turns.asked_for_time("b.example", 503, None)
     assert turns.ready_at("b.example") == time.now + 5
-    turns.answered("b.example", 503, None)
+    time.advance(5)
+    turns.asked_for_time("b.example", 503, None)
     assert turns.ready_at("b.example") == time.now + 10
-    turns.answered("b.example", 200, None)
+    turns.answered("b.example")
     time.advance(10)
-    turns.answered("b.example", 503, None)
+    turns.asked_for_time("b.example", 503, None)
     assert turns.ready_at("b.example") == time.now + 5  # an answer in between: it begins anew
+
+
+def test_answers_of_requests_that_were_under_way_together_count_once() -> None:
+    turns, time = turns_of(Rule(4, 0.0))
+    assert [turns.asked_for_time("a.example", 429, 9.0) for _ in range(4)] == [1] * 4
+    time.advance(9)
+    assert turns.asked_for_time("a.example", 429, 9.0, led=True) == 1  # another site led there
+    time.advance(9)
+    assert turns.asked_for_time("a.example", 429, 9.0) == 2
 
 
 def test_a_crawl_delay_is_for_one_visitor_alone() -> None:

@@ -101,9 +101,9 @@ class Recording(Hosts):
         super().__init__(clock)
         self.seen: list[Manners] = []
 
-    def turn(self, host: str, deadline: Deadline, manners: Manners) -> HostTurn:
+    def turn(self, where: str, deadline: Deadline, manners: Manners, *, led: bool = False) -> HostTurn:
         self.seen.append(manners)
-        return super().turn(host, deadline, manners)
+        return super().turn(where, deadline, manners, led=led)
 
 
 @pytest.mark.parametrize(("own", "spacing"), [(0.0, 7.0), (9.0, 9.0)])

@@ -187,7 +187,7 @@ def test_where_there_is_no_room_what_is_over_goes_first(tmp_path: Path, monkeypa
 
 def written(folder: Path) -> set[str]:
     rows = sqlite3.connect(folder / "hosts" / "hosts.sqlite3")
-    hosts = {host for (host,) in rows.execute("SELECT host FROM hosts")}
+    hosts = {host for (host,) in rows.execute("SELECT place FROM hosts")}
     rows.close()
     return hosts
 

@@ -17,6 +17,7 @@ import pytest
 from spaniel.app.keys import BY_PATH, Value
 from spaniel.browser.rendered import MISSING, PARTIAL, TRUNCATED
 from spaniel.testing import Site
+from tests.batch import settings_scenarios as batches
 from tests.browser.harness import chromium_path
 from tests.health import settings_scenarios as links
 from tests.pipeline import display_scenarios as display
@@ -138,6 +139,14 @@ CASES = {
         ("adoc",), links.local_page("x.html"), "failing", "ok", proves=("LH-04",)
     ),
     f"{OWN}.health.index_files": Case(("home",), links.local_page("y.html"), "failing", "ok", proves=("LH-04",)),
+    f"{OWN}.batch.max_retry_after_seconds": Case(
+        10, batches.long_retry_after, "spaniel.batch.max_retry_after_seconds", "ok", proves=("FG-46",)
+    ),
+    f"{OWN}.batch.max_crawl_delay_seconds": Case(
+        10, batches.long_crawl_delay, "spaniel.batch.max_crawl_delay_seconds", "ok", proves=("FG-46",)
+    ),
+    f"{OWN}.batch.host_seconds": Case(10, batches.slow_host, "--host-time", "ok", proves=("FG-46",)),
+    f"{OWN}.batch.total_seconds": Case(10, batches.slow_host, "--total-time", "ok", proves=("FG-46",)),
     f"{OWN}.queue.max_entries": Case(1, scene.queue_two, "bad_args", "ok", proves=("FG-35",)),
 }
 

@@ -118,9 +118,12 @@ class Watchful:
     def __init__(self) -> None:
         self.told: list[object] = []
 
-    def turn(self, host: str, deadline: Deadline, manners: Manners) -> Watchful:
-        self.told.append((host, deadline.seconds, manners))
+    def turn(self, where: str, deadline: Deadline, manners: Manners, *, led: bool = False) -> Watchful:
+        self.told.append((where, deadline.seconds, manners, led))
         return self
+
+    async def again(self) -> None:
+        raise AssertionError("no connection was kept")
 
     async def __aenter__(self) -> None:
         self.told.append("came")
@@ -131,13 +134,16 @@ class Watchful:
     def told_crawl_delay(self, host: str, seconds: float) -> None:
         self.told.append((host, seconds))
 
-    def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None:
-        self.told.append((host, status, headers.get("retry-after")))
+    def answered(self, where: str, status: int, headers: Mapping[str, str], *, led: bool = False) -> None:
+        self.told.append((where, status, headers.get("retry-after"), led))
 
-    def asked(self, host: str) -> None:
+    def unanswered(self, where: str, error: SpanielError, *, led: bool = False) -> None:
+        raise AssertionError("nor is this a hop's")
+
+    def asked(self, where: str) -> None:
         raise AssertionError("a hop heeds what was asked, and asks no more")
 
-    async def heed(self, host: str, deadline: Deadline, manners: Manners) -> None:
+    async def heed(self, where: str, deadline: Deadline, manners: Manners) -> None:
         raise AssertionError("these manners heed nothing")
 
     def told_http_only(self, host: str) -> None:
@@ -159,7 +165,8 @@ async def test_the_host_is_visited_in_turn_and_what_it_asks_for_is_told() -> Non
         for agent in ("otter/1", "another/1"):
             way = Way(Options(RequestHeaders(agent)), manners=Manners(3, 0.5))
             assert (await retrieve_any(site.url("/a"), door, way)).page.status == 503
-    visit = [(host, 60, Manners(3, 0.5)), "came", "left", (host, 503, "9")]
+    origin = site.url("").rstrip("/")
+    visit = [(origin, 60, Manners(3, 0.5), False), "came", (origin, 503, "9", False), "left"]
     assert hosts.told == [(host, 7.0), *visit, *visit]  # a delay is asked of the one agent only
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spaniel.app.settings import Settings
+    from spaniel.batch.breaker import Patience
 
 WHERE = "spaniel.app.batching:open_fetcher"
 PROFILE = "ingest"  # of a batch that names none
@@ -32,6 +33,19 @@ def wiring(
     Guard(SystemResolver(), settings.security)
     told = [(path, value, source) for path, (value, source) in settings.items()]
     return {"settings": told, "profile": profile, "cached": cached, "logs": logs, "captures": captures, "parts": parts}
+
+
+def patience(settings: Settings, host_time: float | None = None, total_time: float | None = None) -> Patience:
+    """How long a run waits: as the settings say, but for what the call does."""
+    from spaniel.batch.breaker import Patience
+
+    own = settings.batch
+    return Patience(
+        longest_wait=own.max_retry_after_seconds,
+        crawl_delay=own.max_crawl_delay_seconds,
+        host_time=own.host_seconds if host_time is None else host_time,
+        total_time=own.total_seconds if total_time is None else total_time,
+    )
 
 
 def keep_ray_quiet() -> None:

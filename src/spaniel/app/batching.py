@@ -9,7 +9,7 @@ from contextlib import aclosing, asynccontextmanager, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from spaniel.app.batch_wiring import PROFILE, wiring
+from spaniel.app.batch_wiring import PROFILE, patience, wiring
 from spaniel.app.engine import Engine, Working
 from spaniel.app.logs import configure
 from spaniel.app.settings import Setting, Settings, load
@@ -27,9 +27,11 @@ from spaniel.batch.worker import WorkerClock
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
 from spaniel.net.resolver import RememberingResolver, SystemResolver
+from spaniel.pipeline.profile import Rung
 from spaniel.pipeline.profile import load as load_profile
 from spaniel.pipeline.readers import ALONE, AMONG_OTHERS
 from spaniel.pipeline.request import Request
+from spaniel.pipeline.rungs.site import MOST_ASKED
 from spaniel.reading import html as _html  # noqa: F401  every worker needs it, and loads it while the coordinator plans
 
 if TYPE_CHECKING:
@@ -37,11 +39,13 @@ if TYPE_CHECKING:
 
     from spaniel.batch.ports import Fetch, Record
     from spaniel.batch.worker import OpenFetcher, RemoteHosts
+    from spaniel.clock import Clock
     from spaniel.net.resolver import Resolver
     from spaniel.pipeline.profile import Profile
 
 SAID_ALREADY = ("spaniel.protection", "spaniel.settings")
 MOST_JOBS = 512
+RETRIES = ("retry", "retry_after")  # rungs
 QUEUE = "queue"  # a rung: for a person, to whom a batch gives its output
 
 
@@ -59,7 +63,10 @@ async def open_fetcher(
     around = partial(CapturingHttp, clock=SystemClock()) if told.get("captures") else None
     working = Working(hosts, ALONE if told["logs"] else AMONG_OTHERS, around)
     async with Engine(settings, names, WorkerClock(hosts), working=working) as engine:
-        profile = engine.profile(for_batches(engine.read_profile(told["profile"]), cached=told["cached"]))
+        limits = settings.batch
+        profile = engine.profile(
+            for_batches(engine.read_profile(told["profile"]), limits.max_retry_after_seconds, cached=told["cached"])
+        )
 
         async def fetch(url: str) -> Record:
             return record_of(await engine.fetch(Request(url), profile))
@@ -76,7 +83,10 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     per_host: int = 1,
     delay: float = 1.0,
     cached: bool = False,
+    host_time: float | None = None,
+    total_time: float | None = None,
     fetcher: OpenFetcher | None = None,
+    clock: Clock | None = None,
 ) -> AsyncGenerator[dict[str, Any], None]:
     """Records of many URLs, as they come: `async for record in spaniel.batch(urls): …`
 
@@ -86,6 +96,7 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     per_host   how many requests at once at one host
     delay      seconds between an answer of a host and the next request to it
     cached     use the page cache, and fill it
+    host_time  seconds for one host, total_time for the whole run (default: the settings'; 0: no limit)
 
     A record has `ordinal`, the place of its URL. It holds the page, or `error`. To stop early, leave the loop and
     close the iterator (`contextlib.aclosing`).
@@ -93,23 +104,33 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     if not 1 <= jobs <= MOST_JOBS:
         raise SpanielError(Code.BAD_ARGS, field="jobs", reason=f"must be 1 to {MOST_JOBS}")
     given = settings if isinstance(settings, Settings) else load(call=settings)
-    pace = Pace(1, jobs, Politeness(Rule(per_host, delay)))
-    crew = InProcess(fetcher or open_fetcher, wiring(given, profile, cached=cached))
+    pace = Pace(1, jobs, Politeness(Rule(per_host, delay)), patience(given, host_time, total_time))
+    crew = InProcess(fetcher or open_fetcher, wiring(given, profile, cached=cached), clock)
     canonical = load_profile(profile).policy.apply
     items = (Item(ordinal, url) for ordinal, url in enumerate(several(urls, "urls", str)))
     with tempfile.TemporaryDirectory(prefix="spaniel-batch-") as folder:
         await asyncio.to_thread(make_plan, items, lambda raw: canonical(raw).url, folder)
         with closing(Plan(folder)) as plan:
-            async with aclosing(stream(plan, crew, pace)) as records:
+            async with aclosing(stream(plan, crew, pace, clock)) as records:
                 async for record in records:
                     yield record
 
 
-def for_batches(profile: Profile, *, cached: bool) -> Profile:
-    """The same without what a batch does not want: chunks, a cache whose entries it would drive out, and the queue."""
-    limits = profile.limits._replace(chunk_tokens=0)
-    ladder = tuple(rung for rung in profile.ladder if rung.name != QUEUE)
-    return profile._replace(cached=profile.cached and cached, limits=limits, ladder=ladder)
+def for_batches(profile: Profile, longest_wait: float, *, cached: bool) -> Profile:
+    """The same without what a batch does not want: chunks, a cache whose entries it would drive out, and the queue.
+
+    A batch waits where a single fetch does not, as the server asks: that wait is no part of the page's own time. And
+    each page whose server asks to wait has its three requests (FG-46), by retries of the profile's own or by ours.
+    """
+    own = profile.limits
+    total = own.total_seconds and own.total_seconds + (MOST_ASKED - 1) * longest_wait
+    limits = own._replace(chunk_tokens=0, max_wait_seconds=longest_wait, total_seconds=total)
+    ladder = [rung for rung in profile.ladder if rung.name != QUEUE]
+    missing = MOST_ASKED - 1 - sum(rung.name in RETRIES for rung in ladder)
+    at_site = [place for place, rung in enumerate(ladder, 1) if rung.name in (*RETRIES, "http", "plain_http")]
+    if at_site:
+        ladder[at_site[-1] : at_site[-1]] = [Rung("retry_after", {"after_seconds": 5})] * missing
+    return profile._replace(cached=profile.cached and cached, limits=limits, ladder=tuple(ladder))
 
 
 def _frozen(value: Any) -> Any:

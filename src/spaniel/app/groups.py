@@ -60,6 +60,15 @@ class LimitSettings(NamedTuple):
     cache_ttl_days: int = 7
 
 
+class BatchSettings(NamedTuple):
+    """`[spaniel.batch]`."""
+
+    max_retry_after_seconds: int = 600
+    max_crawl_delay_seconds: int = 120
+    host_seconds: int = 0
+    total_seconds: int = 0
+
+
 class HealthSettings(NamedTuple):
     """`[spaniel.health]`."""
 

@@ -182,6 +182,16 @@ KEYS: tuple[Key, ...] = (
         "Names of a folder's page, without an extension (the fallback extensions are tried) or with one",
         kind="names",
     ),
+    Key(
+        f"{OWN}.batch", "max_retry_after_seconds", 600,
+        "Longest Retry-After that a batch waits for; a host that asks for more is given up", 0, 86_400,
+    ),
+    Key(
+        f"{OWN}.batch", "max_crawl_delay_seconds", 120,
+        "Longest Crawl-delay that a batch keeps to; a host that asks for more is given up", 0, 86_400,
+    ),
+    Key(f"{OWN}.batch", "host_seconds", 0, "Seconds that a batch may spend on one host (0: no limit)", 0, 31_536_000),
+    Key(f"{OWN}.batch", "total_seconds", 0, "Seconds that a whole batch may take (0: no limit)", 0, 31_536_000),
     Key(f"{OWN}.queue", "max_entries", 10_000, "Most pages in the queue of those that failed", 1, 1_000_000),
 )  # fmt: skip
 BY_PATH = {key.path: key for key in KEYS}

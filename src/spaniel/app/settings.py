@@ -10,7 +10,7 @@ import logging
 import os
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from spaniel.app.groups import DEFAULT, LimitSettings, McpSettings, RenderingSettings, ToolSettings
+from spaniel.app.groups import DEFAULT, BatchSettings, LimitSettings, McpSettings, RenderingSettings, ToolSettings
 from spaniel.app.keys import BY_PATH, FETCH, KEYS, OWN, SECURITY, Value
 from spaniel.app.paths import default_cache_dir
 from spaniel.app.settings_files import LookedFor, settings_files
@@ -196,6 +196,10 @@ class Settings:
     @property
     def registry_folder(self) -> str:
         return str(self[f"{OWN}.registry.folder"])
+
+    @property
+    def batch(self) -> BatchSettings:
+        return BatchSettings(**self._table(f"{OWN}.batch"))  # type: ignore[arg-type]
 
     @property
     def mcp(self) -> McpSettings:

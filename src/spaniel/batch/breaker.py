@@ -1,23 +1,28 @@
-"""A breaker for hosts that do not answer: some failures in a row, a pause, one more try, and no more after that."""
+"""When a host is given up: it does not answer, it asks us to wait too long or too often, or its time is over.
+
+The pages that are left get records that say so. What was learnt through a redirect of another site (`led`) counts for
+such redirects only: else a site could close another one for a whole run.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from spaniel.errors import Code, SpanielError
+from spaniel.hosts import GIVEN_UP
 
-if TYPE_CHECKING:
-    from spaniel.batch.records import Ending
-
-NOT_TRIED = "host_given_up"  # the cause that tells a page which was not tried from one which was
+NEVER = float("-inf")
 
 
 class Patience(NamedTuple):
-    """How much of a host's trouble is borne."""
+    """How much of a host's trouble is borne, and how long a run may take. All but `failures` in seconds."""
 
-    failures: int = 5  # in a row: no connection, no address
-    pause: float = 30.0  # seconds before it is tried once more
-    longest_wait: float = 600.0  # seconds that a host may ask for
+    failures: int = 5  # in a row: no address, no connection, or one that was closed without an answer
+    pause: float = 30.0  # before it is tried once more
+    longest_wait: float = 600.0  # that a host may ask for with Retry-After
+    crawl_delay: float = 120.0  # that a robots.txt may ask for
+    host_time: float = 0.0  # from a host's first page on; 0: no limit
+    total_time: float = 0.0  # for the whole run; 0: no limit
 
 
 class Breaker:
@@ -25,32 +30,74 @@ class Breaker:
 
     def __init__(self, patience: Patience) -> None:
         self._patience = patience
-        self._failed: dict[str, int] = {}
+        self._failed: dict[tuple[str, bool], int] = {}
+        self._paused: dict[tuple[str, bool], float] = {}  # until when; the requests that fail meanwhile began before
 
-    def ended(self, host: str, ending: Ending) -> float | None:
+    def answered(self, host: str, *, led: bool) -> None:
+        if self._failed:
+            self._failed.pop((host, led), None)
+            self._paused.pop((host, led), None)
+
+    def failed(self, host: str, now: float, *, led: bool) -> float | None:
         """The pause that the host needs now. `infinity`: it is given up."""
-        if ending.reached:
-            self._failed.pop(host, None)
+        key = host, led
+        if now < self._paused.get(key, NEVER):
             return None
-        failed = self._failed[host] = self._failed.get(host, 0) + 1
+        failed = self._failed[key] = self._failed.get(key, 0) + 1
         if failed < self._patience.failures:
             return None
-        return self._patience.pause if failed == self._patience.failures else float("inf")
+        if failed > self._patience.failures:
+            return float("inf")
+        self._paused[key] = now + self._patience.pause
+        return self._patience.pause
 
-    def not_reached(self, host: str, ending: Ending) -> SpanielError:
+    def error(self, host: str, code: str, *, led: bool) -> SpanielError:
         """What is said of the pages that are left of a host that was given up."""
-        code = Code.DNS_FAILED if ending.code == Code.DNS_FAILED else Code.NETWORK
-        told = f"{host} could not be reached {self._failed.get(host, 0)} times in a row; this page was not tried"
-        return SpanielError(code, host=host, error=told, cause=NOT_TRIED)
+        failed = self._failed.pop((host, led), 0)
+        self._paused.pop((host, led), None)
+        own = Code.DNS_FAILED if code == Code.DNS_FAILED else Code.NETWORK
+        return SpanielError(
+            own, host=host, error=f"{host} could not be reached {failed} times in a row; not tried", cause=GIVEN_UP
+        )
 
 
-def told_to_wait(status: int, seconds: float) -> SpanielError:
-    """The same of a host that wants to be left alone for longer than a run should last."""
-    code = Code.HTTP_4XX if status == 429 else Code.HTTP_5XX
+def wait_too_long(host: str, status: int, seconds: float, limit: float) -> SpanielError:
+    """Of a host that asks for a longer wait than a run should last (FG-46)."""
     return SpanielError(
-        code,
+        Code.HTTP_4XX if status == 429 else Code.HTTP_5XX,
         status=status,
-        status_text="for another page of this host; this page was not tried",
+        status_text=f"for another page of {host}, with a wait of {seconds:.0f} s, more than {limit:.0f} s; not tried",
         retry_after=str(round(seconds)),
-        cause=NOT_TRIED,
+        limit="spaniel.batch.max_retry_after_seconds",
+        cause=GIVEN_UP,
     )
+
+
+def asked_too_often(host: str, status: int, times: int) -> SpanielError:
+    """Of a host that answers nothing but "not now"."""
+    return SpanielError(
+        Code.HTTP_4XX if status == 429 else Code.HTTP_5XX,
+        status=status,
+        status_text=f"for other pages of {host} {times} times in a row; not tried",
+        cause=GIVEN_UP,
+    )
+
+
+def crawl_delay_too_long(host: str, seconds: float, limit: float) -> SpanielError:
+    return _over(
+        host,
+        f"robots.txt of {host} asks for a Crawl-delay of {seconds:g} s, more than {limit:g} s; not tried",
+        "spaniel.batch.max_crawl_delay_seconds",
+    )
+
+
+def host_time_over(host: str, limit: float) -> SpanielError:
+    return _over(host, f"the {limit:g} s for {host} were over; not tried", "--host-time")
+
+
+def total_time_over(limit: float) -> SpanielError:
+    return _over(None, f"the {limit:g} s for the whole run were over; not tried", "--total-time")
+
+
+def _over(host: str | None, reason: str, limit: str) -> SpanielError:
+    return SpanielError(Code.TIMEOUT, reason=reason, limit=limit, host=host, cause=GIVEN_UP)

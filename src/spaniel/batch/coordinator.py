@@ -6,11 +6,20 @@ Everything happens on one event loop, in `_hear` (a worker has said something) a
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.batch import messages as say
-from spaniel.batch.breaker import Breaker, Patience, told_to_wait
+from spaniel.batch.breaker import (
+    Breaker,
+    Patience,
+    asked_too_often,
+    crawl_delay_too_long,
+    host_time_over,
+    total_time_over,
+    wait_too_long,
+)
 from spaniel.batch.crew import GONE
 from spaniel.batch.frontier import Frontier
 from spaniel.batch.granting import Granting
@@ -19,10 +28,11 @@ from spaniel.batch.keeping import Keeping
 from spaniel.batch.members import Job, Member
 from spaniel.batch.politeness import Politeness
 from spaniel.batch.progress import SHOWN, Waiting
-from spaniel.batch.records import Ending, ending_of, refusal_of, refused
+from spaniel.batch.records import Ending, ending_of, refusal_of, refused, unexpected
 from spaniel.batch.resting import Resting
 from spaniel.batch.trials import Trials
-from spaniel.batch.turns import Turns
+from spaniel.batch.turns import ASK_FOR_TIME, MOST_STRIKES, Turns
+from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
@@ -34,8 +44,12 @@ if TYPE_CHECKING:
     from spaniel.batch.plan import Plan, Task
     from spaniel.batch.ports import Sink
     from spaniel.batch.progress import Progress
+    from spaniel.clock import Clock
+
+log = logging.getLogger("spaniel.batch")
 
 SLICE = 200  # records that are made in one go
+MOST_GIVEN_UP = 20_000  # hosts that are remembered as such
 
 
 class Pace(NamedTuple):
@@ -50,18 +64,27 @@ class Pace(NamedTuple):
 class Coordinator:
     """One run, from the first task to the last record."""
 
-    def __init__(self, plan: Plan, before: Done, crew: Crew, sink: Sink, progress: Progress, pace: Pace) -> None:
-        loop = asyncio.get_running_loop()
+    def __init__(  # noqa: PLR0913, PLR0917  what a run is made of
+        self,
+        plan: Plan,
+        before: Done,
+        crew: Crew,
+        sink: Sink,
+        progress: Progress,
+        pace: Pace,
+        clock: Clock | None = None,
+    ) -> None:
         self._plan, self._before = plan, before
-        self._turns = Turns(pace.politeness, loop.time, loop.call_at)
+        self._alarms, self._clock = Alarms(clock or SystemClock()), (clock or SystemClock()).monotonic
+        self._turns = Turns(pace.politeness, self._clock, self._alarms.set)
         self._frontier = Frontier(plan, before, pace.workers, pace.jobs, self._turns)
         self._crew, self._sink, self._progress = crew, sink, progress
         self._jobs, self._patience, self._breaker = pace.jobs, pace.patience, Breaker(pace.patience)
         self._members = [Member() for _ in range(pace.workers)]
         self._helping = Helping(self._frontier, self._members)
-        self._granting = Granting(self._turns, crew.tell, loop.time)
+        self._granting = Granting(self._turns, crew.tell, self._clock)
         self._resting = Resting(self._frontier, crew.tell)
-        self._keeping = Keeping(before, self._frontier, sink, progress)
+        self._keeping = Keeping(plan, before, self._frontier, sink, progress)
         self._numbers = 0
         self._suspects: deque[tuple[int, Job]] = deque()  # with the worker that they belong to
         self._trials = Trials()
@@ -69,13 +92,18 @@ class Coordinator:
         self._news = asyncio.Event()
         self._is_stopping = False
         self._failure: SpanielError | None = None
-        self._clock = loop.time
+        self._given_up: dict[tuple[str, bool], SpanielError] = {}  # hosts; and such as redirects of others lead to
+        self._host_ends: deque[tuple[float, Host]] = deque()  # when the time for a host is over, the first one first
+        self._ends_at = self._clock() + pace.patience.total_time if pace.patience.total_time else None
+        self._over: SpanielError | None = None  # the time for the run is
+        self._https: set[int] = set()  # tasks whose page came without TLS, for those of its items that want it with
         self._heard: dict[str, Callable[..., None]] = {
             say.READY: self._ready,
             say.ASK: self._ask,
-            say.LEAVE: self._granting.leave,
-            say.ANSWERED: self._granting.answered,
-            say.DELAY: self._granting.delay,
+            say.LEAVE: self._leave,
+            say.ANSWERED: self._asked_for_time,
+            say.UNANSWERED: self._unanswered,
+            say.DELAY: self._delay,
             say.REST: self._rests,
             say.WAKE: self._resting.wakes,
             say.PARKED: self._parked_at,
@@ -98,6 +126,7 @@ class Coordinator:
                 await self._rest()
                 self._feed()
         finally:
+            self._alarms.close()
             await self._crew.close()
         if self._failure is not None:
             raise self._failure
@@ -131,24 +160,32 @@ class Coordinator:
             await asyncio.sleep(0.01 if self._sink.is_behind else 0)
             return
         at = self._next_time()
-        timer = asyncio.get_running_loop().call_at(at, self._news.set) if at is not None else None
+        alarm = self._alarms.set(at, self._news.set) if at is not None else None
         await self._news.wait()
         self._news.clear()
-        if timer is not None:
-            timer.cancel()
+        if alarm is not None:
+            alarm.cancel()
 
     def _next_time(self) -> float | None:
         """When to look again, even if nothing is heard; a host that is due is of no use while nobody has room."""
         if self._sink.is_behind or not self._sink.is_idle:
             return self._clock() + 0.05
+        if self._is_stopping or self._over is not None:
+            return None
         has_room = any(member.has_room(self._jobs) for member in self._members)
-        return self._frontier.next_time() if has_room and not self._is_stopping else None
+        ends = self._host_ends[0][0] if self._host_ends else None
+        times = (self._frontier.next_time() if has_room else None, ends, self._ends_at)
+        return min((at for at in times if at is not None), default=None)
 
     def _feed(self) -> None:
         self._answer_leftovers()
         if self._is_stopping or self._sink.is_behind:
             return
         now = self._clock()
+        self._keep_time(now)
+        if self._over is not None:
+            self._refuse_the_rest(self._over, now)
+            return
         for number, member in enumerate(self._members):
             self._resting.rise(number, member, self._jobs)
         while sum(self._give(number, member, now) for number, member in enumerate(self._members)):
@@ -162,10 +199,44 @@ class Coordinator:
         if taken is None:
             return False
         job = taken if isinstance(taken, Job) else Job(*taken, is_suspect=False)
+        if (error := self._given_up.get((job.host.name, False))) is not None:  # before its pages had their turn
+            self._refuse(job.task, error)
+            self._frontier.finished(job.host, now)
+            self._leftovers.append((task, error) for task in self._frontier.give_up(job.host))
+            return True
+        if self._patience.host_time and not job.host.has_begun:
+            self._host_ends.append((now + self._patience.host_time, job.host))
+        job.host.has_begun = True
         self._numbers += 1
         member.jobs[self._numbers] = job
-        self._crew.tell(number, say.FETCH, self._numbers, job.task.url, self._keeping.items_for(job.task))
+        url = job.task.url if job.task.offset in self._https else self._plan.url_to_ask(job.task)
+        self._crew.tell(number, say.FETCH, self._numbers, url, self._keeping.items_for(job.task))
         return True
+
+    def _keep_time(self, now: float) -> None:
+        """Give up what has had its time: hosts, and the run."""
+        while self._host_ends and self._host_ends[0][0] <= now:
+            host = self._host_ends.popleft()[1]
+            if host.left or host.out or self._has_jobs(host):
+                self._give_up(host.name, host_time_over(host.name, self._patience.host_time))
+        if self._over is None and self._ends_at is not None and self._ends_at <= now:
+            self._over = total_time_over(self._patience.total_time)
+            for number, member in enumerate(self._members):
+                self._granting.refuse_all(number, member, self._over, None, led=False)
+                for resting in list(member.resting):
+                    self._resting.rise_now(number, member, resting)
+
+    def _has_jobs(self, host: Host) -> bool:
+        return any(job.host is host for member in self._members for job in member.jobs.values())
+
+    def _refuse_the_rest(self, error: SpanielError, now: float) -> None:
+        while self._suspects:
+            job = self._suspects.popleft()[1]
+            self._refuse(job.task, error)
+            self._frontier.finished(job.host, now)
+        if not self._leftovers and not self._frontier.is_empty:
+            self._leftovers.append((task, error) for task in self._frontier.give_up_all())
+            self._news.set()
 
     def _suspect(self, worker: int) -> Job | None:
         """One at a time: if the worker dies again, it is known of whom."""
@@ -185,19 +256,54 @@ class Coordinator:
     def _ready(self, member: Member, _worker: int) -> None:
         member.is_ready = True
 
-    def _ask(self, member: Member, worker: int, turn: int, host: str, number: int | None) -> None:
-        if self._is_parked(member.jobs.get(number or 0), host):
+    def _ask(self, member: Member, worker: int, turn: int, host: str, number: int | None, led: bool) -> None:
+        error = self._over or self._given_up.get((host, led))
+        if error is not None and not self._is_stopping:
+            self._granting.refuse(worker, turn, error)
+        elif self._is_parked(member.jobs.get(number or 0), host):
             self._granting.put_off(worker, turn)
         else:
-            self._granting.ask(member, worker, turn, host)
+            self._granting.ask(member, worker, turn, host, led=led)
 
-    def _rests(self, member: Member, worker: int, number: int, reached: bool) -> None:
-        job = self._resting.rests(member, number, reached, self._clock())
+    def _leave(self, member: Member, _worker: int, turn: int, is_answered: bool) -> None:
+        asked = self._granting.leave(member, turn)
+        if is_answered:
+            self._breaker.answered(asked.host, led=asked.led)
+
+    def _asked_for_time(
+        self, _member: Member, _worker: int, host: str, status: int, seconds: float | None, led: bool
+    ) -> None:
+        """A host wants to be left alone: for a while, or for longer than the run waits. Another site's redirect gives
+        nobody up."""
+        strikes = self._turns.asked_for_time(host, status, seconds, led=led)
+        if led:
+            return
+        if seconds is not None and seconds > self._patience.longest_wait:
+            self._give_up(host, wait_too_long(host, status, seconds, self._patience.longest_wait))
+        elif strikes >= MOST_STRIKES:
+            self._give_up(host, asked_too_often(host, status, strikes))
+
+    def _unanswered(self, _member: Member, _worker: int, host: str, code: str, led: bool) -> None:
+        """Leave a host alone that could not be reached too often, or for good."""
+        pause = self._breaker.failed(host, self._clock(), led=led)
+        if pause == float("inf"):
+            self._give_up(host, self._breaker.error(host, code, led=led), led=led)
+        elif pause is not None:
+            self._turns.pause(host, pause, "not reached")
+
+    def _delay(self, _member: Member, _worker: int, host: str, seconds: float) -> None:
+        if seconds > self._patience.crawl_delay:
+            self._give_up(host, crawl_delay_too_long(host, seconds, self._patience.crawl_delay))
+        else:
+            self._turns.told_crawl_delay(host, seconds)
+
+    def _rests(self, member: Member, worker: int, number: int) -> None:
+        job = self._resting.rests(member, number, self._clock())
         self._trials.rested(job.task)
         if self._is_stopping:
             self._crew.tell(worker, say.DROP, number)
-        elif not reached:
-            self._heed_failure(job.host, Ending(reached=False))
+        elif self._over is not None or (job.host.name, False) in self._given_up:
+            self._resting.rise_now(worker, member, number)  # what else it does, it does at once
 
     def _parked_at(self, member: Member, _worker: int, number: int, host: str) -> None:
         now = self._clock()
@@ -209,13 +315,19 @@ class Coordinator:
     def _done(self, member: Member, _worker: int, number: int, ending: Any, shared: Any, captured: bytes) -> None:
         job, ending, now = member.jobs.pop(number), Ending(*ending), self._clock()
         self._progress.ended()
-        if self._is_tried_again(job, ending, now):
-            self._frontier.again(job.host, job.task, now)
-        elif shared is None:
+        if ending.status and ending.status not in ASK_FOR_TIME:
+            self._turns.answered(job.host.name)
+        if shared is None:
             self._trials.forget(job.task)
             self._keeping.keeps(member, number, job, ending)
+        elif ending.http_only and job.task.offset not in self._https and self._plan.is_mixed(job.task):
+            self._answer(job.task, shared, ending, captured, over_http=True)
+            self._https.add(job.task.offset)  # whoever asked for HTTPS does not get a page that came without
+            self._frontier.again(job.host, job.task, now)
         else:
-            self._answer(job.task, shared, ending, captured)
+            over_http = False if job.task.offset in self._https else None
+            self._answer(job.task, shared, ending, captured, over_http=over_http)
+            self._https.discard(job.task.offset)
         self._frontier.finished(job.host, now)
 
     def _gone(self, member: Member, worker: int) -> None:
@@ -246,29 +358,22 @@ class Coordinator:
             return False
         return self._is_stopping or self._trials.is_parked(job.task, self._turns.ready_at(host) - self._clock())
 
-    def _is_tried_again(self, job: Job, ending: Ending, now: float) -> bool:
-        """Whether the page is fetched once more, after what this fetch has shown of its host."""
-        host = job.host
-        self._heed_failure(host, ending)
-        if not ending.asks_for_time:
-            self._turns.answered(host.name, ending.status, None)
-            return False
-        wait = self._turns.ready_at(host.name) - now
-        if wait > self._patience.longest_wait:
-            self._give_up(host, told_to_wait(ending.status, wait))
-            return False
-        return self._trials.once_more(job.task) and not self._is_stopping
-
-    def _heed_failure(self, host: Host, ending: Ending) -> None:
-        """Leave a host alone that could not be reached too often, or for good."""
-        pause = self._breaker.ended(host.name, ending)
-        if pause == float("inf"):
-            self._give_up(host, self._breaker.not_reached(host.name, ending))
-        elif pause is not None:
-            self._turns.pause(host.name, pause, "not reached")
-
-    def _give_up(self, host: Host, error: SpanielError) -> None:
-        self._leftovers.append((task, error) for task in self._frontier.give_up(host))
+    def _give_up(self, name: str, error: SpanielError, *, led: bool = False) -> None:
+        """Ask a host for nothing more: what waits for it ends, and what is left of it gets records. `led`: only for
+        those whom redirects of other sites lead there."""
+        if (name, led) in self._given_up:
+            return
+        if len(self._given_up) >= MOST_GIVEN_UP:
+            del self._given_up[next(iter(self._given_up))]
+        self._given_up[name, led] = error
+        for number, member in enumerate(self._members):
+            self._granting.refuse_all(number, member, error, name, led=led)
+            for resting in [] if led else list(member.resting):
+                if member.jobs[resting].host.name == name:
+                    self._resting.rise_now(number, member, resting)
+        host = None if led else self._frontier.by_name.get(name)
+        if host is not None:
+            self._leftovers.append((task, error) for task in self._frontier.give_up(host))
 
     def _answer_leftovers(self) -> None:
         for _ in range(SLICE):
@@ -284,13 +389,26 @@ class Coordinator:
         record = refused(task.url or None, error)
         self._answer(task, self._sink.shared(record), ending_of(record))
 
-    def _answer(self, task: Task, shared: Any, ending: Ending, captured: bytes = b"") -> None:
-        """What came over the wire goes with the first of its records: on resuming, that one tells that it is there."""
+    def _answer(
+        self, task: Task, shared: Any, ending: Ending, captured: bytes = b"", *, over_http: bool | None = None
+    ) -> None:
+        """What came over the wire goes with the first of its records: on resuming, that one tells that it is there.
+
+        `over_http`: only for items that gave that scheme, or only for the others.
+        """
         self._trials.forget(task)
         for item in self._plan.all_items(task):
-            if item.ordinal not in self._before:
-                self._sink.put(item, shared, captured if item is task.items[0] else b"", ending.code)
+            if item.ordinal in self._before or over_http not in (None, self._plan.is_over_http(item)):
+                continue
+            try:
+                self._sink.put(item, shared, captured, ending.code)
                 self._progress.recorded(ending)
+            except Exception as error:
+                log.exception("unexpected_error ordinal=%d", item.ordinal)  # a bug costs its record, not the run
+                record = refused(task.url or None, unexpected(error))
+                self._sink.put(item._replace(columns={}), self._sink.shared(record), captured, Code.INTERNAL)
+                self._progress.recorded(ending_of(record))
+            captured = b""
 
     def _waiting(self) -> list[Waiting]:
         now = self._clock()
@@ -298,3 +416,25 @@ class Coordinator:
             Waiting(host.name, max(0.0, at - now), self._turns.reason(host.name), host.left)
             for at, host in self._frontier.waiting(SHOWN)
         ]
+
+
+class Alarms:
+    """Calls at moments of a clock, each as a task that sleeps by it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._set: set[asyncio.Task[None]] = set()
+
+    def set(self, at: float, call: Callable[[], object]) -> asyncio.Task[None]:
+        alarm = asyncio.create_task(self._ring(at, call))
+        self._set.add(alarm)
+        alarm.add_done_callback(self._set.discard)
+        return alarm
+
+    def close(self) -> None:
+        for alarm in self._set:
+            alarm.cancel()
+
+    async def _ring(self, at: float, call: Callable[[], object]) -> None:
+        await self._clock.sleep(max(0.0, at - self._clock.monotonic()))
+        call()

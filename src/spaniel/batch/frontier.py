@@ -42,7 +42,7 @@ LIVE_PER_SLOT = 3  # Mercator's measure: enough that some host is always due
 class Host:
     """A host with pages to fetch. It makes its tasks one by one."""
 
-    __slots__ = ("_again", "_cursor", "_left", "_plan", "counts", "name", "out", "queued", "worker")
+    __slots__ = ("_again", "_cursor", "_left", "_plan", "counts", "has_begun", "name", "out", "queued", "worker")
 
     def __init__(self, plan: Plan, name: str, worker: int, cursor: int = 0, left: int = 0) -> None:
         self._plan, self.name, self.worker = plan, name, worker
@@ -50,6 +50,7 @@ class Host:
         self._again: deque[int] = deque()  # offsets of tasks that are to be tried once more
         self.out = 0  # tasks that somebody works on
         self.queued = False
+        self.has_begun = False  # whether any of its tasks was given out
         self.counts = False  # among the live ones
 
     def next_task(self, done: Done) -> Task | None:
@@ -151,9 +152,27 @@ class Frontier:
         rest = host.split_off()
         return iter(lambda: rest.next_task(self._done), None)
 
+    def give_up_all(self) -> Iterator[Task]:
+        """What is left of all hosts."""
+        for host in list(self.by_name.values()):
+            yield from self.give_up(host)
+        for worker, sleeping in enumerate(self._sleeping):
+            while sleeping:
+                number = sleeping.pop()
+                cursor = self._plan.starts[number]
+                yield from self.give_up(Host(self._plan, "", worker, cursor, self._plan.counts[number]))
+
     def next_time(self) -> float | None:
         """When the next host that waits is due."""
+        self._drop_idle()
         return self._waiting[0][0] if self._waiting else None
+
+    def _drop_idle(self) -> None:
+        """Hosts that were given up while they waited."""
+        while self._waiting and not self._waiting[0][2].left:
+            host = heapq.heappop(self._waiting)[2]
+            host.queued = False
+            self._retire(host)
 
     def waiting(self, most: int) -> list[tuple[float, Host]]:
         """Some of the hosts that are waited for, and until when; those with the most to do first."""
@@ -162,7 +181,8 @@ class Frontier:
 
     @property
     def is_empty(self) -> bool:
-        return not (self._waiting or any(self._due) or any(self._sleeping))
+        self._drop_idle()
+        return not (self._waiting or any(self._sleeping) or any(host.left for due in self._due for host in due))
 
     def _queue(self, host: Host, now: float) -> None:
         """Put a host where it belongs: among those that are due, or those that wait, or nowhere."""

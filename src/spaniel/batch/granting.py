@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from spaniel.batch.answer_times import AnswerTimes
 from spaniel.batch.members import Asked
-from spaniel.batch.messages import GO, PARK
+from spaniel.batch.messages import GO, PARK, REFUSE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from spaniel.batch.members import Member
     from spaniel.batch.turns import Turns
+    from spaniel.errors import SpanielError
 
     Tell = Callable[..., None]  # the worker's number, a word, its values
 
@@ -24,8 +25,8 @@ class Granting:
         self._turns, self._tell, self._clock = turns, tell, clock
         self.times = AnswerTimes()
 
-    def ask(self, member: Member, worker: int, turn: int, host: str) -> None:
-        asked = member.asked[turn] = Asked(host)
+    def ask(self, member: Member, worker: int, turn: int, host: str, *, led: bool = False) -> None:
+        asked = member.asked[turn] = Asked(host, led=led)
         member.waiting += 1
 
         def grant() -> None:
@@ -41,17 +42,26 @@ class Granting:
         """Whoever asks goes back, rather than that it waits here."""
         self._tell(worker, PARK, turn)
 
-    def leave(self, member: Member, _worker: int, turn: int) -> None:
+    def refuse(self, worker: int, turn: int, error: SpanielError) -> None:
+        """No turn will come."""
+        self._tell(worker, REFUSE, turn, str(error.code), error.details)
+
+    def refuse_all(self, worker: int, member: Member, error: SpanielError, host: str | None, *, led: bool) -> None:
+        """Everybody who waits in a worker for a turn at this host; at any, where none is named."""
+        for turn in list(member.grants):
+            asked = member.asked[turn]
+            if host is None or (asked.host, asked.led) == (host, led):
+                self._turns.withdraw(asked.host, member.grants.pop(turn))
+                del member.asked[turn]
+                member.waiting -= 1
+                self.refuse(worker, turn, error)
+
+    def leave(self, member: Member, turn: int) -> Asked:
         asked = member.asked.pop(turn)
         if asked.granted_at is not None:
             self.times.took(asked.host, self._clock() - asked.granted_at)
         self._turns.leave(asked.host)
-
-    def answered(self, _member: Member, _worker: int, host: str, status: int, seconds: float | None) -> None:
-        self._turns.answered(host, status, seconds)
-
-    def delay(self, _member: Member, _worker: int, host: str, seconds: float) -> None:
-        self._turns.told_crawl_delay(host, seconds)
+        return asked
 
     def put_off_all(self, worker: int, member: Member) -> None:
         """Everybody who still waits in a worker."""

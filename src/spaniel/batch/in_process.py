@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from spaniel.batch.crew import Hear
     from spaniel.batch.ports import Fetch
     from spaniel.batch.worker import OpenFetcher
+    from spaniel.clock import Clock
 
 
 class InProcess:
     """For programs that want records, not files."""
 
-    def __init__(self, open_fetcher: OpenFetcher, wiring: Mapping[str, object]) -> None:
-        self._open, self._wiring = open_fetcher, wiring
+    def __init__(self, open_fetcher: OpenFetcher, wiring: Mapping[str, object], clock: Clock | None = None) -> None:
+        self._open, self._wiring, self._clock = open_fetcher, wiring, clock or SystemClock()
         self._opened: AbstractAsyncContextManager[Fetch] | None = None
         self._worker: Worker | None = None
 
@@ -32,7 +33,7 @@ class InProcess:
         def send(word: str, *values: Any) -> None:
             loop.call_soon(hear, 0, word, *values)  # as from afar: nobody is spoken to while they speak
 
-        hosts = RemoteHosts(send, SystemClock())
+        hosts = RemoteHosts(send, self._clock)
         self._opened = self._open(self._wiring, hosts)
         self._worker = Worker(await self._opened.__aenter__(), hosts, send)
         send(READY)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from spaniel.batch.done import Done
     from spaniel.batch.frontier import Frontier
     from spaniel.batch.members import Job, Member
-    from spaniel.batch.plan import Task
+    from spaniel.batch.plan import Plan, Task
     from spaniel.batch.ports import Columns, Sink
     from spaniel.batch.progress import Progress
     from spaniel.batch.records import Ending
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 class Keeping:
     """What is in a worker's hands and not yet in a part stands in `Member.kept`."""
 
-    def __init__(self, before: Done, frontier: Frontier, sink: Sink, progress: Progress) -> None:
-        self._before, self._frontier, self._sink, self._progress = before, frontier, sink, progress
+    def __init__(self, plan: Plan, before: Done, frontier: Frontier, sink: Sink, progress: Progress) -> None:
+        self._plan, self._before, self._frontier, self._sink, self._progress = plan, before, frontier, sink, progress
 
     def items_for(self, task: Task) -> list[Told]:
         """Whose records a worker writes itself; none where the run's own writer does, as for a page of very many."""
-        if not self._sink.by_workers or task.continues:
+        if not self._sink.by_workers or task.continues or self._plan.is_mixed(task):
             return []
         return [(item.ordinal, item.raw, dict(item.columns)) for item in task.items if item.ordinal not in self._before]
 

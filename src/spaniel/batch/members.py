@@ -27,10 +27,10 @@ class Job(NamedTuple):
 class Asked:
     """A turn that a worker has asked for."""
 
-    __slots__ = ("granted_at", "host")
+    __slots__ = ("granted_at", "host", "led")
 
-    def __init__(self, host: str) -> None:
-        self.host = host
+    def __init__(self, host: str, *, led: bool = False) -> None:
+        self.host, self.led = host, led
         self.granted_at: float | None = None
 
 
@@ -43,9 +43,7 @@ class Member:
         self.asked: dict[int, Asked] = {}
         self.grants: dict[int, Callable[[], None]] = {}
         self.waiting = 0  # of its requests, for their turns
-        self.resting: dict[
-            int, bool
-        ] = {}  # of its jobs: those that wait before they ask again; whether the host is free
+        self.resting: set[int] = set()  # of its jobs: those that wait before they ask again
         self.kept: dict[int, tuple[Job, Ending]] = {}  # what it has fetched, and not yet written into a part of its own
         self.woken: deque[int] = deque()  # of them: those whose time has come
 

@@ -63,6 +63,23 @@ class Plan:
             task = self.task(task.following)
             yield from task.items
 
+    def url_to_ask(self, task: Task) -> str:
+        """With the scheme that the first to ask over HTTP gave: HTTPS is tried first all the same (FG-45)."""
+        return (
+            f"http{task.url.removeprefix('https')}" if any(map(self.is_over_http, self._over_https(task))) else task.url
+        )
+
+    def is_mixed(self, task: Task) -> bool:
+        """Whether some gave HTTP and others HTTPS, who must not get what came without TLS."""
+        return len({self.is_over_http(item) for item in self._over_https(task)}) > 1
+
+    def _over_https(self, task: Task) -> Iterator[Item]:
+        return self.all_items(task) if task.url.startswith("https://") else iter(())
+
+    @staticmethod
+    def is_over_http(item: Item) -> bool:
+        return item.raw[:7].lower() == "http://"
+
     def behind(self, task: Task) -> int:
         """The offset of the next task."""
         while task.continues:

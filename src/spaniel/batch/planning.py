@@ -7,6 +7,7 @@ distributed: a million URLs of one host take as much as one URL of a million hos
 from __future__ import annotations
 
 import heapq
+import logging
 import os
 from array import array
 from operator import itemgetter
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.batch.frames import add_frame, read_frames
 from spaniel.batch.ownership import WHOLE, domain_number
 from spaniel.batch.ports import HAD_CREDENTIALS
-from spaniel.errors import SpanielError
+from spaniel.errors import Code, SpanielError
 from spaniel.url.parsing import has_credentials, requested
 from spaniel.url.value import split
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     # Host and URL as one text to sort by, the ordinal, the URL as it was written (None: just so), columns, refusal
     Row = tuple[str, int, str | None, dict[str, object] | None, dict[str, object] | None]
     Told = Callable[[int], None]  # how many URLs were read so far
+
+log = logging.getLogger("spaniel.batch")
 
 TASKS, HOSTS = "tasks", "hosts"  # the two files of a plan
 RUN = 50_000  # URLs that are sorted in memory
@@ -86,14 +89,22 @@ def _row(item: Item, canonical: Callable[[str], str], shard: Shard) -> Row | Non
     try:
         url = canonical(item.raw)
     except SpanielError as error:
-        raw = requested(item.raw)
-        if not shard.has(domain_number(raw[:200])):
-            return None
-        return f"{NO_HOST}{_BREAK}{item.ordinal:020}", item.ordinal, raw, columns, error.as_dict()
+        return _refused(item, error, shard)
+    except Exception as error:
+        log.exception("unexpected_error ordinal=%d", item.ordinal)  # a bug costs its URL, not the run
+        return _refused(item, SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}"), shard)
     host = split(url).host
     if not shard.has(domain_number(host)):
         return None
     return f"{host}{_BREAK}{url}", item.ordinal, None if item.raw == url else requested(item.raw), columns, None
+
+
+def _refused(item: Item, error: SpanielError, shard: Shard) -> Row | None:
+    raw = requested(item.raw)
+    if not shard.has(domain_number(raw[:200])):
+        return None
+    key = f"{NO_HOST}{_BREAK}{item.ordinal:020}"
+    return key, item.ordinal, raw, dict(item.columns) or None, error.as_dict()
 
 
 class _Spill:

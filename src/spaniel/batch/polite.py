@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from spaniel.url.value import Url
 
 _USUAL = Options()
+ROBOTS = "/robots.txt"  # what else is asked for here, a redirect has led to
 
 
 class PoliteHttp:
@@ -25,9 +26,10 @@ class PoliteHttp:
         self._http, self._hosts = http, hosts
 
     async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = _USUAL) -> Page:
-        async with self._hosts.shared_turn(url.host, deadline):
-            page = await self._http.get(url, target, deadline, options)
-        self._hosts.answered(url.host, page.status, page.headers)
+        turn = self._hosts.shared_turn(url.origin, deadline)
+        async with turn:
+            page = await self._http.get(url, target, deadline, options._replace(before_repeat=turn.again))
+            self._hosts.answered(url.origin, page.status, page.headers, led=url.target != ROBOTS)
         return page
 
 

@@ -14,6 +14,7 @@ from spaniel.batch.ports import HAD_CREDENTIALS
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.outcome import CREDENTIALS_DROPPED, NO_TEXT, Outcome
 from spaniel.pipeline.record import record_of as full_record
+from spaniel.pipeline.rungs.site import HTTP_ONLY
 from spaniel.url.canonical import CREDENTIALS_WARNING
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from spaniel.pipeline.record import Extraction
 
 _OWN = "requested_url"
-_UNREACHED = frozenset({"dns", "connect", "robots", "queue"})  # phases in which time may run out before an answer
 encode = msgspec.json.Encoder().encode
 
 
@@ -32,11 +32,7 @@ class Ending(NamedTuple):
 
     code: str = ""  # empty: the page came, with text; else why not, in one word
     status: int = 0  # of the last answer; 0: there was none
-    reached: bool = True  # whether the host answered at all
-
-    @property
-    def asks_for_time(self) -> bool:
-        return self.status in (429, 503)
+    http_only: bool = False  # the page came over plain HTTP, since the host has no HTTPS
 
 
 def record_of(outcome: Outcome) -> Record:
@@ -47,6 +43,11 @@ def record_of(outcome: Outcome) -> Record:
 def refused(url: str | None, error: SpanielError) -> Record:
     """The record of a URL that was not fetched, for a reason; None: it is no URL."""
     return record_of(Outcome(url or "", url, refusal=error))
+
+
+def unexpected(error: Exception) -> SpanielError:
+    """A bug, as an error of the page that it came up with."""
+    return SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}")
 
 
 def refusal_of(told: Mapping[str, Any] | None) -> SpanielError:
@@ -60,12 +61,9 @@ def ending_of(record: Record) -> Ending:
     error = cast("Mapping[str, object] | None", record.get("error"))
     if not error:
         no_text = NO_TEXT if NO_TEXT in cast("Sequence[str]", record.get("caveats") or ()) else ""
-        return Ending(cast("str | None", record.get("page_type")) or no_text, status)
-    details = cast("Mapping[str, object]", error.get("details") or {})
-    unreached = not status and (
-        error["code"] == "dns_failed" or "cause" in details or details.get("phase") in _UNREACHED
-    )
-    return Ending(str(error["code"]), status, not unreached)
+        http_only = HTTP_ONLY in cast("Sequence[str]", record.get("caveats") or ())
+        return Ending(cast("str | None", record.get("page_type")) or no_text, status, http_only)
+    return Ending(str(error["code"]), status)
 
 
 def tail_of(record: Record) -> bytes:

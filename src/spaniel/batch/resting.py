@@ -1,8 +1,8 @@
 """Fetches that wait before they ask again: meanwhile neither they nor their hosts keep a place from others.
 
 A ladder has rungs that wait, 5, 15 and 45 seconds in the profile for ingestion. A fetch that rests stays in its worker,
-which is some kilobytes; its place there is given to another page, and so is its turn at the host, if that has answered
-at all. When its time has come it takes the next place that is free, before any page that has not begun.
+which is some kilobytes; its place there is given to another page, and so is its turn at the host. When its time has
+come it takes the next place that is free, before any page that has not begun.
 """
 
 from __future__ import annotations
@@ -26,12 +26,11 @@ class Resting:
     def __init__(self, frontier: Frontier, tell: Tell) -> None:
         self._frontier, self._tell = frontier, tell
 
-    def rests(self, member: Member, number: int, reached: bool, now: float) -> Job:
-        """A host that has answered is asked for its other pages meanwhile, one that has not is left alone."""
-        member.resting[number] = reached
+    def rests(self, member: Member, number: int, now: float) -> Job:
+        """Its host is asked for its other pages meanwhile."""
         job = member.jobs[number]
-        if reached:
-            self._frontier.finished(job.host, now)
+        member.resting.add(number)
+        self._frontier.finished(job.host, now)
         return job
 
     def wakes(self, member: Member, _worker: int, number: int) -> None:
@@ -41,17 +40,21 @@ class Resting:
     def rise(self, worker: int, member: Member, places: int) -> None:
         """Those whose time has come go on, as far as there are places."""
         while member.woken and member.may_rise(places):
-            number = member.woken.popleft()
-            if (freed := member.resting.pop(number, None)) is None:
-                continue
-            if freed:
-                self._frontier.taken_again(member.jobs[number].host)
+            self.rise_now(worker, member, member.woken.popleft())
+
+    def rise_now(self, worker: int, member: Member, number: int) -> None:
+        """Whether there is a place or not; nothing where it does not rest any more."""
+        if number in member.resting:
+            member.resting.discard(number)
+            self._frontier.taken_again(member.jobs[number].host)
             self._tell(worker, RISE, number)
 
     def left(self, member: Member, number: int, now: float) -> Job:
         """It is not this worker's any more."""
         job = member.jobs.pop(number)
-        if not member.resting.pop(number, False):
+        if number in member.resting:
+            member.resting.discard(number)
+        else:
             self._frontier.finished(job.host, now)
         return job
 
@@ -62,9 +65,7 @@ class Resting:
 
     def worker_gone(self, member: Member, now: float) -> list[Job]:
         """Those who rested begin anew; the others, of whom one may be to blame, are returned."""
-        for number, freed in member.resting.items():
+        for number in member.resting:
             job = member.jobs.pop(number)
             self._frontier.again(job.host, job.task, now)
-            if not freed:
-                self._frontier.finished(job.host, now)
         return list(member.jobs.values())

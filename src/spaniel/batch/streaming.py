@@ -10,6 +10,7 @@ from spaniel.batch.coordinator import Coordinator, Pace
 from spaniel.batch.done import Done
 from spaniel.batch.progress import Progress
 from spaniel.batch.records import whole_record
+from spaniel.clock import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from spaniel.batch.outputs.remote_parts import Wrote
     from spaniel.batch.plan import Plan
     from spaniel.batch.ports import Item, Record
+    from spaniel.clock import Clock
 
 AHEAD = 64  # records that wait for whoever reads them, before nothing more is begun
 
@@ -46,11 +48,13 @@ class _Waiting:
         self.news.set()
 
 
-async def stream(plan: Plan, crew: Crew, pace: Pace) -> AsyncGenerator[dict[str, object], None]:
+async def stream(
+    plan: Plan, crew: Crew, pace: Pace, clock: Clock | None = None
+) -> AsyncGenerator[dict[str, object], None]:
     """Fetch a plan, and give out its records. Whoever leaves early ends the run."""
-    waiting = _Waiting()
-    progress = Progress(0, 0, asyncio.get_running_loop().time)
-    run = asyncio.create_task(Coordinator(plan, Done(), crew, waiting, progress, pace).run())
+    waiting, clock = _Waiting(), clock or SystemClock()
+    progress = Progress(0, 0, clock.monotonic)
+    run = asyncio.create_task(Coordinator(plan, Done(), crew, waiting, progress, pace, clock).run())
     run.add_done_callback(lambda _: waiting.news.set())
     try:
         while not (run.done() and not waiting.records):

@@ -11,6 +11,8 @@ import heapq
 from collections import deque
 from typing import TYPE_CHECKING
 
+from spaniel.hosts import LED_WAIT
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 MOST_KNOWN = 20_000  # hosts that something is remembered of
 ASK_FOR_TIME = frozenset({429, 503})
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0  # of a host that is overloaded and does not say how long (FG-22)
+MOST_STRIKES = 7  # answers in a row that ask for time, with a pause after each; then the host is given up
 NEVER = float("-inf")
 
 
@@ -84,15 +87,22 @@ class Turns:
         if known.waiting:
             self._let_in(host, known)
 
-    def answered(self, host: str, status: int, retry_after: float | None) -> None:
-        """A host that asks for time gets it, also where it does not say how much."""
-        known = self._know(host)
-        if status not in ASK_FOR_TIME:
+    def answered(self, host: str) -> None:
+        """With anything but a wish for time."""
+        if (known := self._hosts.get(host)) is not None:
             known.strikes = 0
-            return
+
+    def asked_for_time(self, host: str, status: int, retry_after: float | None, *, led: bool = False) -> int:
+        """A host that asks for time gets it, also where it does not say how much. Returns how often it did so in a
+        row; requests that were under way at one time count once, and those that another site led there do not."""
+        known = self._know(host)
         pause = retry_after or min(FIRST_PAUSE * 2.0**known.strikes, LONGEST_PAUSE)
-        known.strikes += 1
+        if led:
+            pause = min(pause, LED_WAIT)
+        elif known.not_before <= self._clock():
+            known.strikes += 1
         self.pause(host, pause, f"answered {status}")
+        return known.strikes
 
     def pause(self, host: str, seconds: float, why: str) -> None:
         """Leave a host alone for a while."""

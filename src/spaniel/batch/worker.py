@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextvars import ContextVar
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -20,18 +21,21 @@ from spaniel.batch.messages import (
     LEAVE,
     PARK,
     PARKED,
+    REFUSE,
     REST,
     RISE,
+    UNANSWERED,
     WAKE,
     WROTE,
 )
 from spaniel.batch.outputs.remote_parts import RemoteParts
 from spaniel.batch.ports import Item
-from spaniel.batch.records import ending_of, line_of, refused, tail_of
+from spaniel.batch.records import ending_of, line_of, refused, tail_of, unexpected
 from spaniel.batch.turns import ASK_FOR_TIME
-from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
+from spaniel.hosts import Asked, host_of
 from spaniel.hosts.retry_after import seconds_until
+from spaniel.url.value import split
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,43 +48,65 @@ if TYPE_CHECKING:
 
     Send = Callable[..., None]  # a word and its values
 
+log = logging.getLogger("spaniel.batch")
+
 MOST_KNOWN = 100_000  # hosts without HTTPS that are remembered
 _fetching: ContextVar[int] = ContextVar("fetching")  # the task that a request is made for
+
+
+class _Fetch:
+    """What is remembered of a fetch that is under way."""
+
+    __slots__ = ("asked", "risen")
+
+    def __init__(self) -> None:
+        self.asked: dict[str, tuple[float, int]] = {}  # by origin: until when it is to wait, and by which status
+        self.risen: asyncio.Event | None = None  # while it rests
 
 
 class RemoteHosts:
     """What the pipeline asks about hosts, answered by the coordinator: all workers share one set of manners."""
 
     def __init__(self, send: Send, clock: Clock) -> None:
-        self._send, self._clock = send, clock
+        self._send, self.clock = send, clock
         self._turns: dict[int, _Turn] = {}
         self._last = 0
         self._http_only: set[str] = set()
-        self._reached: set[int] = set()  # fetches that were answered since they last rested
-        self._rests: dict[int, asyncio.Future[None]] = {}
+        self._fetches: dict[int, _Fetch] = {}
 
-    def turn(self, host: str, deadline: Deadline, manners: Manners) -> _Turn:  # noqa: ARG002  the run's own hold here
-        self._last += 1
-        return _Turn(self, self._last, host, deadline, _fetching.get(None))
+    def turn(self, where: str, deadline: Deadline, manners: Manners, *, led: bool = False) -> _Turn:  # noqa: ARG002  the run's own hold here
+        return _Turn(self, host_of(where), deadline, _fetching.get(None), led=led)
 
-    def shared_turn(self, host: str, deadline: Deadline) -> _Turn:
+    def shared_turn(self, where: str, deadline: Deadline) -> _Turn:
         """For a request that several fetches may wait for: it is never parked with one of them."""
-        self._last += 1
-        return _Turn(self, self._last, host, deadline, None)
+        return _Turn(self, host_of(where), deadline, None)
 
-    def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None:
+    def answered(self, where: str, status: int, headers: Mapping[str, str], *, led: bool = False) -> None:
         """Only of those who ask for time: what else was answered is part of the record."""
-        self._reached.add(_fetching.get(0))
-        if status in ASK_FOR_TIME:
-            self._send(ANSWERED, host, status, seconds_until(headers.get("retry-after"), self._clock.now()))
+        if status not in ASK_FOR_TIME:
+            return
+        seconds = seconds_until(headers.get("retry-after"), self.clock.now())
+        if seconds and (fetch := self._fetches.get(_fetching.get(0))) is not None:
+            fetch.asked[where] = self.clock.monotonic() + seconds, status
+        self._send(ANSWERED, host_of(where), status, seconds, led)
+
+    def unanswered(self, where: str, error: SpanielError, *, led: bool = False) -> None:
+        """A host that gives no answer too often is given up by the run."""
+        self._send(UNANSWERED, host_of(where), str(error.code), led)
 
     def told_crawl_delay(self, host: str, seconds: float) -> None:
         self._send(DELAY, host, seconds)
 
-    def asked(self, host: str) -> None:
-        """What a host asked for is the coordinator's to know: until it is over, no turn comes."""
+    def asked(self, where: str) -> Asked | None:
+        """What this very fetch was asked for. The rest the coordinator knows: until it is over, no turn comes."""
+        fetch = self._fetches.get(_fetching.get(0))
+        if fetch is None or where not in fetch.asked:
+            return None
+        until, status = fetch.asked[where]
+        left = until - self.clock.monotonic()
+        return Asked(status, left) if left > 0 else None
 
-    async def heed(self, host: str, deadline: Deadline, manners: Manners) -> None:
+    async def heed(self, where: str, deadline: Deadline, manners: Manners) -> None:
         """By waiting for the turn."""
 
     def told_http_only(self, host: str) -> None:
@@ -93,35 +119,50 @@ class RemoteHosts:
 
     async def rest(self, seconds: float) -> None:
         """Wait before the next request, and leave one's place to others meanwhile."""
-        if not (task := _fetching.get(0)):
-            await asyncio.sleep(seconds)
+        number = _fetching.get(0)
+        if (fetch := self._fetches.get(number)) is None:
+            await self.clock.sleep(seconds)
             return
-        risen = self._rests[task] = asyncio.get_running_loop().create_future()
-        self._send(REST, task, task in self._reached)
-        self._reached.discard(task)
+        risen = fetch.risen = asyncio.Event()
+        self._send(REST, number)
+        sleep = asyncio.ensure_future(self.clock.sleep(seconds))
+        rise = asyncio.ensure_future(risen.wait())  # before its time, where its host has been given up
         try:
-            await asyncio.sleep(seconds)
-            self._send(WAKE, task)
-            await risen
+            await asyncio.wait((sleep, rise), return_when=asyncio.FIRST_COMPLETED)
+            if not risen.is_set():
+                self._send(WAKE, number)
+                await rise
         finally:
-            del self._rests[task]
+            sleep.cancel()
+            rise.cancel()
+            fetch.risen = None
 
-    def rise(self, task: int) -> None:
+    def rise(self, number: int) -> None:
         """There is a place again."""
-        if (risen := self._rests.get(task)) is not None and not risen.done():
-            risen.set_result(None)
+        fetch = self._fetches.get(number)
+        if fetch is not None and fetch.risen is not None:
+            fetch.risen.set()
 
-    def forget(self, task: int) -> None:
+    def begin_fetch(self, number: int) -> None:
+        self._fetches[number] = _Fetch()
+
+    def forget(self, number: int) -> None:
         """The fetch has ended."""
-        self._reached.discard(task)
+        self._fetches.pop(number, None)
 
     def go(self, number: int) -> None:
         """A turn has come. Where nobody waits for it any more, it is over at once."""
         turn = self._turns.get(number)
         if turn is None or turn.place.done():
-            self._send(LEAVE, number)
+            self._send(LEAVE, number, False)
         else:
             turn.place.set_result(None)
+
+    def refuse(self, number: int, code: str, details: Mapping[str, object]) -> None:
+        """No turn will come."""
+        turn = self._turns.get(number)
+        if turn is not None and not turn.place.done():
+            turn.place.set_exception(SpanielError(Code(code), **details))
 
     def waits_for(self, number: int) -> tuple[int, str] | None:
         """Which fetch waits for a turn, and at which host."""
@@ -129,45 +170,64 @@ class RemoteHosts:
         return None if turn is None or turn.task is None or turn.place.done() else (turn.task, turn.host)
 
     def begin(self, turn: _Turn) -> None:
+        self._last += 1
+        turn.number = self._last
         self._turns[turn.number] = turn
-        self._send(ASK, turn.number, turn.host, turn.task)
+        self._send(ASK, turn.number, turn.host, turn.task, turn.led)
 
-    def end(self, turn: _Turn, *, was_granted: bool) -> None:
+    def end(self, turn: _Turn, *, was_granted: bool, was_answered: bool = False) -> None:
         del self._turns[turn.number]
         if was_granted:
-            self._send(LEAVE, turn.number)
+            self._send(LEAVE, turn.number, was_answered)
 
 
-class WorkerClock(SystemClock):
-    """The machine's own; whoever waits by it has no place meanwhile."""
+class WorkerClock:
+    """The worker's own; whoever waits by it has no place meanwhile."""
 
     def __init__(self, hosts: RemoteHosts) -> None:
         self._hosts = hosts
+        self.now, self.monotonic = hosts.clock.now, hosts.clock.monotonic
 
     async def sleep(self, seconds: float) -> None:
         await self._hosts.rest(seconds)
 
 
 class _Turn:
-    __slots__ = ("_deadline", "_hosts", "host", "number", "place", "task")
+    __slots__ = ("_deadline", "_has_place", "_hosts", "host", "led", "number", "place", "task")
 
-    def __init__(self, hosts: RemoteHosts, number: int, host: str, deadline: Deadline, task: int | None) -> None:
-        self._hosts, self.number, self.host, self._deadline, self.task = hosts, number, host, deadline, task
-        self.place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    place: asyncio.Future[None]
+
+    def __init__(
+        self, hosts: RemoteHosts, host: str, deadline: Deadline, task: int | None, *, led: bool = False
+    ) -> None:
+        self._hosts, self.host, self._deadline, self.task, self.led = hosts, host, deadline, task, led
+        self.number = 0
+        self._has_place = False
 
     async def __aenter__(self) -> None:
         """The wait is the run's, not the page's: its deadline stands still."""
+        self.place = asyncio.get_running_loop().create_future()
         self._hosts.begin(self)
         self._deadline.phase = "queue"
         try:
             with self._deadline.held():
                 await self.place
         except BaseException:
-            self._hosts.end(self, was_granted=self.place.done() and not self.place.cancelled())
+            granted = self.place.done() and not self.place.cancelled() and self.place.exception() is None
+            self._hosts.end(self, was_granted=granted)
             raise
+        self._has_place = True
 
-    async def __aexit__(self, *_: object) -> None:
+    async def again(self) -> None:
+        """The request is to be sent once more: to the server that is another one, with a turn of its own."""
+        self._has_place = False
         self._hosts.end(self, was_granted=True)
+        await self.__aenter__()
+
+    async def __aexit__(self, *raised: object) -> None:
+        if self._has_place:
+            self._has_place = False
+            self._hosts.end(self, was_granted=True, was_answered=not any(raised) and self.task is not None)
 
 
 class Worker:
@@ -184,6 +244,8 @@ class Worker:
             self._tasks[number] = asyncio.create_task(self._work(number, url, items))
         elif word == GO:
             self._hosts.go(values[0])
+        elif word == REFUSE:
+            self._hosts.refuse(*values)
         elif word == PARK:
             self._park(self._hosts.waits_for(values[0]))
         elif word == RISE:
@@ -207,33 +269,33 @@ class Worker:
 
     async def _work(self, number: int, url: str, items: list[tuple[int, str, Columns]]) -> None:
         _fetching.set(number)
+        self._hosts.begin_fetch(number)
         taken = captures.begin()
         try:
-            record = await self._record(url)
-            captured = await captures.packed(taken)
+            record = await self._fetch(url)
+            self._done(number, record, items, await captures.packed(taken))
         except asyncio.CancelledError:
             if number in self._parked:
                 self._send(PARKED, number, self._parked[number])
                 return
             raise
-        else:
-            ending = ending_of(record)
-            if self._parts is not None and items and not ending.asks_for_time:  # those are tried again, perhaps
-                tail = tail_of(record)
-                self._send(DONE, number, ending, None, captured)
-                self._parts.add([line_of(Item(*item), tail) for item in items], number)
-            else:
-                self._send(DONE, number, ending, record, captured)
+        except Exception as error:
+            log.exception("unexpected_error url=%s", split(url).redacted)  # a bug costs its page, not the run
+            self._done(number, refused(url, unexpected(error)), items, b"")
         finally:
             del self._tasks[number]
             self._parked.pop(number, None)
             self._hosts.forget(number)
 
-    async def _record(self, url: str) -> Record:
-        try:
-            return await self._fetch(url)
-        except Exception as error:  # noqa: BLE001  a bug costs its page, not the run
-            return refused(url, SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}"))
+    def _done(self, number: int, record: Record, items: list[tuple[int, str, Columns]], captured: bytes) -> None:
+        ending = ending_of(record)
+        if self._parts is not None and items:
+            tail = tail_of(record)
+            lines = [line_of(Item(*item), tail) for item in items]
+            self._send(DONE, number, ending, None, captured)
+            self._parts.add(lines, number)
+        else:
+            self._send(DONE, number, ending, record, captured)
 
 
 class OpenFetcher(Protocol):

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from spaniel import __version__
-from spaniel.app.batch_wiring import WHERE, wiring
+from spaniel.app.batch_wiring import WHERE, patience, wiring
 from spaniel.batch.launching import Launched
 from spaniel.cli.batch_options import MOST_JOBS, add_input, add_pace, add_run
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
@@ -60,8 +60,8 @@ def main(args: argparse.Namespace) -> int:
     if args.dry_run:
         from spaniel.cli.batch_dry_run import dry_run
 
-        problems = _problems()
-        return dry_run(_order(args, settings_from(args), problems), _pace(args), problems)
+        problems, settings = _problems(), settings_from(args)
+        return dry_run(_order(args, settings, problems), _pace(args, settings), problems)
     # Workers load while this process does so too and plans, which takes about as long.
     with closing(Launched(WHERE, 0 if args.engine == RAY else min(_workers(args), MOST_EARLY))) as launched:
         return _run(args, settings_from(args), launched)
@@ -117,11 +117,12 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
     return Order(sources, lambda raw: apply(raw).url, shape, shard, args.limit, software, args.parts, problems)
 
 
-def _pace(args: argparse.Namespace) -> Pace:
+def _pace(args: argparse.Namespace, settings: Settings) -> Pace:
     from spaniel.batch.coordinator import Pace
     from spaniel.batch.politeness import Rule, read_politeness
 
-    return Pace(_workers(args), args.jobs, read_politeness(Rule(args.per_host, args.delay), args.hosts))
+    politeness = read_politeness(Rule(args.per_host, args.delay), args.hosts)
+    return Pace(_workers(args), args.jobs, politeness, patience(settings, args.host_time, args.total_time))
 
 
 def _workers(args: argparse.Namespace) -> int:
@@ -133,7 +134,7 @@ def _run(args: argparse.Namespace, settings: Settings, launched: Launched) -> in
     from spaniel.batch.local import Run
     from spaniel.cli.batch_watch import Watch, counting, tell, tell_end, tell_problems
 
-    problems, pace = _problems(), _pace(args)
+    problems, pace = _problems(), _pace(args, settings)
     order, watch = _order(args, settings, problems), Watch(quiet=args.quiet)
     with Run(args.output) as run:
         with counting(quiet=args.quiet) as told:

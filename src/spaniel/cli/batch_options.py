@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from spaniel.app.batch_wiring import PROFILE
+from spaniel.cli.durations import duration
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +57,14 @@ def add_pace(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--delay", type=float, default=1.0, metavar="S",
         help="seconds between an answer of a host and the next request to it (default: 1)",
+    )  # fmt: skip
+    p.add_argument(
+        "--host-time", type=duration, metavar="TIME",
+        help="give a host up after this time, for example 30m; its other pages get records that say so",
+    )  # fmt: skip
+    p.add_argument(
+        "--total-time", type=duration, metavar="TIME",
+        help="end the run after this time, for example 8h; what is left gets records that say so",
     )  # fmt: skip
     p.add_argument(
         "--hosts", metavar="FILE", help='a TOML file with rules for some hosts: ["example.com"], per_host and delay'

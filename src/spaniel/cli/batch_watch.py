@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from spaniel.cli.ending import heard_by
 from spaniel.cli.progress import columns, fitted
 from spaniel.errors import shown
 
@@ -25,8 +25,6 @@ REDRAW_SECONDS = 0.5
 LINE_SECONDS = 30.0
 SLOWEST = 3  # hosts that are shown, with the time that they take for an answer
 INTERRUPTED = 130  # what a shell expects of a program that was told to end
-# Ctrl-C; what service managers and `kill` send; a terminal that is closed, which Windows does not tell.
-ENDS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 class Watch:
@@ -40,7 +38,7 @@ class Watch:
     def __call__(self, coordinator: Coordinator, progress: Progress) -> Iterator[None]:
         run = asyncio.current_task()
         display = asyncio.create_task(self._show(progress))
-        loop, asked = asyncio.get_running_loop(), 0
+        asked = 0
 
         def end(code: int) -> None:
             nonlocal asked
@@ -52,19 +50,11 @@ class Watch:
             elif run is not None:
                 run.cancel()
 
-        before = {number: signal.getsignal(number) for number in ENDS}
-        heard = [number for number in ENDS if before[number] is not signal.SIG_IGN]  # as under `nohup`
-        for number in heard:
-            with suppress(NotImplementedError):  # Windows: Ctrl-C ends it at once
-                loop.add_signal_handler(number, end, 128 + number)
         try:
-            yield
+            with heard_by(end):
+                yield
         finally:
             display.cancel()
-            for number in heard:
-                with suppress(NotImplementedError):
-                    loop.remove_signal_handler(number)
-                    signal.signal(number, before[number] or signal.SIG_DFL)
 
     async def _show(self, progress: Progress) -> None:
         if self._quiet:

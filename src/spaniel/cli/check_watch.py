@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from spaniel.cli.ending import heard_by
 from spaniel.cli.progress import columns, fitted
 from spaniel.errors import shown
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 REDRAW_SECONDS = 0.2
 LINE_SECONDS = 30.0
 WIDTH, NARROWEST = 24, 8  # of the bar
-INTERRUPTED, TERMINATED = 130, 143  # what a shell expects of a program that was told to end
 CLEAR = "\r\x1b[K"
 
 
@@ -34,20 +33,14 @@ class Watch:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        task = asyncio.current_task()
         display = asyncio.create_task(self._show())
-        ends = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
-        for number, code in ends.items():
-            with suppress(NotImplementedError):  # Windows: Ctrl-C ends it at once
-                loop.add_signal_handler(number, self._end, code, task)
         try:
-            yield
+            with heard_by(lambda code: self._end(code, task)):
+                yield
         finally:
             display.cancel()
             self.clear()
-            for number in ends:
-                with suppress(NotImplementedError):
-                    loop.remove_signal_handler(number)
 
     def _end(self, code: int, task: asyncio.Task[object] | None) -> None:
         self._asked += 1
@@ -65,16 +58,14 @@ class Watch:
         while True:
             await asyncio.sleep(REDRAW_SECONDS if self._drawn else LINE_SECONDS)
             if self._drawn:
-                sys.stderr.write(f"{CLEAR}{self._drawing(columns() - 1)}")
-                sys.stderr.flush()
+                _write(f"{CLEAR}{self._drawing(columns() - 1)}")
             else:
                 tell("".join(self._parts()))
 
     def clear(self) -> None:
         """Before anything else is written: the terminal may be the same."""
         if self._drawn:
-            sys.stderr.write(CLEAR)
-            sys.stderr.flush()
+            _write(CLEAR)
 
     def _drawing(self, width: int) -> str:
         """What there is to say, and a bar in the room that is left."""
@@ -99,5 +90,10 @@ class Watch:
 
 
 def tell(text: str) -> None:
-    sys.stderr.write(f"spaniel: {text}\n")
-    sys.stderr.flush()
+    _write(f"spaniel: {text}\n")
+
+
+def _write(text: str) -> None:
+    with suppress(OSError):  # the terminal may have been closed
+        sys.stderr.write(text)
+        sys.stderr.flush()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
     from types import FrameType
     from typing import TypeVar
 
@@ -63,6 +64,29 @@ def run_until_asked(work: Coroutine[object, object, T]) -> T:
 
 def _end(number: int, _frame: FrameType | None) -> None:
     os._exit(128 + number)
+
+
+@contextmanager
+def heard_by(end: Callable[[int], None]) -> Iterator[None]:
+    """Ctrl-C and what else asks to end call `end` with the exit code, on the event loop, as often as they come.
+
+    A signal that was ignored when the program was started stays so: by `nohup`, or of a job in the background.
+    """
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *_ASKS)}
+    heard = [number for number, handler in before.items() if handler is not signal.SIG_IGN]
+    for number in heard:
+        with suppress(NotImplementedError):  # Windows: Ctrl-C ends it at once
+            loop.add_signal_handler(number, end, 128 + number)
+    try:
+        yield
+    finally:
+        for number in heard:
+            with suppress(NotImplementedError):
+                loop.remove_signal_handler(number)
+                signal.signal(number, before[number] or signal.SIG_DFL)
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:

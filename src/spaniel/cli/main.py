@@ -29,6 +29,7 @@ COMMANDS = {
     "config": "show the settings, or write a settings file",
     "cache": "look at the cache of pages, clear it, check it",
     "queue": "look at pages that could not be fetched, and fetch them again",
+    "hosts": "look at what is remembered of hosts, and forget it",
     "doctor": "check whether this machine has what Spaniel needs",
     "completion": "print a script that completes commands in your shell",
     "demo": "a short tour with examples that come with Spaniel",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.health.verdict import Hop
-from spaniel.hosts import Manners
+from spaniel.hosts import Manners, led_by_another
 from spaniel.net.http import Options
 from spaniel.url.domains import ANYWHERE, Domains
 from spaniel.url.parsing import parse
@@ -120,21 +120,23 @@ async def follow(trip: Trip, door: Door, ask: Ask, ways: Ways, most: int) -> Pag
 async def _hop(trip: Trip, door: Door, ask: Ask, ways: Ways) -> Page:
     url, deadline, manners = trip.url, trip.deadline, ways.manners
     target = await door.guard.vet_page(url, deadline, ways.domains)
-    _leave_alone(door, url.host, manners)
+    _leave_alone(door, url.origin, manners)
     trip.go_to(target)
     if ways.heed_robots:
         permission = await door.robots.require(url, target, deadline, ways.options.headers)
         if permission.crawl_delay:
             manners = manners._replace(spacing_seconds=max(manners.spacing_seconds, permission.crawl_delay))
-    async with door.hosts.turn(url.host, deadline, _at_a_host(manners)):
+    turn = door.hosts.turn(url.host, deadline, _at_a_host(manners))
+    async with turn:
         if deadline.phase == "queue":  # it may have asked for time meanwhile; to look again takes as long as to parse
-            _leave_alone(door, url.host, manners)
-        options, cookie = ways.options, trip.cookie()
+            _leave_alone(door, url.origin, manners)
+        options, cookie = ways.options._replace(before_repeat=turn.again), trip.cookie()
         if cookie:
             options = options._replace(more={**options.more, "Cookie": cookie})
         trip.is_asked = True
         page = await ask(url, target, deadline, options)
-    door.hosts.answered(url.host, page.status, page.headers)
+    led = bool(trip.chain) and led_by_another((hop.url for hop in trip.chain), url)
+    door.hosts.answered(url.origin, page.status, page.headers, led=led)
     return page
 
 
@@ -145,6 +147,6 @@ def _at_a_host(manners: Manners) -> Manners:
     return manners._replace(heeds_delays=False, waits_count=False)
 
 
-def _leave_alone(door: Door, host: str, manners: Manners) -> None:
-    if manners.heeds_delays and (asked := door.hosts.asked(host)) is not None:
+def _leave_alone(door: Door, origin: str, manners: Manners) -> None:
+    if manners.heeds_delays and (asked := door.hosts.asked(origin)) is not None:
         raise asked.refusal()

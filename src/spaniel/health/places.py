@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spaniel.hosts import host_of
 from spaniel.slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from spaniel.errors import SpanielError
     from spaniel.hosts import Asked, Hosts, Manners
     from spaniel.hosts.hosts import HostTurn
     from spaniel.net.deadline import Deadline
@@ -24,7 +26,8 @@ class Places:
         self._tell: Callable[[], None] = _nobody
         self._spacing: dict[str, float] = {}  # where a host's Crawl-delay asks for more than our own manners
 
-    def turn(self, host: str, deadline: Deadline, manners: Manners) -> _Turn:
+    def turn(self, where: str, deadline: Deadline, manners: Manners, *, led: bool = False) -> _Turn:  # noqa: ARG002  for a batch
+        host = host_of(where)
         if manners.spacing_seconds > self._manners.spacing_seconds:
             self._spacing[host] = manners.spacing_seconds
         if manners.spacing_seconds and self._hosts.wait_seconds(host, manners) > 0:
@@ -53,14 +56,17 @@ class Places:
     def told_crawl_delay(self, host: str, seconds: float) -> None:
         self._hosts.told_crawl_delay(host, seconds)
 
-    def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None:
-        self._hosts.answered(host, status, headers)
+    def answered(self, where: str, status: int, headers: Mapping[str, str], *, led: bool = False) -> None:
+        self._hosts.answered(where, status, headers, led=led)
 
-    def asked(self, host: str) -> Asked | None:
-        return self._hosts.asked(host)
+    def unanswered(self, where: str, error: SpanielError, *, led: bool = False) -> None:
+        self._hosts.unanswered(where, error, led=led)
 
-    async def heed(self, host: str, deadline: Deadline, manners: Manners) -> None:
-        await self._hosts.heed(host, deadline, manners)
+    def asked(self, where: str) -> Asked | None:
+        return self._hosts.asked(where)
+
+    async def heed(self, where: str, deadline: Deadline, manners: Manners) -> None:
+        await self._hosts.heed(where, deadline, manners)
 
     def told_http_only(self, host: str) -> None:
         self._hosts.told_http_only(host)
@@ -92,6 +98,11 @@ class _Turn:
         except BaseException:
             self._turn.leave()
             raise
+
+    async def again(self) -> None:
+        """The request is to be sent once more: it waits for its time, and keeps its place."""
+        with self._deadline.held():
+            await self._turn.again()
 
     async def __aexit__(self, *_: object) -> None:
         self._places.release()

@@ -1,6 +1,7 @@
 """Hosts, shared by all fetches of an engine: places, spacing, what `Crawl-delay` and `Retry-After` said, HTTP-only.
 
-The room knows and waits; what a fetch makes of it is its profile's `Manners`.
+Places and spacing belong to a host. What `Retry-After` said belongs to an origin: another port is another server.
+Where a method takes `where`, that is an origin (`https://example.com:8443`), or a host for all of its origins.
 """
 
 from __future__ import annotations
@@ -14,20 +15,41 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts.memory import NOTHING, WEEK
 from spaniel.hosts.retry_after import seconds_until
+from spaniel.url.registrable import same_owner
+from spaniel.url.value import DEFAULT_PORTS, split
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from spaniel.clock import Clock
     from spaniel.hosts.memory import Known, Memory
     from spaniel.net.deadline import Deadline
+    from spaniel.url.value import Url
 
 MOST_KNOWN = 10_000  # hosts that are remembered for what they said
+MOST_ORIGINS = 8  # of a host
 ASK_FOR_TIME = {429: "Too Many Requests", 503: "Service Unavailable"}
 NEVER = float("-inf")
 FRESH = 1.0  # seconds for which what other processes know is not looked up again
 RECENT = 60.0  # seconds for which the last visit is remembered
+LED_WAIT = 300.0  # seconds for which a wait counts at a host that was learnt through another site's redirect
+GIVEN_UP = "host_given_up"  # the cause in an error of a page that was not asked for, since its host was given up
+
+
+def led_by_another(chain: Iterable[str], url: Url) -> bool:
+    """Whether a redirect of another site led to this URL: what is learnt there was not what the user asked for."""
+    return any(not _same_site(split(hop), url) for hop in chain)
+
+
+def _same_site(one: Url, other: Url) -> bool:
+    usual = DEFAULT_PORTS.values()
+    ports = {one.effective_port, other.effective_port}
+    return (len(ports) == 1 or ports.issubset(usual)) and (one.host == other.host or same_owner(one.host, other.host))
+
+
+def host_of(where: str) -> str:
+    return split(where).host if "://" in where else where
 
 
 class Manners(NamedTuple):
@@ -64,14 +86,13 @@ class _Waiting(NamedTuple):
 
 
 class _Host:
-    __slots__ = ("began", "crawl_delay", "here", "http_only_until", "not_before", "status", "waiting")
+    __slots__ = ("asked", "began", "crawl_delay", "here", "http_only_until", "waiting")
 
     def __init__(self) -> None:
         self.here = 0
         self.waiting: deque[_Waiting] = deque()
         self.began = NEVER  # when the last request began, or will
-        self.not_before = NEVER  # by Retry-After
-        self.status = 0  # with which it came
+        self.asked: dict[str, tuple[float, int]] = {}  # by origin: until when by Retry-After, and with which status
         self.crawl_delay = 0.0
         self.http_only_until = NEVER
 
@@ -83,10 +104,18 @@ class _Host:
                 self.here += 1
                 place.set_result(None)
 
+    def longest(self, where: str) -> tuple[float, int]:
+        """Until when an origin asked to be left alone, and with which status; of a host, the longest."""
+        if not self.asked:
+            return NEVER, 0
+        if "://" in where:
+            return self.asked.get(where, (NEVER, 0))
+        return max(self.asked.values())
+
     def is_worth_keeping(self, now: float) -> bool:
         """Whether anything is known that the next visitor would miss."""
         busy = self.here or self.waiting
-        until = max(self.began + RECENT, self.not_before, self.http_only_until)
+        until = max(self.began + RECENT, self.http_only_until, *(until for until, _ in self.asked.values()))
         return bool(busy or self.crawl_delay or until > now)
 
 
@@ -101,24 +130,31 @@ class Hosts:
         self._hosts: dict[str, _Host] = {}
         self._told: dict[str, tuple[float, Known]] = {}  # by other processes, and until when that is fresh
 
-    def turn(self, host: str, deadline: Deadline, manners: Manners) -> HostTurn:
+    def turn(self, where: str, deadline: Deadline, manners: Manners, *, led: bool = False) -> HostTurn:  # noqa: ARG002  for a run
         """A turn at a host: the block is entered when there is a place and it is time."""
-        return HostTurn(self._know(host), self._clock, deadline, manners)
+        return HostTurn(self._know(host_of(where)), self._clock, deadline, manners, where)
 
-    def answered(self, host: str, status: int, headers: Mapping[str, str]) -> None:
-        """Remember what a host asked for with an answer."""
+    def answered(self, where: str, status: int, headers: Mapping[str, str], *, led: bool = False) -> None:
+        """Remember what an origin asked for with an answer. `led`: another site's redirect led to it."""
         if status not in ASK_FOR_TIME or "retry-after" not in headers:
             return
         seconds = seconds_until(headers["retry-after"], self._clock.now())
         if not seconds:
             return
-        known, until = self._know(host), self._clock.monotonic() + seconds
-        if until <= known.not_before:
+        if led:
+            seconds = min(seconds, LED_WAIT)
+        known, until = self._know(host_of(where)), self._clock.monotonic() + seconds
+        if until <= known.longest(where)[0]:
             return
-        known.not_before, known.status = until, status
+        if len(known.asked) >= MOST_ORIGINS:
+            known.asked.pop(min(known.asked, key=lambda origin: known.asked[origin][0]))
+        known.asked[where] = until, status
         if self._memory is not None:
             now = self._wall()
-            self._memory.asked_for_time(host, now + seconds, status, now)
+            self._memory.asked_for_time(where, now + seconds, status, now)
+
+    def unanswered(self, where: str, error: SpanielError, *, led: bool = False) -> None:
+        """An attempt ended without an answer of the host. A run counts these; a single fetch does not."""
 
     def told_crawl_delay(self, host: str, seconds: float) -> None:
         self._know(host).crawl_delay = seconds
@@ -135,22 +171,24 @@ class Hosts:
             return True
         return self._told_of(host).http_only_until > self._wall()
 
-    def asked(self, host: str) -> Asked | None:
-        """What a host said, to this process or to another, when it asked to be left alone; None if that is over."""
-        known, status, seconds = self._hosts.get(host), 0, 0.0
-        if self._memory is None and (known is None or known.not_before == NEVER):
+    def asked(self, where: str) -> Asked | None:
+        """What an origin said, to this process or to another, when it asked us to wait; None if that is over."""
+        known, status, seconds = self._hosts.get(host_of(where)), 0, 0.0
+        if self._memory is None and (known is None or not known.asked):
             return None  # as of nearly all hosts
-        if known is not None and known.not_before > NEVER:
-            status, seconds = known.status, known.not_before - self._clock.monotonic()
-        if (told := self._told_of(host)).not_before:
-            left = told.not_before - self._wall()
-            if left > seconds:
-                status, seconds = told.status, left
+        if known is not None and known.asked:
+            until, status = known.longest(where)
+            seconds = until - self._clock.monotonic()
+        for origin in (where,) if "://" in where else (where, f"https://{where}", f"http://{where}"):
+            if (told := self._told_of(origin)).not_before:
+                left = told.not_before - self._wall()
+                if left > seconds:
+                    status, seconds = told.status, left
         return Asked(status, seconds) if seconds > 0 else None
 
-    async def heed(self, host: str, deadline: Deadline, manners: Manners) -> None:
-        """Leave a host alone for as long as it asked. Where nobody waits that long, this is refused at once."""
-        if not manners.heeds_delays or (asked := self.asked(host)) is None:
+    async def heed(self, where: str, deadline: Deadline, manners: Manners) -> None:
+        """Wait for as long as an origin asked. Where nobody waits that long, this is refused at once."""
+        if not manners.heeds_delays or (asked := self.asked(where)) is None:
             return
         if asked.seconds > min(manners.longest_wait, deadline.left()):
             raise asked.refusal()
@@ -160,7 +198,7 @@ class Hosts:
     def wait_seconds(self, host: str, manners: Manners) -> float:
         """How long a request that began now would have to wait for its time; places aside."""
         known = self._hosts.get(host)
-        return 0.0 if known is None else max(0.0, _begin_at(known, manners) - self._clock.monotonic())
+        return 0.0 if known is None else max(0.0, _begin_at(known, manners, host) - self._clock.monotonic())
 
     def _told_of(self, host: str) -> Known:
         """What other processes have heard of a host, but for the last second."""
@@ -197,15 +235,16 @@ class Hosts:
 class HostTurn:
     """A class: a generator made into a context manager takes three times as long."""
 
-    __slots__ = ("_clock", "_deadline", "_known", "_manners")
+    __slots__ = ("_clock", "_deadline", "_known", "_manners", "_where")
 
-    def __init__(self, known: _Host, clock: Clock, deadline: Deadline, manners: Manners) -> None:
+    def __init__(self, known: _Host, clock: Clock, deadline: Deadline, manners: Manners, where: str) -> None:
         self._known, self._clock, self._deadline, self._manners = known, clock, deadline, manners
+        self._where = where
 
     def begin_at_once(self) -> bool:
         """Whether there is a place and it is time: then the turn has begun. Else it is to be waited for."""
         known, now = self._known, self._clock.monotonic()
-        if known.here >= self._manners.at_once or known.waiting or _begin_at(known, self._manners) > now:
+        if known.here >= self._manners.at_once or known.waiting or _begin_at(known, self._manners, self._where) > now:
             return False
         known.here += 1
         known.began = now
@@ -224,7 +263,7 @@ class HostTurn:
         else:
             known.here += 1
         now = self._clock.monotonic()
-        begin = max(now, _begin_at(known, manners))
+        begin = max(now, _begin_at(known, manners, self._where))
         known.began = begin  # taken before the wait, so that two never begin at one moment
         if begin > now:
             with self._waiting():
@@ -257,6 +296,15 @@ class HostTurn:
             self.leave()
             raise
 
+    async def again(self) -> None:
+        """The request is to be sent once more: to the server that is another one, which waits for its time."""
+        self.leave()
+        try:
+            await self.__aenter__()
+        except BaseException:
+            self._known.here += 1  # `__aexit__` leaves
+            raise
+
     async def __aexit__(self, *_: object) -> None:
         self.leave()
 
@@ -265,8 +313,8 @@ class HostTurn:
         self._known.let_in()
 
 
-def _begin_at(known: _Host, manners: Manners) -> float:
+def _begin_at(known: _Host, manners: Manners, where: str) -> float:
     """When a request may begin by spacing and, where the profile heeds them, by the host's own wishes."""
     if not manners.heeds_delays:
         return known.began + manners.spacing_seconds
-    return max(known.began + max(manners.spacing_seconds, known.crawl_delay), known.not_before)
+    return max(known.began + max(manners.spacing_seconds, known.crawl_delay), known.longest(where)[0])

@@ -9,13 +9,13 @@ from __future__ import annotations
 import logging
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.hosts.retry_after import LONGEST
 from spaniel.private_database import Database, Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
 log = logging.getLogger("spaniel.hosts")
 
@@ -23,14 +23,14 @@ WEEK = 7 * 86_400.0  # for which a host that lacks HTTPS is taken at its word
 MOST = 10_000  # hosts
 LAYOUT = Layout(
     "hosts",
-    1,
-    "CREATE TABLE hosts (host TEXT PRIMARY KEY, not_before REAL NOT NULL, status INTEGER NOT NULL,"
+    2,  # since 2 by origin
+    "CREATE TABLE hosts (place TEXT PRIMARY KEY, not_before REAL NOT NULL, status INTEGER NOT NULL,"
     " http_only_until REAL NOT NULL) WITHOUT ROWID",
 )
 
 
 class Known(NamedTuple):
-    """One host; moments are seconds since 1970, 0 where nothing was said."""
+    """One origin that asked us to wait, or host without HTTPS; moments are seconds since 1970, 0 for nothing."""
 
     not_before: float = 0.0
     status: int = 0  # with which it asked for time
@@ -72,6 +72,21 @@ class Memory:
     def lacks_https(self, host: str, now: float) -> None:
         self._thread.submit(self._change, host, lambda known: known._replace(http_only_until=now + WEEK), now)
 
+    def entries(self, now: float) -> list[tuple[str, Known]]:
+        """All that is remembered and not over, by name; trouble with the file is the caller's to report."""
+        rows: list[tuple[object, ...]] = self._reads.read(
+            lambda connection: connection.execute("SELECT * FROM hosts").fetchall(), []
+        )
+        found = [(str(place), _known(facts).sane(now)) for place, *facts in rows]
+        return sorted(entry for entry in found if entry[1] != NOTHING)
+
+    def forget(self, places: Iterable[str]) -> int:
+        """Take these out; how many were there."""
+        wanted = [(place,) for place in places]
+        if not wanted or not self._reads.read(lambda _: True, otherwise=False):
+            return 0
+        return self._writes.write(lambda tx: tx.executemany("DELETE FROM hosts WHERE place = ?", wanted).rowcount)
+
     def close(self) -> None:
         self._thread.shutdown()
         self._reads.close()
@@ -96,11 +111,13 @@ class Memory:
 
 
 def _row(connection: sqlite3.Connection, host: str) -> Known:
-    found = connection.execute("SELECT not_before, status, http_only_until FROM hosts WHERE host = ?", (host,))
+    found = connection.execute("SELECT not_before, status, http_only_until FROM hosts WHERE place = ?", (host,))
     row = found.fetchone()
-    if row is None or not all(isinstance(number, int | float) for number in row):
-        return NOTHING
-    return Known(*row)
+    return NOTHING if row is None else _known(row)
+
+
+def _known(row: Sequence[Any]) -> Known:
+    return Known(*row) if all(isinstance(number, int | float) for number in row) else NOTHING
 
 
 def _forget_some(tx: sqlite3.Connection, now: float) -> None:
@@ -108,5 +125,5 @@ def _forget_some(tx: sqlite3.Connection, now: float) -> None:
     if tx.execute("SELECT COUNT(*) FROM hosts").fetchone()[0] <= MOST:
         return
     tx.execute("DELETE FROM hosts WHERE max(not_before, http_only_until) <= ?", (now,))
-    most = "SELECT host FROM hosts ORDER BY max(not_before, http_only_until) DESC LIMIT -1 OFFSET ?"
-    tx.execute(f"DELETE FROM hosts WHERE host IN ({most})", (MOST,))  # noqa: S608  no word of it is from outside
+    most = "SELECT place FROM hosts ORDER BY max(not_before, http_only_until) DESC LIMIT -1 OFFSET ?"
+    tx.execute(f"DELETE FROM hosts WHERE place IN ({most})", (MOST,))  # noqa: S608  no word of it is from outside

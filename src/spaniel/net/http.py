@@ -91,6 +91,8 @@ class Options(NamedTuple):
     # of its time: some servers answer the first request of a connection and never a second. 0: it is waited for.
     stalled_after: float = 0.0
     observe: Callable[[Page, Crossing], object] | None = None  # is told what went over the wire besides the page
+    # Awaited before a request is sent once more, since the connection that was kept for it had been closed.
+    before_repeat: Callable[[], Awaitable[None]] | None = None
 
     def lines(self) -> bytes:
         """As they go over the wire; `bad_args` where one cannot."""
@@ -147,7 +149,7 @@ class Http:
             try:
                 agent = options.headers.user_agent
                 asked = self._pool.request(method, url, target, deadline, options.lines(), agent)
-                asked.stalled_after = options.stalled_after
+                asked.stalled_after, asked.before_repeat = options.stalled_after, options.before_repeat
                 async with asked as exchange:
                     deadline.phase = "body"
                     page = _bare(url, exchange)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.answers import Answer, NoAnswerError
@@ -16,6 +16,8 @@ from spaniel.net.connecting import Connector
 from spaniel.net.requests import proxied, request
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.proxy import Proxies, Proxy
@@ -26,14 +28,15 @@ MOST_HOSTS = 1024  # that connections are kept of
 KEEP_ALIVE_SECONDS = 15.0
 
 Key = tuple[object, ...]
+T = TypeVar("T")
 
 
 class Exchange:
     """One request and its answer. A class: a generator made into a context manager takes three times as long."""
 
     __slots__ = (
-        *("_agent", "_deadline", "_key", "_method", "_pool", "_proxy", "_request", "_target", "_wire", "answer"),
-        "stalled_after",
+        *("_agent", "_deadline", "_key", "_method", "_pool", "_proxy", "_request", "_stalled_at", "_target", "_wire"),
+        *("answer", "before_repeat", "stalled_after"),
     )
 
     _wire: Wire
@@ -43,39 +46,56 @@ class Exchange:
         self._pool, self._method, self._target, self._deadline = pool, method, target, deadline
         self._key, self._proxy, self._request, self._agent = sent
         self.stalled_after = 0.0  # seconds for an answer on a kept connection; 0: as long as the deadline
+        self._stalled_at = 0.0  # when the fresh connection was asked for because the kept one stalled
+        self.before_repeat: Callable[[], Awaitable[None]] | None = None
 
     async def __aenter__(self) -> Exchange:
+        answer = await self._with_place(self._ask_kept)
+        if answer is None:
+            if self.before_repeat is not None:
+                await self.before_repeat()  # to the server it is one more request, with the pause before it
+            answer = await self._with_place(self._ask_anew)
+        self.answer = answer
+        return self
+
+    async def _with_place(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """An answer with a place among all sockets, which is kept until the block is left."""
         places = self._pool.connector.sockets.places
         if not places.take():
-            self._deadline.phase = "queue"  # whoever waits for a place among all sockets is on the clock
+            self._deadline.phase = "queue"  # waiting for a place among all sockets is on the clock
             await places.wait()
         try:
-            self.answer = await self._ask(self._pool.take(self._key))
+            answer = await ask()
         except BaseException:
             places.release()
             raise
-        return self
+        if answer is None:
+            places.release()
+        return answer
 
-    async def _ask(self, kept: Wire | None) -> Answer:
-        bodiless = self._method == "HEAD"
-        began = 0.0  # where the kept connection stalled: when the fresh one was asked for
-        if kept is not None:
-            patience = asyncio.timeout(self._patience())
-            try:
-                async with patience:
-                    return await self._by(kept).ask(self._request, bodiless=bodiless)
-            except (NoAnswerError, OSError):  # of which `TimeoutError` is one
-                if patience.expired():
-                    began = asyncio.get_running_loop().time()
-                    self._deadline.renew(self._deadline.seconds, began + self._deadline.seconds)
-                elif kept.answered:
-                    raise
-                # It stalled, or was closed while it was idle: GET and HEAD may be repeated (RFC 9112 9.3.1).
+    async def _ask_kept(self) -> Answer | None:
+        """None where the kept connection stalled or was closed while it was idle; without one, a new one is opened."""
+        kept = self._pool.take(self._key)
+        if kept is None:
+            return await self._ask_anew()
+        patience = asyncio.timeout(self._patience())
+        try:
+            async with patience:
+                return await self._by(kept).ask(self._request, bodiless=self._method == "HEAD")
+        except (NoAnswerError, OSError):  # of which `TimeoutError` is one
+            if patience.expired():
+                self._stalled_at = asyncio.get_running_loop().time()
+                self._deadline.renew(self._deadline.seconds, self._stalled_at + self._deadline.seconds)
+            elif kept.answered:
+                raise
+            return None  # GET and HEAD may be repeated (RFC 9112 9.3.1)
+
+    async def _ask_anew(self) -> Answer:
         self._deadline.phase = "connect"
         scheme = str(self._key[0])
         new = await self._pool.connector.open(scheme, self._target, self._proxy, self._agent)
-        answer = await self._by(new).ask(self._request, bodiless=bodiless)
-        if began and asyncio.get_running_loop().time() - began < self.stalled_after:
+        answer = await self._by(new).ask(self._request, bodiless=self._method == "HEAD")
+        if self._stalled_at and asyncio.get_running_loop().time() - self._stalled_at < self.stalled_after:
             self._pool.stalling(self._key)  # not a slow host: it was the old connection
         return answer
 

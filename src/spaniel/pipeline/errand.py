@@ -83,13 +83,18 @@ class Ascent:
         return own.error if own is not None else self.unasked
 
     @property
-    def last_host(self) -> str:
-        """The host that the site's last word came from: a redirect may have led to another."""
+    def last_url(self) -> Url:
+        """Where the site's last word came from: a redirect may have led to another host."""
         own = self._last_at_the_site()
-        return split(own.url).host if own is not None else self.errand.url.host
+        return split(own.url) if own is not None else self.errand.url
+
+    def at_the_site(self) -> list[Attempt]:
+        """The attempts that asked the page's own site."""
+        return [attempt for attempt in self.attempts if not attempt.elsewhere]
 
     def leave_out(self, rung: str, why: str) -> None:
         self.left_out.append(LeftOut(rung, why, len(self.attempts)))
 
     def _last_at_the_site(self) -> Attempt | None:
-        return next((attempt for attempt in reversed(self.attempts) if not attempt.elsewhere), None)
+        own = self.at_the_site()
+        return own[-1] if own else None

@@ -10,6 +10,7 @@ from spaniel.pipeline.errand import Ascent, Brought
 from spaniel.pipeline.outcome import Attempt
 from spaniel.pipeline.recognition import READABLE, explained, recognized
 from spaniel.pipeline.retrieve import Trail
+from spaniel.pipeline.rungs.failures import is_unanswered, root_of
 from spaniel.pipeline.signals import signals_of
 from spaniel.reading.document import TEXT_CUT
 from spaniel.reading.kinds import kind_of
@@ -59,7 +60,7 @@ class _Climber:
         if not why or rung.kind.local:
             return wait
         ascent.leave_out(rung.name, why)
-        if ascent.unasked is None and (asked := rooms.door.hosts.asked(ascent.errand.url.host)):
+        if ascent.unasked is None and (asked := rooms.door.hosts.asked(ascent.errand.url.origin)):
             ascent.unasked = asked.refusal()
         return None
 
@@ -94,6 +95,8 @@ class _Climber:
         try:
             ascent.best = await self._bring(rung, options, deadline, trail) or ascent.best
         except SpanielError as error:
+            if is_unanswered(error, deadline.phase):
+                self._rooms.door.hosts.unanswered(trail.url.origin, root_of(error), led=trail.is_led)
             failure = explained(error, trail.answer, bool(trail.chain)) if self._profile.page_types else error
             if ascent.best is not None and rung.kind.in_vain is not None:
                 note = rung.kind.in_vain(error)

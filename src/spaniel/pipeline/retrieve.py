@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.hosts import Manners
+from spaniel.hosts import Manners, led_by_another
 from spaniel.net.http import Options
 from spaniel.pipeline.trace import Step, Trace
 from spaniel.url.domains import ANYWHERE, Domains
@@ -65,6 +65,11 @@ class Trail:
         self.attempt = attempt
         self._trace = trace or Trace()
 
+    @property
+    def is_led(self) -> bool:
+        """Whether another site's redirect led to where it is."""
+        return bool(self.chain) and led_by_another(self.chain, self.url)
+
     def step(self, name: str) -> Step:
         return self._trace.step(name, self._shown, self.attempt, len(self.chain))
 
@@ -99,7 +104,7 @@ async def follow(url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, t
             with trail.step("guard"):
                 door.guard.check_page(url, way.domains)
                 if way.manners.heeds_delays:
-                    await door.hosts.heed(url.host, deadline, way.manners)
+                    await door.hosts.heed(url.origin, deadline, way.manners)
                 target = await door.guard.vet(url, deadline)
             with trail.step("robots"):
                 permission = await door.robots.require(url, target, deadline, way.options.headers)
@@ -107,7 +112,7 @@ async def follow(url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, t
                 if permission.crawl_delay:
                     door.hosts.told_crawl_delay(url.host, permission.crawl_delay)
             with trail.step("fetch") as step:
-                page = await _hop(url, target, door, ask, deadline, way)
+                page = await _hop(trail, target, door, ask, deadline, way)
                 trail.answer, trail.status, step.text = page, page.status, str(page.status)
             if page.location is None:
                 return Retrieved(page, tuple(trail.chain), tuple(notes), content_signal=permission.content_signal)
@@ -118,13 +123,15 @@ async def follow(url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, t
     raise SpanielError(Code.REDIRECT_LIMIT, count=way.max_redirects + 1, max=way.max_redirects)
 
 
-async def _hop(url: Url, target: Target, door: Door, ask: Ask, deadline: Deadline, way: Way) -> Page:
-    async with door.hosts.turn(url.host, deadline, way.manners):
+async def _hop(trail: Trail, target: Target, door: Door, ask: Ask, deadline: Deadline, way: Way) -> Page:
+    url, led = trail.url, trail.is_led
+    turn = door.hosts.turn(url.origin, deadline, way.manners, led=led)
+    async with turn:
         if target.stale:  # the wait for this turn was longer than a name's addresses may be kept (D2-39)
             target = await door.guard.vet(url, deadline)
         options = way.options if way.conditional is None else way.conditional.options_for(url, way.options)
-        page = await ask(url, target, deadline, options)
-    door.hosts.answered(url.host, page.status, page.headers)
+        page = await ask(url, target, deadline, options._replace(before_repeat=turn.again))
+        door.hosts.answered(url.origin, page.status, page.headers, led=led)  # before the next one has its turn
     return page
 
 

@@ -109,9 +109,9 @@ async def _render(wanted: Wanted, rooms: Rooms, trail: Trail, seconds: float) ->
         except SpanielError as error:
             raise _in_whole_time(error, seconds) from None
         trail.status, step.text = shown.head.status, str(shown.head.status)
-    rooms.door.hosts.answered(shown.url.host, shown.head.status, shown.head.headers)
     trail.chain = list(shown.chain)
     trail.arrive(shown.url)
+    rooms.door.hosts.answered(shown.url.origin, shown.head.status, shown.head.headers, led=trail.is_led)
     headers = {**shown.head.headers, "content-type": shown.content_type}
     trail.answer = Page(shown.url, shown.head.status, shown.head.reason, headers, shown.body)
     return Retrieved(successful(trail.answer), shown.chain, shown.notes, shown.picture)

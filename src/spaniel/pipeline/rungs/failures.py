@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from spaniel.errors import Code, SpanielError
+from spaniel.hosts import GIVEN_UP
 
 GONE = (404, 410)
+SILENT = frozenset({"start", "dns", "connect", "headers", "robots"})  # phases before an answer begins
 RATE_LIMIT = "rate_limit"  # the type of a page that says "not now"
 REFUSED_HERE = frozenset({Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST})  # by our guard, not by the site
 
@@ -22,11 +24,34 @@ def not_transient(failure: SpanielError | None) -> str:
     if failure is None:
         return "nothing has failed"
     root = root_of(failure)
+    if root.details.get("cause") == GIVEN_UP:
+        return "the host was given up"
     if _is_closed(failure):
         return f"the page is not given out: {failure.details['page_type']}"
     passing = root.code is Code.HTTP_5XX or root.details.get("status") == 429 or _is_unreached(root)
     untrusted = root.details.get("cause") == "certificate"  # which is the same a minute later
     return "" if passing and not untrusted else f"not after {told(failure)}"
+
+
+def asks_for_time(failure: SpanielError | None) -> bool:
+    """Whether the server said "not now": 429, or 503 that says when (FG-22, FG-46)."""
+    status = None if failure is None else failure.details.get("status")
+    return status == 429 or (status == 503 and failure is not None and "retry_after" in failure.details)
+
+
+def is_unanswered(failure: SpanielError, phase: str) -> bool:
+    """Whether no answer of the host came at all: no address, no connection, or one that was closed or stayed silent.
+
+    `phase` is the one in which the attempt ended: what breaks off in its body has been answered.
+    """
+    root = root_of(failure)
+    if root.details.get("cause") == GIVEN_UP:  # it was not asked
+        return False
+    if root.code is Code.DNS_FAILED:
+        return True
+    if root.code is Code.TIMEOUT:
+        return root.details.get("phase") in SILENT
+    return _is_unreached(root) and (root is not failure or phase in SILENT)
 
 
 def not_down(failure: SpanielError | None) -> str:

@@ -10,7 +10,7 @@ from spaniel.pipeline.rungs.archive import ARCHIVE
 from spaniel.pipeline.rungs.browser import BROWSER, FAILED, UNAVAILABLE
 from spaniel.pipeline.rungs.copies import FROM_MIRROR, FROM_SEARCH_CACHE, MIRRORS, SEARCH_CACHE
 from spaniel.pipeline.rungs.queued import QUEUE
-from spaniel.pipeline.rungs.site import HTTP, HTTP_ONLY, PLAIN_HTTP, RETRY
+from spaniel.pipeline.rungs.site import HTTP, HTTP_ONLY, PLAIN_HTTP, RETRY, RETRY_AFTER
 
 if TYPE_CHECKING:
     from spaniel.pipeline.rungs.kind import Kind
@@ -19,6 +19,7 @@ RUNGS: dict[str, Kind] = {
     "http": HTTP,
     "plain_http": PLAIN_HTTP,
     "retry": RETRY,
+    "retry_after": RETRY_AFTER,
     "browser": BROWSER,
     "archive": ARCHIVE,
     "search_cache": SEARCH_CACHE,

@@ -1,0 +1,151 @@
+"""Writes guides/waiting.md: every limit on waiting, its value and where it is set, from the code that has it."""
+
+# ruff: noqa: E501  a table, which is read by its rows
+from __future__ import annotations
+
+from importlib import import_module
+from typing import NamedTuple
+
+from spaniel.app.keys import BY_PATH
+from spaniel.batch.breaker import Patience
+from spaniel.batch.politeness import Rule
+from spaniel.pipeline.profile import load
+
+HEAD = """\
+# How long Spaniel waits
+
+<!-- Made from the code by `make docs`. -->
+
+No site can hold a run up for good. Each wait has a limit, and what is over its limit ends with an error or a record that
+says so. This page lists them all. "Fixed" means that no setting changes it; the name is where it stands in `src/spaniel`.
+
+A host that a batch has given up is not asked again in that run. The pages that are left of it get records with `error`,
+whose `details` have `"cause": "host_given_up"` and, where a limit was met, `limit` with its name. To fetch them later,
+take their URLs from the output and start another run.
+"""
+
+
+class Row(NamedTuple):
+    what: str
+    value: float
+    where: str  # a setting, an option, a key of a profile, or a constant (`module.py: NAME`)
+    then: str
+
+
+def spelled(seconds: float) -> str:
+    if not seconds:
+        return "no limit"
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds:,g} s ({seconds / size:g} {unit})"
+    return f"{seconds:,g} s"
+
+
+def setting(path: str, what: str, then: str, option: str = "") -> Row:
+    key = BY_PATH[path]
+    value = key.default
+    if not isinstance(value, int):
+        raise TypeError(path)
+    seconds = value / 1000 if key.name.endswith("_ms") else value * 3600 if key.name.endswith("_hours") else value
+    return Row(what, seconds, f"`{path}`" + (f", `{option}`" if option else ""), then)
+
+
+def fixed(module: str, name: str, what: str, then: str) -> Row:
+    return Row(
+        what, getattr(import_module(f"spaniel.{module}"), name), f"fixed: `{module.replace('.', '/')}.py: {name}`", then
+    )
+
+
+def patience(name: str, what: str, then: str) -> Row:
+    return Row(what, getattr(Patience(), name), f"fixed: `batch/breaker.py: Patience.{name}`", then)
+
+
+def one_fetch() -> list[Row]:
+    ingest = load("ingest")
+    retries = [rung.options["after_seconds"] for rung in ingest.ladder if rung.name == "retry"]
+    rows = [
+        setting("tools.webfetch.timeout_seconds", "one fetch with the profile `web_fetch`", "`timeout`", "--timeout"),
+        Row(
+            "one attempt with the profile `ingest`",
+            ingest.limits.timeout_seconds,
+            "profile: `limits.timeout_seconds`, `--timeout`",
+            "`timeout`; it is retried",
+        ),
+        Row(
+            "a whole fetch with the profile `ingest`, retries included",
+            ingest.limits.total_seconds,
+            "profile: `limits.total_seconds`",
+            "the retries that are left are left out",
+        ),
+    ]
+    for number, seconds in enumerate(retries, 1):
+        rows.append(
+            Row(
+                f"before retry {number} of the profile `ingest` (up to a fifth more)",
+                float(str(seconds)),
+                "profile: `ladder`, `after_seconds`",
+                "the page is asked for again",
+            )
+        )
+    rows += [
+        fixed("pipeline.rungs.site", "LONGEST_BACKOFF", "longest `after_seconds` that a profile may have", "the profile is refused"),
+        Row("`Retry-After` of a host, for one fetch", load("ingest").limits.max_wait_seconds, "profile: `limits.max_wait_seconds`, `--max-wait`", "the host is not asked; the error has `retry_after`"),
+        fixed("pipeline.request", "LONGEST_WAIT", "longest `--max-wait`", "`bad_args`"),
+        fixed("hosts.retry_after", "LONGEST", "longest `Retry-After` that is remembered; `spaniel hosts` shows and forgets it", "the host is asked again"),
+        fixed("hosts.hosts", "LED_WAIT", "the same, where a redirect of another site led to the host", "the host is asked again"),
+        fixed("hosts.memory", "WEEK", "for which a host without HTTPS is asked over HTTP only", "HTTPS is tried again"),
+        fixed("net.resolver", "SECONDS", "one lookup of a name", "`dns_failed`"),
+        fixed("net.dialling", "EACH_SECONDS", "a connection to one address of several", "the next address is tried"),
+        fixed("net.http", "ERROR_SECONDS", "the text that comes with an error", "the error is reported without it"),
+        fixed("robots.gate", "SECONDS", "one robots.txt", "`robots_unavailable`"),
+        fixed("robots.gate", "FAILURE_SECONDS", "for which a robots.txt that could not be read is not asked for again", "it is asked for again"),
+        setting("tools.webfetch.robots_cache_ttl_hours", "for which a robots.txt is kept", "it is asked for again"),
+        setting("tools.webfetch.browser.network_idle_ms", "for a page in the browser to finish loading", "it is read as it is"),
+    ]  # fmt: skip
+    return rows
+
+
+def batch() -> list[Row]:
+    return [
+        Row("between an answer of a host and the next request to it", Rule().delay, "`--delay`, `--hosts`", "the next request begins"),
+        fixed("batch.politeness", "LONGEST_DELAY", "longest `--delay`", "`bad_args`"),
+        setting("spaniel.batch.max_retry_after_seconds", "`Retry-After` of a host (429, 503); a page is asked for three times in all", "the host is given up"),
+        setting("spaniel.batch.max_crawl_delay_seconds", "`Crawl-delay` of a robots.txt", "the host is given up"),
+        setting("spaniel.batch.host_seconds", "for one host, from its first page on", "the host is given up", "--host-time"),
+        setting("spaniel.batch.total_seconds", "for the whole run", "everything that is left is given up", "--total-time"),
+        fixed("batch.turns", "FIRST_PAUSE", "the first pause of a host that answers 429 or 503 and does not say how long; it doubles", "the host is asked again"),
+        fixed("batch.turns", "LONGEST_PAUSE", "the longest such pause; after seven such answers in a row the host is given up", "the host is asked again"),
+        patience("pause", f"the pause of a host that gave no answer {Patience().failures} times in a row", "it is tried once more, then given up"),
+        fixed("batch.trials", "TURN_PATIENCE", "for which a page waits for its host in a worker", "it goes back to the queue of its host"),
+        fixed("batch.sources.fetched", "SECONDS", "a list or sitemap that is fetched", "`timeout`"),
+    ]  # fmt: skip
+
+
+def check() -> list[Row]:
+    return [
+        setting("spaniel.health.delay_ms", "between two requests to one host", "the next request begins", "--delay"),
+        setting("spaniel.health.timeout_seconds", "the answer of a link", "`unknown`", "--timeout"),
+        setting("spaniel.health.content_seconds", "a link whose content is compared", "`unknown`"),
+        setting(
+            "spaniel.health.host_wait_seconds", "`Retry-After` of one host, in all", "its links are `rate-limited`"
+        ),
+        Row("for the whole run", 0, "`--total-time`", "what is left is `unknown`"),
+        fixed("health.run", "LAST_SECONDS", "for what is under way when that time is over", "it is `unknown`"),
+    ]
+
+
+def waiting_page() -> str:
+    lines = [HEAD.rstrip()]
+    for title, rows in (("One fetch", one_fetch()), ("A batch", batch()), ("A check", check())):
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            "| wait | default | where it is set | what happens then |",
+            "|---|---|---|---|",
+        ]
+        lines += [f"| {row.what} | {spelled(row.value)} | {row.where} | {row.then} |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"guides/waiting.md": waiting_page}
