@@ -18,7 +18,14 @@ SECONDS = 120
 
 
 def preload() -> None:
-    for package in ("spaniel.cli", "spaniel.app", "spaniel.batch", "spaniel.health", "spaniel.registry", "spaniel.pipeline"):
+    for package in (
+        "spaniel.cli",
+        "spaniel.app",
+        "spaniel.batch",
+        "spaniel.health",
+        "spaniel.registry",
+        "spaniel.pipeline",
+    ):
         found = importlib.import_module(package)
         for module in pkgutil.walk_packages(found.__path__, f"{package}."):
             if "ray" not in module.name and not module.name.endswith("__main__"):
@@ -32,9 +39,9 @@ def child(asked: dict[str, Any], streams: list[int]) -> None:
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["env"])
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
-    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
     sys.argv = ["spaniel", *asked["argv"]]
     from spaniel.cli.main import run
 
@@ -43,8 +50,8 @@ def child(asked: dict[str, Any], streams: list[int]) -> None:
         run()
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 1
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    for written in (sys.stdout, sys.stderr):
+        written.flush()
     os._exit(code)
 
 

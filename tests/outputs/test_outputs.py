@@ -36,7 +36,10 @@ VARYING = (
     (re.compile(r'(\\?"ms\\?": ?|\bms )[\d.e-]+'), r"\1N"),
     (re.compile(r"records a second +[\d.]+"), "records a second N"),
     (re.compile(r"(\b20\d\d-\d\d-\d\d) \d\d:\d\d(?::\d\d)?"), r"\1 HH:MM"),
-    (re.compile(r'("[a-z_]*(?:_ms|seconds|elapsed|bytes_per_second|cpu|duration|fetch_time)[a-z_]*": ?)[\d.e-]+'), r"\1N"),
+    (
+        re.compile(r'("[a-z_]*(?:_ms|seconds|elapsed|bytes_per_second|cpu|duration|fetch_time)[a-z_]*": ?)[\d.e-]+'),
+        r"\1N",
+    ),
     (re.compile(r'(\btime(?:stamp)?=")[\d.T:-]+'), r"\1N"),
     (re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|µs|MB|KB)\b(?!\")"), "N"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:seconds?|minutes?|pages a second|a second)\b"), "N"),
@@ -133,7 +136,9 @@ def played(scenario: Scenario, commands: Commands, folder: Path) -> str:
     parts = []
     for argv in scenario.commands:
         done = commands.run(argv, folder)
-        parts.append(f"$ spaniel {' '.join(argv)}\n{done['out']}--- stderr\n{done['err']}--- exit code {done['code']}\n")
+        parts.append(
+            f"$ spaniel {' '.join(argv)}\n{done['out']}--- stderr\n{done['err']}--- exit code {done['code']}\n"
+        )
     for pattern in scenario.shown:
         found = sorted(path for path in folder.glob(pattern) if path.is_file())
         assert found, f"{scenario.name} wrote no {pattern}"
