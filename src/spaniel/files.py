@@ -8,13 +8,6 @@ import stat
 import time
 from contextlib import contextmanager, suppress
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
-
-OPEN_FILES_STAY = fcntl is None  # Windows neither removes nor renames a file that is open
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,18 +114,31 @@ def sync_data(descriptor: int) -> None:
     getattr(os, "fdatasync", os.fsync)(descriptor)
 
 
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+    OPEN_FILES_STAY = False
+
+    def _lock(descriptor: int) -> None:
+        flock(descriptor, LOCK_EX | LOCK_NB)
+
+except ImportError:
+    OPEN_FILES_STAY = True  # Windows neither removes nor renames a file that is open
+
+    def _lock(descriptor: int) -> None:
+        from importlib import import_module
+
+        windows = import_module("msvcrt")
+        windows.locking(descriptor, windows.LK_NBLCK, 1)
+
+
 def try_lock(descriptor: int) -> bool:
     """Lock an open file for this process until it is closed; False if another process holds the lock.
 
     An `OSError` other than that comes from a file system without locks.
     """
     try:
-        if fcntl is not None:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        else:
-            import msvcrt  # type: ignore[import-not-found,unused-ignore]
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+        _lock(descriptor)
     except (BlockingIOError, PermissionError):
         return False
     return True
