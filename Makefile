@@ -13,7 +13,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONDONTWRITEBYTECODE  # byte code halves a cold start
 
 .DEFAULT_GOAL := help
-.PHONY: help run test mutants torture foreign coverage check policies pages wheels lint types layers dead docs bench lock clean
+.PHONY: help run test outputs mutants torture foreign coverage check policies pages wheels lint types layers dead docs bench lock clean
 
 help:  ## List the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  %-9s %s\n", $$1, $$2}' Makefile
@@ -24,10 +24,16 @@ export URL  # by the environment: a URL has signs that mean something to a shell
 run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, a short tour
 	@if [ -n "$$URL" ]; then $(BIN)/spaniel fetch "$$URL"; else $(BIN)/spaniel demo; fi
 
-test: $(VENV)/.dev $(VENV)/.inspector $(VENV)/.gallery  ## Run all tests (ARGS="-k name" to choose)
-	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" \
-	  $(BIN)/python $(if $(ARGS),-m $(if $(COVERAGE),coverage run -m )pytest $(ARGS),tools/run_tests.py $(if $(COVERAGE),--coverage))
+# Many tests wait for a process or a server, so that more of them than cores run at a time. ARGS chooses tests and runs
+# them in one process: `make test ARGS="tests/net -k redirect"` is the inner loop.
+TEST_PROCESSES ?= $(shell expr 3 \* $$(nproc 2>/dev/null || echo 2))
+test: $(VENV)/.dev $(VENV)/.inspector $(VENV)/.gallery  ## Run all tests (ARGS="tests/net -k name" to choose some)
+	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python -m pytest $(if $(COVERAGE),--cov --cov-report=) \
+	  $(if $(ARGS),$(ARGS),-q -p no:cacheprovider -n $(TEST_PROCESSES) --dist worksteal)
 	@$(if $(COVERAGE),$(BIN)/python tools/coverage_by_room.py $(filter --gaps,$(COVERAGE)),true)
+
+outputs: $(VENV)/.dev  ## Write the stored outputs of all commands again (tests/outputs); read the diff
+	@WRITE_OUTPUTS=1 $(BIN)/python -m pytest -q tests/outputs
 
 # Rooms whose tests run what is gated, without a browser; CI measures the one run of all tests instead (COVERAGE=1).
 coverage:  ## Run the tests of some rooms, and fail where they leave more than 5 % of a room's lines or branches out

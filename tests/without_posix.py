@@ -40,6 +40,7 @@ GONE = """
     sched_getaffinity sched_setaffinity sched_yield sched_getscheduler getxattr setxattr listxattr removexattr
     unshare setns pidfd_open login_tty
 """.split()
+LOCKED: list[int] = []  # descriptors that were locked, by the stand-in for msvcrt
 MISSING_MODULES = ("fcntl", "resource", "pwd", "grp", "termios", "tty", "pty", "syslog", "spwd", "crypt", "posix")
 
 
@@ -215,8 +216,7 @@ def link_database(folder: Path) -> str:
     from spaniel import registry
     from spaniel.registry.database import create
 
-    locked: list[int] = []
-    real_sys.modules["msvcrt"] = Windows(real, {"LK_NBLCK": 2, "locking": lambda number, *_: locked.append(number)})
+    before = len(LOCKED)
     create(str(folder / "urls"))
     found = registry.open(folder / "urls")
     for path in ("/b", "/a"):
@@ -228,7 +228,7 @@ def link_database(folder: Path) -> str:
         assert editor.remove("http://example.com:8080/a")
         assert editor.remove("http://example.com:8080/b")
     assert not list(found)
-    assert len(locked) == 4
+    assert len(LOCKED) - before == 4
     return "fine"
 
 
@@ -295,6 +295,7 @@ async def attempt(trial: Callable[[Path], str | Awaitable[str]], folder: Path) -
 
 async def main(folder: Path) -> None:
     modules = prepare()
+    real_sys.modules["msvcrt"] = Windows(real, {"LK_NBLCK": 2, "locking": lambda number, *_: LOCKED.append(number)})
     told = {"imports": import_all(modules), "modules": str(len(modules))}
     for trial in (emulation, commands, page_cache, robots_cache, written_files, link_database, whole_fetch, doctor):
         told[trial.__name__] = await attempt(trial, folder)

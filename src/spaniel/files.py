@@ -1,10 +1,11 @@
-"""Files that appear whole or not at all: written beside their place under a fresh name, then renamed into it."""
+"""Atomic files and locks: a file is written under a fresh name and renamed into place; a lock ends with its process."""
 
 from __future__ import annotations
 
 import os
 import re
 import stat
+import time
 from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False
@@ -111,3 +112,85 @@ def sync_folder(path: str, dir_fd: int | None = None) -> None:
 def sync_data(descriptor: int) -> None:
     """Wait until what a file holds is on the disk; its times need not be. Not every system tells the two apart."""
     getattr(os, "fdatasync", os.fsync)(descriptor)
+
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+
+    OPEN_FILES_STAY = False
+
+    def _lock(descriptor: int) -> None:
+        flock(descriptor, LOCK_EX | LOCK_NB)
+
+except ImportError:
+    OPEN_FILES_STAY = True  # Windows neither removes nor renames a file that is open
+
+    def _lock(descriptor: int) -> None:
+        from importlib import import_module
+
+        windows = import_module("msvcrt")
+        windows.locking(descriptor, windows.LK_NBLCK, 1)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Lock an open file for this process until it is closed; False if another process holds the lock.
+
+    An `OSError` other than that comes from a file system without locks.
+    """
+    try:
+        _lock(descriptor)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+_LOCK_FILE = os.O_RDWR | os.O_CREAT
+for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
+    _LOCK_FILE |= getattr(os, _flag, 0)
+_PAUSE = 0.01  # seconds between two attempts to take a lock
+
+
+@contextmanager
+def locked(
+    path: str, *, wait: float | None = None, remove: bool = False, mode: int = 0o600, dir_fd: int | None = None
+) -> Iterator[None]:
+    """Hold the lock file at `path`, which is created if it is missing. The lock of a killed process is free.
+
+    `wait` is in seconds; None waits as long as it takes. `TimeoutError` if another process still holds the lock.
+    `remove` removes the file at the end (Windows removes no file that is open).
+    """
+    end = None if wait is None else time.monotonic() + wait
+    while (descriptor := _taken(path, mode, dir_fd)) is None:
+        if end is not None and time.monotonic() >= end:
+            raise TimeoutError(path)
+        time.sleep(_PAUSE)
+    try:
+        yield
+    finally:
+        if remove:
+            with suppress(OSError):
+                os.unlink(path, dir_fd=dir_fd)
+        os.close(descriptor)
+
+
+def _taken(path: str, mode: int, dir_fd: int | None) -> int | None:
+    """The lock file, open and locked; None if another process has it."""
+    descriptor = os.open(path, _LOCK_FILE, mode, dir_fd=dir_fd)
+    held = False
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise IsADirectoryError(path)
+        held = try_lock(descriptor) and _is_at(path, descriptor, dir_fd)
+    finally:
+        if not held:
+            os.close(descriptor)
+    return descriptor if held else None
+
+
+def _is_at(path: str, descriptor: int, dir_fd: int | None) -> bool:
+    """Its last holder may have removed the file after it was opened here: then it locks nothing."""
+    try:
+        found = os.lstat(path, dir_fd=dir_fd)
+    except FileNotFoundError:
+        return False
+    return os.path.samestat(found, os.fstat(descriptor))

@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.errors import SpanielError
-from spaniel.files import write_atomically
+from spaniel.files import locked, write_atomically
 from spaniel.tables import Table, complaint, read_toml
 from spaniel.url.parsing import parse
 from spaniel.url.questions import Answer, AnsweredWeb
 
-try:
-    import fcntl
-except ImportError:  # Windows: two writers at once may then lose what one has learnt, never the file
-    fcntl = None  # type: ignore[assignment]
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from spaniel.url.questions import Question
 
+LOCK = ".spaniel-learnt.lock"  # beside the file while it is written
 HTTP_ONLY_DAYS = 7  # then it is asked again (CP-22)
 MOST = {"preferred_hosts": 8_000, "http_only": 4_000, "slashes": 2_000, "languages": 1_500, "shorteners": 2_000}
 CHANGING = frozenset({"preferred_hosts", "languages", "http_only"})  # whose values, not only whose keys, may change
@@ -126,7 +121,7 @@ class Learnt:
         if not place:
             return
         try:
-            with _alone(os.path.dirname(place) or "."):
+            with locked(os.path.join(os.path.dirname(place), LOCK), remove=True):
                 old = _read(place) if os.path.lexists(place) else _empty()
                 text = _written(_merged(old, self._since)).encode()
                 if text != _written(old).encode():  # where nothing was learnt, no file is begun
@@ -216,14 +211,3 @@ def _check_day(day: str, place: str) -> None:
         date.fromisoformat(day)
     except ValueError:
         raise complaint(place, f"{json.dumps(day)} is no day; write it as 2026-11-30") from None
-
-
-@contextmanager
-def _alone(folder: str) -> Iterator[None]:
-    """One writer at a time in a folder, which is what is locked: the file itself is another after each write."""
-    with ExitStack() as held:
-        if fcntl is not None:
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            held.callback(os.close, descriptor)
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield

@@ -166,7 +166,7 @@ def test_an_index_that_is_lost_under_a_running_process_is_noticed(filled: Path) 
 def test_an_index_that_another_process_replaced_is_taken_up(filled: Path) -> None:
     with quick(filled) as one, quick(filled) as two:
         one.put(PAGE, 1)
-        two._index.discard()
+        two._index.replace()
         two.put(PAGE, 2)
         one.put(numbered(COUNT), 3)
         assert one._index._identity == two._index._identity

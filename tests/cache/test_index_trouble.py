@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.cache import schema
-from spaniel.cache.index import Index
+from spaniel.cache.index import LAYOUT
 from spaniel.cache.upkeep import Upkeep
+from spaniel.database import Database, identity
 from spaniel.errors import SpanielError
 from tests.cache.harness import PAGE, content, file_of, numbered, problems, quick, run_sql
 
@@ -43,7 +43,7 @@ def test_what_a_parent_opened_is_left_to_it(kept: Path, monkeypatch: pytest.Monk
         cache.put(PAGE, 1)
         opened = cache._index._connection
         assert opened is not None
-        monkeypatch.setattr("spaniel.cache.index.os.getpid", lambda: -1)
+        monkeypatch.setattr("spaniel.database.os.getpid", lambda: -1)
         assert cache.put(PAGE, 2) is None
         assert cache._index._connection is not opened
         assert opened.execute("SELECT COUNT(*) FROM entries").fetchone() == (7,)
@@ -54,16 +54,16 @@ def test_an_index_that_cannot_be_replaced_is_an_error_and_no_endless_loop(
     kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (kept / "index.sqlite3").write_bytes(b"garbage")
-    monkeypatch.setattr("spaniel.cache.schema.create", lambda _root, _instead_of: None)
+    monkeypatch.setattr(Database, "create", lambda _database, _instead_of: None)
     with Upkeep(str(kept)) as upkeep, pytest.raises(SpanielError, match="cannot be replaced"):
         upkeep.stats()
 
 
 def test_an_index_that_another_process_has_just_made_is_not_made_again(kept: Path) -> None:
-    count = "SELECT COUNT(*) FROM entries"
-    schema.create(str(kept), (0, 0))  # in place of a file that is there no more
+    count, database = "SELECT COUNT(*) FROM entries", Database(str(kept), LAYOUT, folder_is_checked=True)
+    database.create((0, 0))  # in place of a file that is there no more
     assert run_sql(kept, count) == [(6,)]
-    schema.create(str(kept), schema.identity(str(kept / "index.sqlite3")))  # the control
+    database.create(identity(str(kept / "index.sqlite3")))  # the control
     assert run_sql(kept, count) == [(0,)]
     with Upkeep(str(kept)) as upkeep:
         assert upkeep.stats().entries == 6
@@ -95,14 +95,14 @@ def test_uses_that_cannot_be_told_are_forgotten_before_they_fill_the_memory(
     monkeypatch.setattr("spaniel.cache.store.MOST_TOUCHES", 3)
     with quick(kept) as cache:
         cache._tell_at = 1
-        monkeypatch.setattr(Index, "transaction", unavailable)
+        monkeypatch.setattr(Database, "transaction", unavailable)
         for number in range(4):
             assert cache.get(numbered(number)) is not None
         assert len(cache._touched) <= 3
         monkeypatch.undo()
 
 
-def unavailable(_index: Index, _patient: bool = True) -> object:
+def unavailable(_index: Database, *, patient: bool = True) -> object:
     raise sqlite3.OperationalError("disk I/O error")
 
 

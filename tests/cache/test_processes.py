@@ -107,7 +107,7 @@ def test_the_temporary_file_of_a_living_writer_is_left_alone(folder: Path) -> No
             patch.undo()
             with quick(folder) as opened_now:
                 opened_now.put(key_for("https://example.com/meanwhile"), 1)
-            other._index.discard()  # even if the index that knew of it is lost
+            other._index.replace()  # even if the index that knew of it is lost
             other.put(key_for("https://example.com/rebuilt"), 1)
             write_all(descriptor, raw, durable)
 

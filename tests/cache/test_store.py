@@ -284,6 +284,7 @@ def test_an_index_that_another_process_holds_is_a_note_and_gets_go_on(
         assert warnings == ["cache_write_failed: database is locked"]
         start = time.monotonic()
         monkeypatch.setattr("spaniel.cache.store.TOUCHES", 10)
+        cache._index._patience = 30
         monkeypatch.setattr("spaniel.cache.index.PATIENCE", 30)
         for _ in range(1_000):
             assert content(cache.get(PAGE)) == 1

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.cache import Key, key_for, schema
+from spaniel.cache import Key, key_for
 from spaniel.cache.folder import Folder
-from spaniel.cache.index import Index
 from spaniel.cache.upkeep import Cleared, Upkeep
+from spaniel.database import Database, damage
 from spaniel.errors import Code, SpanielError
 from tests.cache.harness import OTHER, content, file_of, numbered, problems, quick, run_sql
 
@@ -175,17 +175,17 @@ def test_what_a_writer_has_mended_meanwhile_is_not_removed(kept: Path, monkeypat
 
 
 def test_an_index_too_damaged_to_be_checked_is_damaged(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    checked = Index.snapshot
-    failing = [schema.damage("the file is malformed")]
+    checked = Database.snapshot
+    failing = [damage("the file is malformed")]
 
     @contextmanager
-    def snapshot(index: Index) -> Iterator[sqlite3.Connection]:
+    def snapshot(index: Database) -> Iterator[sqlite3.Connection]:
         if failing:
             raise failing.pop()
         with checked(index) as connection:
             yield connection
 
-    monkeypatch.setattr(Index, "snapshot", snapshot)
+    monkeypatch.setattr(Database, "snapshot", snapshot)
     with Upkeep(str(kept)) as upkeep:
         assert [problem.kind for problem in upkeep.verify(repair=True)] == ["index"]
     failing.append(sqlite3.OperationalError("disk I/O error"))  # no damage: nothing is made again for it

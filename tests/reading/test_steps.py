@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -90,9 +91,10 @@ def test_essential_step_that_fails_is_an_error_of_ours(monkeypatch: pytest.Monke
 
 @pytest.mark.req("D2-41")
 @pytest.mark.parametrize("given", [{"content_type": 5}, {"url": 5}, {"html": 5}])
-def test_wrong_type_of_argument_is_bad_args(given: dict[str, object]) -> None:
+def test_wrong_type_of_argument_is_bad_args(given: dict[str, Any]) -> None:
+    arguments: dict[str, Any] = {"html": b"<p>x", **given}
     with pytest.raises(spaniel.SpanielError) as raised:
-        spaniel.extract(**{"html": b"<p>x", **given})
+        spaniel.extract(**arguments)
     assert raised.value.code == "bad_args"
 
 

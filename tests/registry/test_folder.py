@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+import spaniel.files
 from spaniel import registry
 from spaniel.errors import SpanielError
 from spaniel.registry import folder as files
-from spaniel.registry import lock
 from spaniel.registry.database import create
 from spaniel.registry.lock import writing
 from spaniel.registry.naming import LOCK, authority, file_name, host_of
@@ -225,17 +225,17 @@ def test_a_lock_that_its_holder_removed_meanwhile_locks_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between our opening the file and our locking it, its holder removes it, and a third process makes another."""
-    take = lock._take
+    take = spaniel.files.try_lock
     opened: list[int] = []
 
-    def removed_first(descriptor: int) -> None:
+    def removed_first(descriptor: int) -> bool:
         if not opened:
             (tmp_path / LOCK).rename(tmp_path / "removed")
             (tmp_path / LOCK).touch()
         opened.append(os.fstat(descriptor).st_ino)
-        take(descriptor)
+        return take(descriptor)
 
-    monkeypatch.setattr(lock, "_take", removed_first)
+    monkeypatch.setattr(spaniel.files, "try_lock", removed_first)
     with files.opened(str(tmp_path)) as folder, writing(folder, 5):
         assert opened == [(tmp_path / "removed").stat().st_ino, (tmp_path / LOCK).stat().st_ino]
 

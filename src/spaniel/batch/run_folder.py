@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.batch.planning import HOSTS, TASKS, Counts
 from spaniel.errors import Code, SpanielError
-from spaniel.files import TEMPORARY_NAME, sync_folder, write_atomically
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from spaniel.files import TEMPORARY_NAME, sync_folder, try_lock, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -80,12 +75,13 @@ class RunFolder:
             raise _bad(self.output, f"cannot be written: {error.strerror}") from None
 
     def _require_nobody_else(self, descriptor: int) -> None:
-        if fcntl is not None:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                os.close(descriptor)
-                raise _bad(self.output, "another run is writing to it now") from None
+        try:
+            is_ours = try_lock(descriptor)
+        except OSError:  # a file system without locks
+            is_ours = False
+        if not is_ours:
+            os.close(descriptor)
+            raise _bad(self.output, "another run is writing to it now")
 
     def read(self) -> About | None:
         """What the run is about whose plan is here; None where none was finished."""

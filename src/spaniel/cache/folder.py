@@ -14,13 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from spaniel.cache.entry import HEAD, LARGEST, Entry, decode, decode_head, head_length
 from spaniel.errors import Code, SpanielError
-from spaniel.files import sync_folder
+from spaniel.files import OPEN_FILES_STAY, sync_folder, try_lock
 from spaniel.private_folder import OpenFolder, open_folder
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +26,6 @@ SHARDS = tuple(f"{number:02x}" for number in range(256))
 ENTRY_NAME = re.compile(r"[0-9a-f]{64}\.json")
 TEMPORARY_NAME = re.compile(r"[0-9a-f]{64}\.tmp\.[0-9a-f]{16}")
 PAGE = 4096  # bytes; the smallest that a system writes at once
-OPEN_FILES_STAY = fcntl is None  # Windows neither removes nor renames what somebody has open: its writer, or we
 _IN_ROOT = re.compile(r"[0-9a-f]{2}|index\.lock|index\.sqlite3(\.new)?(-wal|-shm|-journal)?|robots|hosts|queue")
 _IN_SHARD = re.compile(rf"{ENTRY_NAME.pattern}|{TEMPORARY_NAME.pattern}")
 
@@ -195,13 +189,13 @@ def _beside(temporary: str) -> str:
 
 
 def _lock(descriptor: int) -> bool:
-    """False where another process has the file locked, or the file system has no locks; then age alone tells."""
-    if fcntl is not None:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-    return True
+    """False if another process has locked the file, or the file system has no locks; then only its age counts."""
+    if OPEN_FILES_STAY:
+        return True
+    try:
+        return try_lock(descriptor)
+    except OSError:
+        return False
 
 
 def _remove_if_abandoned(root: OpenFolder, temporary: str) -> bool:

@@ -8,21 +8,18 @@ leaves behind is named in `writing` and is put right by the next one (`recovery.
 from __future__ import annotations
 
 import os
-import sqlite3
-import threading
 import time
-from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.cache import schema
+from spaniel.database import Database, Layout, damage
 from spaniel.url.value import split
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from spaniel.cache.entry import Entry
 
-PATIENCE = 5.0  # seconds to wait for another writer
 EVICTED_AT_ONCE = 256  # in one transaction, so that a limit that was lowered far does not lock out the others
 
 
@@ -66,136 +63,44 @@ class Row(NamedTuple):
         )
 
 
-class Index:
-    """A connection that is opened when first needed, and again when the file was lost, replaced or forked away from."""
-
-    def __init__(self, root: str, on_open: Callable[[sqlite3.Connection], None]) -> None:
-        self._root = root
-        self._path = f"{root}/{schema.NAME}"
-        self._on_open = on_open
-        self._connection: sqlite3.Connection | None = None
-        self._identity: tuple[int, int] | None = None
-        self._pid = os.getpid()
-        self._lock = threading.RLock()
-        self._left_to_parent: list[object] = []
-
-    @contextmanager
-    def transaction(self, patient: bool = True) -> Iterator[sqlite3.Connection]:
-        """The write lock. Not patient: `database is locked` at once, rather than waiting for another writer."""
-        self._leave_parent()
-        if not self._lock.acquire(blocking=patient):
-            raise sqlite3.OperationalError("the index is in use")
-        try:
-            with schema.naming_damage():
-                connection = self._begun(patient)
-                with ended(connection):
-                    yield connection
-        finally:
-            self._lock.release()
-
-    def _begun(self, patient: bool) -> sqlite3.Connection:
-        connection = self._connected(patient)
-        if patient:
-            connection.execute("BEGIN IMMEDIATE")
-            return connection
-        connection.execute("PRAGMA busy_timeout = 0")
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-        finally:
-            connection.execute(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
-        return connection
-
-    @contextmanager
-    def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """A connection of its own to read at leisure, while others write."""
-        self._leave_parent()
-        with self._lock:
-            self._connected()
-        connection = schema.connect(self._path, PATIENCE)
-        try:
-            with schema.naming_damage():
-                yield connection
-        finally:
-            connection.close()
-
-    def discard(self) -> None:
-        """The index is damaged: an empty one takes its place, to be filled again from the files."""
-        with self._lock:
-            damaged = self._identity or schema.identity(self._path)
-            self.close()
-            schema.create(self._root, damaged)
-
-    def close(self) -> None:
-        self._leave_parent()
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
-
-    def _connected(self, patient: bool = True) -> sqlite3.Connection:
-        if self._connection is not None:
-            if schema.identity(self._path) == self._identity:
-                return self._connection
-            self.close()
-        connection = self._open(PATIENCE if patient else 0)
-        try:
-            self._on_open(connection)
-        except BaseException:
-            connection.close()
-            raise
-        connection.execute(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
-        self._connection = connection
-        return connection
-
-    def _leave_parent(self) -> None:
-        """After a fork: a child may not even close what its parent opened (SQLite), and the lock may stay held."""
-        if self._pid != os.getpid():
-            self._left_to_parent.append(self._connection)
-            self._connection = None
-            self._lock = threading.RLock()
-            self._pid = os.getpid()
-
-    def _open(self, patience: float) -> sqlite3.Connection:
-        for last in (False, True):
-            self._identity = found = schema.identity(self._path)
-            if found is not None and (connection := self._sound(patience)):
-                return connection
-            if not last:
-                schema.create(self._root, found)
-        raise sqlite3.DatabaseError("the index is damaged and cannot be replaced")
-
-    def _sound(self, patience: float) -> sqlite3.Connection | None:
-        """A connection to the index as it is; None where it is damaged, or not ours."""
-        connection = None
-        try:
-            with schema.naming_damage():
-                connection = schema.connect(self._path, patience)
-                if schema.is_sound(connection):
-                    return connection
-        except sqlite3.Error as error:
-            if not schema.is_damage(error):
-                raise
-        if connection is not None:
-            connection.close()
-        return None
+# `used` is a tick, not a time, so that a clock that jumps cannot make an entry the last to be evicted. Entries that
+# were found on disk get a negative one, by the age of the file: older than all that was used since.
+# `totals` is kept by triggers in the transaction that changes the rows: a million rows are never counted.
+# `reconciled` counts the shards that were compared with the files; below 256 the index is still being rebuilt.
+TABLES = """
+CREATE TABLE entries (
+    key BLOB PRIMARY KEY, url TEXT NOT NULL, host TEXT NOT NULL, method TEXT NOT NULL, profile TEXT,
+    size INTEGER NOT NULL, fetched INTEGER NOT NULL, expires INTEGER NOT NULL, used INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX entries_by_use ON entries (used);
+CREATE TABLE writing (temporary TEXT PRIMARY KEY, pid INTEGER NOT NULL, began INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE totals (
+    entries INTEGER NOT NULL, bytes INTEGER NOT NULL, tick INTEGER NOT NULL, reconciled INTEGER NOT NULL
+);
+INSERT INTO totals VALUES (0, 0, 0, 0);
+CREATE TRIGGER entry_added AFTER INSERT ON entries BEGIN
+    UPDATE totals SET entries = entries + 1, bytes = bytes + new.size;
+END;
+CREATE TRIGGER entry_removed AFTER DELETE ON entries BEGIN
+    UPDATE totals SET entries = entries - 1, bytes = bytes - old.size;
+END;
+CREATE TRIGGER entry_resized AFTER UPDATE OF size ON entries WHEN new.size <> old.size BEGIN
+    UPDATE totals SET bytes = bytes + new.size - old.size;
+END;
+"""
+PATIENCE = 5.0  # seconds to wait for another writer
+LAYOUT = Layout("index", 1, TABLES, table="totals", can_be_rebuilt=True)
 
 
-@contextmanager
-def ended(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commits what was begun, or takes it back."""
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
+def open_index(root: str, on_open: Callable[[sqlite3.Connection], None]) -> Database:
+    """The index of the cache in this folder, which the cache has checked."""
+    return Database(root, LAYOUT, PATIENCE, folder_is_checked=True, on_open=on_open)
 
 
 def totals(tx: sqlite3.Connection) -> Totals:
     found = tx.execute("SELECT entries, bytes, tick, reconciled FROM totals").fetchone()
     if not (found and all(type(number) is int and number >= 0 for number in found)):
-        raise schema.damage("the index has lost count")
+        raise damage("the index has lost count")
     return Totals(*found)
 
 
@@ -203,7 +108,7 @@ def sizes(found: Iterable[tuple[object, object]]) -> Iterator[tuple[bytes, int]]
     """Keys and sizes as they must be; a damaged file may hold anything in their place."""
     for key, size in found:
         if not (isinstance(key, bytes) and isinstance(size, int)):
-            raise schema.damage("the index is damaged")
+            raise damage("the index is damaged")
         yield key, size
 
 

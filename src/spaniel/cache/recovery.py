@@ -10,7 +10,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.cache.folder import ENTRY_NAME, SHARDS, TEMPORARY_NAME, Folder, Found
-from spaniel.cache.index import Row, add, ended, forget_writing, sizes, totals
+from spaniel.cache.index import Row, add, forget_writing, sizes, totals
+from spaniel.database import ended
 from spaniel.errors import SpanielError
 
 if TYPE_CHECKING:

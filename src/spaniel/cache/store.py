@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from spaniel.cache import index as rows
-from spaniel.cache import recovery, schema
+from spaniel.cache import recovery
 from spaniel.cache.entry import LARGEST, LONGEST_LIFE, Entry, Validators, compose, encode, renewed
-from spaniel.cache.folder import OPEN_FILES_STAY, SHARDS, Folder, write_all
-from spaniel.cache.index import Index, Limits, Row
+from spaniel.cache.folder import SHARDS, Folder, write_all
+from spaniel.cache.index import Limits, Row, open_index
 from spaniel.errors import SpanielError
+from spaniel.files import OPEN_FILES_STAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +53,7 @@ class PageCache:
         self._settings = settings
         self._clock = clock
         self._folder = Folder(settings.folder)
-        self._index = Index(self._folder.root, partial(recovery.sweep, self._folder))
+        self._index = open_index(self._folder.root, partial(recovery.sweep, self._folder))
         self._touched: dict[str, None] = {}
         self._renewed: dict[str, tuple[int, int]] = {}  # when they were fetched, and until when they are fresh
         self._tell_at = TOUCHES
@@ -188,9 +189,9 @@ class PageCache:
         try:
             self._write_file(row, raw)
         except sqlite3.Error as error:
-            if not schema.is_damage(error):
+            if not self._index.is_damage(error):
                 raise
-            self._index.discard()
+            self._index.replace()
             self._write_file(row, raw)
 
     def _write_file(self, row: Row, raw: bytes) -> None:
@@ -248,7 +249,7 @@ class PageCache:
             return
         self._told = time.monotonic()
         try:
-            with self._index.transaction(patient) as tx:
+            with self._index.transaction(patient=patient) as tx:
                 self._tell_within(tx)
         except (OSError, sqlite3.Error, SpanielError) as error:
             log.debug("cache_touch_failed: %s", _reason(error))

@@ -10,11 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.cache import index as rows
-from spaniel.cache import recovery, schema
+from spaniel.cache import recovery
 from spaniel.cache.folder import ENTRY_NAME, SHARDS, TEMPORARY_NAME, Folder
-from spaniel.cache.index import Index, Row
+from spaniel.cache.index import Row, open_index
 from spaniel.cache.keys import hash_of
 from spaniel.cache.store import CATCH_UP_SECONDS
+from spaniel.database import damage
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Problem(NamedTuple):
 def _row(columns: tuple[Any, ...]) -> Row:
     """Of a damaged index the columns may be anything."""
     if not (isinstance(columns[0], bytes) and all(isinstance(number, int) for number in columns[5:])):
-        raise schema.damage("the index is damaged")
+        raise damage("the index is damaged")
     url, host, method, profile = (value and str(value) for value in columns[1:5])
     return Row(columns[0].hex(), url or "", host or "", method or "", profile, *columns[5:])
 
@@ -65,7 +66,7 @@ class Upkeep:
         self._create = create
         self.folder = Folder(root)
         self.checked = 0  # files that `verify` has read
-        self._index = Index(self.folder.root, partial(recovery.sweep, self.folder))
+        self._index = open_index(self.folder.root, partial(recovery.sweep, self.folder))
 
     def __enter__(self) -> Upkeep:
         with self._errors_named(), self.folder.opened(self._create):
@@ -125,7 +126,7 @@ class Upkeep:
             if not sound:
                 yield Problem("index", self.folder.root, "the index is damaged; repair makes it again from the files")
                 if repair:
-                    self._index.discard()
+                    self._index.replace()
                     self._settle()
             for shard in SHARDS:
                 told = set()
@@ -194,7 +195,7 @@ class Upkeep:
             with self._index.snapshot() as db:
                 return bool(db.execute("PRAGMA integrity_check(1)").fetchone()[0] == "ok")
         except sqlite3.Error as error:
-            if not schema.is_damage(error):
+            if not self._index.is_damage(error):
                 raise
             return False
 
@@ -242,9 +243,9 @@ class Upkeep:
         try:
             self._catch_up()
         except sqlite3.Error as error:
-            if not schema.is_damage(error):
+            if not self._index.is_damage(error):
                 raise
-            self._index.discard()
+            self._index.replace()
             self._catch_up()
 
     def _catch_up(self) -> None:

@@ -12,12 +12,12 @@ import platform
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.database import Database, Layout
 from spaniel.health import observations
 from spaniel.health.observations import Observed, facts_without_network, fold, past_of, rows_of
 from spaniel.health.packing import unpack_checked
 from spaniel.health.past import DAY, NOTHING, Past
 from spaniel.health.ports import Heard, HostCounts
-from spaniel.private_database import Database, Layout
 from spaniel.private_folder import open_shared_folder
 
 if TYPE_CHECKING:

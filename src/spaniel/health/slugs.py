@@ -13,7 +13,6 @@ from spaniel.health.documents.quoting import from_markdown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-HEADINGS = ("heading", "underlined")
 ATTRIBUTES = re.compile(r"[ \t]*\{:?[ \t]*(?:[^{}]*[ \t])?#(?P<id>[\w:.-]+)[^{}]*\}[ \t]*\Z")
 LINK = re.compile(
     r"!?\[(?P<text>(?:[^\[\]\\]|\\.){0,999}+)\](?:\((?:[^()\\]|\\.|\([^()]{0,999}+\)){0,4999}+\)|\[[^\]]{0,999}+\])"
@@ -38,14 +37,13 @@ def anchors(text: str, kind: str) -> frozenset[str]:
 
 def _of_markdown(text: str, *, mdx: bool) -> Iterator[str]:
     headings: list[str] = []
-    _, begin = markdown.front_matter(text)
-    for leaf in markdown.leaves_of(text, begin, mdx=mdx):
-        if "<" in leaf.text:
-            yield from html.ids(leaf.text)
-        if leaf.kind in HEADINGS:
-            if named := ATTRIBUTES.search(leaf.text[-1000:]):
+    for part in markdown.parts(text, mdx=mdx):
+        if "<" in part.text:
+            yield from html.ids(part.text)
+        if isinstance(part, markdown.Heading):
+            if named := ATTRIBUTES.search(part.text[-1000:]):
                 yield named["id"]
-            headings.append(leaf.text)  # of which GitHub, that has no such ids, takes all
+            headings.append(part.text)  # of which GitHub, that has no such ids, takes all
     for name in numbered(slug(heading) for heading in headings):
         yield name
         if EMOJI_STYLE in name:

@@ -11,8 +11,8 @@ import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from spaniel.database import Database, Layout
 from spaniel.hosts.retry_after import LONGEST
-from spaniel.private_database import Database, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

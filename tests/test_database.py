@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.private_database import Database, Layout
+from spaniel.database import Database, Layout
 
 LAYOUT = Layout("notes", 3, "CREATE TABLE notes (text TEXT PRIMARY KEY)")
 
