@@ -26,7 +26,7 @@ run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, a short to
 
 # Many tests wait for a process or a server, so that more of them than cores run at a time. ARGS chooses tests and runs
 # them in one process: `make test ARGS="tests/net -k redirect"` is the inner loop.
-TEST_PROCESSES ?= $(shell expr 3 \* $$(nproc 2>/dev/null || echo 2))
+TEST_PROCESSES ?= $(shell expr 1 + 2 \* $$(nproc 2>/dev/null || echo 2))
 test: $(VENV)/.dev $(VENV)/.inspector $(VENV)/.gallery  ## Run all tests (ARGS="tests/net -k name" to choose some)
 	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python -m pytest $(if $(COVERAGE),--cov --cov-report=) \
 	  $(if $(ARGS),$(ARGS),-q -p no:cacheprovider -n $(TEST_PROCESSES) --dist worksteal)

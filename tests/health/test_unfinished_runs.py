@@ -112,6 +112,7 @@ HERE = this_process().rpartition(" ")[0]
         (f"{HERE} odd", 0, True),
         (this_process(), 0, False),
     ],
+    ids=["parent, a minute", "parent, longer", "elsewhere, a minute", "elsewhere, longer", "odd", "this process"],
 )
 def test_a_run_may_be_alive_for_a_minute_after_its_last_sign(
     history: History, process: str, seconds_ago: float, is_alive: bool

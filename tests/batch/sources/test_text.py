@@ -51,6 +51,7 @@ def test_a_file_whose_name_has_brackets_is_that_file(tmp_path: Path) -> None:
         packing.compress(b"https://a.exa") + packing.compress(b"mple/\n"),
         gzip.compress(packing.compress(b"https://a.example/\n")),
     ],
+    ids=["gzip", "two gzip members", "zstd", "two zstd frames", "gzip of zstd"],
 )
 def test_compression_is_undone_whatever_the_name_says(tmp_path: Path, packed: bytes) -> None:
     (tmp_path / "list.txt").write_bytes(packed)
