@@ -176,6 +176,9 @@ def json_safe(text: str) -> str:
     )
 
 
+ONLY_FOR_HINTS = frozenset({"kind"})  # details that choose a hint and are not part of the SRD's answer
+
+
 class SpanielError(Exception):
     """Why a page was not fetched, or a call refused.
 
@@ -244,8 +247,8 @@ class SpanielError(Exception):
     def as_dict(self) -> dict[str, object]:
         """The error as JSON has it: code, message, retryable, and details if there are any."""
         envelope: dict[str, object] = {"code": str(self.code), "message": self.message, "retryable": self.retryable}
-        if self.details:
-            envelope["details"] = self.details
+        if details := {name: fact for name, fact in self.details.items() if name not in ONLY_FOR_HINTS}:
+            envelope["details"] = details
         return envelope
 
     def as_json(self) -> str:

@@ -138,8 +138,8 @@ def test_diff_shows_which_urls_would_change(tmp_path: Path) -> None:
     assert "1 of 3 URLs change from mine 1 to mine 2" in done.stderr
     same = spaniel("canon", "--diff", "exact", "exact", "https://a.example/", "ftp://b.example/")
     assert (same.returncode, same.stdout) == (0, "")
-    refused = spaniel("canon", "--diff", "exact", "ingest", "--jsonl", "a.example")
-    assert json.loads(refused.stdout)["before"] == "refused: invalid_url"
+    refused = spaniel("canon", "--diff", "exact", "ingest", "--jsonl", f"https://a.example/{'a' * 3000}")
+    assert json.loads(refused.stdout)["after"] == "refused: invalid_url"
 
 
 @pytest.mark.req("UN-09")

@@ -56,7 +56,7 @@ def test_nobody_need_listen_to_what_is_said_beside_the_output(tmp_path: Path) ->
     """Services and jobs may be started without standard error; what goes wrong there must not cost the output."""
     (tmp_path / "notes.md").write_text("[a](none.md)\n")
     done = shell(f"spaniel check --no-history {tmp_path}/notes.md 2>&-")
-    assert (done.returncode, b"1 link: 1 dead" in done.stdout) == (1, True), done
+    assert (done.returncode, b"1 link: 1 failing" in done.stdout) == (1, True), done
     batch = f"spaniel batch {tmp_path}/urls.txt -o {tmp_path}/out.jsonl --workers 1 2>&-"
     (tmp_path / "urls.txt").write_text("ftp://a.example/\n")
     assert shell(batch).returncode == 1

@@ -179,7 +179,7 @@ def test_a_folder_that_cannot_be_written_to_is_told_before_anybody_is_asked(tmp_
     args = db.parser().parse_args(
         ["add", "--online", "--policy", "clara", "--db", str(tmp_path / "urls"), "https://a.es/"]
     )
-    with pytest.raises(SpanielError, match="cannot be opened for writing"):
+    with pytest.raises(SpanielError, match="not a regular file"):
         asyncio.run(
             db_web.run(
                 args,

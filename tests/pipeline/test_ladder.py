@@ -116,7 +116,7 @@ async def test_a_kind_that_the_profile_does_not_read_is_named(
         outcome = await spaniel.outcome(Request(site.url("/")))
     assert outcome.refusal is not None
     assert outcome.refusal.code is Code.UNSUPPORTED_CONTENT_TYPE
-    assert outcome.refusal.details == {"content_type": told}
+    assert outcome.refusal.details == {"content_type": told, "kind": "text"}
 
 
 @pytest.mark.req("D2-02", "D2-24", "FR-WF-16")

@@ -150,6 +150,8 @@ def _kind_elsewhere(content_type: str | None, body: bytes) -> str | None:
 def is_cut(content_type: str | None, start: bytes) -> bool:
     """Whether of a body that begins so the beginning will do (FG-26): not of a PDF, of JSON, of pictures."""
     essence, _ = parse_type(content_type)
+    if start[:SNIFFED].lstrip().startswith(tuple(magic for row in TABLE for magic in row.magic)):
+        return False  # so few bytes do not show whether it is the text that its type says
     row = _betrayed(essence, start, None) or (_by_name(essence) if essence else _sniffed(start, None))
     begins_as_data = _text_start(start).startswith((b"{", b"[")) and (not essence or row is BY_NAME["feed"])
     return row is not None and row.is_text and not begins_as_data and not is_binary(start, declared=_is_text(essence))
@@ -205,17 +207,22 @@ def _betrayed(essence: str, body: bytes, kinds: frozenset[str] | None) -> Row | 
     head = body[:SNIFFED].lstrip()
     wanted = [row for row in TABLE if row.magic and (kinds is None or row.name in kinds)]
     begun = next((row for row in wanted if head.startswith(row.magic)), None)
-    if begun is not None and _is_text(essence) and not _has_controls(body):
+    if begun is not None and _is_text(essence) and not (_has_controls(body) or _ends(begun, body)):
         return None
     if begun is not None or essence.startswith("text/") or essence in BY_TYPE:
         return begun
     return next((row for row in wanted if is_late(row, body)), None)
 
 
+def _ends(row: Row, body: bytes) -> bool:
+    """Whether a body ends as its kind does: a text that begins and ends like a PDF is one."""
+    return bool(row.late) and row.late in body[-LATE:]
+
+
 def is_late(row: Row, body: bytes) -> bool:
     """Whether a magic number follows some junk, as programs accept it; then the end must be there, too."""
     head = body[: LATE + SNIFFED]
-    return bool(row.late) and any(0 < head.find(magic) <= LATE for magic in row.magic) and row.late in body[-LATE:]
+    return any(0 < head.find(magic) <= LATE for magic in row.magic) and _ends(row, body)
 
 
 def _by_name(essence: str) -> Row | None:
@@ -310,7 +317,9 @@ def is_binary(body: bytes, *, declared: bool) -> bool:
     start = head.lstrip()
     if not declared:
         return start.startswith(BINARY) or b"\0" in head
-    if start.startswith((*TEXTUAL, *(magic for row in TABLE for magic in row.magic))):
+    if begun := next((row for row in TABLE if row.magic and start.startswith(row.magic)), None):
+        return _has_controls(body) or _ends(begun, body)
+    if start.startswith(TEXTUAL):
         return _has_controls(body)
     return start.startswith(BINARY)
 
