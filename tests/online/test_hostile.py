@@ -85,7 +85,7 @@ async def test_of_an_endless_page_no_more_is_read_than_is_needed(ca_file: str, m
 async def test_a_server_that_says_nothing_keeps_the_url_flagged_and_ends_in_time(ca_file: str) -> None:
     async with open_world(Web({}, NO_TLS), ca_file, http=sleeping) as world:
         result = await world.canonicalizer(seconds=2).canonicalize(START)
-    assert {"no-answer", "asked-in-part"} <= set(result.flags)
+    assert "no-answer" in result.flags
     assert result.url == START.replace("http:", "https:")
 
 

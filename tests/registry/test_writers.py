@@ -75,6 +75,8 @@ def kill_writers(folder: Path, times: int) -> None:
         os.kill(child, signal.SIGKILL)
         ended = os.WIFEXITED(os.waitpid(child, 0)[1])
         unfinished += not ended
+        if ended:
+            usual *= 0.9  # the first one was measured on a busier machine: kill earlier
         after = {record.path for record in found}  # reads every file: none is torn
         added, was, now = f"/new/{number}", f"/old/{number}", f"/{number}"
         assert after - before <= {added, now}
