@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from mimetypes import guess_type
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
@@ -58,9 +59,13 @@ class Fallbacks(NamedTuple):
                 yield from (f"{folder}.{each}" for each in self._endings if folder)
             else:
                 yield from self.pages(os.path.join(folder, stem))
-        elif name:
+        elif name and (path.endswith("/") or not self._names_a_file(name, extension)):
             yield from (f"{bare}.{each}" for each in self._endings)
             yield from self.pages(bare)
+
+    def _names_a_file(self, name: str, extension: str) -> bool:
+        """`x.md` and `x.png` mean that very file; `v1.2` may be a page without its extension."""
+        return extension.lstrip(".") in self._endings or guess_type(name)[0] is not None
 
     def pages(self, folder: str) -> Iterator[str]:
         """The files that are a folder's page."""

@@ -17,7 +17,7 @@ TEXTS = (
 NUMBERS = ("ordinal",)
 NESTED = (
     "error", "chain", "ladder", "checklist", "caveats", "warnings", "metadata", "extraction", "cache", "signals",
-    "data", "chunks", "pages", "columns",
+    "data", "chunks", "pages", "wall", "columns",
 )  # fmt: skip
 LIFTED_TEXTS = {  # from what is nested, where people look for them
     "content_type": ("extraction", "content_type"),
