@@ -129,6 +129,12 @@ def check() -> list[Row]:
         setting(
             "spaniel.health.host_wait_seconds", "`Retry-After` of one host, in all", "its links are `rate-limited`"
         ),
+        fixed(
+            "health.asking",
+            "RETRY_SECONDS",
+            "before the one retry after a reset or a 5xx",
+            "the link is requested again",
+        ),
         Row("for the whole run", 0, "`--total-time`", "what is left is `unknown`"),
         fixed("health.run", "LAST_SECONDS", "for what is under way when that time is over", "it is `unknown`"),
     ]

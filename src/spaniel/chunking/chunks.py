@@ -64,8 +64,8 @@ def chunk(
 ) -> list[Chunk]:
     """Cut Markdown into chunks of at most `max_tokens` tokens each, in order, nothing lost but white space between.
 
-    `pages` are the places where pages begin (`Document.pages` of a PDF): no chunk goes on to the next page, but from a
-    tiny one (FG-24).
+    `pages` are the places where pages begin (`Document.pages` of a PDF): no chunk continues on the next page, except
+    after a tiny page.
     """
     if max_tokens not in range(LEAST, MOST + 1):  # nor is a half of one, or a string
         reason = f"{max_tokens} is not between {LEAST} and {MOST}"
