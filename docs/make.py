@@ -132,6 +132,7 @@ PAGES = {
     "settings.md": settings_page,
     **runpy.run_path(str(HERE / "make_reference.py"))["PAGES"],
     **runpy.run_path(str(HERE / "make_waiting.py"))["PAGES"],
+    **runpy.run_path(str(HERE / "make_values.py"))["PAGES"],
 }
 
 if __name__ == "__main__":

@@ -14,9 +14,10 @@ from unittest import mock
 import msgspec
 
 from spaniel.cli.notes import NOTES
+from spaniel.defaults import MAX_WAIT_SECONDS, TOTAL_SECONDS
 from spaniel.hosts import Manners
 from spaniel.net.http import RequestHeaders
-from spaniel.pipeline.profile import RANGES, RUNGS, VIEWS, from_data
+from spaniel.pipeline.profile import NUMBERS, RUNGS, VIEWS, from_data
 from spaniel.pipeline.profile import shipped as shipped_profiles
 from spaniel.pipeline.record import Copy, Extraction, Record, Rung, Step
 from spaniel.pipeline.verdict import VERDICTS
@@ -179,7 +180,10 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
     "headers.accept_language": ("{accept_language}", "Languages that are asked for"),
     "headers.accept_encoding": ("{accept_encoding}", "How an answer may be packed"),
     "limits.timeout_seconds": ("from the settings", "Seconds for one fetch, {timeout_seconds}"),
-    "limits.total_seconds": ("`0`", "Seconds for all ways together, {total_seconds}; 0: they share timeout_seconds"),
+    "limits.total_seconds": (
+        f"`{TOTAL_SECONDS.default}`",
+        "Seconds for all ways together, {total_seconds}; 0: they share timeout_seconds",
+    ),
     "limits.max_redirects": ("from the settings", "Most redirects that are followed, {max_redirects}"),
     "limits.max_download_bytes": ("from the settings", "Largest response in bytes, {max_download_bytes}"),
     "limits.max_text_bytes": (
@@ -187,7 +191,10 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
         "Bytes that are taken of a long text or page, {max_text_bytes}; 0: all. PDF and JSON are never cut",
     ),
     "limits.default_max_chunk_tokens": ("from the settings", "Tokens of a chunk, {default_max_chunk_tokens}"),
-    "limits.max_wait_seconds": ("`60`", "The longest wait before another try, {max_wait_seconds}"),
+    "limits.max_wait_seconds": (
+        f"`{MAX_WAIT_SECONDS.default}`",
+        "The longest wait before another try, {max_wait_seconds}",
+    ),
     "hosts.at_once": ("{at_once}", "Most requests at one host at a time"),
     "hosts.spacing_seconds": ("`0`", "Seconds between two requests to one host"),
     "hosts.heeds_delays": ("`false`", "Whether Crawl-delay and Retry-After are waited for"),
@@ -259,7 +266,7 @@ def profiles_page() -> str:
         "accept_encoding": f"`{usual.accept_encoding}`",
         "accept_language": f"`{usual.accept_language}`" if usual.accept_language else "none",
         "at_once": f"`{Manners().at_once}`",
-        **{name: f"{low} to {high}" for name, (low, high) in RANGES.items()},
+        **{name: number.range for name, number in NUMBERS.items()},
     }
     lines = [PROFILES.format(shipped=", ".join(names)).rstrip()]
     if (taken := profile_keys_taken()) != set(PROFILE_KEYS):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from spaniel.app.keys import BY_PATH
 from spaniel.batch.breaker import Patience
 from spaniel.batch.politeness import Rule
+from spaniel.defaults import BATCH_DELAY_SECONDS, MAX_WAIT_SECONDS
 from spaniel.pipeline.profile import load
 
 HEAD = """\
@@ -90,7 +91,7 @@ def one_fetch() -> list[Row]:
     rows += [
         fixed("pipeline.rungs.site", "LONGEST_BACKOFF", "longest `after_seconds` that a profile may have", "the profile is refused"),
         Row("`Retry-After` of a host, for one fetch", load("ingest").limits.max_wait_seconds, "profile: `limits.max_wait_seconds`, `--max-wait`", "the host is not asked; the error has `retry_after`"),
-        fixed("pipeline.request", "LONGEST_WAIT", "longest `--max-wait`", "`bad_args`"),
+        Row("longest `--max-wait`", MAX_WAIT_SECONDS.high, "fixed: `defaults.py: MAX_WAIT_SECONDS`", "`bad_args`"),
         fixed("hosts.retry_after", "LONGEST", "longest `Retry-After` that is remembered; `spaniel hosts` shows and forgets it", "the host is asked again"),
         fixed("hosts.hosts", "LED_WAIT", "the same, where a redirect of another site led to the host", "the host is asked again"),
         fixed("hosts.memory", "WEEK", "for which a host without HTTPS is asked over HTTP only", "HTTPS is tried again"),
@@ -108,7 +109,7 @@ def one_fetch() -> list[Row]:
 def batch() -> list[Row]:
     return [
         Row("between an answer of a host and the next request to it", Rule().delay, "`--delay`, `--hosts`", "the next request begins"),
-        fixed("batch.politeness", "LONGEST_DELAY", "longest `--delay`", "`bad_args`"),
+        Row("longest `--delay`", BATCH_DELAY_SECONDS.high, "fixed: `defaults.py: BATCH_DELAY_SECONDS`", "`bad_args`"),
         setting("spaniel.batch.max_retry_after_seconds", "`Retry-After` of a host (429, 503); a page is asked for three times in all", "the host is given up"),
         setting("spaniel.batch.max_crawl_delay_seconds", "`Crawl-delay` of a robots.txt", "the host is given up"),
         setting("spaniel.batch.host_seconds", "for one host, from its first page on", "the host is given up", "--host-time"),
@@ -128,6 +129,12 @@ def check() -> list[Row]:
         setting("spaniel.health.content_seconds", "a link whose content is compared", "`unknown`"),
         setting(
             "spaniel.health.host_wait_seconds", "`Retry-After` of one host, in all", "its links are `rate-limited`"
+        ),
+        fixed(
+            "health.asking",
+            "RETRY_SECONDS",
+            "before the one retry after a reset or a 5xx",
+            "the link is requested again",
         ),
         Row("for the whole run", 0, "`--total-time`", "what is left is `unknown`"),
         fixed("health.run", "LAST_SECONDS", "for what is under way when that time is over", "it is `unknown`"),

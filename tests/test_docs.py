@@ -76,7 +76,10 @@ OURS = {  # waits for processes, files and connections of our own: no site has a
     *("pipeline/blocking_readers.py", "batch/crew.py", "batch/ray_crew.py", "batch/writer.py"),
     *("batch/outputs/remote_parts.py", "health/journal.py"),
 }
-OTHERS = {"net/resolver.py: KEPT_SECONDS", "batch/messages.py: DELAY", "robots/rules.py: _DELAY"}  # no limits on a wait
+OTHERS = {  # no limits on a wait
+    *("net/resolver.py: KEPT_SECONDS", "batch/messages.py: DELAY", "robots/rules.py: _DELAY"),
+    "health/pages.py: MOST_REFRESH_SECONDS",
+}
 
 
 @pytest.mark.req("FG-46")

@@ -11,6 +11,7 @@ import os
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from spaniel.defaults import HTTP_ONLY_DAYS
 from spaniel.errors import SpanielError
 from spaniel.files import locked, write_atomically
 from spaniel.tables import Table, complaint, read_toml
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from spaniel.url.questions import Question
 
 LOCK = ".spaniel-learnt.lock"  # beside the file while it is written
-HTTP_ONLY_DAYS = 7  # then it is asked again (CP-22)
 MOST = {"preferred_hosts": 8_000, "http_only": 4_000, "slashes": 2_000, "languages": 1_500, "shorteners": 2_000}
 CHANGING = frozenset({"preferred_hosts", "languages", "http_only"})  # whose values, not only whose keys, may change
 ABOUT = """\

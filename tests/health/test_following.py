@@ -89,7 +89,7 @@ async def test_of_a_name_that_nobody_knows_there_is_no_address() -> None:
 def test_links_are_asked_in_these_ways_where_nobody_says_otherwise() -> None:
     usual = Ways()
     assert usual.manners == Manners(at_once=4, spacing_seconds=0.0, heeds_delays=True)
-    assert (usual.max_redirects, usual.seconds, usual.head_seconds, usual.content_seconds) == (10, 20, 10, 3600)
+    assert (usual.max_redirects, usual.seconds, usual.head_seconds, usual.content_seconds) == (10, 20, 10, 600)
     assert (usual.heed_robots, usual.soft_404, usual.use_head, usual.confirm_head) == (False, False, True, True)
 
 

@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from spaniel.app.groups import McpSettings, ToolSettings
+from spaniel.app.groups import ToolSettings
+from spaniel.app.settings import Settings
 from spaniel.mcp.server import Handlers
 from spaniel.pipeline.answer import Answer
 from spaniel.pipeline.request import Request
@@ -31,7 +32,7 @@ class Client:
 
 @pytest.mark.parametrize(("asked", "kinds"), [({"screenshot": True}, ["text", "image"]), ({}, ["text"])])
 async def test_a_picture_is_an_image_block(asked: dict[str, Any], kinds: list[str]) -> None:
-    handlers = Handlers(cast("Any", Client()), ToolSettings(enabled=True, allow_auto_execution=True), McpSettings())
+    handlers = Handlers(cast("Any", Client()), ToolSettings(enabled=True, allow_auto_execution=True), Settings().mcp)
     result = await handlers._answer("web_fetch", {"url": "https://a.example/", **asked}, cast("Any", _Steps()))
     assert [block.type for block in result.content] == kinds
     if len(kinds) == 2:

@@ -10,9 +10,9 @@ from typing import Any
 
 from spaniel.app.client import Spaniel
 from spaniel.app.settings import Settings
+from spaniel.defaults import OUTPUT_BYTES
 from spaniel.testing import FakeResolver, Page, Site, settings_for
 from spaniel.tool import ToolCtx, WebFetchMoreTool, WebFetchTool
-from spaniel.tool.framework import OUTPUT_BYTES
 from spaniel.tool.recent import RecentPages
 
 LONG = "".join(f"## Part {n}\n\n" + "The otter swims in the river. " * 60 + "\n\n" for n in range(12))
@@ -43,13 +43,13 @@ class Tools:
         self.fetches = WebFetchTool(client, settings.tool, recent)
         self.reads_on = WebFetchMoreTool(client, settings.tool, recent)
 
-    async def fetch(self, path: str, budget: int = OUTPUT_BYTES, **args: object) -> dict[str, Any]:
+    async def fetch(self, path: str, budget: int = OUTPUT_BYTES.default, **args: object) -> dict[str, Any]:
         ctx = ToolCtx(budget, budget, approve=lambda _: True)
         out = await self.fetches.execute({"url": self.site.url(path), **args}, ctx)
         assert len(out.encode()) <= budget
         return dict(json.loads(out))
 
-    async def more(self, path: str, budget: int = OUTPUT_BYTES, **args: object) -> dict[str, Any]:
+    async def more(self, path: str, budget: int = OUTPUT_BYTES.default, **args: object) -> dict[str, Any]:
         """Nobody may be asked: it is for pages that are cached."""
 
         def never(_: str) -> bool:

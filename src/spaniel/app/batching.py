@@ -25,6 +25,7 @@ from spaniel.batch.records import record_of
 from spaniel.batch.streaming import stream
 from spaniel.batch.worker import WorkerClock
 from spaniel.clock import SystemClock
+from spaniel.defaults import BATCH_DELAY_SECONDS, BATCH_JOBS, BATCH_PER_HOST
 from spaniel.errors import Code, SpanielError
 from spaniel.net.resolver import RememberingResolver, SystemResolver
 from spaniel.pipeline.profile import Rung
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from spaniel.pipeline.profile import Profile
 
 SAID_ALREADY = ("spaniel.protection", "spaniel.settings")
-MOST_JOBS = 512
 RETRIES = ("retry", "retry_after")  # rungs
 QUEUE = "queue"  # a rung: for a person, to whom a batch gives its output
 
@@ -79,9 +79,9 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     *,
     profile: str = PROFILE,
     settings: Settings | Mapping[str, object] | None = None,
-    jobs: int = 64,
-    per_host: int = 1,
-    delay: float = 1.0,
+    jobs: int = BATCH_JOBS.default,
+    per_host: int = BATCH_PER_HOST.default,
+    delay: float = float(BATCH_DELAY_SECONDS.default),
     cached: bool = False,
     host_time: float | None = None,
     total_time: float | None = None,
@@ -101,8 +101,8 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     A record has `ordinal`, the place of its URL. It holds the page, or `error`. To stop early, leave the loop and
     close the iterator (`contextlib.aclosing`).
     """
-    if not 1 <= jobs <= MOST_JOBS:
-        raise SpanielError(Code.BAD_ARGS, field="jobs", reason=f"must be 1 to {MOST_JOBS}")
+    if not BATCH_JOBS.allows(jobs):
+        raise SpanielError(Code.BAD_ARGS, field="jobs", reason=f"must be {BATCH_JOBS.range}")
     given = settings if isinstance(settings, Settings) else load(call=settings)
     pace = Pace(1, jobs, Politeness(Rule(per_host, delay)), patience(given, host_time, total_time))
     crew = InProcess(fetcher or open_fetcher, wiring(given, profile, cached=cached), clock)

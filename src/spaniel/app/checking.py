@@ -12,6 +12,7 @@ from spaniel.app.groups import HealthSettings
 from spaniel.app.keys import OWN
 from spaniel.app.paths import default_state_dir
 from spaniel.app.several import several
+from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST, CHECK_TIMEOUT_SECONDS
 from spaniel.errors import Code, SpanielError
 from spaniel.health.asking import Asker, Hints, Ways
 from spaniel.health.history import History
@@ -19,7 +20,7 @@ from spaniel.health.journal import Journal, trouble_with
 from spaniel.health.judging import judge
 from spaniel.health.observation import NO_HINTS
 from spaniel.health.places import Places
-from spaniel.health.ports import Heard, Looked, RunOptions
+from spaniel.health.ports import WAITING, Heard, Looked, RunOptions
 from spaniel.health.registry_links import asked_as
 from spaniel.health.resuming import Begun, begin
 from spaniel.health.run import Run
@@ -45,9 +46,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.health")
 NOT_KEPT = "the history cannot be used, so what is seen now is told and not remembered"
 BESIDE = ".spaniel"  # the folder of the history in that of a database
-MOST_JOBS = 512
 STALLED_SECONDS = 5.0  # without an answer on a kept connection, after which a fresh one is tried
-WAITING = 4  # links under way for each request at once: most of them wait for their hosts
 OURS = frozenset(  # refused before anybody was asked
     {Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST, Code.INVALID_URL, Code.INVALID_SCHEME,
      Code.ROBOTS_DISALLOWED, Code.HTTP_4XX, Code.HTTP_5XX}
@@ -196,7 +195,12 @@ class Given(NamedTuple):
     soft_404: bool = False
 
     def over(self, own: HealthSettings) -> HealthSettings:
-        bounds = {"jobs": (1, MOST_JOBS), "per_host": (1, MOST_JOBS), "delay": (0, 600), "timeout": (1, 3600)}
+        bounds = {
+            "jobs": CHECK_JOBS.bounds,
+            "per_host": CHECK_PER_HOST.bounds,
+            "delay": (CHECK_DELAY_MS.low // 1000, CHECK_DELAY_MS.high // 1000),
+            "timeout": CHECK_TIMEOUT_SECONDS.bounds,
+        }
         for name, (least, most) in bounds.items():
             value = getattr(self, name)
             if value is not None and not least <= value <= most:  # nor what is no number (NaN)

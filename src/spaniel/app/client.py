@@ -111,7 +111,7 @@ class Spaniel:
     ) -> Answer:
         """The page behind a URL. Where there is none, a `SpanielError` says why.
 
-        max_chunk_tokens   the largest chunk in tokens, 128 to 2048 (None: as the settings say)
+        max_chunk_tokens   the largest chunk in tokens (None: as the settings say)
         no_cache           fetch it again even if a copy is in the cache
         force_browser      render it in a headless browser
         allowed_domains    the page and every redirect on the way must be in one of these, or below it

@@ -16,6 +16,7 @@ from spaniel.app.settings import Settings, load
 from spaniel.browser.authorities import UntrustingError, database
 from spaniel.browser.find import locate
 from spaniel.cache.upkeep import Upkeep
+from spaniel.defaults import PORTS
 from spaniel.errors import Code, SpanielError, install_command
 from spaniel.net.connecting import tls_context
 from spaniel.net.deadline import Deadline
@@ -222,7 +223,7 @@ async def _guard(settings: Settings) -> Finding:
 
 async def _judged(url: str, addresses: Sequence[str], security: Security) -> Code | None:
     # The port list is the user's; the self-test is about the guard.
-    guard = Guard(_Answers(*addresses), security._replace(allowed_ports=(80, 443)))
+    guard = Guard(_Answers(*addresses), security._replace(allowed_ports=PORTS))
     try:
         await guard.vet(parse(url), Deadline(SECONDS))
     except SpanielError as error:

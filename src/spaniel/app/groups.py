@@ -35,51 +35,51 @@ class ToolSettings(NamedTuple):
 class McpSettings(NamedTuple):
     """`[spaniel.mcp]`."""
 
-    max_output_bytes: int = 65_536
-    resource_links: bool = False
-    max_screenshot_height: int = 8_000
+    max_output_bytes: int
+    resource_links: bool
+    max_screenshot_height: int
 
 
 class RenderingSettings(NamedTuple):
     """`[tools.webfetch.rendering]`, and whether there is to be a browser at all."""
 
-    js_heavy: HostList = HostList(())
-    spa_fallback: bool = True
-    min_extracted_chars: int = 400
-    browser_enabled: bool = True
-    empty_fallback: bool = True
+    js_heavy: HostList
+    spa_fallback: bool
+    min_extracted_chars: int
+    browser_enabled: bool
+    empty_fallback: bool
 
 
 class LimitSettings(NamedTuple):
     """What a fetch may take, where its profile says nothing."""
 
-    timeout_seconds: int = 20
-    max_redirects: int = 5
-    default_max_chunk_tokens: int = 600
-    max_download_bytes: int = 5_242_880
-    cache_ttl_days: int = 7
+    timeout_seconds: int
+    max_redirects: int
+    default_max_chunk_tokens: int
+    max_download_bytes: int
+    cache_ttl_days: int
 
 
 class BatchSettings(NamedTuple):
     """`[spaniel.batch]`."""
 
-    max_retry_after_seconds: int = 600
-    max_crawl_delay_seconds: int = 120
-    host_seconds: int = 0
-    total_seconds: int = 0
+    max_retry_after_seconds: int
+    max_crawl_delay_seconds: int
+    host_seconds: int
+    total_seconds: int
 
 
 class HealthSettings(NamedTuple):
     """`[spaniel.health]`."""
 
-    jobs: int = 32
-    per_host: int = 1
-    delay_ms: int = 500
-    timeout_seconds: int = 20
-    content_seconds: int = 600
-    host_wait_seconds: int = 120
-    robots: bool = False
-    history_folder: str = ""
-    priorities_file: str = ""
-    fallback_extensions: tuple[str, ...] = ()
-    index_files: tuple[str, ...] = ()
+    jobs: int
+    per_host: int
+    delay_ms: int
+    timeout_seconds: int
+    content_seconds: int
+    host_wait_seconds: int
+    robots: bool
+    history_folder: str
+    priorities_file: str
+    fallback_extensions: tuple[str, ...]
+    index_files: tuple[str, ...]

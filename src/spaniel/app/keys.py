@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from spaniel import defaults
+
 Value = bool | int | str | tuple[int, ...] | tuple[str, ...]
 
 FETCH, OWN = "tools.webfetch", "spaniel"
@@ -48,26 +50,37 @@ class Key(NamedTuple):
         return f"{self.low} or more" if self.high is None else f"{self.low} to {self.high}"
 
 
+def _number(table: str, name: str, number: defaults.Number, what: str, *, flag: str = "") -> Key:
+    return Key(table, name, number.default, what, number.low, number.high, flag=flag)
+
+
 KEYS: tuple[Key, ...] = (
     Key("tools", "mode", "enabled", "enabled, parse_only (tools are described, never run) or disabled", kind="mode"),
     Key(FETCH, "enabled", False, "Offer the web_fetch tool"),
     Key(
-        FETCH, "user_agent", "forge-webfetch/1.0", "How Spaniel names itself to servers",
+        FETCH, "user_agent", defaults.USER_AGENT, "How Spaniel names itself to servers",
         kind="header", flag="--user-agent",
     ),
-    Key(
-        FETCH, "timeout_seconds", 20, "Seconds for one fetch, redirects and robots.txt included", 1, 300,
+    _number(
+        FETCH, "timeout_seconds", defaults.TIMEOUT_SECONDS, "Seconds for one fetch, redirects and robots.txt included",
         flag="--timeout",
     ),
     Key(FETCH, "max_redirects", 5, "Most redirects that are followed", 0, 20),
-    Key(FETCH, "default_max_chunk_tokens", 600, "Tokens of a chunk where the request says nothing", 128, 2048),
+    _number(
+        FETCH, "default_max_chunk_tokens", defaults.CHUNK_TOKENS, "Tokens of a chunk where the request says nothing"
+    ),
     Key(FETCH, "cache_dir", "", "Folder of the cache (empty: the user's cache folder)", kind="path", trusted=True),
-    Key(FETCH, "cache_ttl_days", 7, "Days for which a cached page is served", 0, 36_500),
-    Key(FETCH, "max_cache_entries", 10_000, "Most pages in the cache", 1, 100_000_000),
-    Key(FETCH, "max_cache_bytes", 1 << 30, "Largest size of the cache in bytes (0: no limit)", 0, 1 << 62),
-    Key(FETCH, "max_download_bytes", 5_242_880, "Largest response in bytes", 1024, 104_857_600),
-    Key(FETCH, "robots_cache_entries", 1024, "Most robots.txt files kept, in memory and on disk", 1, 1_000_000),
-    Key(FETCH, "robots_cache_ttl_hours", 24, "Hours for which a robots.txt file is kept", 0, 8_760),
+    _number(FETCH, "cache_ttl_days", defaults.CACHE_TTL_DAYS, "Days for which a cached page is served"),
+    _number(FETCH, "max_cache_entries", defaults.CACHE_ENTRIES, "Most pages in the cache"),
+    _number(FETCH, "max_cache_bytes", defaults.CACHE_BYTES, "Largest size of the cache in bytes (0: no limit)"),
+    _number(FETCH, "max_download_bytes", defaults.DOWNLOAD_BYTES, "Largest response in bytes"),
+    _number(
+        FETCH, "robots_cache_entries", defaults.ROBOTS_CACHE_ENTRIES,
+        "Most robots.txt files kept, in memory and on disk",
+    ),
+    _number(
+        FETCH, "robots_cache_ttl_hours", defaults.ROBOTS_CACHE_TTL_HOURS, "Hours for which a robots.txt file is kept"
+    ),
     Key(FETCH, "allow_auto_execution", False, "Run the tool without asking for approval", trusted=True),
     Key(f"{FETCH}.http", "use_system_proxy", False, "Use HTTP_PROXY, HTTPS_PROXY and NO_PROXY", trusted=True),
     Key(f"{FETCH}.browser", "enabled", True, "Use a browser where a page needs one"),
@@ -75,22 +88,24 @@ KEYS: tuple[Key, ...] = (
         f"{FETCH}.browser", "chromium_path", "", "The Chromium to run (empty: search the PATH)",
         kind="program", trusted=True,
     ),
-    Key(f"{FETCH}.browser", "network_idle_ms", 20_000, "Longest wait for a page to come to rest", 0, 300_000),
-    Key(f"{FETCH}.browser", "max_rendered_dom_bytes", 5_242_880, "Largest rendered page in bytes", 1024, 104_857_600),
+    _number(f"{FETCH}.browser", "network_idle_ms", defaults.IDLE_MS, "Longest wait for a page to come to rest"),
+    _number(f"{FETCH}.browser", "max_rendered_dom_bytes", defaults.RENDERED_BYTES, "Largest rendered page in bytes"),
     Key(
-        f"{FETCH}.browser", "block_resources", ("image", "font", "media"), "Kinds of resources that are not loaded",
+        f"{FETCH}.browser", "block_resources", defaults.BLOCKED_RESOURCES, "Kinds of resources that are not loaded",
         kind="resources",
     ),
-    Key(f"{FETCH}.browser", "viewport_width", 1280, "Width of the browser's window in pixels", 100, 4096),
-    Key(
-        f"{FETCH}.browser", "viewport_height", 8000, "Its height; in a tall one nothing need be scrolled to",
-        100, 16_384,
+    _number(f"{FETCH}.browser", "viewport_width", defaults.WINDOW_WIDTH, "Width of the browser's window in pixels"),
+    _number(
+        f"{FETCH}.browser", "viewport_height", defaults.WINDOW_HEIGHT,
+        "Its height; in a tall one nothing need be scrolled to",
     ),
     Key(
         f"{FETCH}.browser", "wait_for", "", "A CSS selector that a page must match before it is read (empty: none)",
         kind="line",
     ),
-    Key(f"{FETCH}.browser", "scrolls", 0, "How often a page is scrolled to its end, as long as it grows", 0, 100),
+    _number(
+        f"{FETCH}.browser", "scrolls", defaults.SCROLLS, "How often a page is scrolled to its end, as long as it grows"
+    ),
     Key(
         f"{FETCH}.browser", "no_sandbox", False,
         "Run Chromium without its sandbox, where there is none to be had and another wall stands around Spaniel",
@@ -101,7 +116,7 @@ KEYS: tuple[Key, ...] = (
     Key(SECURITY, "block_link_local", True, "Block link-local addresses (169.254.0.0/16, fe80::/10)", trusted=True),
     Key(SECURITY, "block_reserved", True, "Block all other reserved addresses", trusted=True),
     Key(
-        SECURITY, "allowed_ports", (80, 443), "Ports that may be connected to (empty: the default)",
+        SECURITY, "allowed_ports", defaults.PORTS, "Ports that may be connected to (empty: the default)",
         1, 65_535, "ports", trusted=True,
     ),
     Key(SECURITY, "allow_insecure_overrides", False, "Must be true to set a block_ key to false", trusted=True),
@@ -118,16 +133,21 @@ KEYS: tuple[Key, ...] = (
         kind="domains",
     ),
     Key(f"{FETCH}.rendering", "spa_fallback_enabled", True, "Use the browser for pages that a script would fill"),
-    Key(f"{FETCH}.rendering", "min_extracted_chars", 400, "Only where HTTP brought fewer characters", 0, 1_000_000),
+    _number(
+        f"{FETCH}.rendering", "min_extracted_chars", defaults.SHORT_PAGE_CHARS,
+        "Only where HTTP brought fewer characters",
+    ),
     Key(f"{FETCH}.rendering", "empty_fallback", True, "Use the browser for a page with scripts that came without text"),
     Key(f"{FETCH}.robots", "fail_open", False, "Fetch a page although its robots.txt cannot be read"),
     Key(
         f"{OWN}.freshness", "file", "", "Classes and rules for how long pages stay fresh, over Spaniel's own (TOML)",
         kind="path", trusted=True,
     ),
-    Key(f"{OWN}.mcp", "max_output_bytes", 65_536, "Largest answer of a call over MCP in bytes", 1024, 104_857_600),
+    _number(f"{OWN}.mcp", "max_output_bytes", defaults.OUTPUT_BYTES, "Largest answer of a call over MCP in bytes"),
     Key(f"{OWN}.mcp", "resource_links", False, "Link the chunks that did not fit an answer as MCP resources"),
-    Key(f"{OWN}.mcp", "max_screenshot_height", 8_000, "Tallest screenshot over MCP in pixels", 100, 16_384),
+    _number(
+        f"{OWN}.mcp", "max_screenshot_height", defaults.SCREENSHOT_HEIGHT, "Tallest screenshot over MCP in pixels"
+    ),
     Key(
         f"{OWN}.registry", "folder", "urls", "Folder of the link database, for 'spaniel db'",
         kind="path", trusted=True,
@@ -157,12 +177,24 @@ KEYS: tuple[Key, ...] = (
         "Mirrors, each in one text: the beginning of addresses, a space, and what stands in its place at the mirror",
         kind="mirrors", trusted=True,
     ),
-    Key(f"{OWN}.health", "jobs", 32, "Links that are checked at once", 1, 512),
-    Key(f"{OWN}.health", "per_host", 1, "Of these at one host", 1, 512),
-    Key(f"{OWN}.health", "delay_ms", 500, "Milliseconds between two requests of a check to one host", 0, 600_000),
-    Key(f"{OWN}.health", "timeout_seconds", 20, "Seconds for the answer of a link, redirects included", 1, 3_600),
-    Key(f"{OWN}.health", "content_seconds", 600, "Seconds for a link whose content is compared", 1, 86_400),
-    Key(f"{OWN}.health", "host_wait_seconds", 120, "Longest time that a check waits for one host", 0, 86_400),
+    _number(f"{OWN}.health", "jobs", defaults.CHECK_JOBS, "Links that are checked at once"),
+    _number(f"{OWN}.health", "per_host", defaults.CHECK_PER_HOST, "Of these at one host"),
+    _number(
+        f"{OWN}.health", "delay_ms", defaults.CHECK_DELAY_MS,
+        "Milliseconds between two requests of a check to one host",
+    ),
+    _number(
+        f"{OWN}.health", "timeout_seconds", defaults.CHECK_TIMEOUT_SECONDS,
+        "Seconds for the answer of a link, redirects included",
+    ),
+    _number(
+        f"{OWN}.health", "content_seconds", defaults.CHECK_CONTENT_SECONDS,
+        "Seconds for a link whose content is compared",
+    ),
+    _number(
+        f"{OWN}.health", "host_wait_seconds", defaults.CHECK_HOST_WAIT_SECONDS,
+        "Longest time that a check waits for one host",
+    ),
     Key(f"{OWN}.health", "robots", False, "Check nothing that robots.txt disallows, and keep to its Crawl-delay"),
     Key(
         f"{OWN}.health", "history_folder", "", "Folder of the history of links in documents (empty: the user's own)",
@@ -182,17 +214,25 @@ KEYS: tuple[Key, ...] = (
         "Names of a folder's page, without an extension (the fallback extensions are tried) or with one",
         kind="names",
     ),
-    Key(
-        f"{OWN}.batch", "max_retry_after_seconds", 600,
-        "Longest Retry-After that a batch waits for; a host that asks for more is given up", 0, 86_400,
+    _number(
+        f"{OWN}.batch", "max_retry_after_seconds", defaults.BATCH_RETRY_AFTER_SECONDS,
+        "Longest Retry-After that a batch waits for; a host that asks for more is given up",
     ),
-    Key(
-        f"{OWN}.batch", "max_crawl_delay_seconds", 120,
-        "Longest Crawl-delay that a batch keeps to; a host that asks for more is given up", 0, 86_400,
+    _number(
+        f"{OWN}.batch", "max_crawl_delay_seconds", defaults.BATCH_CRAWL_DELAY_SECONDS,
+        "Longest Crawl-delay that a batch keeps to; a host that asks for more is given up",
     ),
-    Key(f"{OWN}.batch", "host_seconds", 0, "Seconds that a batch may spend on one host (0: no limit)", 0, 31_536_000),
-    Key(f"{OWN}.batch", "total_seconds", 0, "Seconds that a whole batch may take (0: no limit)", 0, 31_536_000),
-    Key(f"{OWN}.queue", "max_entries", 10_000, "Most pages in the queue of those that failed", 1, 1_000_000),
+    _number(
+        f"{OWN}.batch", "host_seconds", defaults.BATCH_HOST_SECONDS,
+        "Seconds that a batch may spend on one host (0: no limit)",
+    ),
+    _number(
+        f"{OWN}.batch", "total_seconds", defaults.BATCH_TOTAL_SECONDS,
+        "Seconds that a whole batch may take (0: no limit)",
+    ),
+    _number(
+        f"{OWN}.queue", "max_entries", defaults.QUEUE_ENTRIES, "Most pages in the queue of those that failed"
+    ),
 )  # fmt: skip
 BY_PATH = {key.path: key for key in KEYS}
 

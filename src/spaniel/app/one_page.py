@@ -45,7 +45,7 @@ def fetch(
     """Fetch one page and wait for it.
 
     url                the page, http:// or https://
-    max_chunk_tokens   the largest chunk in tokens, 128 to 2048 (600 if the settings say nothing)
+    max_chunk_tokens   the largest chunk in tokens (None: default_max_chunk_tokens of the settings)
     profile            how to fetch: the name of a profile, or a TOML file
     settings           settings for this call, for example {"timeout_seconds": 5}; they rule over files and environment
     no_cache           fetch it again even if a copy is in the cache

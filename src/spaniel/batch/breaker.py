@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from spaniel.defaults import (
+    BATCH_CRAWL_DELAY_SECONDS,
+    BATCH_HOST_SECONDS,
+    BATCH_RETRY_AFTER_SECONDS,
+    BATCH_TOTAL_SECONDS,
+)
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import GIVEN_UP
 
@@ -19,10 +25,10 @@ class Patience(NamedTuple):
 
     failures: int = 5  # in a row: no address, no connection, or one that was closed without an answer
     pause: float = 30.0  # before it is tried once more
-    longest_wait: float = 600.0  # that a host may ask for with Retry-After
-    crawl_delay: float = 120.0  # that a robots.txt may ask for
-    host_time: float = 0.0  # from a host's first page on; 0: no limit
-    total_time: float = 0.0  # for the whole run; 0: no limit
+    longest_wait: float = BATCH_RETRY_AFTER_SECONDS.default  # that a host may ask for with Retry-After
+    crawl_delay: float = BATCH_CRAWL_DELAY_SECONDS.default  # that a robots.txt may ask for
+    host_time: float = BATCH_HOST_SECONDS.default  # from a host's first page on; 0: no limit
+    total_time: float = BATCH_TOTAL_SECONDS.default  # for the whole run; 0: no limit
 
 
 class Breaker:

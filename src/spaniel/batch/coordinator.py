@@ -33,6 +33,7 @@ from spaniel.batch.resting import Resting
 from spaniel.batch.trials import Trials
 from spaniel.batch.turns import ASK_FOR_TIME, MOST_STRIKES, Turns
 from spaniel.clock import SystemClock
+from spaniel.defaults import BATCH_JOBS
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Pace(NamedTuple):
     """How fast, and how gently."""
 
     workers: int = 1
-    jobs: int = 64  # pages under way in each worker
+    jobs: int = BATCH_JOBS.default  # pages under way in each worker
     politeness: Politeness = Politeness()
     patience: Patience = Patience()
 

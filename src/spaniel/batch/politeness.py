@@ -6,6 +6,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from spaniel.defaults import BATCH_DELAY_SECONDS, BATCH_PER_HOST
 from spaniel.errors import Code, SpanielError
 from spaniel.tables import complaint, read_toml
 from spaniel.url.parsing import parse
@@ -13,16 +14,14 @@ from spaniel.url.parsing import parse
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MOST_PER_HOST = 64
-LONGEST_DELAY = 3600.0
 _DOMAIN = re.compile(r"\[[0-9A-Fa-f:.]+\]|[^\s/:?#@*\[\]]+")  # as hosts are named: without scheme, port and path
 
 
 class Rule(NamedTuple):
     """What holds at a host. A pause begins when an answer is there, so that a server never sees less of it."""
 
-    per_host: int = 1
-    delay: float = 1.0
+    per_host: int = BATCH_PER_HOST.default
+    delay: float = float(BATCH_DELAY_SECONDS.default)
 
 
 USUAL = Rule()
@@ -71,10 +70,10 @@ def _host(domain: str, place: str) -> str:
 
 def _checked(rule: Rule, place: str) -> Rule:
     per_host, delay = cast("tuple[object, object]", rule)  # a file's may be anything
-    if isinstance(per_host, bool) or not isinstance(per_host, int) or not 1 <= per_host <= MOST_PER_HOST:
-        raise _wrong(place, "per_host", f"must be a whole number from 1 to {MOST_PER_HOST}")
-    if isinstance(delay, bool) or not isinstance(delay, int | float) or not 0 <= delay <= LONGEST_DELAY:
-        raise _wrong(place, "delay", f"must be seconds from 0 to {LONGEST_DELAY:.0f}")
+    if isinstance(per_host, bool) or not isinstance(per_host, int) or not BATCH_PER_HOST.allows(per_host):
+        raise _wrong(place, "per_host", f"must be a whole number from {BATCH_PER_HOST.range}")
+    if isinstance(delay, bool) or not isinstance(delay, int | float) or not BATCH_DELAY_SECONDS.allows(delay):
+        raise _wrong(place, "delay", f"must be seconds from {BATCH_DELAY_SECONDS.range}")
     return Rule(per_host, float(delay))
 
 

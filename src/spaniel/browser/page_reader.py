@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from spaniel.browser.cdp import CdpError
+from spaniel.defaults import WINDOW_HEIGHT, WINDOW_WIDTH
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ SOME_TEXT = 200  # characters; less than that is no page that fades in
 LONGEST_DATA = 2_048  # characters of a data: URL that stay in the page
 SMALLEST_FRAME = 40  # pixels; what is smaller, of another's frames, is no place for something to read
 TRIES = 3  # a page may move on while it is read
-TALLEST, WIDEST = 16_384, 4_096  # pixels of a picture; beyond, Chromium repeats itself or runs out of memory
+TALLEST, WIDEST = WINDOW_HEIGHT.high, WINDOW_WIDTH.high  # pixels of a picture
 PICTURE_SECONDS = 15.0
 AGAIN_SECONDS = 0.05  # between two looks for a selector
 # Whether the page, or an open shadow root in it, has something that a selector matches. Roots may be inside of roots.

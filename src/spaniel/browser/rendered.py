@@ -5,6 +5,15 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from spaniel.defaults import (
+    BLOCKED_RESOURCES,
+    IDLE_MS,
+    RENDERED_BYTES,
+    SCROLLS,
+    TIMEOUT_SECONDS,
+    WINDOW_HEIGHT,
+    WINDOW_WIDTH,
+)
 from spaniel.errors import Code, SpanielError
 from spaniel.reading.kinds import loadable_types
 from spaniel.tables import nearest
@@ -30,11 +39,11 @@ RESOURCES = (
 class Display(NamedTuple):
     """How a page is shown, and what is waited for."""
 
-    width: int = 1280
-    height: int = 8000  # tall: what a reader would scroll to is there from the start, and nothing need be scrolled
-    idle_ms: int = 20_000  # the longest wait for its rest
+    width: int = WINDOW_WIDTH.default
+    height: int = WINDOW_HEIGHT.default
+    idle_ms: int = IDLE_MS.default  # the longest wait for its rest
     wait_for: str = ""  # a CSS selector: the page is not read before something matches it
-    scrolls: int = 0  # times that it is scrolled to its end, as long as it grows
+    scrolls: int = SCROLLS.default  # times that it is scrolled to its end, as long as it grows
 
     @property
     def metrics(self) -> dict[str, object]:
@@ -46,13 +55,13 @@ class BrowserSettings(NamedTuple):
     """The SRD's `[tools.webfetch.browser]`."""
 
     chromium_path: str = ""
-    network_idle_ms: int = 20_000
-    max_rendered_dom_bytes: int = 5_242_880
-    block_resources: tuple[str, ...] = ("image", "font", "media")
-    viewport_width: int = 1280
-    viewport_height: int = 8000
+    network_idle_ms: int = IDLE_MS.default
+    max_rendered_dom_bytes: int = RENDERED_BYTES.default
+    block_resources: tuple[str, ...] = BLOCKED_RESOURCES
+    viewport_width: int = WINDOW_WIDTH.default
+    viewport_height: int = WINDOW_HEIGHT.default
     wait_for: str = ""
-    scrolls: int = 0
+    scrolls: int = SCROLLS.default
     no_sandbox: bool = False
 
     @property
@@ -84,7 +93,7 @@ class Wanted(NamedTuple):
     url: Url
     target: Target  # of the URL, judged already: its host is not looked up again
     gate: Gate
-    timeout_seconds: float = 20
+    timeout_seconds: float = TIMEOUT_SECONDS.default
     max_redirects: int = 5
     picture: bool = False
     user_agent: str = ""  # empty: Chromium's own

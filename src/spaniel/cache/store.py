@@ -18,6 +18,7 @@ from spaniel.cache import recovery
 from spaniel.cache.entry import LARGEST, LONGEST_LIFE, Entry, Validators, compose, encode, renewed
 from spaniel.cache.folder import SHARDS, Folder, write_all
 from spaniel.cache.index import Limits, Row, open_index
+from spaniel.defaults import CACHE_BYTES, CACHE_ENTRIES, CACHE_TTL_DAYS
 from spaniel.errors import SpanielError
 from spaniel.files import OPEN_FILES_STAY
 
@@ -40,9 +41,9 @@ class CacheSettings(NamedTuple):
     """The SRD's cache keys of `[tools.webfetch]`."""
 
     folder: str
-    ttl_days: float = 7
-    max_entries: int = 10_000
-    max_bytes: int | None = 1 << 30
+    ttl_days: float = CACHE_TTL_DAYS.default
+    max_entries: int = CACHE_ENTRIES.default
+    max_bytes: int | None = CACHE_BYTES.default
     durable: bool = True  # False: no fsync; a power cut may then cost entries, never give wrong ones
 
 

@@ -10,6 +10,7 @@ from spaniel.chunking.headings import paths
 from spaniel.chunking.job import Job
 from spaniel.chunking.split import split
 from spaniel.chunking.tokens import Cl100k, cl100k, counting
+from spaniel.defaults import CHUNK_TOKENS
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from spaniel.chunking.gather import Piece
     from spaniel.chunking.tokens import TokenCounter
 
-DEFAULT, LEAST, MOST = 600, 128, 2048  # tokens (FR-WF-02a)
 TINY = 200  # characters of a page that is no chunk of its own: a title page, or one with a picture
 
 
@@ -60,15 +60,19 @@ class Chunk(NamedTuple):
 
 
 def chunk(
-    markdown: str, max_tokens: int = DEFAULT, counter: TokenCounter | None = None, *, pages: Sequence[int] = ()
+    markdown: str,
+    max_tokens: int = CHUNK_TOKENS.default,
+    counter: TokenCounter | None = None,
+    *,
+    pages: Sequence[int] = (),
 ) -> list[Chunk]:
     """Cut Markdown into chunks of at most `max_tokens` tokens each, in order, nothing lost but white space between.
 
-    `pages` are the places where pages begin (`Document.pages` of a PDF): no chunk goes on to the next page, but from a
-    tiny one (FG-24).
+    `pages` are the places where pages begin (`Document.pages` of a PDF): no chunk continues on the next page, except
+    after a tiny page.
     """
-    if max_tokens not in range(LEAST, MOST + 1):  # nor is a half of one, or a string
-        reason = f"{max_tokens} is not between {LEAST} and {MOST}"
+    if max_tokens not in range(CHUNK_TOKENS.low, CHUNK_TOKENS.high + 1):  # nor is a half of one, or a string
+        reason = f"{max_tokens} is not between {CHUNK_TOKENS.low} and {CHUNK_TOKENS.high}"
         raise SpanielError(Code.BAD_ARGS, field="max_chunk_tokens", reason=reason)
     if not isinstance(markdown, str):
         raise SpanielError(Code.BAD_ARGS, field="markdown", reason=f"must be text, not {type(markdown).__name__}")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from spaniel import __version__
 from spaniel.app.batch_wiring import WHERE, patience, wiring
 from spaniel.batch.launching import Launched
-from spaniel.cli.batch_options import MOST_JOBS, add_input, add_pace, add_run
+from spaniel.cli.batch_options import add_input, add_pace, add_run
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
+from spaniel.defaults import BATCH_JOBS
 from spaniel.errors import Code, SpanielError, install_command
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ def main(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     wrong: tuple[str, str] | None = None
-    if not 1 <= args.jobs <= MOST_JOBS:
-        wrong = "--jobs", f"must be 1 to {MOST_JOBS}"
+    if not BATCH_JOBS.allows(args.jobs):
+        wrong = "--jobs", f"must be {BATCH_JOBS.range}"
     if args.workers is not None and not 1 <= args.workers <= MOST_WORKERS:
         wrong = "--workers", f"must be 1 to {MOST_WORKERS}"
     if args.limit is not None and args.limit < 1:

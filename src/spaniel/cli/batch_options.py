@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from spaniel.app.batch_wiring import PROFILE
 from spaniel.cli.durations import duration
+from spaniel.defaults import BATCH_DELAY_SECONDS, BATCH_JOBS, BATCH_PER_HOST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-JOBS, MOST_JOBS = 64, 512
 WHOLE = "1/1"  # all of the input in one shard
 
 
@@ -45,18 +45,20 @@ def add_input(p: argparse.ArgumentParser) -> None:
 def add_pace(p: argparse.ArgumentParser) -> None:
     """How many at once, and how gently."""
     p.add_argument(
-        "-j", "--jobs", type=int, default=JOBS, metavar="N",
-        help=f"how many pages at once in each worker, 1 to {MOST_JOBS} (default: {JOBS})",
+        "-j", "--jobs", type=int, default=BATCH_JOBS.default, metavar="N",
+        help=f"how many pages at once in each worker, {BATCH_JOBS.range} (default: {BATCH_JOBS.default})",
     )  # fmt: skip
     p.add_argument(
         "--workers", type=int, metavar="N", help="how many processes fetch (default: one for each processor core)"
     )
     p.add_argument(
-        "--per-host", type=int, default=1, metavar="N", help="how many requests at once at one host (default: 1)"
-    )
+        "--per-host", type=int, default=BATCH_PER_HOST.default, metavar="N",
+        help=f"how many requests at once at one host (default: {BATCH_PER_HOST.default})",
+    )  # fmt: skip
     p.add_argument(
-        "--delay", type=float, default=1.0, metavar="S",
-        help="seconds between an answer of a host and the next request to it (default: 1)",
+        "--delay", type=float, default=float(BATCH_DELAY_SECONDS.default), metavar="S",
+        help="seconds between an answer of a host and the next request to it "
+        f"(default: {BATCH_DELAY_SECONDS.default})",
     )  # fmt: skip
     p.add_argument(
         "--host-time", type=duration, metavar="TIME",

@@ -13,6 +13,7 @@ from spaniel.cli.durations import duration
 from spaniel.cli.options import add_config_option
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.url.parsing import typed
+from spaniel.url.value import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,7 +91,9 @@ def ls(upkeep: Upkeep, args: argparse.Namespace) -> int:
         return 0
     for row in upkeep.entries():
         state = "fresh" if row.fetched <= now < row.expires else "expired"
-        print(f"{moment(row.fetched)}  {state:7}  {row.method:7}  {row.size:>10,}  {shown(row.url, 8192) or row.key}")
+        print(
+            f"{moment(row.fetched)}  {state:7}  {row.method:7}  {row.size:>10,}  {shown(row.url, LONGEST) or row.key}"
+        )
     return 0
 
 
@@ -113,7 +116,7 @@ def show(upkeep: Upkeep, args: argparse.Namespace) -> int:
         content = facts.pop("content")
         for name, value in facts.items():
             if value is not None:
-                print(f"{name}: {shown(str(value), 8192)}")
+                print(f"{name}: {shown(str(value), LONGEST)}")
         for line in json.dumps(content, ensure_ascii=False, indent=2).split("\n"):
             print(shown(line, sys.maxsize))
     return 0
@@ -133,7 +136,7 @@ def verify(upkeep: Upkeep, args: argparse.Namespace) -> int:
     for problem in upkeep.verify(args.repair):
         problems.append(problem)
         if not args.json:
-            print(f"{problem.kind}: {shown(problem.path, 8192)}: {shown(problem.detail)}")
+            print(f"{problem.kind}: {shown(problem.path, LONGEST)}: {shown(problem.detail)}")
     if args.json:
         facts = {"checked": upkeep.checked, "repaired": args.repair, "problems": [p._asdict() for p in problems]}
         print(json.dumps(facts, ensure_ascii=False))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from spaniel.cli.lines import inputs
 from spaniel.cli.main import report
 from spaniel.cli.options import add_config_option, add_log_options, new_parser
+from spaniel.defaults import CANON_JOBS, TIMEOUT_SECONDS
 from spaniel.errors import Code, SpanielError
 from spaniel.url.parsing import typed
 from spaniel.url.policy import Policy, load
@@ -44,8 +45,14 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--refresh", action="store_true", help="with --online: ask again about what was learnt")
     p.add_argument("--allowlist", metavar="FILE", help="refuse URLs that are not on this list of hosts, or leave it")
     p.add_argument("--learnt", metavar="FILE", help="use what was learnt about hosts; with --online, add to it")
-    p.add_argument("-j", "--jobs", type=int, default=16, metavar="N", help="with --online: URLs at once (default: 16)")
-    p.add_argument("--timeout", type=int, metavar="N", help="with --online: seconds for one URL (default: 20)")
+    p.add_argument(
+        "-j", "--jobs", type=int, default=CANON_JOBS, metavar="N",
+        help=f"with --online: URLs at once (default: {CANON_JOBS})",
+    )  # fmt: skip
+    p.add_argument(
+        "--timeout", type=int, metavar="N",
+        help=f"with --online: seconds for one URL (default: {TIMEOUT_SECONDS.default})",
+    )  # fmt: skip
     add_config_option(p)
     add_log_options(p)
     form = p.add_mutually_exclusive_group()

@@ -11,7 +11,8 @@ from spaniel.cli.in_order import in_order
 from spaniel.cli.incoming import incoming
 from spaniel.cli.main import report
 from spaniel.cli.options import configure_logs, settings_from
-from spaniel.cli.places import PER_HOST, Places, host_in
+from spaniel.cli.places import Places, host_in
+from spaniel.defaults import FETCH_PER_HOST
 
 if TYPE_CHECKING:
     import argparse
@@ -42,7 +43,7 @@ async def run(policy: Policy, args: argparse.Namespace, client: Spaniel) -> int:
     from spaniel.online.canonicalizer import Found
 
     canonicalizer = client.canonicalizer(policy, allowlist=args.allowlist, learnt=args.learnt, refresh=args.refresh)
-    places = Places(args.jobs, PER_HOST)
+    places = Places(args.jobs, FETCH_PER_HOST)
     printed = _Printed(args)
 
     async def work(asked: Asked) -> tuple[Asked, Found]:

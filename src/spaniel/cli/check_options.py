@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from spaniel.cli.durations import duration
+from spaniel.defaults import CHECK_JOBS, CHECK_PER_HOST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
 FORMATS = ("table", "json", "jsonl", "junit", "markdown", "html", "sarif", "github")
-MOST_JOBS = 512
 EXIT_CODES = """\
 Exit code: 0 all is well; 1 some links are failing, dead or changed; 3 none is, but some could not be told.
 --fail-on chooses what counts."""
@@ -34,11 +34,12 @@ def add_manners(p: ArgumentParser) -> None:
     """How many at once, and how gently."""
     p.add_argument(
         "-j", "--jobs", type=int, metavar="N",
-        help=f"how many requests at once, 1 to {MOST_JOBS} (default: from the settings)",
+        help=f"how many requests at once, {CHECK_JOBS.range} (default: from the settings)",
     )  # fmt: skip
     p.add_argument(
         "--per-host", type=int, metavar="N",
-        help="how many requests at once at one host (default: from the settings, 1 unless they say otherwise)",
+        help="how many requests at once at one host "
+        f"(default: from the settings, {CHECK_PER_HOST.default} unless they say otherwise)",
     )  # fmt: skip
     p.add_argument(
         "--delay", type=float, metavar="S", help="seconds between two requests to one host (default: from the settings)"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.checking import NOT_KEPT, Extras, Given, address_of, health_settings, prepare, spool_for
 from spaniel.cli.batch_watch import counting
-from spaniel.cli.check_options import MOST_JOBS
 from spaniel.cli.check_watch import Watch, tell
 from spaniel.cli.quick_start import collect_rarely
+from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST
 from spaniel.errors import Code, SpanielError
 from spaniel.health.baseline import Baseline, write_baseline
 from spaniel.health.registry_links import read_aliases
@@ -50,12 +50,13 @@ class Job(NamedTuple):
 
 def own_settings(args: argparse.Namespace, settings: Settings) -> HealthSettings:
     """`[spaniel.health]`, and over it the command's flags."""
-    if args.jobs is not None and not 1 <= args.jobs <= MOST_JOBS:
-        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be 1 to {MOST_JOBS}")
-    if args.per_host is not None and not 1 <= args.per_host <= MOST_JOBS:
-        raise SpanielError(Code.BAD_ARGS, field="--per-host", reason=f"must be 1 to {MOST_JOBS}")
-    if args.delay is not None and not 0 <= args.delay <= 600:
-        raise SpanielError(Code.BAD_ARGS, field="--delay", reason="must be 0 to 600 seconds")
+    if args.jobs is not None and not CHECK_JOBS.allows(args.jobs):
+        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be {CHECK_JOBS.range}")
+    if args.per_host is not None and not CHECK_PER_HOST.allows(args.per_host):
+        raise SpanielError(Code.BAD_ARGS, field="--per-host", reason=f"must be {CHECK_PER_HOST.range}")
+    if args.delay is not None and not CHECK_DELAY_MS.allows(args.delay * 1000):
+        low, high = CHECK_DELAY_MS.low // 1000, CHECK_DELAY_MS.high // 1000
+        raise SpanielError(Code.BAD_ARGS, field="--delay", reason=f"must be {low} to {high} seconds")
     given = Given(args.jobs, args.per_host, args.delay, args.timeout, args.robots or None)
     return given.over(health_settings(settings))
 

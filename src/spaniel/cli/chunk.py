@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.cli.files import read_text
 from spaniel.cli.options import new_parser
+from spaniel.defaults import CHUNK_TOKENS
 
 if TYPE_CHECKING:
     import argparse
@@ -22,9 +23,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--max-tokens",
         type=int,
-        default=600,
+        default=CHUNK_TOKENS.default,
         metavar="N",
-        help="the most tokens of a chunk, 128 to 2048 (default: 600)",
+        help=f"the most tokens of a chunk, {CHUNK_TOKENS.range} (default: {CHUNK_TOKENS.default})",
     )
     p.add_argument("--table", action="store_true", help="a table for people: tokens, place and heading of each chunk")
     return p

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.db_folder import ENOUGH
 from spaniel.cli.progress import Progress
+from spaniel.defaults import FETCH_JOBS
 from spaniel.errors import Code, SpanielError, shown
+from spaniel.url.value import LONGEST
 
 if TYPE_CHECKING:
     import argparse
@@ -21,15 +22,14 @@ if TYPE_CHECKING:
 
 def check(args: argparse.Namespace) -> None:
     """Options that do not go together are refused before anything is done."""
-    from spaniel.cli.db_options import MOST_JOBS
 
     if args.type and not args.static:
         raise SpanielError(Code.BAD_ARGS, field="--type", reason="is for --static")
     for name in ("refresh", "learnt"):
         if getattr(args, name) and not args.online:
             raise SpanielError(Code.BAD_ARGS, field=f"--{name}", reason="is for --online")
-    if not 1 <= args.jobs <= MOST_JOBS:
-        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be 1 to {MOST_JOBS}")
+    if not FETCH_JOBS.allows(args.jobs):
+        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be {FETCH_JOBS.range}")
 
 
 def add_links(
@@ -68,7 +68,7 @@ def explained(registry: Registry, links: Iterable[Link], failed: Failures) -> It
 
 def place_of(link: Link, error: SpanielError) -> str:
     """Where a link stands; else which one is meant, where the complaint does not say so itself."""
-    told = shown(link.url, ENOUGH)
+    told = shown(link.url, LONGEST)
     return link.where or ("" if told in error.message else f"{told}: ")
 
 
@@ -89,8 +89,8 @@ def tell(link: Link, added: Added, *, quiet: bool, explain: bool = False) -> Non
     if quiet:
         return
     record = added.record
-    url = shown(record.url, ENOUGH)
-    was = f"  (was {shown(link.url, ENOUGH)})" if link.found is not None and link.url.rstrip("/") not in url else ""
+    url = shown(record.url, LONGEST)
+    was = f"  (was {shown(link.url, LONGEST)})" if link.found is not None and link.url.rstrip("/") not in url else ""
     print(f"{'added' if added.is_new else 'known'} {url}  {shown(record.file)}{was}")
     tell_notes(link, added)
 
@@ -107,4 +107,4 @@ def tell_notes(link: Link, added: Added) -> None:
         notes.append(f"flagged {', '.join(link.found.flags)}")
     sys.stdout.flush()
     for note in notes:
-        sys.stderr.write(f"spaniel: {shown(record.url, ENOUGH)}: note: {note}\n")
+        sys.stderr.write(f"spaniel: {shown(record.url, LONGEST)}: note: {note}\n")

@@ -7,8 +7,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from spaniel.cli.db_folder import SOME_FAILED, Failures, opened
-from spaniel.cli.db_options import FIELDS, MOST_JOBS
+from spaniel.cli.db_options import FIELDS
 from spaniel.cli.options import configure_logs
+from spaniel.defaults import FETCH_JOBS
 from spaniel.errors import Code, SpanielError, shown
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ def run_audit(args: argparse.Namespace) -> int:
 def check(args: argparse.Namespace) -> None:
     if args.refresh and not args.online:
         raise SpanielError(Code.BAD_ARGS, field="--refresh", reason="is for --online")
-    if not 1 <= args.jobs <= MOST_JOBS:
-        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be 1 to {MOST_JOBS}")
+    if not FETCH_JOBS.allows(args.jobs):
+        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be {FETCH_JOBS.range}")
 
 
 def _policy(args: argparse.Namespace, registry: Registry | None) -> Policy:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from spaniel.cli.ending import run_until_asked, stopped_code
 from spaniel.cli.in_order import in_order
 from spaniel.cli.options import settings_from
-from spaniel.cli.places import PER_HOST, Places, host_in
+from spaniel.cli.places import Places, host_in
 from spaniel.cli.progress import Progress
+from spaniel.defaults import FETCH_PER_HOST
 from spaniel.errors import SpanielError, shown
 from spaniel.registry.audit import judged, refused
 
@@ -45,7 +46,7 @@ async def run(
 ) -> tuple[list[Finding], int]:
     """Ask; apart from `audit_online`, so that it can be tried with a client of one's own."""
     canonicalizer = client.canonicalizer(policy, learnt=learnt, refresh=args.refresh)
-    places = Places(args.jobs, PER_HOST)
+    places = Places(args.jobs, FETCH_PER_HOST)
     progress = Progress(None, drawn=not args.quiet)
     findings: list[Finding] = []
 

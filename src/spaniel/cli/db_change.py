@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.cli.db_folder import ENOUGH, Failures, is_several, opened
+from spaniel.cli.db_folder import Failures, is_several, opened
 from spaniel.cli.lines import inputs
 from spaniel.errors import Code, SpanielError, shown
+from spaniel.url.value import LONGEST
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +27,7 @@ def run_rm(args: argparse.Namespace) -> int:
             except SpanielError as error:
                 failed(error, place)
     for url in removed:
-        print(f"removed {shown(url, ENOUGH)}")
+        print(f"removed {shown(url, LONGEST)}")
     return failed.exit_code
 
 
@@ -42,7 +43,7 @@ def run_mv(args: argparse.Namespace) -> int:
         except SpanielError as error:
             failed(error, place)
         else:
-            print(f"moved to {shown(moved.record.url, ENOUGH)}  {shown(moved.record.file)}")
+            print(f"moved to {shown(moved.record.url, LONGEST)}  {shown(moved.record.file)}")
     return failed.exit_code
 
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from spaniel.registry.database import Registry
 
 SOME_FAILED = 1
-ENOUGH = 8192  # characters of a URL that is shown
 
 
 def folder_of(args: argparse.Namespace) -> str:

@@ -7,10 +7,11 @@ import sqlite3
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from spaniel.cli.db_folder import ENOUGH, Failures, is_several, opened
+from spaniel.cli.db_folder import Failures, is_several, opened
 from spaniel.cli.lines import inputs
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.health.observations import BAD, GOOD
+from spaniel.url.value import LONGEST
 
 if TYPE_CHECKING:
     import argparse
@@ -89,7 +90,7 @@ def _facts(url: str, rows: list[Observed], uptime: float | None) -> dict[str, ob
 
 
 def _print(facts: dict[str, object], rows: list[Observed]) -> None:
-    print(shown(str(facts["url"]), ENOUGH))
+    print(shown(str(facts["url"]), LONGEST))
     uptime = facts["uptime_30_days"]
     told = "nothing known" if uptime is None else f"{float(str(uptime)):.1%}"
     print(f"  {'well in the last 30 days':26}{told}")
@@ -98,7 +99,7 @@ def _print(facts: dict[str, object], rows: list[Observed]) -> None:
     for row in rows:
         times = "once" if row.checks == 1 else f"{row.checks} times"
         status = f" {row.status}" if row.status else ""
-        reason = f": {shown(row.reason, ENOUGH)}" if row.reason else ""
+        reason = f": {shown(row.reason, LONGEST)}" if row.reason else ""
         print(f"  {_written(row.first_at)} to {_written(row.last_at)}  {times:>10}  {row.verdict}{status}{reason}")
 
 

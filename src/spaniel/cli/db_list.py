@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.db_folder import ENOUGH, Failures, is_several, name_strangers, opened
+from spaniel.cli.db_folder import Failures, is_several, name_strangers, opened
 from spaniel.cli.lines import inputs
 from spaniel.errors import Code, SpanielError, json_safe, shown
+from spaniel.url.value import LONGEST
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +30,7 @@ def run_ls(args: argparse.Namespace) -> int:
         return failed.exit_code
     write = sys.stdout.write
     for record in records:
-        write(f"{shown(record.url, ENOUGH)}{_remarks(record) if len(record.keys) > 1 else ''}\n")
+        write(f"{shown(record.url, LONGEST)}{_remarks(record) if len(record.keys) > 1 else ''}\n")
     return failed.exit_code
 
 
@@ -55,8 +56,8 @@ def run_show(args: argparse.Namespace) -> int:
         if args.json:
             _as_json_lines(iter([record]), with_place=True)
         else:
-            print(f"{shown(record.url, ENOUGH)}\n{shown(record.file)}:{record.line}")
-            print("\n".join(shown(line.rstrip("\r"), ENOUGH) for line in record.text.rstrip().split("\n")))
+            print(f"{shown(record.url, LONGEST)}\n{shown(record.file)}:{record.line}")
+            print("\n".join(shown(line.rstrip("\r"), LONGEST) for line in record.text.rstrip().split("\n")))
     return failed.exit_code
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from spaniel.cli import check_fix, check_options
 from spaniel.cli.durations import duration
 from spaniel.cli.options import add_config_option, add_log_options, add_settings_options
+from spaniel.defaults import FETCH_JOBS, FETCH_PER_HOST
 from spaniel.url.parsing import typed
 
 TYPE_CHECKING = False
@@ -15,7 +16,6 @@ URLS = "the URLs; '-' reads them from standard input, one per line ('#' begins a
 LINK_KINDS = ("text", "csv", "json", "jsonl", "sitemap", "bookmarks")
 DATA_KINDS = ("json", "jsonl", "csv", "yaml")
 FIELDS = ("fuente_url", "url")
-JOBS, MOST_JOBS = 8, 64
 
 
 def for_all(p: ArgumentParser) -> None:
@@ -64,8 +64,9 @@ def _add_asking(p: ArgumentParser, learnt: str) -> None:
     told = f"with --online: use what was learnt about hosts, and add to it (default: {learnt})"
     p.add_argument("--learnt", metavar="FILE", help=told)
     p.add_argument(
-        "-j", "--jobs", type=int, default=JOBS, metavar="N",
-        help=f"where the web is asked: how many at once, 1 to {MOST_JOBS} (default: {JOBS}); at most two from one host",
+        "-j", "--jobs", type=int, default=FETCH_JOBS.default, metavar="N",
+        help=f"where the web is asked: how many at once, {FETCH_JOBS.range} (default: {FETCH_JOBS.default}); "
+        f"at most {FETCH_PER_HOST} from one host",
     )  # fmt: skip
     add_settings_options(p)
     add_log_options(p)

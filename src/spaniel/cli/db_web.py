@@ -9,8 +9,9 @@ from spaniel.cli.db_adding import add_links, place_of, tell
 from spaniel.cli.ending import run_until_asked, stopped_code
 from spaniel.cli.in_order import in_order
 from spaniel.cli.options import settings_from
-from spaniel.cli.places import PER_HOST, Places, host_in
+from spaniel.cli.places import Places, host_in
 from spaniel.cli.progress import Progress
+from spaniel.defaults import FETCH_PER_HOST
 from spaniel.errors import SpanielError
 from spaniel.registry.record import LENGTH, SHA256, TYPE
 
@@ -94,7 +95,7 @@ class _Lookup:
         self._canonicalizer = canonicalizer
         self._told = told
         self._progress = Progress(None, drawn=not args.quiet)
-        self._places = Places(args.jobs, PER_HOST)
+        self._places = Places(args.jobs, FETCH_PER_HOST)
         self._lot: list[_Result] = []
 
     async def run(self, links: AsyncIterator[Link]) -> int:

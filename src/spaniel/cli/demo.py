@@ -9,6 +9,8 @@ from spaniel.cli.options import new_parser
 if TYPE_CHECKING:
     import argparse
 
+PORT = 8000
+
 
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
@@ -16,7 +18,7 @@ def parser() -> argparse.ArgumentParser:
         "A short tour: fetches good and bad pages from a small site that comes with Spaniel. No Internet is needed.",
     )
     p.add_argument("--serve", action="store_true", help="run the small site until Ctrl-C, to try commands on it")
-    p.add_argument("--port", type=int, default=8000, metavar="N", help="the port for --serve (default: 8000)")
+    p.add_argument("--port", type=int, default=PORT, metavar="N", help=f"the port for --serve (default: {PORT})")
     p.add_argument("--policies", action="store_true", help="show instead what the four URL policies do")
     return p
 

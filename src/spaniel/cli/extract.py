@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.cli.options import new_parser
+from spaniel.defaults import Number
 from spaniel.errors import Code, SpanielError
 from spaniel.url.parsing import typed
 
 if TYPE_CHECKING:
     import argparse
 
-MOST_JOBS = 64
+JOBS = Number(1, 1, 64)  # processes
 
 
 def parser() -> argparse.ArgumentParser:
@@ -28,7 +29,10 @@ def parser() -> argparse.ArgumentParser:
         help="a file, or a folder with such files; '-' reads standard input",
     )
     p.add_argument("-o", "--output", metavar="PATH", help="write to this file; to a folder (DIR/), one file per page")
-    p.add_argument("-j", "--jobs", type=int, default=1, metavar="N", help="how many files at once (default: 1)")
+    p.add_argument(
+        "-j", "--jobs", type=int, default=JOBS.default, metavar="N",
+        help=f"how many files at once (default: {JOBS.default})",
+    )  # fmt: skip
     p.add_argument(
         "--url", type=typed, metavar="URL", help="where the page came from: its links become absolute; for one file"
     )
@@ -41,8 +45,8 @@ def main(args: argparse.Namespace) -> int:
     from spaniel.cli.extracting import Extracting, found_files
     from spaniel.cli.page_output import opened
 
-    if not 1 <= args.jobs <= MOST_JOBS:
-        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be 1 to {MOST_JOBS}")
+    if not JOBS.allows(args.jobs):
+        raise SpanielError(Code.BAD_ARGS, field="--jobs", reason=f"must be {JOBS.range}")
     several = is_several(args.files)
     if args.url is not None:
         if several:

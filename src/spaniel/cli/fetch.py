@@ -8,6 +8,7 @@ from spaniel.cli.durations import duration
 from spaniel.cli.ending import run_until_asked
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.cli.quick_start import leave_garbage
+from spaniel.defaults import CHUNK_TOKENS, FETCH_JOBS, FETCH_PER_HOST, MAX_WAIT_SECONDS, WINDOW_HEIGHT, WINDOW_WIDTH
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ FORMATS = {
     "chunks": "one JSON object per line for each chunk",
 }
 SUFFIXES = {"markdown": ".md", "page": ".json", "record": ".json", "json": ".json", "chunks": ".jsonl"}
-JOBS, MOST_JOBS = 8, 64
 REASONS = ("asked", "contradiction", "updated")  # pipeline/request.py has them too, and costs a start to load
 
 
@@ -46,8 +46,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("-o", "--output", metavar="PATH", help="write to this file; to a folder (DIR/), one file per page")
     p.add_argument("-f", "--format", choices=FORMATS, default="markdown", metavar="FORMAT", help="see below")
     p.add_argument(
-        "-j", "--jobs", type=int, default=JOBS, metavar="N",
-        help=f"how many pages at once, 1 to {MOST_JOBS} (default: {JOBS}); never more than two from one host",
+        "-j", "--jobs", type=int, default=FETCH_JOBS.default, metavar="N",
+        help=f"how many pages at once, {FETCH_JOBS.range} (default: {FETCH_JOBS.default}); "
+        f"never more than {FETCH_PER_HOST} from one host",
     )  # fmt: skip
     p.add_argument("--no-cache", action="store_true", help="fetch again even if a copy is in the cache")
     p.add_argument("--browser", action="store_true", help="render pages in headless Chromium, with their scripts")
@@ -58,8 +59,9 @@ def parser() -> argparse.ArgumentParser:
         help="how to fetch: web_fetch (the default), reader (also Markdown, PDF, JSON, feeds), ingest, or a TOML file",
     )  # fmt: skip
     p.add_argument(
-        "--max-chunk-tokens", type=int, metavar="N", help="the largest chunk, 128 to 2048 (default: from the settings)"
-    )
+        "--max-chunk-tokens", type=int, metavar="N",
+        help=f"the largest chunk, {CHUNK_TOKENS.range} (default: from the settings)",
+    )  # fmt: skip
     p.add_argument("--chunks", action="store_true", help="for --format record: with the chunks")
     p.add_argument("--max-bytes", type=int, metavar="N", help="for --format json: leave out chunks until it fits")
     _add_freshness(p)
@@ -73,7 +75,8 @@ def _add_display(p: argparse.ArgumentParser) -> None:
     """How the browser shows a page; each of them has it rendered, afresh."""
     group = p.add_argument_group("in the browser, which any of these uses")
     group.add_argument("--wait-for", metavar="SELECTOR", help="read the page only when something matches this (CSS)")
-    group.add_argument("--viewport", type=size, metavar="WxH", help="the window in pixels (default: 1280x8000)")
+    usual = f"{WINDOW_WIDTH.default}x{WINDOW_HEIGHT.default}"
+    group.add_argument("--viewport", type=size, metavar="WxH", help=f"the window in pixels (default: {usual})")
     group.add_argument(
         "--idle", type=duration, metavar="TIME", help="the longest wait for the page to come to rest: 5s"
     )
@@ -100,8 +103,9 @@ def _add_freshness(p: argparse.ArgumentParser) -> None:
         help="fetch again although a copy is fresh, and record why: asked, contradiction or updated",
     )  # fmt: skip
     group.add_argument(
-        "--max-wait", type=duration, metavar="TIME", help="the longest wait before another try (default: 60s)"
-    )
+        "--max-wait", type=duration, metavar="TIME",
+        help=f"the longest wait before another try (default: {MAX_WAIT_SECONDS.default}s)",
+    )  # fmt: skip
 
 
 def main(args: argparse.Namespace) -> int:
@@ -116,8 +120,8 @@ def _check(args: argparse.Namespace) -> None:
         wrong = "--max-bytes", "is for --format json"
     if args.screenshot and (len(args.urls) > 1 or args.urls == ["-"]):
         wrong = "--screenshot", "is for one URL at a time"
-    if not 1 <= args.jobs <= MOST_JOBS:
-        wrong = "--jobs", f"must be 1 to {MOST_JOBS}"
+    if not FETCH_JOBS.allows(args.jobs):
+        wrong = "--jobs", f"must be {FETCH_JOBS.range}"
     if wrong:
         raise SpanielError(Code.BAD_ARGS, field=wrong[0], reason=wrong[1])
 

@@ -14,9 +14,10 @@ from spaniel.cli.main import report
 from spaniel.cli.notes import tell_notes
 from spaniel.cli.page_output import FolderOutput
 from spaniel.cli.page_views import Seen, format_of, page_text, refusal_text
-from spaniel.cli.places import PER_HOST, Places
+from spaniel.cli.places import Places
 from spaniel.cli.progress import Progress
 from spaniel.cli.quick_start import collect_again
+from spaniel.defaults import FETCH_PER_HOST
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.pipeline.outcome import CACHE_HIT
 from spaniel.pipeline.request import Request
@@ -51,7 +52,7 @@ class Fetching:
         self._several = is_several(args.urls)
         total = None if "-" in args.urls else len(args.urls)
         self._progress = Progress(total, drawn=self._several and not args.quiet)
-        self._places = Places(args.jobs, min(PER_HOST, spaniel.profile.way.manners.at_once))
+        self._places = Places(args.jobs, min(FETCH_PER_HOST, spaniel.profile.way.manners.at_once))
         self._format = format_of(args, spaniel.profile.view)
         self._codes: list[int] = []
         self._hints: set[str] = set()

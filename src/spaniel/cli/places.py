@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-PER_HOST = 2  # a list is often of one site, which should not feel it
-
 
 def host_in(url: str) -> str:
     """The host by which URLs wait for their turn; what is no URL waits for nobody."""

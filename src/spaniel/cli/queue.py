@@ -10,6 +10,7 @@ from spaniel.cli.ending import run_until_asked
 from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.url.parsing import typed
+from spaniel.url.value import LONGEST
 
 if TYPE_CHECKING:
     import argparse
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 SOME_FAILED = 1
 FORMATS = ("jsonl", "csv", "text")
 COLUMNS = ("id", "url", "requested_url", "profile", "code", "message", "added", "tried", "times", "attempts")
-LONGEST_URL = 8192
 
 
 def parser() -> argparse.ArgumentParser:
@@ -72,7 +72,7 @@ def ls(queue: Queue, args: argparse.Namespace) -> int:
         return 0
     for entry in entries:
         tried = described(entry)["tried"]
-        print(f"{entry.id:>6}  {tried}  {entry.times:>3}  {entry.code:24}  {shown(entry.url, LONGEST_URL)}")
+        print(f"{entry.id:>6}  {tried}  {entry.times:>3}  {entry.code:24}  {shown(entry.url, LONGEST)}")
     return 0
 
 
@@ -85,7 +85,7 @@ def show(queue: Queue, args: argparse.Namespace) -> int:
         facts = described(entry)
         attempts = facts.pop("attempts")
         for name, value in facts.items():
-            print(f"{name}: {shown(str(value), LONGEST_URL)}")
+            print(f"{name}: {shown(str(value), LONGEST)}")
         for attempt in attempts if isinstance(attempts, list) else []:
             told = "  ".join(f"{name} {shown(str(value))}" for name, value in attempt.items() if value is not None)
             print(f"  {told}")

@@ -11,7 +11,8 @@ from spaniel.app.settings import load
 from spaniel.cli.ending import stopped_code
 from spaniel.cli.fetching import host_of
 from spaniel.cli.in_order import in_order
-from spaniel.cli.places import PER_HOST, Places
+from spaniel.cli.places import Places
+from spaniel.defaults import FETCH_JOBS, FETCH_PER_HOST
 from spaniel.errors import SpanielError, shown
 from spaniel.pipeline.request import Request
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from spaniel.pipeline.profile import Profile
     from spaniel.queue import Entry, Queue
 
-JOBS = 8
 SOME_FAILED = 1
 
 
@@ -37,7 +37,7 @@ class Retrying:
 
     def __init__(self, queue: Queue, engine: Engine, args: argparse.Namespace) -> None:
         self._queue, self._engine, self._args = queue, engine, args
-        self._places = Places(JOBS, PER_HOST)
+        self._places = Places(FETCH_JOBS.default, FETCH_PER_HOST)
         self._profiles: dict[str, Profile] = {}
         self.failed = 0
 

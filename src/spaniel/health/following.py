@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.defaults import CHECK_CONTENT_SECONDS, CHECK_TIMEOUT_SECONDS
 from spaniel.errors import Code, SpanielError
 from spaniel.health.verdict import Hop
 from spaniel.hosts import Manners, led_by_another
@@ -33,9 +34,11 @@ class Ways(NamedTuple):
     manners: Manners = Manners(at_once=4, spacing_seconds=0.0, heeds_delays=True)
     domains: Domains = ANYWHERE
     max_redirects: int = 10
-    seconds: float = 20.0  # for an answer, with all its redirects; and for each pause in a body that is measured
+    seconds: float = (
+        CHECK_TIMEOUT_SECONDS.default
+    )  # for an answer, with all its redirects; and for each pause in a body that is measured
     head_seconds: float = 10.0  # for HEAD: some servers never answer it
-    content_seconds: float = 3600.0  # for a whole body that is measured, of any size
+    content_seconds: float = CHECK_CONTENT_SECONDS.default  # for a whole body that is measured, of any size
     heed_robots: bool = False
     soft_404: bool = False  # ask for a page that cannot exist, too, and compare: takes GET, and one more request
     use_head: bool = True

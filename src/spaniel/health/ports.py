@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from spaniel.defaults import CHECK_CONTENT_SECONDS, CHECK_HOST_WAIT_SECONDS, CHECK_JOBS, CHECK_PER_HOST
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -78,10 +80,13 @@ class Patience(Protocol):
     def when_waiting(self, call: Callable[[], None]) -> None: ...  # whenever somebody begins to wait without a place
 
 
+WAITING = 4  # links under way for each request at once: most of them wait for their hosts
+
+
 class RunOptions(NamedTuple):
-    at_once: int = 128  # links that are under way, most of which may wait
-    per_host: int = 1  # of one host
+    at_once: int = CHECK_JOBS.default * WAITING  # links that are under way, most of which may wait
+    per_host: int = CHECK_PER_HOST.default  # of one host
     link_seconds: float = 60.0  # for one link, however its host behaves
-    content_seconds: float = 600.0  # for one whose content is asserted, of any size
-    host_patience: float = 120.0  # seconds that a host may ask for in a run
+    content_seconds: float = CHECK_CONTENT_SECONDS.default  # for one whose content is asserted, of any size
+    host_patience: float = CHECK_HOST_WAIT_SECONDS.default  # seconds that a host may ask for in a run
     total_seconds: float = 0.0  # for the run; 0: as long as it takes

@@ -12,6 +12,7 @@ from collections import deque
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.defaults import AT_ONE_HOST, MAX_WAIT_SECONDS
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts.memory import NOTHING, WEEK
 from spaniel.hosts.retry_after import seconds_until
@@ -55,10 +56,10 @@ def host_of(where: str) -> str:
 class Manners(NamedTuple):
     """How a profile's fetches behave at a host."""
 
-    at_once: int = 16  # so that a few that never answer do not take every place
+    at_once: int = AT_ONE_HOST
     spacing_seconds: float = 0.0  # between the beginnings of two requests
     heeds_delays: bool = False  # whether Crawl-delay and Retry-After are waited for
-    longest_wait: float = 60.0  # seconds; a host that asks for more is not asked at all
+    longest_wait: float = float(MAX_WAIT_SECONDS.default)  # seconds; a host that asks for more is not asked at all
     waits_count: bool = True  # whether a wait for a place or for its time is on the clock of whoever waits
 
 

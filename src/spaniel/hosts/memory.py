@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.database import Database, Layout
+from spaniel.defaults import HTTP_ONLY_DAYS
 from spaniel.hosts.retry_after import LONGEST
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("spaniel.hosts")
 
-WEEK = 7 * 86_400.0  # for which a host that lacks HTTPS is taken at its word
+WEEK = HTTP_ONLY_DAYS * 86_400.0  # for which a host that lacks HTTPS is taken at its word
 MOST = 10_000  # hosts
 LAYOUT = Layout(
     "hosts",

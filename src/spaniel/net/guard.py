@@ -8,6 +8,7 @@ from copy import copy
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.defaults import PORTS
 from spaniel.errors import Code, SpanielError
 from spaniel.net.addresses import TOGGLES
 from spaniel.net.resolver import KEPT_SECONDS
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("spaniel.protection")  # a name of its own: no option hides what it says
 
-DEFAULT_PORTS = (80, 443)
 EVERY_PORT = range(1, 1 << 16)
 MOST_MADE = 4096  # targets that are made once for as long as a resolver keeps its answer
 
@@ -40,7 +40,7 @@ class Security(NamedTuple):
     block_loopback: bool = True
     block_link_local: bool = True
     block_reserved: bool = True
-    allowed_ports: tuple[int, ...] = DEFAULT_PORTS
+    allowed_ports: tuple[int, ...] = PORTS
     allow_insecure_overrides: bool = False
     allowed_domains: tuple[str, ...] = ()  # empty: any
     blocked_domains: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ class Guard:
     ) -> None:
         security = security or Security()
         self._clock = clock
-        self._ports: Sequence[int] = security.allowed_ports or DEFAULT_PORTS
+        self._ports: Sequence[int] = security.allowed_ports or PORTS
         self._nothing_from = domain_rules(None, domain_list(security.blocked_domains, BLOCKED))
         self._pages_from = domain_rules(domain_list(security.allowed_domains, ALLOWED) or None)
         self._off = frozenset(toggle for toggle in TOGGLES if not getattr(security, toggle))

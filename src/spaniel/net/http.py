@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.defaults import DOWNLOAD_BYTES, USER_AGENT
 from spaniel.errors import Code, SpanielError
 from spaniel.net.crossing import crossing_of
 from spaniel.net.encodings import Chain
@@ -43,7 +44,7 @@ def has_body(status: int) -> bool:
 class RequestHeaders(NamedTuple):
     """Who asks, and for what: a profile's, sent with each of its requests."""
 
-    user_agent: str = "forge-webfetch/1.0"
+    user_agent: str = USER_AGENT
     accept: str = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1"
     accept_encoding: str = "gzip, deflate, br"  # zstd is understood, but the SRD's header does not ask for it
     accept_language: str = ""
@@ -79,7 +80,7 @@ class Options(NamedTuple):
     """How one request looks, and what it may bring: whoever asks says so each time."""
 
     headers: RequestHeaders = RequestHeaders()
-    max_bytes: int = 5 * 1024 * 1024  # of the decoded body
+    max_bytes: int = DOWNLOAD_BYTES.default  # of the decoded body
     cut: bool = False  # a body over the cap is cut instead of refused
     more: Mapping[str, str] = MappingProxyType({})  # headers of this request alone
     error_bytes: int = 0  # of the body that comes with a 4xx or 5xx; it is cut there

@@ -7,6 +7,7 @@ from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
+from spaniel.defaults import CANON_JOBS
 from spaniel.errors import SpanielError
 from spaniel.learnt import Learnt
 from spaniel.net.deadline import Deadline
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from spaniel.pipeline.retrieve import Way
     from spaniel.url import Canonical
 
-AT_ONCE = 16
 MOST_ROUNDS = 40  # questions about one URL; eight kinds, and few of them twice
 MOST_REMEMBERED = 20_000  # answers
 OF_PAGES = frozenset({"languages", "pages", "title"})  # questions that take a page
@@ -144,7 +144,7 @@ class Canonicalizer:
         except SpanielError as error:
             return Found(raw, None, error)
 
-    async def many(self, raws: Iterable[str | bytes], at_once: int = AT_ONCE) -> AsyncIterator[Found]:
+    async def many(self, raws: Iterable[str | bytes], at_once: int = CANON_JOBS) -> AsyncIterator[Found]:
         """Many at once, handed over in the order in which they came."""
         begun: deque[asyncio.Task[Found]] = deque()
         try:

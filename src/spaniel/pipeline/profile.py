@@ -8,6 +8,15 @@ from sys import intern
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.defaults import (
+    CHUNK_TOKENS,
+    DOWNLOAD_BYTES,
+    MAX_WAIT_SECONDS,
+    TEXT_BYTES,
+    TIMEOUT_SECONDS,
+    TOTAL_SECONDS,
+    Number,
+)
 from spaniel.hosts import Manners
 from spaniel.net.http import Beginning, Options, RequestHeaders
 from spaniel.pipeline.page_types import ERROR_BYTES
@@ -27,25 +36,27 @@ if TYPE_CHECKING:
 DEFAULT = "web_fetch"
 SHIPPED = os.path.join(os.path.dirname(__file__), "profiles")
 VIEWS = ("answer", "record")
-RANGES = {  # of the limits that a profile may set
-    "timeout_seconds": (1, 300),
-    "total_seconds": (0, 86_400),
-    "max_redirects": (0, 20),
-    "max_download_bytes": (1024, 104_857_600),
-    "default_max_chunk_tokens": (128, 2048),
-    "max_wait_seconds": (0, 86_400),
-    "max_text_bytes": (0, 104_857_600),
+NUMBERS = {  # the limits that a profile may set
+    "timeout_seconds": TIMEOUT_SECONDS,
+    "total_seconds": TOTAL_SECONDS,
+    "max_redirects": Number(5, 0, 20),
+    "max_download_bytes": DOWNLOAD_BYTES,
+    "default_max_chunk_tokens": CHUNK_TOKENS,
+    "max_wait_seconds": MAX_WAIT_SECONDS,
+    "max_text_bytes": TEXT_BYTES,
 }
 
 
 class Limits(NamedTuple):
     """What a fetch may take."""
 
-    timeout_seconds: float = 20
-    total_seconds: float = 0  # 0: the rungs share one deadline; else each has its own, within this total
-    chunk_tokens: int = 600  # 0: nobody asks for chunks; where they would be cut is not worked out
-    max_wait_seconds: float = 60  # the longest single wait that is worth it
-    text_bytes: int = 0  # of a text, its beginning is taken; 0: all of it
+    timeout_seconds: float = TIMEOUT_SECONDS.default
+    total_seconds: float = (
+        TOTAL_SECONDS.default
+    )  # 0: the rungs share one deadline; else each has its own, within this total
+    chunk_tokens: int = CHUNK_TOKENS.default  # 0: nobody asks for chunks; where they would be cut is not worked out
+    max_wait_seconds: float = MAX_WAIT_SECONDS.default  # the longest single wait that is worth it
+    text_bytes: int = TEXT_BYTES.default  # of a text, its beginning is taken; 0: all of it
 
 
 class Rung(NamedTuple):
@@ -130,7 +141,7 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
     policy = table.text("policy", "exact")
     parts = headers, limits, hosts, cache = [table.part(part) for part in ("headers", "limits", "hosts", "cache")]
     rule, page_types = table.truth("settings_rule", default=False), table.truth("page_types", default=False)
-    numbers = {name: _limit(name, limits, given, rule) for name in RANGES}
+    numbers = {name: _limit(name, limits, given, rule) for name in NUMBERS}
     profile = Profile(
         name=_name(table),
         version=_version(table),
@@ -224,12 +235,12 @@ def _manners(table: Table) -> Manners:
 def _limit(name: str, table: Table, given: Given, settings_rule: bool) -> int:
     """What the settings say rules over web_fetch (SRD §5); another profile's own limits rule."""
     own = table.number(name) if table.has(name) else None
-    fallback = given.limits.get(name, FALLBACK[name])
+    number = NUMBERS[name]
+    fallback = given.limits.get(name, number.default)
     if own is None or given.rules(name, settings_rule):
         return fallback
-    low, high = RANGES[name]
-    if not low <= own <= high:
-        raise complaint(f"{table.place}.{name}", f"{own} is not between {low} and {high}")
+    if not number.allows(own):
+        raise complaint(f"{table.place}.{name}", f"{own} is not between {number.low} and {number.high}")
     return own
 
 
@@ -250,14 +261,3 @@ def _known(name: str, known: Mapping[str, object] | tuple[str, ...], place: str)
     if name not in known:
         raise complaint(place, f"there is no '{name}'; {nearest(name, known)}")
     return name
-
-
-FALLBACK = {
-    "timeout_seconds": 20,
-    "total_seconds": 0,
-    "max_redirects": 5,
-    "max_download_bytes": 5_242_880,
-    "default_max_chunk_tokens": 600,
-    "max_wait_seconds": 60,
-    "max_text_bytes": 0,
-}

@@ -6,6 +6,7 @@ import re
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.defaults import CHUNK_TOKENS, IDLE_MS, MAX_WAIT_SECONDS, SCROLLS, WINDOW_HEIGHT, WINDOW_WIDTH
 from spaniel.errors import Code, SpanielError
 from spaniel.tables import nearest
 from spaniel.url.domains import ALLOWED, BLOCKED, domain_list, domain_rules
@@ -16,10 +17,8 @@ if TYPE_CHECKING:
     from spaniel.browser.rendered import Display
     from spaniel.url.domains import Domains
 
-LEAST_CHUNK_TOKENS, MOST_CHUNK_TOKENS = 128, 2048
-LONGEST_WAIT = 86_400
 LONGEST_SELECTOR = 1_000
-DISPLAYED = {"width": (100, 4096), "height": (100, 16_384), "idle_ms": (0, 300_000), "scrolls": (0, 100)}
+DISPLAYED = {"width": WINDOW_WIDTH, "height": WINDOW_HEIGHT, "idle_ms": IDLE_MS, "scrolls": SCROLLS}
 
 REASONS = ("asked", "contradiction", "updated")  # for a fetch in spite of a fresh copy, as a caller gives them (FG-42)
 
@@ -29,8 +28,8 @@ SCHEMA: dict[str, object] = {
         "url": {"type": "string", "minLength": 1, "description": "The http(s) URL to fetch"},
         "max_chunk_tokens": {
             "type": "integer",
-            "minimum": LEAST_CHUNK_TOKENS,
-            "maximum": MOST_CHUNK_TOKENS,
+            "minimum": CHUNK_TOKENS.low,
+            "maximum": CHUNK_TOKENS.high,
             "description": "Largest chunk, in cl100k_base tokens",
         },
         "no_cache": {"type": "boolean", "default": False, "description": "Fetch afresh even if a copy is cached"},
@@ -50,8 +49,8 @@ RENDERING: dict[str, object] = {
     },
     "scroll": {
         "type": "integer",
-        "minimum": 0,
-        "maximum": DISPLAYED["scrolls"][1],
+        "minimum": SCROLLS.low,
+        "maximum": SCROLLS.high,
         "description": "Render the page, and scroll to its end so many times, as long as it grows",
     },
 }
@@ -115,9 +114,8 @@ def _display(args: Mapping[str, object], shown: Display) -> Display | None:
     """How the page is rendered, where a call says so."""
     wait_for = "" if args.get("wait_for") is None else text(args, "wait_for").strip()
     scrolls = whole_number(args, "scroll") or 0
-    low, high = DISPLAYED["scrolls"]
-    if not low <= scrolls <= high:
-        raise bad("scroll", f"{scrolls} is not between {low} and {high}")
+    if not SCROLLS.allows(scrolls):
+        raise bad("scroll", f"{scrolls} is not between {SCROLLS.low} and {SCROLLS.high}")
     if not wait_for and not scrolls:
         return None
     return shown._replace(wait_for=wait_for or shown.wait_for, scrolls=scrolls or shown.scrolls)
@@ -156,10 +154,10 @@ def checked(request: Request) -> Request:
     if not request.url.strip():
         raise bad("url", "is empty")
     tokens = _whole("max_chunk_tokens", request.max_chunk_tokens)
-    if tokens is not None and not LEAST_CHUNK_TOKENS <= tokens <= MOST_CHUNK_TOKENS:
-        raise bad("max_chunk_tokens", f"{tokens} is not between {LEAST_CHUNK_TOKENS} and {MOST_CHUNK_TOKENS}")
-    if request.max_wait is not None and not 0 <= request.max_wait <= LONGEST_WAIT:  # nor is it no number
-        raise bad("max_wait", f"must be 0 to {LONGEST_WAIT} seconds")
+    if tokens is not None and not CHUNK_TOKENS.allows(tokens):
+        raise bad("max_chunk_tokens", f"{tokens} is not between {CHUNK_TOKENS.low} and {CHUNK_TOKENS.high}")
+    if request.max_wait is not None and not MAX_WAIT_SECONDS.allows(request.max_wait):
+        raise bad("max_wait", f"must be {MAX_WAIT_SECONDS.range} seconds")
     _check_freshness(request)
     _check_display(request)
     allowed, blocked = request.allowed_domains, request.blocked_domains
@@ -188,10 +186,10 @@ def _check_display(request: Request) -> None:
     display = request.display
     if display is None:
         return
-    for name, (low, high) in DISPLAYED.items():
+    for name, number in DISPLAYED.items():
         value = _whole(name, getattr(display, name))
-        if value is None or not low <= value <= high:
-            raise bad(name, f"{value} is not between {low} and {high}")
+        if value is None or not number.allows(value):
+            raise bad(name, f"{value} is not between {number.low} and {number.high}")
     if len(str(display.wait_for)) > LONGEST_SELECTOR:
         raise bad("wait_for", f"must be a CSS selector of at most {LONGEST_SELECTOR} characters")
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.database import Database, Layout
+from spaniel.defaults import QUEUE_ENTRIES
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class QueueSettings(NamedTuple):
     """`[spaniel.queue]`, and where it is."""
 
     folder: str
-    max_entries: int = 10_000
+    max_entries: int = QUEUE_ENTRIES.default
 
 
 class Failure(NamedTuple):

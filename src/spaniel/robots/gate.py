@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from spaniel.defaults import ROBOTS_CACHE_ENTRIES, ROBOTS_CACHE_TTL_HOURS
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import USUAL_HEADERS, Options
@@ -42,8 +43,8 @@ class RobotsSettings(NamedTuple):
     """The SRD's `[tools.webfetch.robots]` and what belongs to it."""
 
     fail_open: bool = False
-    cache_entries: int = 1024
-    cache_ttl_hours: float = 24
+    cache_entries: int = ROBOTS_CACHE_ENTRIES.default
+    cache_ttl_hours: float = ROBOTS_CACHE_TTL_HOURS.default
 
 
 class _Known(NamedTuple):

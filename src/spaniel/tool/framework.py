@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from spaniel.defaults import OUTPUT_BYTES
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from spaniel.pipeline.request import Request
     from spaniel.pipeline.trace import Trace, TraceStep
 
-OUTPUT_BYTES = 65_536  # some 16,000 tokens of English
-
 
 @dataclass
 class ToolCtx:
@@ -26,8 +25,8 @@ class ToolCtx:
     `approve` gets the approval summary and says yes or no; `progress` is told of each step as it ends.
     """
 
-    max_output_bytes: int = OUTPUT_BYTES
-    available_capacity_bytes: int = OUTPUT_BYTES
+    max_output_bytes: int = OUTPUT_BYTES.default
+    available_capacity_bytes: int = OUTPUT_BYTES.default
     allow_truncation: bool = True  # a tool that keeps to the budget by itself says no here (FR-WF-03a)
     approve: Callable[[str], bool | Awaitable[bool]] | None = None
     progress: Callable[[TraceStep], None] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaniel.pipeline.request import LEAST_CHUNK_TOKENS, MOST_CHUNK_TOKENS
+from spaniel.defaults import CHUNK_TOKENS
 
 _TEXT: dict[str, object] = {"type": "string"}
 _CHUNK: dict[str, object] = {
@@ -89,8 +89,8 @@ MORE_SCHEMA: dict[str, object] = {
         },
         "max_chunk_tokens": {
             "type": "integer",
-            "minimum": LEAST_CHUNK_TOKENS,
-            "maximum": MOST_CHUNK_TOKENS,
+            "minimum": CHUNK_TOKENS.low,
+            "maximum": CHUNK_TOKENS.high,
             "description": "As in the call before; another size has other chunk numbers",
         },
     },
