@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.browser.home import PREFIX
+from spaniel.browser.launch import launch
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Reply, Site, text
 from tests.browser.harness import SITE, WORDS, Web, alive, all_gone, chromium_path, html, open_web, spaniel_at
@@ -203,3 +204,20 @@ async def test_the_command_leaves_no_folder_when_it_is_terminated(tmp_path: Path
         await child.wait()
         assert await all_gone(child.pid)
         assert not homes_of(child.pid)
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 5])
+async def test_cancelled_close_leaves_no_process_and_no_port(turns: int) -> None:
+    process = await launch(chromium_path())
+    pid, port = process.pid, process._nowhere
+    closing = asyncio.create_task(process.close())
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    closing.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await closing
+    if turns:  # a task that is cancelled before its first step has done nothing
+        assert port.fileno() == -1
+    await process.kill()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

@@ -98,13 +98,15 @@ class Process:
         )
 
     async def close(self) -> None:
-        """Ask it to go, then see to it."""
-        if self.alive:
-            with contextlib.suppress(CdpError, TimeoutError):
-                async with asyncio.timeout(PATIENCE):
-                    await self.wire.call("Browser.close")
-                    await self.wire.gone.wait()
-        await self.kill()
+        """Ask Chromium to exit, then make sure that it did, even if this call is cancelled meanwhile."""
+        try:
+            if self.alive:
+                with contextlib.suppress(CdpError, TimeoutError):
+                    async with asyncio.timeout(PATIENCE):
+                        await self.wire.call("Browser.close")
+                        await self.wire.gone.wait()
+        finally:
+            await asyncio.shield(self.kill())
 
     async def kill(self) -> None:
         """End it and all that it started, and take its files away. May be called again."""
