@@ -328,6 +328,7 @@ print(code, re.search(r"VmHWM:\\s+([0-9]+) kB", Path("/proc/self/status").read_t
         ("definitions.md", "[x{0}]: https://h.org/{0}\n", 60_000),
         ("a.html", "<svg><g>", 100_000),
         ("a.rst", "\n", 700_000),
+        ("links.rst", "`a <//b>`_\n", 40_000),
         ("a.yaml", "- ", 500_000),
         ("a.txt", "https://h.org/{0}\n", 30_000),
         ("a.xml", "<a>", 300_000),

@@ -259,10 +259,10 @@ class _Divider:
         marks = _item(raw[line:start]) or self._source.slice(line, start)
         if name == "CodeBlock":
             fence = FENCE.match(first)
-            is_closed = fence and last.startswith(fence[0]) and not last.strip(fence[0][0])
-            return f"{marks}{first}\n" if fence and not is_closed else ""
+            is_open = fence and (not last.startswith(fence[0]) or last.strip(fence[0][0]))
+            return f"{marks}{first}\n" if is_open else ""
         opening, ends = next((opening, ends) for begins, opening, ends in HTML_OPENINGS if begins.match(first))
-        is_closed = end < len(raw) if ends is None else ends.search(last or first)
+        is_closed = end < len(raw) if ends is None else bool(ends.search(last or first))
         return "" if is_closed else marks + opening
 
 
