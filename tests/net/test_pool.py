@@ -214,6 +214,7 @@ async def test_proof_of_one_place_opens_no_other(other: str) -> None:
         with pytest.raises(SpanielError) as refused:
             await harness.rooms.http.get(parse(other.format(server.port)), target, Deadline(1))
         assert str(refused.value.code) == "internal"
+        assert "is not the target of http://" in str(refused.value.details["error"])
         assert server.connections == 0
 
 
@@ -260,6 +261,19 @@ async def test_a_host_whose_connections_are_all_in_use_is_not_counted_as_kept() 
         assert wire is not None
         assert not kept._idle
         wire.close()
+
+
+async def test_host_that_was_used_last_is_kept_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "MOST_HOSTS", 2)
+    names = {f"{name}.test": "127.0.0.1" for name in "abc"}
+    async with serve(PAGES) as server, open_harness(server, names=names) as harness:
+        a, b, c = (server.url("/", host) for host in names)
+        await asyncio.gather(harness.get(a), harness.get(a))  # of which one stays idle while the other is used again
+        for url in (b, a, c, a, c):
+            await harness.get(url)
+        assert server.connections == 4
+        await harness.get(b)
+        assert server.connections == 5
 
 
 def stalling(slow: float = 0.0) -> Behaviour:
