@@ -115,6 +115,8 @@ def _judge(box: Box, ids: list[str], seed: int, count: int) -> bool:
     for mutant in chosen:
         found = fate(mutant, box)
         killed += found == KILLED
+        if found == INVALID:
+            print(f"  {box.failures()}")
         print(f"{found} {mutant.id}: {mutant.breaks} ({mutant.file})", flush=True)
     share = 100 * killed / len(chosen)
     print(f"{killed} of {len(chosen)} killed by the tests that carry the id ({share:.0f} %)")

@@ -43,6 +43,7 @@ class Box:
 
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
+        self._output = self.folder / "output.txt"  # of the last quiet run
         command = ["git", "ls-files", "-zco", "--exclude-standard"]
         listed = subprocess.check_output(command, cwd=ROOT, text=True).split("\0")
         for path in (*(ROOT / name for name in listed), *ROOT.glob("src/**/*.so")):
@@ -94,9 +95,15 @@ class Box:
         os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])
         if not aloud:  # and no byte code: what one mutant was compiled to would be run for the next
             sys.dont_write_bytecode, os.environ["PYTHONDONTWRITEBYTECODE"] = True, "1"
+            output = os.open(self._output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             for stream in (1, 2):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+                os.dup2(output, stream)
         return pytest.main([*OPTIONS, *tests], plugins=plugins)
+
+    def failures(self) -> str:
+        """The tests that failed in the last run."""
+        lines = self._output.read_text("utf-8", "replace").splitlines() if self._output.exists() else []
+        return "; ".join(line for line in lines if line.startswith(("FAILED", "ERROR"))) or "stopped by the time limit"
 
     def survivors(self, file: str, tests: list[str], chosen: list[Mutant]) -> int:
         path, began = self.folder / "src/spaniel" / file, time.monotonic()

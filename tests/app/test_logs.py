@@ -97,6 +97,21 @@ async def test_nothing_that_a_hostile_run_brings_gets_into_the_log(logged: io.St
     assert not [c for c in written if unicodedata.category(c)[0] == "C" and c != "\n"]
 
 
+@pytest.mark.req("T-WF-ERR-03", "FR-WF-19b")
+@pytest.mark.parametrize("query", ["?SECRET", "?a=1&b=SECRET", "?%53ECRET=%53ECRET", "?a=b?SECRET", "?#SECRET"])
+async def test_log_has_the_path_and_not_the_query(logged: io.StringIO, tmp_path: Path, query: str) -> None:
+    """Of a page, of one that is missing, and of a cache hit."""
+    async with Site({"/a": text("hello")}) as site, spaniel_for(site, cache=tmp_path) as spaniel:
+        for path in ("/a", "/a", "/gone"):
+            await spaniel.outcome(Request(site.url(f"{path}{query}")))
+    found = records(logged)[1:]
+    assert [record["event"] for record in found] == ["fetch_complete", "fetch_complete", "http_4xx"]
+    assert [record["cache_hit"] for record in found] == [False, True, False]
+    written = logged.getvalue()
+    assert "SECRET" not in written
+    assert "53ECRET" not in written
+
+
 def test_a_careless_caller_cannot_break_a_line(logged: io.StringIO) -> None:
     logging.getLogger("spaniel.x").warning(
         "two\nlines %s", "\x1b[2J", extra={"fields": {"value": "a\r\nb\x00", "n": 1}}

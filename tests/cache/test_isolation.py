@@ -43,3 +43,27 @@ def test_a_test_that_uses_the_users_cache_fails_and_the_cache_stays_as_it_was(tm
     assert "ERROR at teardown of test_careless" in done.stdout
     assert "the test has written into the user's own folders" in done.stdout
     assert os.listdir(theirs) == []
+
+
+@pytest.mark.req("T-WF-INFRA-03")
+def test_users_folders_are_left_alone_where_no_variable_names_them(tmp_path: Path) -> None:
+    """By a program that a test starts, too: it has the home of whoever runs the tests."""
+    started = (
+        "import subprocess, sys\n\ndef test_started():\n    subprocess.run([sys.executable, '-c', CODE], check=True)\n"
+    )
+    code = "import test_it; test_it.test_careless()"
+    (tmp_path / "test_it.py").write_text(f"{CARELESS}\nCODE = {code!r}\n{started}", encoding="utf-8")
+    home = tmp_path / "home"
+    home.mkdir()
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+    options = ("-p", "tests.conftest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "-q", "-k", "started")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(tmp_path / "test_it.py")],
+        cwd=ROOT,
+        env=plain | {"HOME": str(home), "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "1 passed, 2 deselected, 1 error" in done.stdout, done.stdout + done.stderr
+    assert os.listdir(home) == []

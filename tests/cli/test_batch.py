@@ -314,6 +314,36 @@ def test_wrong_options_are_refused_in_a_sentence(tmp_path: Path, more: tuple[str
     assert not (tmp_path / "out.jsonl").exists()
 
 
+@pytest.mark.req("FG-46")
+@pytest.mark.parametrize("option", ["--host-time", "--total-time"])
+def test_time_limit_ends_the_run_with_records_that_say_so(tmp_path: Path, option: str) -> None:
+    """The pause before each page is longer than the time that all of them have."""
+    with serving(tmp_path) as served:
+        urls = [served.url(f"127.0.0.{host}", f"/ok{n}") for host in (1, 2) for n in range(4)]
+        written(tmp_path, urls)
+        done = spaniel(served, tmp_path, "--delay", "600", option, "2s", fast=False)
+        assert len(served.requests()) <= 4  # robots.txt and a page of each host at the most
+    assert done.returncode == 1
+    assert "failed: timeout" in done.stderr
+    assert ordinals(tmp_path) == list(range(8))
+    late = [record for record in records(tmp_path) if record["error"]]
+    assert len(late) >= 6
+    for record in late:
+        assert record["error"]["code"] == "timeout"
+        assert record["error"]["details"]["limit"] == option
+        assert "the 2 s for " in record["error"]["message"]
+        assert "not tried" in record["error"]["message"]
+
+
+@pytest.mark.parametrize("option", ["--host-time", "--total-time"])
+@pytest.mark.parametrize("value", ["soon", "-1s", ""])
+def test_time_limit_that_is_not_a_time_is_refused(tmp_path: Path, option: str, value: str) -> None:
+    done = spaniel(Served(1, tmp_path / "log"), tmp_path, f"{option}={value}")
+    assert done.returncode == 2
+    assert option in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_source_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     done = spaniel(Served(1, tmp_path / "log"), tmp_path)
     assert done.returncode == 2

@@ -52,7 +52,6 @@ def ignore() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-@pytest.mark.req("DB-09")
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_signal_finishes_what_is_under_way(tmp_path: Path, name: str, number: signal.Signals) -> None:
@@ -74,7 +73,6 @@ def test_signal_finishes_what_is_under_way(tmp_path: Path, name: str, number: si
     assert recorded(name, tmp_path) < 200
 
 
-@pytest.mark.req("DB-09")
 @pytest.mark.parametrize("name", COMMANDS)
 def test_signals_that_were_ignored_at_the_start_stay_so(tmp_path: Path, name: str) -> None:
     """As under `nohup`, and for jobs that a script starts in the background."""

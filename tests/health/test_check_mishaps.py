@@ -41,7 +41,6 @@ def damage_history(served: Served) -> Path:
     return file
 
 
-@pytest.mark.req("DB-09")
 def test_a_damaged_history_is_told_once(inside: Inside, tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         notes = document(tmp_path, f"[a]({served.url('/ok')})\n")
@@ -90,7 +89,6 @@ def test_a_sitemap_that_breaks_off_is_no_success(inside: Inside, tmp_path: Path)
             assert (done.returncode, "1 link: 1 ok" in done.stdout) == (code, True), done.stderr
 
 
-@pytest.mark.req("DB-09")
 def test_what_an_option_leaves_out_is_named(inside: Inside, tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         notes = document(tmp_path, f"[a]({served.url('/gone')})\n")
@@ -103,7 +101,6 @@ def test_what_an_option_leaves_out_is_named(inside: Inside, tmp_path: Path) -> N
         assert served.requests() == []
 
 
-@pytest.mark.req("DB-09")
 @pytest.mark.parametrize("choice", [("--host", "nope.example"), ("--category", "ofical"), ("--path", "/nope")])
 def test_a_choice_that_chooses_nothing_is_refused(inside: Inside, tmp_path: Path, choice: tuple[str, str]) -> None:
     with serving(tmp_path) as served:
@@ -120,7 +117,6 @@ def test_the_history_of_a_database_that_is_not_there_is_refused(inside: Inside, 
         assert (refused.returncode, "there is no such folder" in refused.stderr) == (2, True)
 
 
-@pytest.mark.req("DB-09")
 def test_a_baseline_is_written_by_a_whole_run_alone(tmp_path: Path) -> None:
     with serving(tmp_path, pause=0.2) as served:
         notes = document(tmp_path, "".join(f"[a]({served.url(f'/ok{n}')})\n" for n in range(200)))
@@ -169,7 +165,6 @@ def test_a_name_that_is_no_utf_8_is_found_again(inside: Inside, tmp_path: Path) 
             assert "/to?" not in file.read()
 
 
-@pytest.mark.req("DB-09")
 def test_a_file_that_is_read_only_stays(inside: Inside, tmp_path: Path) -> None:
     """A rename over it needs leave of the folder alone; but whoever made it read-only has said what may be done."""
     with serving(tmp_path) as served:
@@ -200,7 +195,6 @@ async def test_a_call_that_cannot_be_meant_is_refused(links: Any, how: dict[str,
             _ = [checked async for checked in client.check(links, **how)]
 
 
-@pytest.mark.req("DB-09")
 def test_answers_to_another_question_are_not_gone_on_with(tmp_path: Path) -> None:
     """Else some pages of the report were looked at for what the user wants, and others were not, and nobody knows."""
     with serving(tmp_path, pause=0.2) as served:
@@ -218,7 +212,6 @@ def test_answers_to_another_question_are_not_gone_on_with(tmp_path: Path) -> Non
         assert "going on: " in served.run("check", notes, "--delay", "0", "--resume").stderr
 
 
-@pytest.mark.req("DB-09")
 def test_a_baseline_holds_however_its_documents_are_named(
     inside: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

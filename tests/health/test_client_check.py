@@ -46,7 +46,7 @@ async def web(folder: Path, **pages: Any) -> AsyncIterator[Web]:
         yield Web(site, folder)
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-02")
 async def test_a_link_is_dead_after_three_failures_three_days_apart_and_not_before(tmp_path: Path) -> None:
     async with web(tmp_path, page=text("here")) as place:
         told = []
@@ -66,7 +66,7 @@ async def test_a_link_is_dead_after_three_failures_three_days_apart_and_not_befo
         assert told[16:] == ["dead"] * 24
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-02")
 async def test_weekly_checks_make_a_link_dead_in_the_third_week_and_trouble_makes_none(tmp_path: Path) -> None:
     async with web(tmp_path, busy=text("", 500)) as place:
         gone, busy = [], []
@@ -78,7 +78,7 @@ async def test_weekly_checks_make_a_link_dead_in_the_third_week_and_trouble_make
         assert busy == ["unknown"] * 5
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-02")
 async def test_many_failures_in_a_day_are_one(tmp_path: Path) -> None:
     async with web(tmp_path) as place:
         for _ in range(10):
@@ -86,7 +86,7 @@ async def test_many_failures_in_a_day_are_one(tmp_path: Path) -> None:
             place.clock.advance(3600)
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-01")
 async def test_weeks_without_network_make_nothing_dead(tmp_path: Path) -> None:
     async with web(tmp_path) as place:
         links = [place.site.url("/", f"{n}.example") for n in range(10)]
@@ -172,7 +172,7 @@ async def test_a_slow_host_and_a_waiting_one_stall_nobody(tmp_path: Path) -> Non
         assert not {links[0], links[1]} & set(told)
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("FG-22")
 async def test_too_many_requests_is_waited_for_and_then_well(tmp_path: Path) -> None:
     answers = iter([text("", 429, {"Retry-After": "60"})])
 
@@ -184,7 +184,7 @@ async def test_too_many_requests_is_waited_for_and_then_well(tmp_path: Path) -> 
         assert sum(place.clock.slept) >= 60
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("FG-46")
 async def test_an_hour_is_not_waited_for_and_the_next_run_does_not_ask_before(tmp_path: Path) -> None:
     async with web(tmp_path, page=text("", 429, {"Retry-After": "3600"})) as place:
         assert await place.verdict("/page", "busy.example") == "rate-limited"
@@ -223,7 +223,6 @@ class Liar(Site):
         writer.close()
 
 
-@pytest.mark.req("DB-09")
 async def test_a_host_at_which_head_lied_is_asked_by_get_in_the_next_run(tmp_path: Path) -> None:
     async with Liar({}) as site:
         place = Web(site, tmp_path)
@@ -240,7 +239,6 @@ async def test_equal_urls_in_other_spellings_are_asked_once(tmp_path: Path) -> N
         assert len(results) == 1
 
 
-@pytest.mark.req("DB-09")
 async def test_a_page_that_takes_long_to_read_is_read_where_it_holds_nobody_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

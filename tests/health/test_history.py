@@ -60,13 +60,12 @@ def check(history: History, wall: Wall, *verdicts: Verdict, url: str = URL, netw
         wall.now += DAY
 
 
-@pytest.mark.req("DB-09")
 def test_what_is_never_written_is_not_known_and_makes_no_file(history: History) -> None:
     assert (history.past(URL).failures, history.of(URL), history.uptime(URL), history.last(URL)) == ((), [], None, None)
     assert not os.path.exists(history.folder)
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-02")
 def test_failures_count_from_the_last_good_check_on_and_three_days_apart(history: History, wall: Wall) -> None:
     ok, failing = Verdict.OK, Verdict.FAILING
     check(history, wall, failing, failing, failing, failing, ok, failing, failing, failing)
@@ -76,7 +75,7 @@ def test_failures_count_from_the_last_good_check_on_and_three_days_apart(history
     assert history.past(URL).failures == (MONDAY + 5 * DAY, MONDAY + 8 * DAY)
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-02")
 def test_what_counts_is_the_same_as_if_every_check_had_been_kept(history: History, wall: Wall) -> None:
     every: list[float] = []
     for hours in (1, 40, 30, 2, 71, 73, 72, 1, 1, 100, 200, 3):
@@ -87,14 +86,14 @@ def test_what_counts_is_the_same_as_if_every_check_had_been_kept(history: Histor
     assert APART == 3 * DAY
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-02")
 def test_a_check_that_told_nothing_is_neither_good_nor_a_failure(history: History, wall: Wall) -> None:
     check(history, wall, Verdict.OK, Verdict.FAILING, Verdict.UNKNOWN, Verdict.BLOCKED, Verdict.RATE_LIMITED)
     assert history.past(URL).failures == (MONDAY + DAY,)
     assert history.past(URL).last_good == MONDAY
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-01")
 def test_a_run_without_network_has_no_failures(history: History, wall: Wall) -> None:
     check(history, wall, Verdict.FAILING, Verdict.DEAD, network=False)
     assert history.past(URL).failures == ()
@@ -104,7 +103,6 @@ def test_a_run_without_network_has_no_failures(history: History, wall: Wall) -> 
     assert len(history.past(URL).failures) == 1
 
 
-@pytest.mark.req("DB-09")
 def test_uptime_is_the_share_of_good_checks_of_thirty_days(history: History, wall: Wall) -> None:
     check(history, wall, *[Verdict.FAILING] * 40, *[Verdict.OK] * 27, *[Verdict.FAILING] * 3)
     uptime = history.uptime(URL)
@@ -114,7 +112,6 @@ def test_uptime_is_the_share_of_good_checks_of_thirty_days(history: History, wal
     assert history.of(URL)[-2].checks == 27
 
 
-@pytest.mark.req("DB-09")
 def test_it_does_not_grow_with_the_number_of_checks(history: History, wall: Wall) -> None:
     check(history, wall, *[Verdict.OK] * 50)
     assert [row.checks for row in history.of(URL)] == [50]
@@ -128,7 +125,6 @@ def test_it_does_not_grow_with_the_number_of_checks(history: History, wall: Wall
     assert history.of(URL) == []
 
 
-@pytest.mark.req("DB-09")
 def test_the_last_good_chain_and_text_are_kept_for_the_next_check(history: History, wall: Wall) -> None:
     chain = (Hop(URL, 301),)
     run = history.begin("test", "")
@@ -146,7 +142,6 @@ def test_the_last_good_chain_and_text_are_kept_for_the_next_check(history: Histo
     assert not history.past(URL, HOST).head_differs  # it is tried again after half a year
 
 
-@pytest.mark.req("DB-09")
 def test_a_run_that_nobody_went_on_with_is_settled_by_what_it_had_heard(history: History, wall: Wall) -> None:
     cut_off, well = history.begin("off", ""), history.begin("on", "")
     silent = [
@@ -193,7 +188,6 @@ def test_a_run_that_was_killed_while_it_was_settled_is_settled_as_it_was_to_be(
     assert len(history.past(URL).failures) == failures
 
 
-@pytest.mark.req("DB-09")
 def test_that_head_and_get_disagree_is_known_for_half_a_year(history: History, wall: Wall) -> None:
     run = history.begin("test", "")
     history.note(run, [answer(Verdict.OK, wall.now)._replace(head_differs=True)])
@@ -205,7 +199,6 @@ def test_that_head_and_get_disagree_is_known_for_half_a_year(history: History, w
     assert not history.past(URL, HOST).head_differs
 
 
-@pytest.mark.req("DB-09")
 def test_uptime_looks_thirty_days_back_unless_it_is_told_otherwise(history: History, wall: Wall) -> None:
     check(history, wall, Verdict.FAILING, Verdict.OK)
     wall.now = MONDAY + 30 * DAY
@@ -215,7 +208,6 @@ def test_uptime_looks_thirty_days_back_unless_it_is_told_otherwise(history: Hist
     assert history.uptime(URL) == 1.0
 
 
-@pytest.mark.req("DB-09")
 def test_two_runs_at_once_lose_nothing(history: History, wall: Wall) -> None:
     writer = (
         "import sys\n"
@@ -234,7 +226,6 @@ def test_two_runs_at_once_lose_nothing(history: History, wall: Wall) -> None:
         assert sum(row.checks for row in history.of(f"http://{n}.example/")) == 2
 
 
-@pytest.mark.req("DB-09")
 def test_a_damaged_file_is_set_aside(history: History, wall: Wall) -> None:
     check(history, wall, Verdict.OK)
     history.close()
@@ -246,7 +237,6 @@ def test_a_damaged_file_is_set_aside(history: History, wall: Wall) -> None:
     assert Path(history.folder, "health.sqlite3.damaged").read_bytes().startswith(b"this is no database")
 
 
-@pytest.mark.req("DB-09")
 def test_beside_a_database_it_is_seen_by_neither_git_nor_readers(tmp_path: Path, wall: Wall) -> None:
     folder = tmp_path / "urls"
     create(str(folder))
@@ -270,7 +260,6 @@ def test_beside_a_database_it_is_seen_by_neither_git_nor_readers(tmp_path: Path,
     assert registry.strangers() == []
 
 
-@pytest.mark.req("DB-09")
 def test_a_folder_that_everybody_may_write_to_keeps_no_history(tmp_path: Path, wall: Wall) -> None:
     folder = tmp_path / "urls"
     create(str(folder))
@@ -280,7 +269,6 @@ def test_a_folder_that_everybody_may_write_to_keeps_no_history(tmp_path: Path, w
         history.begin("test", "")
 
 
-@pytest.mark.req("DB-09")
 def test_text_that_is_no_unicode_is_kept_as_its_escapes(history: History, wall: Wall) -> None:
     run = history.begin("test", "")
     history.note(run, [answer(Verdict.UNKNOWN, wall.now, reason="half \udc80")])
@@ -288,7 +276,6 @@ def test_text_that_is_no_unicode_is_kept_as_its_escapes(history: History, wall: 
     assert [row.reason for row in history.of(URL)] == ["half \\udc80"]
 
 
-@pytest.mark.req("DB-09")
 def test_a_kill_while_answers_become_observations_loses_none_and_counts_none_twice(
     history: History, wall: Wall, monkeypatch: pytest.MonkeyPatch
 ) -> None:

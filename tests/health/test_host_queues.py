@@ -42,7 +42,6 @@ def test_a_host_may_ask_for_so_much_in_all_and_what_is_heard_twice_counts_once()
     assert not queue.wait(300.0, 0.1, 120.0)
 
 
-@pytest.mark.req("DB-09")
 def test_a_host_that_may_be_asked_goes_first_and_then_the_one_with_most_links() -> None:
     queues = HostQueues(spool_of([*at("few", 1), *at("many", 3), *at("some", 2)]))
     many = queues.next(0.0)
@@ -66,7 +65,6 @@ def test_a_host_that_may_be_asked_goes_first_and_then_the_one_with_most_links() 
     assert queues.soonest() == 20.0
 
 
-@pytest.mark.req("DB-09")
 def test_of_those_that_wait_the_soonest_is_next_and_of_equals_the_first() -> None:
     queues = HostQueues(spool_of(links_at(hosts=3, each=2)))
     assert queues.soonest() is None
@@ -124,7 +122,6 @@ def test_what_is_put_back_is_next() -> None:
     assert queue.take() is first
 
 
-@pytest.mark.req("DB-09")
 def test_a_host_is_shared_after_its_first_link_in_as_many_hands_as_may_be() -> None:
     queues = HostQueues(spool_of(at("a", 5)), 2)
     queue = queues.next(0.0)
@@ -160,7 +157,7 @@ def test_a_host_is_shared_after_its_first_link_in_as_many_hands_as_may_be() -> N
     assert queues.counts == HostCounts(asked=1, reached=1)  # once, however many had it
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-01")
 @pytest.mark.parametrize(
     ("heard", "counts"),
     [
@@ -186,7 +183,7 @@ def test_a_host_counts_once_it_was_asked(heard: tuple[Heard | None, ...], counts
     assert queues.counts == counts
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-01")
 def test_what_hosts_said_in_an_earlier_part_of_the_run_still_counts() -> None:
     spool = spool_of([*at("done", 1), *at("mute", 1), *at("begun", 3), *at("silent", 2), *at("new", 1)])
     earlier = {"done/0": Heard.ANSWER, "mute/0": Heard.NO_LOOKUP_ANSWER, "begun/0": Heard.ANSWER}

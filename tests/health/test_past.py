@@ -7,7 +7,7 @@ import pytest
 from spaniel.health.past import APART, DAY, ENOUGH, failures_apart
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-02")
 @pytest.mark.parametrize(
     ("times", "count"),
     [

@@ -31,7 +31,6 @@ async def test_as_many_as_one_may_and_each_link_once(per_host: int) -> None:
     assert run.is_whole
 
 
-@pytest.mark.req("DB-09")
 async def test_the_first_links_of_a_host_are_asked_alone() -> None:
     """They show whether HEAD can be believed: asked all at once, each would have to be asked again by GET."""
     seen: list[tuple[str, int]] = []
@@ -47,7 +46,7 @@ async def test_the_first_links_of_a_host_are_asked_alone() -> None:
     assert max(others for _, others in seen) == 7
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("FG-22")
 @pytest.mark.parametrize("patient", [True, False], ids=["it says how long", "it does not"])
 async def test_what_several_hear_at_once_is_one_wait(patient: bool) -> None:
     """Eight links come back with the same wish: counted eight times it would be more than a host may ask for."""
@@ -61,7 +60,7 @@ async def test_what_several_hear_at_once_is_one_wait(patient: bool) -> None:
     assert sum(clock.slept) <= 120
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("FG-46")
 async def test_a_host_that_asks_for_too_much_is_left_alone_by_all() -> None:
     world = World(lambda link, _: busy(link, 3600) if int(link.url[-1]) > 1 else ok(link), turns=5)
     links = links_at(hosts=1, each=10)
@@ -70,7 +69,6 @@ async def test_a_host_that_asks_for_too_much_is_left_alone_by_all() -> None:
     assert world.asked.total() <= 2 + 4
 
 
-@pytest.mark.req("DB-09")
 async def test_other_hosts_come_first() -> None:
     """Five askers have five hosts: nobody need go to one where another is already."""
     world = World(lambda link, _: ok(link), turns=5)
@@ -88,7 +86,6 @@ PIECES = st.sampled_from(
 )
 
 
-@pytest.mark.req("DB-09")
 @example("http://a.org:80/x")
 @example("https://a.org:443/x")
 @example("http://a.org:443/x")
@@ -104,7 +101,6 @@ def test_the_quick_way_to_an_address_is_the_long_one(text: str) -> None:
         assert (asked, host) == (url.href, url.host)
 
 
-@pytest.mark.req("DB-09")
 @example("http://a.org:80/x")
 @example("https://a.org/x#")
 @given(st.lists(PIECES, max_size=6).map("".join))

@@ -80,7 +80,6 @@ async def test_the_clock_of_a_link_stands_while_others_have_all_places() -> None
     assert await waiting > 0
 
 
-@pytest.mark.req("DB-09")
 async def test_whoever_gives_up_waiting_for_a_place_leaves_the_host_to_others() -> None:
     places, hosts, _ = places_for(1)
     alone = Manners(at_once=1)
@@ -98,7 +97,6 @@ async def test_whoever_gives_up_waiting_for_a_place_leaves_the_host_to_others() 
         assert not places.has_room()
 
 
-@pytest.mark.req("DB-09")
 async def test_a_turn_that_is_over_gives_back_both_its_place_and_its_turn() -> None:
     places, _, _ = places_for(1)
     for _ in range(3):
@@ -126,7 +124,6 @@ async def test_a_crawl_delay_is_heeded_where_we_have_no_spacing_of_our_own() -> 
         assert [places.wait_seconds(host) for host in (A, B, "c.example")] == [0.0, 0.0, 7.0]
 
 
-@pytest.mark.req("DB-09")
 async def test_a_run_is_told_when_somebody_has_to_wait_and_only_then() -> None:
     """It calls another worker in then: the one that waits asks nobody meanwhile."""
     places, _, clock = places_for(4)
@@ -145,7 +142,7 @@ async def test_a_run_is_told_when_somebody_has_to_wait_and_only_then() -> None:
     assert len(told) == 1
 
 
-@pytest.mark.req("DB-09", "FG-22")
+@pytest.mark.req("FG-22")
 async def test_what_a_host_said_is_known_to_all_and_apart_from_spacing() -> None:
     places, hosts, clock = places_for(4, Manners(spacing_seconds=1.0, heeds_delays=True))
     assert (places.asked(A), places.asked_seconds(A)) == (None, 0.0)

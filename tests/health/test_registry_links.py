@@ -78,7 +78,6 @@ def test_the_scheme_is_http_unless_somebody_says_otherwise(metadata: str, scheme
     assert of_file("_path: /a?b", metadata=metadata, scheme=scheme)[0].url == url
 
 
-@pytest.mark.req("DB-09")
 def test_a_deprecated_record_is_skipped_with_the_reason() -> None:
     text = "---\n---\n_path: /\ncategories:\n- deprecated\n"
     (found,) = links(read_file(text, "f", "a.example").records, load())
@@ -86,7 +85,6 @@ def test_a_deprecated_record_is_skipped_with_the_reason() -> None:
     assert (found.verdict, found.reason) == (Verdict.SKIPPED, "the record is of the category 'deprecated'")
 
 
-@pytest.mark.req("DB-09")
 def test_a_link_knows_where_its_path_is_written() -> None:
     found = of_file("_path: /a", "content-length: 3\n_path: '/b'")
     assert [link.places for link in found] == [
@@ -95,7 +93,6 @@ def test_a_link_knows_where_its_path_is_written() -> None:
     ]
 
 
-@pytest.mark.req("DB-09")
 def test_a_priority_is_a_key_or_a_category_of_the_record() -> None:
     found = of_file(
         "_path: /a", "_path: /b\npriority: daily", "_path: /c\ncategories:\n- monthly", "_path: /d\npriority: 3",
@@ -108,7 +105,6 @@ def last(verdict: str, days: float) -> Observed:
     return Observed(0.0, NOW - days * DAY, 1, verdict, 200, "", "", "", (), "")
 
 
-@pytest.mark.req("DB-09")
 @pytest.mark.parametrize(
     ("priority", "verdict", "days", "due"),
     [
@@ -130,12 +126,10 @@ def test_a_link_is_due_by_its_priority_and_sooner_after_trouble(
     assert load().is_due(priority, last(verdict, days), NOW) is due
 
 
-@pytest.mark.req("DB-09")
 def test_what_was_never_checked_is_due() -> None:
     assert load().is_due("monthly", None, NOW)
 
 
-@pytest.mark.req("DB-09")
 def test_priorities_are_data(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text('default = "hourly"\n[days]\nhourly = 0\nyearly = 365\n[categories]\nlaw = "yearly"\n')
@@ -161,7 +155,6 @@ def test_a_wrong_file_of_priorities_is_refused(tmp_path: Path, text: str, told: 
         load(str(file))
 
 
-@pytest.mark.req("DB-09")
 def test_filters_by_the_last_check() -> None:
     known = {"http://a.example/ok": last("ok", 1), "http://a.example/bad": last("failing", 5)}
     all_ = [Link(f"http://a.example/{name}") for name in ("ok", "bad", "new")]
@@ -180,7 +173,6 @@ def test_filters_by_the_last_check() -> None:
     assert chosen(Wanted(frozenset({"failing"}), due_at=NOW)) == ["bad"]
 
 
-@pytest.mark.req("DB-09")
 @pytest.mark.parametrize(
     ("given", "url", "asked"),
     [

@@ -150,7 +150,6 @@ async def test_every_link_is_asked_once_and_no_host_twice_at_a_time() -> None:
     assert run.network
 
 
-@pytest.mark.req("DB-09")
 async def test_the_same_url_in_many_places_is_asked_once_with_all_of_them() -> None:
     places = [Place("a.md", n, 3) for n in range(1, 6)]
     links = [Link("http://a.example/", (f"s{place.line}",), (place,)) for place in places]
@@ -174,7 +173,7 @@ async def test_spacing_holds_no_place_while_a_host_waits() -> None:
     assert world.order[31:] == [f"http://slow.example/{n}" for n in range(1, 5)]
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("FG-22")
 async def test_a_host_that_asks_for_time_gets_it_and_is_asked_again() -> None:
     world = World(lambda link, n: busy(link, 30) if "busy" in link.url and n == 1 else ok(link))
     links = [Link("http://busy.example/"), *links_at(hosts=4, each=3)]
@@ -186,7 +185,7 @@ async def test_a_host_that_asks_for_time_gets_it_and_is_asked_again() -> None:
     assert sum(clock.slept) >= 30
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("FG-46")
 @pytest.mark.parametrize("seconds", [3600, 121, 0])
 async def test_a_host_that_asks_for_too_much_is_left_alone(seconds: float) -> None:
     """Nought: it asks again and again, and never says for how long."""
@@ -202,14 +201,13 @@ async def test_a_host_that_asks_for_too_much_is_left_alone(seconds: float) -> No
     assert sum("not asked" in checked.reason for checked in results) == 50 - len(asked)
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("FG-46")
 async def test_a_page_that_always_asks_for_time_does_not_stand_in_the_way_of_its_neighbours() -> None:
     world = World(lambda link, _: busy(link, 2) if link.url.endswith("/0") else ok(link))
     results = await all_of(run_over([Link(f"http://one.example/{n}") for n in range(4)], world, clock=FakeClock()))
     assert told(results) == {f"http://one.example/{n}": "ok" if n else "rate-limited" for n in range(4)}
 
 
-@pytest.mark.req("DB-09")
 async def test_a_host_that_asked_another_run_for_time_is_not_asked() -> None:
     world = World(lambda link, _: ok(link))
     results = await all_of(run_over(links_at(hosts=2, each=2), world, asked={"0.example": 500.0}))
@@ -217,7 +215,6 @@ async def test_a_host_that_asked_another_run_for_time_is_not_asked() -> None:
     assert set(world.asked) == {"http://1.example/0", "http://1.example/1"}
 
 
-@pytest.mark.req("DB-09")
 async def test_good_news_comes_at_once_and_bad_news_at_the_end() -> None:
     held_up = asyncio.Event()
 
@@ -236,7 +233,7 @@ async def test_good_news_comes_at_once_and_bad_news_at_the_end() -> None:
     assert results == ["good.example", "slow.example", "bad.example"]
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-01")
 @pytest.mark.parametrize(("silent", "verdict"), [(6, "unknown"), (5, "failing")])
 async def test_a_run_that_most_hosts_did_not_answer_calls_nothing_dead(silent: int, verdict: str) -> None:
     def answer(link: Link, _: int) -> Looked:
@@ -256,7 +253,7 @@ async def test_a_run_that_most_hosts_did_not_answer_calls_nothing_dead(silent: i
     assert any("no network" in checked.reason for checked in results) is not run.network
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-01")
 async def test_our_own_refusal_is_no_sign_of_a_missing_network() -> None:
     def answer(link: Link, _: int) -> Looked:
         if "0." in link.url:
@@ -268,7 +265,7 @@ async def test_our_own_refusal_is_no_sign_of_a_missing_network() -> None:
     assert run.network
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("FG-46")
 async def test_a_host_that_never_answers_in_time_is_asked_three_times() -> None:
     class Hanging(World):
         async def look(self, link: Link, past: Past, attempts: int) -> Looked:
@@ -285,7 +282,6 @@ async def test_a_host_that_never_answers_in_time_is_asked_three_times() -> None:
     assert sum("silent" in url for url in world.asked) == 3
 
 
-@pytest.mark.req("DB-09")
 async def test_a_refusal_that_comes_as_an_error_is_told_as_unknown() -> None:
     class Refusing(World):
         async def look(self, link: Link, past: Past, attempts: int) -> Looked:
@@ -295,7 +291,6 @@ async def test_a_refusal_that_comes_as_an_error_is_told_as_unknown() -> None:
     assert (checked.verdict, checked.code) == (Verdict.UNKNOWN, Code.INVALID_URL)
 
 
-@pytest.mark.req("DB-09")
 async def test_stopping_finishes_what_is_under_way_and_tells_it() -> None:
     links = links_at(hosts=50, each=20)
     world = World(lambda link, _: failing(link) if link.url.endswith("/0") else ok(link), turns=20)
@@ -311,7 +306,7 @@ async def test_stopping_finishes_what_is_under_way_and_tells_it() -> None:
     assert not run.is_whole
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("FG-46")
 async def test_when_the_time_is_up_the_rest_is_told_as_not_asked() -> None:
     links = links_at(hosts=3, each=100)
     world, clock = World(lambda link, _: ok(link)), FakeClock()
@@ -339,7 +334,6 @@ async def test_when_the_time_is_up_the_rest_is_told_as_not_asked() -> None:
     assert sum("time for the whole run" in checked.reason for checked in results) == 300 - world.asked.total()
 
 
-@pytest.mark.req("DB-09")
 async def test_whoever_takes_no_results_is_not_flooded() -> None:
     world = World(lambda link, _: ok(link))
     run = run_over(links_at(hosts=100, each=100), world)
@@ -358,7 +352,6 @@ async def _first(results: AsyncGenerator[Checked, None], count: int) -> AsyncGen
         yield await anext(results)
 
 
-@pytest.mark.req("DB-09")
 async def test_a_run_goes_on_where_it_was_left(tmp_path: Path) -> None:
     """The first part is left in the middle, as by a kill: its answers were written down before they were told."""
     history, links = History(str(tmp_path / "state")), links_at(hosts=10, each=10)
@@ -388,7 +381,6 @@ async def test_a_run_goes_on_where_it_was_left(tmp_path: Path) -> None:
     history.close()
 
 
-@pytest.mark.req("DB-09")
 async def test_a_run_knows_what_was_before(tmp_path: Path) -> None:
     history = History(str(tmp_path / "state"))
     for verdict in (failing, failing):
@@ -400,7 +392,6 @@ async def test_a_run_knows_what_was_before(tmp_path: Path) -> None:
     history.close()
 
 
-@pytest.mark.req("DB-09")
 async def test_where_nothing_can_be_written_the_run_goes_on_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file where a folder should be")
     journal = Journal(History(str(tmp_path / "state" / "health")), 1)
@@ -409,7 +400,6 @@ async def test_where_nothing_can_be_written_the_run_goes_on_and_says_so(tmp_path
     assert str(tmp_path) in journal.trouble
 
 
-@pytest.mark.req("DB-09")
 async def test_what_is_told_before_the_run_is_handed_on() -> None:
     skipped = Checked(Link("http://old.example/"), Verdict.SKIPPED, "deprecated")
     world = World(lambda link, _: ok(link))
@@ -418,7 +408,6 @@ async def test_what_is_told_before_the_run_is_handed_on() -> None:
     assert set(world.asked) == {"http://a.example/"}
 
 
-@pytest.mark.req("DB-09")
 async def test_an_alias_is_asked_and_the_original_is_told() -> None:
     spool = Spool(lambda url: (url.replace("www.", "staging."), "staging.example"))
     spool.take([Link("http://www.example/")])

@@ -65,7 +65,6 @@ async def test_a_run_says_whom_it_waits_for() -> None:
         assert len([checked async for checked in results]) == 2
 
 
-@pytest.mark.req("DB-09")
 async def test_it_is_known_whether_another_result_is_there_already() -> None:
     run = run_over(links_at(hosts=5, each=1), World(lambda link, _: ok(link), turns=0))
     more = []
@@ -76,7 +75,6 @@ async def test_it_is_known_whether_another_result_is_there_already() -> None:
     assert more == [True] * 4 + [False]
 
 
-@pytest.mark.req("DB-09")
 async def test_what_was_told_when_the_time_was_up_is_all_and_the_run_is_not_settled(tmp_path: Path) -> None:
     """Every link has its line, so the run is whole; but it may be gone on with, since not all were asked."""
     history = History(str(tmp_path / "state"))
@@ -99,7 +97,6 @@ async def test_what_was_told_when_the_time_was_up_is_all_and_the_run_is_not_sett
     history.close()
 
 
-@pytest.mark.req("DB-09")
 async def test_what_is_under_way_when_the_time_is_up_is_cut_off_and_asked_by_whoever_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,7 +121,6 @@ async def test_what_is_under_way_when_the_time_is_up_is_cut_off_and_asked_by_who
     history.close()
 
 
-@pytest.mark.req("DB-09")
 async def test_a_run_that_was_stopped_may_be_gone_on_with(tmp_path: Path) -> None:
     history = History(str(tmp_path / "state"))
     spool = spool_of(links_at(hosts=3, each=30))
@@ -137,7 +133,7 @@ async def test_a_run_that_was_stopped_may_be_gone_on_with(tmp_path: Path) -> Non
     history.close()
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-01")
 @pytest.mark.parametrize(("heard", "network"), [(Heard.ANSWER, True), (Heard.NO_LOOKUP_ANSWER, False)])
 async def test_hosts_that_were_asked_before_a_stop_are_judged_by_what_they_said(heard: Heard, network: bool) -> None:
     """A run that is stopped tells bad news too: hosts that have links left count as much as those that have none."""
@@ -157,7 +153,6 @@ async def test_hosts_that_were_asked_before_a_stop_are_judged_by_what_they_said(
     assert set(told(results).values()) == ({"failing"} if network else {"unknown"})
 
 
-@pytest.mark.req("DB-09")
 async def test_what_nobody_looks_at_is_not_written_down(tmp_path: Path) -> None:
     history = History(str(tmp_path / "state"))
     spool = spool_of(links_at(hosts=1, each=2))
@@ -177,7 +172,6 @@ async def test_what_nobody_looks_at_is_not_written_down(tmp_path: Path) -> None:
     history.close()
 
 
-@pytest.mark.req("DB-09")
 async def test_a_host_that_said_otherwise_to_head_is_known_next_time(tmp_path: Path) -> None:
     history = History(str(tmp_path / "state"))
     for expected in (False, True):
@@ -189,7 +183,6 @@ async def test_a_host_that_said_otherwise_to_head_is_known_next_time(tmp_path: P
     history.close()
 
 
-@pytest.mark.req("DB-09")
 async def test_nobody_is_asked_while_all_places_are_taken() -> None:
     """Whoever waits for a host has none; when one begins to wait, another may begin."""
     world = World(lambda link, _: ok(link))

@@ -39,7 +39,6 @@ def spool_of(*links: Link) -> Spool:
 LINKS = [Link(f"http://{name}.example/") for name in "abcd"]
 
 
-@pytest.mark.req("DB-09")
 def test_going_on_tells_what_was_answered_and_leaves_the_rest(history: History, wall: Wall) -> None:
     begun = begin(history, spool_of(*LINKS), "docs", resume=False)
     history.note(begun.run, [answer(Verdict.OK, wall.now, "http://a.example/")])
@@ -53,7 +52,6 @@ def test_going_on_tells_what_was_answered_and_leaves_the_rest(history: History, 
     assert [host for host, _, _ in spool.hosts()] == ["c.example", "d.example"]
 
 
-@pytest.mark.req("DB-09")
 def test_a_changed_input_is_told(history: History, wall: Wall) -> None:
     begun = begin(history, spool_of(*LINKS), "docs", resume=False)
     history.note(begun.run, [answer(Verdict.OK, wall.now, link.url) for link in LINKS[:2]])
@@ -65,7 +63,6 @@ def test_a_changed_input_is_told(history: History, wall: Wall) -> None:
     assert {host for host, _, _ in spool.hosts()} == {"a.example", "c.example", "d.example", "new.example"}
 
 
-@pytest.mark.req("DB-09")
 def test_an_unfinished_run_is_told_of_and_one_without_any_begins_anew(history: History, wall: Wall) -> None:
     first = begin(history, spool_of(*LINKS), "docs", resume=True)
     assert first.remarks == ("there is no unfinished run of this to go on with; it begins anew",)
@@ -86,7 +83,6 @@ time.sleep(600)
 """
 
 
-@pytest.mark.req("DB-09")
 def test_nobody_goes_on_with_a_run_that_is_alive(history: History, wall: Wall) -> None:
     command = [sys.executable, "-c", ALIVE, history.folder, str(wall.now)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
@@ -120,7 +116,6 @@ def test_a_run_may_be_alive_for_a_minute_after_its_last_sign(
     assert history.is_alive(Unfinished(1, "", MONDAY - seconds_ago, process, OPEN, 0)) is is_alive
 
 
-@pytest.mark.req("DB-09")
 def test_a_run_that_was_stopped_goes_on_at_once_wherever_it_was(
     history: History, wall: Wall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,7 +128,6 @@ def test_a_run_that_was_stopped_goes_on_at_once_wherever_it_was(
     assert begin(history, spool_of(*LINKS), "docs", resume=True).run == begun.run
 
 
-@pytest.mark.req("DB-09")
 def test_only_one_goes_on_with_a_run(history: History, wall: Wall) -> None:
     run = history.begin("docs", "before")
     wall.now += 5

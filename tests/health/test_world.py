@@ -130,7 +130,7 @@ def over_weeks() -> dict[str, Play]:
     }
 
 
-@pytest.mark.req("DB-09")
+@pytest.mark.req("LH-02")
 async def test_three_checks_that_are_three_days_apart_make_a_link_dead_and_nothing_less() -> None:
     hosts = [Host(f"{name}.test", play) for name, play in over_weeks().items()]
     async with open_world(hosts) as world:

@@ -220,12 +220,14 @@ async def test_a_failure_gives_its_place_back() -> None:
             assert places._free == free - 1
 
 
-async def test_no_more_connections_are_kept_than_there_may_be_open() -> None:
+async def test_no_more_connections_are_kept_than_there_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "KEEP_ALIVE_SECONDS", 600.0)  # their age closes none
     async with serve(PAGES) as server, open_harness(server) as harness:
         pool_of(harness).connector.sockets.keep = 2
         used = [await exchange_with(harness, server.url()) for _ in range(3)]
         for exchange in used:
             await exchange.__aenter__()
+            assert exchange.request.startswith(b"GET / HTTP/1.1\r\n")
         for exchange in used:
             assert await exchange.read() == b"page"
             await exchange.__aexit__(None)

@@ -14,6 +14,8 @@ from spaniel.errors import SpanielError
 from spaniel.net import pool, sockets
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
+from spaniel.net.http import Options
+from spaniel.slots import Slots
 from spaniel.url import parse
 from tests.net.harness import Harness, open_harness
 from tests.net.servers import Behaviour, Wire, answer, answering, serve, silence, site
@@ -212,6 +214,7 @@ async def test_proof_of_one_place_opens_no_other(other: str) -> None:
         with pytest.raises(SpanielError) as refused:
             await harness.rooms.http.get(parse(other.format(server.port)), target, Deadline(1))
         assert str(refused.value.code) == "internal"
+        assert "is not the target of http://" in str(refused.value.details["error"])
         assert server.connections == 0
 
 
@@ -258,3 +261,67 @@ async def test_a_host_whose_connections_are_all_in_use_is_not_counted_as_kept() 
         assert wire is not None
         assert not kept._idle
         wire.close()
+
+
+async def test_host_that_was_used_last_is_kept_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "MOST_HOSTS", 2)
+    names = {f"{name}.test": "127.0.0.1" for name in "abc"}
+    async with serve(PAGES) as server, open_harness(server, names=names) as harness:
+        a, b, c = (server.url("/", host) for host in names)
+        await asyncio.gather(harness.get(a), harness.get(a))  # of which one stays idle while the other is used again
+        for url in (b, a, c, a, c):
+            await harness.get(url)
+        assert server.connections == 4
+        await harness.get(b)
+        assert server.connections == 5
+
+
+def stalling(slow: float = 0.0) -> Behaviour:
+    """Answers the first request of a connection, the first one of all without delay, and never a second."""
+    connections = 0
+
+    async def behave(wire: Wire) -> None:
+        nonlocal connections
+        connections += 1
+        first = connections == 1
+        await wire.request()
+        await asyncio.sleep(0 if first else slow)
+        await wire.send(answer(200, b"page"))
+        await wire.request()
+        await (silence(wire) if first or not slow else wire.send(answer(200, b"page")))
+
+    return behave
+
+
+async def test_target_that_stalls_a_kept_connection_gets_a_fresh_one_each_time() -> None:
+    repeats = []
+
+    async def before_repeat() -> None:
+        repeats.append(len(server.heard))
+
+    options = Options(stalled_after=0.3, before_repeat=before_repeat)
+    async with serve(stalling()) as server, open_harness(server, options=options) as harness:
+        every = harness.rooms.http._pool.connector.sockets
+        every.places = Slots(2)
+        await asyncio.gather(harness.get(server.url()), harness.get(server.url()))  # two connections, both idle now
+        for _ in range(3):
+            assert (await harness.get(server.url())).body == b"page"
+        assert repeats == [3]  # the third request alone was sent once more
+        assert (len(server.heard), server.connections) == (6, 5)
+        assert [every.places.take() for _ in range(3)] == [True, True, False]  # all given back
+
+
+async def test_slow_target_is_not_one_that_stalls() -> None:
+    """Its fresh connection takes as long as the kept one did: that one is kept."""
+    options = Options(stalled_after=0.1)
+    async with serve(stalling(slow=0.3)) as server, open_harness(server, options=options) as harness:
+        for _ in range(3):
+            assert (await harness.get(server.url())).body == b"page"
+        assert (len(server.heard), server.connections) == (4, 2)
+
+
+async def test_stalled_connection_leaves_time_for_a_fresh_one() -> None:
+    options = Options(stalled_after=60.0)
+    async with serve(stalling()) as server, open_harness(server, options=options) as harness:
+        await harness.get(server.url())
+        assert (await harness.get(server.url(), seconds=1.0)).body == b"page"

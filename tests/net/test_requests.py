@@ -71,6 +71,21 @@ async def test_every_hop_says_the_same_and_no_more(status: int) -> None:
         assert server.heard == [Request(f"GET {path} HTTP/1.1", said_to(host)) for path, host in first + again]
 
 
+@pytest.mark.req("FR-WF-07c")
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_last_redirect_that_is_followed_is_a_get_without_a_body(status: int) -> None:
+    """As the first one is; nothing but a head goes over the wire, whatever body came with the redirects."""
+    pages: dict[str, tuple[int, list[str], bytes]] = {
+        f"/{n}": (status, [f"Location: /{n + 1}"], b"x" * 1000) for n in range(5)
+    }
+    async with serve(site(pages | {"/5": (200, [], b"page")})) as server, open_harness(server) as harness:
+        found = await harness.fetch(server.url("/0"))
+        assert found.page.body == b"page"
+        assert [request.line for request in server.heard] == [f"GET /{n} HTTP/1.1" for n in range(6)]
+        bodies = {"content-length", "content-type", "transfer-encoding", "expect"}
+        assert not any(name in bodies for request in server.heard for name, _ in request.fields)
+
+
 @pytest.mark.req("FR-WF-10")
 async def test_settings_are_what_is_sent() -> None:
     headers = RequestHeaders("Spaniel/1 (+https://spaniel.example)", accept_language="de, en;q=0.5")

@@ -13,11 +13,16 @@ import pytest
 
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
+from spaniel.net.deadline import Deadline
+from spaniel.net.guard import Target
+from spaniel.net.http import Http
 from spaniel.pipeline.outcome import moment
 from spaniel.pipeline.profile import Profile, load
 from spaniel.pipeline.record import Record
+from spaniel.pipeline.request import Request as PageRequest
 from spaniel.queue import Queue, QueueSettings
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, settings_for
+from spaniel.url import Url
 from tests.pipeline.test_rungs import Stage
 
 INGEST = load("ingest")
@@ -279,6 +284,25 @@ async def test_the_documents_headers_go_with_every_request(tmp_path: Path) -> No
         assert sent["accept"] == "text/html,application/xhtml+xml"
         assert sent["accept-language"] == "en-US,en;q=0.9"
         assert sent["accept-encoding"] == "gzip, deflate"
+
+
+@pytest.mark.req("FG-43")
+@pytest.mark.parametrize(("profile", "seconds"), [("ingest", 30), ("web_fetch", 20)])
+async def test_page_has_30_seconds_in_this_profile(
+    profile: str, seconds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read off the deadline of the request: nothing is waited for here. Another profile has another time."""
+    given: dict[str, float] = {}
+    get = Http.get
+
+    async def watched(http: Http, url: Url, target: Target, deadline: Deadline, *more: Any) -> object:
+        given[url.path] = deadline.seconds
+        return await get(http, url, target, deadline, *more)
+
+    monkeypatch.setattr(Http, "get", watched)
+    async with ingesting({"/a": html(TEXT)}, tmp_path, load(profile)) as (spaniel, site, _):
+        await spaniel.outcome(PageRequest(site.url("/a")))
+    assert given["/a"] == seconds
 
 
 @pytest.mark.req("FG-25", "FG-19", "FG-43")

@@ -85,6 +85,23 @@ async def test_each_origin_has_its_own_file_and_is_asked_once() -> None:
         assert strict.requests["/robots.txt"] == 2
 
 
+@pytest.mark.req("FR-WF-08a", "T-WF-ROB-09")
+async def test_redirect_to_another_port_is_judged_by_the_file_of_that_port() -> None:
+    """In both directions; the host is the same."""
+    async with (
+        Site({"/robots.txt": NO_SECRETS, "/secret": HELLO}) as strict,
+        Site({"/robots.txt": text(""), "/secret": HELLO}) as open_,
+        rooms_for(strict, open_) as rooms,
+    ):
+        strict.pages["/go"], open_.pages["/go"] = redirect(open_.url("/secret")), redirect(strict.url("/secret"))
+        assert parse(strict.url()).host == parse(open_.url()).host
+        found = await retrieve(parse(strict.url("/go")), rooms.door, Deadline(5))
+        assert found.page.url.href == open_.url("/secret")
+        with pytest.raises(SpanielError, match="disallows"):
+            await retrieve(parse(open_.url("/go")), rooms.door, Deadline(5))
+        assert (strict.requests["/secret"], open_.requests["/secret"]) == (0, 1)
+
+
 @pytest.mark.req("FR-WF-09", "T-WF-ROB-06", "D2-06")
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410, 429, 451, 499])
 async def test_any_4xx_allows_all(status: int) -> None:
@@ -198,7 +215,7 @@ def hangs_at(where: str) -> Behaviour:
     return behave
 
 
-@pytest.mark.req("D2-45", "FR-WF-09a")
+@pytest.mark.req("D2-45", "FR-WF-09a", "T-WF-ROB-07", "T-WF-ROB-08")
 @pytest.mark.parametrize("where", ["head", "body"])
 async def test_a_robots_txt_that_hangs_leaves_a_short_fetch_time_for_its_page(where: str) -> None:
     """Not `timeout`, however short the fetch's own time; with `fail_open` the page comes within it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from urllib.parse import unquote_to_bytes
 
 import pytest
 
@@ -394,6 +395,15 @@ class TestClara:
         base = "https://sede.example.gob.es/"
         assert canonicalize(base + written, CLARA.only("CP-10")).url == base + canonical
 
+    @pytest.mark.req("CP-10")
+    @pytest.mark.parametrize("name", ["jsessionid", "phpsessid", "sid", "session_id", "cfid", "cftoken", "sessionKey"])
+    def test_rule_8_session_names_in_any_case_and_at_any_place(self, name: str) -> None:
+        for written in (name, name.upper(), name.title(), name.swapcase()):
+            url = f"https://sede.example.gob.es/a;{written}=1/b?{written}=2&id=3&{written}"
+            assert canonicalize(url, "clara").url == "https://sede.example.gob.es/a/b?id=3"
+        kept = f"https://sede.example.gob.es/a/{name}?id={name}"  # a segment and a value are not parameters
+        assert canonicalize(kept, "clara").url == kept
+
     @pytest.mark.req("CP-11")
     def test_rule_9_pagination(self) -> None:
         result = canonicalize("https://boe.es/buscar?tipo=leyes&p=7", CLARA.only("CP-11"))
@@ -523,6 +533,14 @@ class TestClara:
     def test_broken_encoding_is_repaired(self, written: str | bytes, canonical: str) -> None:
         result = canonicalize(written, "clara")
         assert result.url == result.steps[-1].after == canonical
+
+    @pytest.mark.req("CP-19")
+    @pytest.mark.parametrize("tail", ["a%20b", "a%20%20b?q=c%20d", "a%E1", "%C3%A1"])
+    def test_what_is_encoded_already_is_not_encoded_twice(self, tail: str) -> None:
+        """And what is repaired becomes the same URL."""
+        url = f"https://example.gob.es/{tail}"
+        assert canonicalize(url, "clara").url == url
+        assert canonicalize(unquote_to_bytes(url), "clara").url == url
 
     @pytest.mark.req("CP-20", "UN-06")
     def test_the_result_has_the_documents_fields(self) -> None:

@@ -51,6 +51,24 @@ PLAIN = re.compile(r"(?:[^\s()\\\x00-\x1f\x7f]++|\\.?)++")  # between two parent
 LONE_CR = re.compile(r"\r(?!\n)")  # ends a line, which pulldown-cmark does not know
 SURROGATE = re.compile("[\ud800-\udfff]")
 CONTINUATION = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that do not begin a character
+# Characters that are parsed at a time: a tree of "[](a)[](a)…" and its links take 80 bytes for each.
+WINDOW = 1 << 17
+WINDOWS = 16  # a longer document is read in so many parts at the least
+OPENED = frozenset({"CodeBlock", "HtmlBlock"})  # blocks that go on until they are closed
+CLOSED = OPENED | LINKS  # what is not divided where it is part of a block
+FENCE = re.compile(r"`{3,}|~{3,}")
+# How a block of HTML begins, what begins one like it, and what ends it: a line with this, or a blank one.
+HTML_OPENINGS = [
+    (re.compile(begins, re.IGNORECASE), opening, re.compile(ends, re.IGNORECASE) if ends else None)
+    for begins, opening, ends in (
+        (r"<(?:script|pre|style|textarea)(?=[\s>])", "<pre>\n", r"</(?:script|pre|style|textarea)>"),
+        ("<!--", "<!--\n", "-->"),
+        (r"<\?", "<?\n", r"\?>"),
+        (r"<!\[CDATA\[", "<![CDATA[\n", r"\]\]>"),
+        (r"<![a-z]", "<!x\n", ">"),
+        ("", "<div>\n", ""),
+    )
+]
 STRIDE = 4096  # bytes between two offsets that are known
 
 # MDX: statements of a program, comments and values are not Markdown; an indent is not code, a tag begins no block.
@@ -101,25 +119,46 @@ class Source:
 
 def links(text: str, *, mdx: bool = False) -> Iterator[Found]:
     """In the order of the text."""
-    return iter(sorted(_links(text, mdx), key=lambda found: found.start))
-
-
-def _links(text: str, mdx: bool) -> Iterator[Found]:
     front, begin = front_matter(text)
     if front is not None:
         yield from front
     if not mdx:
-        yield from (_moved(found, begin) for found in _Reader(text[begin:]).links())
+        yield from _links(text, begin)
         return
     whole = _as_markdown(text, begin)
-    for found in _Reader(whole.text, mdx=True).links():
+    for found in _links(whole.text, 0, mdx=True):
         yield found._replace(start=whole.source(found.start), end=whole.source_end(found.end))
+
+
+def _links(text: str, begin: int, *, mdx: bool = False) -> Iterator[Found]:
+    for window, moved in _windows(text, begin):
+        for found in sorted(_Reader(window, mdx=mdx).links(), key=lambda found: found.start):
+            yield _moved(found, moved)
 
 
 def parts(text: str, *, mdx: bool = False) -> Iterator[Heading | Raw]:
     """The headings and the raw HTML of a document, which give it its anchors."""
     begin = front_matter(text)[1]
-    return _Reader(_as_markdown(text, begin).text if mdx else text[begin:]).parts()
+    if mdx:
+        text, begin = _as_markdown(text, begin).text, 0
+    for window, _ in _windows(text, begin):
+        yield from _Reader(window).parts()
+
+
+def _windows(text: str, begin: int) -> Iterator[tuple[str, int]]:
+    """The text in parts that are read one by one, and what to add to an offset in one: a parser's tree is much larger
+    than its text. A part ends where a block does; a longer block is divided, and its rest begins with what opens it."""
+    text, opening = LONE_CR.sub("\n", text), ""
+    size = max(WINDOW, len(text) // WINDOWS)
+    while len(text) - begin > size:
+        end = text.rfind("\n", begin + size // 2, begin + size) + 1 or begin + size
+        window, moved = opening + text[begin:end], begin - len(opening)
+        cut, following = _Divider(window).cut()
+        if cut <= len(opening):  # nothing but the opening would be read
+            cut, following = len(window), ""
+        yield window[:cut], moved
+        begin, opening = moved + cut, following
+    yield opening + text[begin:], begin - len(opening)
 
 
 def front_matter(text: str) -> tuple[Iterator[Found] | None, int]:
@@ -140,6 +179,101 @@ def _moved(found: Found, by: int) -> Found:
     return found._replace(start=found.start + by, end=found.end + by) if by else found
 
 
+def _events(source: Source) -> Iterator[tuple[Any, dict[str, int]]]:
+    text: Any = source.parsed
+    events: Any = pyromark.events_with_range(text, options=OPTIONS)
+    return iter(events)
+
+
+def _name(value: Any) -> str:
+    """The name of what a Start or an End is about."""
+    return value if isinstance(value, str) else next(iter(value))
+
+
+class _Divider:
+    """Looks for the last place of a text at which reading may begin anew.
+
+    That is where a block, or an item of a list, begins that is not inside another one: what precedes it has no
+    influence on it but by definitions, and the text of a link by reference is all that depends on these.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._source = Source(text)
+        self._name = ""  # of the last block
+        self._start = self._end = 0
+        self._inner = 0  # where a line or a part of the block begins that is not CLOSED
+        self._opened = ("", 0, 0)  # the last of the OPENED blocks, which may be inside others: name, start and end
+
+    def cut(self) -> tuple[int, str]:
+        """Where to cut, and what to put before the rest so that it is read as it would be behind what precedes it."""
+        raw, offset = self._source.raw, self._source.offset
+        self._read()
+        if line := self._line(self._start):
+            return offset(line), ""
+        if not self._name:  # nothing but definitions
+            return offset(max(raw.rfind(b"\n["), raw.rfind(b"\n\n")) + 1 or raw.rfind(b"\n") + 1), ""
+        if opening := self._opening(*self._opened):
+            return offset(raw.rfind(b"\n") + 1), opening
+        if self._name in OPENED or raw[self._end :].strip():
+            return offset(self._end), ""
+        if not self._inner:
+            return self._source.text.rfind(" ") + 1, ""
+        line = self._line(self._inner)
+        if self._name == "Paragraph":
+            return offset(self._inner), "x\n" if line == self._inner else "x "
+        if line < self._inner and (item := _item(raw[line : self._inner])):
+            return offset(line), f"{item}x\n\n"
+        return offset(self._inner), ""
+
+    def _line(self, at: int) -> int:
+        return self._source.raw.rfind(b"\n", 0, at) + 1
+
+    def _read(self) -> None:
+        depth = closed = 0
+        for event, span in _events(self._source):
+            kind, value = (event, None) if type(event) is str else next(iter(event.items()))
+            if kind == "Start":
+                name = _name(value)
+                if depth == 0 or (depth == 1 and name == "Item"):
+                    self._name, self._start, self._end, self._inner = name, span["start"], span["end"], 0
+                elif not closed:
+                    self._inner = span["start"]
+                if name in OPENED:
+                    self._opened = name, span["start"], span["end"]
+                depth += 1
+                closed += name in CLOSED
+            elif kind == "End":
+                depth -= 1
+                closed -= _name(value) in CLOSED
+            elif depth and not closed:
+                self._inner = span["end"] if kind in ("SoftBreak", "HardBreak") else span["start"]
+
+    def _opening(self, name: str, start: int, end: int) -> str:
+        """What begins a block like this one, if it does not end in this text."""
+        raw = self._source.raw
+        if not name or raw[end:].strip(b" \t\r\n>"):
+            return ""
+        first, _, rest = self._source.slice(start, end).rstrip().partition("\n")
+        last = rest.rpartition("\n")[2].strip(" \t>")
+        line = self._line(start)
+        marks = _item(raw[line:start]) or self._source.slice(line, start)
+        if name == "CodeBlock":
+            fence = FENCE.match(first)
+            is_open = fence and (not last.startswith(fence[0]) or last.strip(fence[0][0]))
+            return f"{marks}{first}\n" if is_open else ""
+        opening, ends = next((opening, ends) for begins, opening, ends in HTML_OPENINGS if begins.match(first))
+        is_closed = end < len(raw) if ends is None else bool(ends.search(last or first))
+        return "" if is_closed else marks + opening
+
+
+def _item(indent: bytes) -> str:
+    """The mark of an item whose content is indented so far; nothing for other marks and for what is not an indent."""
+    width = len(indent.expandtabs(4))
+    if width < len("- ") or indent.strip(b" \t"):
+        return ""
+    return "- " if width == len("- ") else f"{'1' * min(width - 2, 9)}. "
+
+
 class _Open(NamedTuple):
     """A link or an image whose text is being read."""
 
@@ -152,7 +286,7 @@ class _Reader:
 
     def __init__(self, text: str, *, mdx: bool = False) -> None:
         self._mdx, self._skipped = mdx, 0  # everything before this offset is skipped
-        self._source = Source(LONE_CR.sub("\n", text))
+        self._source = Source(text)
         self._open: list[_Open] = []
         self._text_end = 0  # where the text of the innermost link ends, as far as it was read
         self._in_code = False  # a code block, or <code>
@@ -161,19 +295,14 @@ class _Reader:
         self._block_end = 0  # of the paragraph, heading or cell that is being read
         self._no_code_end = False  # no </code> is left in it
 
-    def _events(self) -> Iterator[tuple[Any, dict[str, int]]]:
-        text: Any = self._source.parsed
-        events: Any = pyromark.events_with_range(text, options=OPTIONS)
-        return iter(events)
-
     def parts(self) -> Iterator[Heading | Raw]:
         start = end = -1
-        for event, span in self._events():
+        for event, span in _events(self._source):
             if type(event) is str:
                 end = span["end"] if start >= 0 else end
                 continue
             ((kind, value),) = event.items()
-            name = value if isinstance(value, str) else next(iter(value or {None: None}))
+            name = _name(value) if kind in ("Start", "End") else ""
             if kind == "Start" and name == "Heading":
                 start = end = self._heading_start(span)
             elif kind == "End" and name == "Heading":
@@ -213,7 +342,7 @@ class _Reader:
         if "]:" in self._source.text:
             yield from self._definitions()
         run = run_end = -1  # text without markup but emphasis, in which bare addresses are looked for
-        for event, span in self._events():
+        for event, span in _events(self._source):
             if span["start"] < self._skipped:
                 continue
             if self._candidates and not _is_container(event):

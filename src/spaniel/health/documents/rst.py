@@ -85,6 +85,7 @@ class _Reader:
         self._text = text
         self._rows = Rows(text)
         self._found: list[Found] = []
+        self._prose: Iterable[Row] = ()  # lines of the block whose links are still to be read
 
     def read(self) -> Iterator[Found]:
         at = 0
@@ -92,6 +93,7 @@ class _Reader:
             at = self._block(at)
             yield from sorted(self._found, key=lambda found: found.start)
             self._found.clear()
+            yield from self._inline_links()
 
     def _block(self, at: int) -> int:
         """Reads what begins in a line, and says where what follows begins."""
@@ -108,7 +110,7 @@ class _Reader:
             if EXPLICIT.match(self._text, self._rows[number].start, self._rows[number].end):
                 end = number
                 break
-        self._inline(self._rows[number] for number in range(at, end))
+        self._prose = (self._rows[number] for number in range(at, end))
         last = self._rows[end - 1]
         if self._text[last.start : last.end].rstrip().endswith("::"):
             return self._past_block(end, min(self._rows[number].indent for number in range(at, end)))
@@ -134,7 +136,7 @@ class _Reader:
         if directive := DIRECTIVE.match(self._text, start, row.end):
             return self._directive(at, directive)
         if footnote := FOOTNOTE.match(self._text, start, row.end):
-            self._inline([Row(footnote.end(), row.end, row.indent, is_blank=False)])
+            self._prose = [Row(footnote.end(), row.end, row.indent, is_blank=False)]
             return at + 1
         return self._past_block(at + 1, row.indent)  # a comment
 
@@ -167,7 +169,7 @@ class _Reader:
             if name == "raw" and "html" in self._text[directive.end() : row.end].lower().split():
                 self._raw_html(row.end, self._rows[end - 1].end)
             return end
-        self._inline([Row(directive.end(), row.end, row.indent, is_blank=False)])
+        self._prose = [Row(directive.end(), row.end, row.indent, is_blank=False)]
         return at + 1
 
     def _raw_html(self, start: int, end: int) -> None:
@@ -186,11 +188,14 @@ class _Reader:
             at += 1
         return at
 
-    def _inline(self, rows: Iterable[Row]) -> None:
+    def _inline_links(self) -> Iterator[Found]:
+        """One by one: a paragraph may be as long as a document."""
+        rows, self._prose, at = self._prose, (), 0
         whole = Stitched(((self._text[row.start : row.end], row.start, row.end) for row in rows), "\n")
-        at = 0
         while found := INLINE.search(whole.text, at):
             at = self._inline_one(whole, found)
+            yield from self._found
+            self._found.clear()
 
     def _inline_one(self, whole: Stitched, found: re.Match[str]) -> int:
         if found["text"] is not None:
