@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from spaniel.limits import MAX_REDIRECTS
 from spaniel.url.hostlists import HostList
 
 DEFAULT = "default"  # the source of a value that nobody gave
@@ -54,7 +55,7 @@ class LimitSettings(NamedTuple):
     """What a fetch may take, where its profile says nothing."""
 
     timeout_seconds: int = 20
-    max_redirects: int = 5
+    max_redirects: int = MAX_REDIRECTS
     default_max_chunk_tokens: int = 600
     max_download_bytes: int = 5_242_880
     cache_ttl_days: int = 7

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from spaniel.limits import MAX_REDIRECTS
+
 Value = bool | int | str | tuple[int, ...] | tuple[str, ...]
 
 FETCH, OWN = "tools.webfetch", "spaniel"
@@ -59,7 +61,7 @@ KEYS: tuple[Key, ...] = (
         FETCH, "timeout_seconds", 20, "Seconds for one fetch, redirects and robots.txt included", 1, 300,
         flag="--timeout",
     ),
-    Key(FETCH, "max_redirects", 5, "Most redirects that are followed", 0, 20),
+    Key(FETCH, "max_redirects", MAX_REDIRECTS, "Most redirects that are followed", 0, 20),
     Key(FETCH, "default_max_chunk_tokens", 600, "Tokens of a chunk where the request says nothing", 128, 2048),
     Key(FETCH, "cache_dir", "", "Folder of the cache (empty: the user's cache folder)", kind="path", trusted=True),
     Key(FETCH, "cache_ttl_days", 7, "Days for which a cached page is served", 0, 36_500),

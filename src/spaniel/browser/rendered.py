@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from spaniel.errors import Code, SpanielError
+from spaniel.limits import MAX_REDIRECTS
 from spaniel.reading.kinds import loadable_types
 from spaniel.tables import nearest
 
@@ -85,7 +86,7 @@ class Wanted(NamedTuple):
     target: Target  # of the URL, judged already: its host is not looked up again
     gate: Gate
     timeout_seconds: float = 20
-    max_redirects: int = 5
+    max_redirects: int = MAX_REDIRECTS
     picture: bool = False
     user_agent: str = ""  # empty: Chromium's own
     types: frozenset[str] = loadable_types()  # the content types of documents that are worth rendering

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.hosts import Manners
+from spaniel.limits import MAX_REDIRECTS
 from spaniel.net.http import Beginning, Options, RequestHeaders
 from spaniel.pipeline.page_types import ERROR_BYTES
 from spaniel.pipeline.retrieve import Way
@@ -255,7 +256,7 @@ def _known(name: str, known: Mapping[str, object] | tuple[str, ...], place: str)
 FALLBACK = {
     "timeout_seconds": 20,
     "total_seconds": 0,
-    "max_redirects": 5,
+    "max_redirects": MAX_REDIRECTS,
     "max_download_bytes": 5_242_880,
     "default_max_chunk_tokens": 600,
     "max_wait_seconds": 60,
