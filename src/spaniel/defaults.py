@@ -36,6 +36,9 @@ MOST_BYTES = 100 << 20  # that a setting may allow for a page, a rendered page o
 # One fetch
 USER_AGENT = "forge-webfetch/1.0"  # SRD 5.3
 TIMEOUT_SECONDS = Number(20, 1, 300)
+MAX_REDIRECTS = Number(5, 0, 20)  # of a page or a list (FR-WF-07, FG-23)
+MAX_ROBOTS_REDIRECTS = 5  # of robots.txt (D2-06, RFC 9309 2.3.1.2)
+MAX_LINK_REDIRECTS = 10  # of a link that is checked: a long chain is worth a verdict, and no page is read
 TOTAL_SECONDS = Number(0, 0, DAY_SECONDS)  # of a profile; 0: all its attempts share the timeout
 MAX_WAIT_SECONDS = Number(60, 0, DAY_SECONDS)  # the longest single wait of a fetch: Retry-After, Crawl-delay, backoff
 CHUNK_TOKENS = Number(600, 128, 2048)  # FR-WF-02a

@@ -17,7 +17,7 @@ from spaniel.net.deadline import Deadline
 from spaniel.pipeline.errand import Ascent
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.retrieve import Retrieved, Trail, retrieve
+from spaniel.pipeline.retrieve import PageHops, Retrieved, retrieve
 from spaniel.pipeline.rooms import Rooms
 from spaniel.pipeline.rungs import RUNGS, Kind
 from spaniel.pipeline.trace import Trace
@@ -127,11 +127,11 @@ async def test_two_profiles_share_one_chromium_and_each_says_who_it_is(tmp_path:
 
 
 async def climb_mirror(
-    ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail, options: Mapping[str, object]
+    ascent: Ascent, rooms: Rooms, deadline: Deadline, hops: PageHops, options: Mapping[str, object]
 ) -> Retrieved:
     errand = ascent.errand
-    trail.arrive(errand.url._replace(path=f"{options['prefix']}{errand.url.path}"))
-    return await retrieve(trail.url, rooms.door, deadline, errand.way, trail)
+    url = errand.url._replace(path=f"{options['prefix']}{errand.url.path}")
+    return await retrieve(url, rooms.door, deadline, errand.way, hops)
 
 
 async def test_a_profile_made_of_toml_climbs_a_ladder_of_its_own_with_a_rung_of_its_own_kind(
@@ -180,7 +180,7 @@ async def test_rungs_with_a_deadline_each_have_a_total_besides(tmp_path: Path, m
     seen: list[float] = []
 
     async def climb_slowly(
-        ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail, options: Mapping[str, object]
+        ascent: Ascent, rooms: Rooms, deadline: Deadline, hops: PageHops, options: Mapping[str, object]
     ) -> Retrieved:
         seen.append(deadline.seconds)
         await rooms.clock.sleep(25)

@@ -54,13 +54,14 @@ def test_every_option_and_argument_says_what_it_does(command: str) -> None:
 def test_each_note_that_a_fetch_may_carry_has_a_sentence() -> None:
     from spaniel.browser import rendered
     from spaniel.cache.store import WRITE_FAILED
-    from spaniel.pipeline import outcome, retrieve
+    from spaniel.net import redirects
+    from spaniel.pipeline import outcome
     from spaniel.pipeline.rungs import browser, copies, site
     from spaniel.robots.gate import FAIL_OPEN_NOTE
 
     known = {
         rendered.PARTIAL, rendered.TRUNCATED, WRITE_FAILED, outcome.NO_TEXT, outcome.CACHE_HIT,
-        retrieve.HTTPS_DOWNGRADE, browser.UNAVAILABLE, browser.FAILED, FAIL_OPEN_NOTE,
+        redirects.HTTPS_DOWNGRADE, browser.UNAVAILABLE, browser.FAILED, FAIL_OPEN_NOTE,
         site.HTTP_ONLY, outcome.FROM_ARCHIVE, outcome.CREDENTIALS_DROPPED, copies.FROM_SEARCH_CACHE, copies.FROM_MIRROR,
     }  # fmt: skip
     assert known <= set(NOTES)

@@ -12,7 +12,7 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.health import pages
 from spaniel.health.bodies import Body, needs_of
-from spaniel.health.following import Trip
+from spaniel.health.following import LinkHops
 from spaniel.health.pages import NOTHING_SEEN, Seen, look_at, look_at_head, tells_something
 from spaniel.health.verdict import ANYTHING, Expected
 from spaniel.net.deadline import Deadline
@@ -33,8 +33,8 @@ def page(body: bytes = PAGE, status: int = 200, url: str = URL, **headers: str) 
     return Page(parse(url), status, "", fields, body)
 
 
-def trip() -> Trip:
-    return Trip(parse(URL), Deadline(60))
+def hops() -> LinkHops:
+    return LinkHops(parse(URL), Deadline(60))
 
 
 def taken(data: bytes, expected: Expected = ANYTHING) -> Body:
@@ -62,29 +62,29 @@ def test_a_head_says_as_much_as_its_headers_and_its_host() -> None:
 
 
 async def test_the_beginning_of_a_page_is_read_where_no_more_was_wanted() -> None:
-    seen = await look_at(page(), None, trip(), None)
+    seen = await look_at(page(), None, hops(), None)
     assert TEXT in seen.text
     assert seen == Seen(text=seen.text, title=seen.title)
 
 
 async def test_of_a_page_that_was_taken_the_text_is_hashed() -> None:
-    seen = await look_at(page(b""), taken(PAGE, Expected(length=5)), trip(), None)
+    seen = await look_at(page(b""), taken(PAGE, Expected(length=5)), hops(), None)
     assert seen.content is not None
     assert seen.content.length == len(PAGE)
     assert seen.content.text_sha256 == hashlib.sha256(seen.text.encode()).hexdigest()
-    empty = await look_at(page(b""), taken(b"", Expected(length=5)), trip(), None)
+    empty = await look_at(page(b""), taken(b"", Expected(length=5)), hops(), None)
     assert empty.content is not None
     assert (empty.text, empty.content.text_sha256) == ("", "")
 
 
 async def test_of_an_error_its_own_words_count_and_not_what_was_taken_before() -> None:
-    seen = await look_at(page(b"<p>Nothing to see here, go away.</p>", 404), taken(PAGE), trip(), None, ("top",))
+    seen = await look_at(page(b"<p>Nothing to see here, go away.</p>", 404), taken(PAGE), hops(), None, ("top",))
     assert "go away" in seen.text
     assert seen.fragments == ()
 
 
 async def test_what_cannot_be_read_has_no_text() -> None:
-    seen = await look_at(page(b"\x89PNG\r\n\x1a\n" + bytes(200), content_type="image/png"), None, trip(), None)
+    seen = await look_at(page(b"\x89PNG\r\n\x1a\n" + bytes(200), content_type="image/png"), None, hops(), None)
     assert (seen.text, seen.page_type) == ("", "")
 
 
@@ -92,20 +92,20 @@ async def test_a_page_that_was_not_kept_to_its_end_is_not_judged_by_its_text(mon
     monkeypatch.setattr("spaniel.health.bodies.KEPT", 40)
     body = taken(PAGE)
     assert not body.is_kept
-    seen = await look_at(page(b""), body, trip(), None, ("top", "bottom"))
+    seen = await look_at(page(b""), body, hops(), None, ("top", "bottom"))
     assert (seen.text, seen.page_type) == ("", "")
     assert [(one.name, one.found) for one in seen.fragments] == [("top", True), ("bottom", None)]
 
 
 async def test_anchors_are_looked_for_in_what_was_taken() -> None:
-    seen = await look_at(page(b""), taken(PAGE), trip(), None, ("top", "bottom"))
+    seen = await look_at(page(b""), taken(PAGE), hops(), None, ("top", "bottom"))
     assert [(one.name, one.found) for one in seen.fragments] == [("top", True), ("bottom", False)]
 
 
 async def test_a_challenge_is_known_by_its_headers_whatever_the_page_says() -> None:
-    seen = await look_at(page(cf_mitigated="challenge"), None, trip(), None)
+    seen = await look_at(page(cf_mitigated="challenge"), None, hops(), None)
     assert seen.page_type == "challenge"
-    assert (await look_at(page(b"", cf_mitigated="challenge"), None, trip(), None)).page_type == "challenge"
+    assert (await look_at(page(b"", cf_mitigated="challenge"), None, hops(), None)).page_type == "challenge"
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ async def test_a_challenge_is_known_by_its_headers_whatever_the_page_says() -> N
     ],
 )
 async def test_a_domain_for_sale_is_known_by_its_host_or_its_words(answer: Page, parked: bool) -> None:
-    assert (await look_at(answer, None, trip(), None)).is_parked is parked
+    assert (await look_at(answer, None, hops(), None)).is_parked is parked
 
 
 async def test_whether_one_was_led_there_is_told_to_whoever_judges(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,9 +131,9 @@ async def test_whether_one_was_led_there_is_told_to_whoever_judges(monkeypatch: 
 
     monkeypatch.setattr(pages, "page_type_of", judged)
     for count in (0, 1):
-        way = trip()
+        way = hops()
         for _ in range(count):
-            way.move(page(b"", 302, location="/2"))
+            way.move(302, way.resolve(page(b"", 302, location="/2")))
         assert (await look_at(page(), None, way, None)).page_type == "login"
     assert led == [False, True]
 
@@ -155,7 +155,7 @@ class Reader:
 
 
 async def test_a_reader_that_is_there_is_handed_all_that_is_known() -> None:
-    reader, way = Reader(), trip()
+    reader, way = Reader(), hops()
     seen = await look_at(page(), None, way, reader)
     assert TEXT in seen.text
     assert reader.given == [(PAGE, HTML, URL, ("html", "text"), way.deadline)]
@@ -183,6 +183,6 @@ async def test_long_pages_and_those_of_many_tags_are_read_beside_the_event_loop(
         return read(b"<p>short</p>", HTML, None)
 
     monkeypatch.setattr(pages, "read", reading)
-    assert (await look_at(page(body), None, trip(), None)).text.strip() == "short"
+    assert (await look_at(page(body), None, hops(), None)).text.strip() == "short"
     assert threads == [beside]
     await asyncio.sleep(0)

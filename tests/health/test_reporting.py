@@ -8,7 +8,7 @@ from email.utils import format_datetime
 import pytest
 
 from spaniel.errors import Code, SpanielError
-from spaniel.health.following import Trip
+from spaniel.health.following import LinkHops
 from spaniel.health.observation import Content, Fragment, Observation
 from spaniel.health.pages import Seen
 from spaniel.health.reporting import Errand, answered, asked_to_wait, failed
@@ -31,8 +31,8 @@ def errand(attempts: int = 2, clock: FakeClock | None = None) -> Errand:
     return Errand(Link(URL), clock or FakeClock(START), attempts)
 
 
-def refused(error: SpanielError, trip: Trip | None = None, method: str = "GET") -> Observation:
-    return failed(errand(), trip, method, error)
+def refused(error: SpanielError, hops: LinkHops | None = None, method: str = "GET") -> Observation:
+    return failed(errand(), hops, method, error)
 
 
 @pytest.mark.req("FG-22")
@@ -56,11 +56,11 @@ def test_who_asks_for_a_proof_is_not_waited_for() -> None:
 
 async def test_an_answer_is_told_with_all_that_was_seen_of_it() -> None:
     clock = FakeClock(START)
-    trip = Trip(parse(URL), Deadline(20))
-    trip.is_asked = True
-    trip.arrived(page(302)._replace(certificate_ends=2000.0))
-    trip.move(page(302, location="/2#there"))
-    trip.arrived(page(503)._replace(certificate_ends=3000.0, address="127.0.0.2"))
+    hops = LinkHops(parse(URL), Deadline(20))
+    hops.is_asked = True
+    hops.arrived(page(302)._replace(certificate_ends=2000.0))
+    hops.move(302, hops.resolve(page(302, location="/2#there")))
+    hops.arrived(page(503)._replace(certificate_ends=3000.0, address="127.0.0.2"))
     asked = errand(3, clock)
     clock.advance(1.23456)
     seen = Seen(
@@ -72,7 +72,7 @@ async def test_an_answer_is_told_with_all_that_was_seen_of_it() -> None:
         soft_404=False,
     )
     answer = page(503, content_type=" Text/HTML ; charset=utf-8", retry_after="7")
-    assert answered(asked, trip, "GET", answer, seen) == Observation(
+    assert answered(asked, hops, "GET", answer, seen) == Observation(
         at=START.timestamp(),
         evidence=Evidence(
             "GET",
@@ -97,17 +97,17 @@ async def test_an_answer_is_told_with_all_that_was_seen_of_it() -> None:
 
 
 async def test_a_type_is_told_as_far_as_it_may_be_one() -> None:
-    trip = Trip(parse(URL), Deadline(20))
+    hops = LinkHops(parse(URL), Deadline(20))
     for value, told in (("x" * 100, "x" * 100), ("x" * 101, "x" * 100 + "…"), ("", "")):
-        assert answered(errand(), trip, "GET", page(content_type=value), Seen()).content_type == told
-    assert answered(errand(), trip, "GET", page(), Seen()).content_type == ""
+        assert answered(errand(), hops, "GET", page(content_type=value), Seen()).content_type == told
+    assert answered(errand(), hops, "GET", page(), Seen()).content_type == ""
 
 
 async def test_nothing_is_said_to_have_been_asked_before_it_was() -> None:
-    trip = Trip(parse(URL), Deadline(20))
+    hops = LinkHops(parse(URL), Deadline(20))
     for asked, method in ((False, ""), (True, "HEAD")):
-        trip.is_asked = asked
-        told = refused(SpanielError(Code.DNS_FAILED, host="a.test", cause="nxdomain"), trip, "HEAD")
+        hops.is_asked = asked
+        told = refused(SpanielError(Code.DNS_FAILED, host="a.test", cause="nxdomain"), hops, "HEAD")
         assert (told.evidence.method, told.evidence.phase, told.cause) == (method, "dns", "nxdomain")
 
 
@@ -132,11 +132,11 @@ def test_of_what_is_no_url_only_the_refusal_is_told() -> None:
     ],
 )
 async def test_a_failure_of_the_network_says_where_it_came(details: dict[str, object], cause: str, phase: str) -> None:
-    trip = Trip(parse(URL), Deadline(20))
-    trip.deadline.phase = "headers"
+    hops = LinkHops(parse(URL), Deadline(20))
+    hops.deadline.phase = "headers"
     for code in (Code.NETWORK, Code.ROBOTS_UNAVAILABLE):
         more = {"reason": "x"} if code is Code.ROBOTS_UNAVAILABLE else {"error": "x"}
-        told = refused(SpanielError(code, **more, **details), trip)
+        told = refused(SpanielError(code, **more, **details), hops)
         assert (told.code, told.cause, told.evidence.phase) == (str(code), cause, phase)
 
 
@@ -144,27 +144,27 @@ async def test_a_failure_of_the_network_says_where_it_came(details: dict[str, ob
     ("phase", "told"), [("headers", "head"), ("start", ""), ("connect", "connect"), ("body", "body"), ("dns", "dns")]
 )
 async def test_a_deadline_says_what_was_waited_for(phase: str, told: str) -> None:
-    trip = Trip(parse(URL), Deadline(20))
-    trip.deadline.phase = "queue"
+    hops = LinkHops(parse(URL), Deadline(20))
+    hops.deadline.phase = "queue"
     late = SpanielError(Code.TIMEOUT, phase=phase, timeout_ms=1)
-    assert refused(late, trip).evidence.phase == told
+    assert refused(late, hops).evidence.phase == told
     assert refused(late).evidence.phase == ""  # nobody had set out
-    trip.deadline.phase = phase
-    assert refused(SpanielError(Code.NETWORK, error="x"), trip).evidence.phase == told
-    assert refused(SpanielError(Code.REDIRECT_LIMIT, count=3, max=2), trip).evidence.phase == ""
+    hops.deadline.phase = phase
+    assert refused(SpanielError(Code.NETWORK, error="x"), hops).evidence.phase == told
+    assert refused(SpanielError(Code.REDIRECT_LIMIT, count=3, max=2), hops).evidence.phase == ""
 
 
 @pytest.mark.req("FG-22")
 @pytest.mark.parametrize(("code", "status"), [(Code.HTTP_4XX, 429), (Code.HTTP_5XX, 503)])
 async def test_a_host_that_is_left_alone_is_told_with_what_it_said(code: Code, status: int) -> None:
-    trip = Trip(parse(URL), Deadline(20))
-    trip.arrived(page()._replace(certificate_ends=2000.0))
-    told = refused(SpanielError(code, status=status, status_text="x", retry_after="30"), trip)
+    hops = LinkHops(parse(URL), Deadline(20))
+    hops.arrived(page()._replace(certificate_ends=2000.0))
+    told = refused(SpanielError(code, status=status, status_text="x", retry_after="30"), hops)
     assert (told.code, told.evidence.status, told.retry_after, told.certificate_ends) == (
         str(code),
         status,
         30.0,
         2000.0,
     )
-    other = refused(SpanielError(Code.NETWORK, error="x"), trip)
+    other = refused(SpanielError(Code.NETWORK, error="x"), hops)
     assert (other.evidence.status, other.retry_after) == (200, None)

@@ -22,7 +22,7 @@ from spaniel.pipeline.errand import Ascent
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.profile import Profile, Rung, load
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.retrieve import Retrieved, Trail
+from spaniel.pipeline.retrieve import PageHops, Retrieved
 from spaniel.pipeline.rooms import Rooms
 from spaniel.pipeline.rungs import RUNGS, Kind
 from spaniel.pipeline.trace import Trace
@@ -43,7 +43,7 @@ class Steps:
         patch.setitem(RUNGS, "steps", Kind(lambda _, __: why, self._climb, lambda _, __: False))
 
     async def _climb(
-        self, ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail, _: Mapping[str, object]
+        self, ascent: Ascent, rooms: Rooms, deadline: Deadline, hops: PageHops, _: Mapping[str, object]
     ) -> Retrieved:
         self.deadlines.append(deadline)
         deadline.phase = f"step {len(self.deadlines)}"

@@ -21,7 +21,7 @@ from spaniel.pipeline.errand import Ascent
 from spaniel.pipeline.fetch import prepare
 from spaniel.pipeline.outcome import Attempt
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.retrieve import Retrieved, Trail
+from spaniel.pipeline.retrieve import PageHops, Retrieved
 from spaniel.pipeline.rungs.table import RUNGS
 from spaniel.pipeline.trace import Trace
 from spaniel.testing import FakeClock, FakeResolver, Reply, Site, redirect, text
@@ -158,7 +158,7 @@ async def test_a_host_whose_https_works_after_all_is_not_remembered(
     async with Engine(settings, FakeResolver()) as engine:
         rooms = engine.rooms
         ascent = Ascent(prepare(Request("http://a.example/"), climber(LADDER), rooms, Trace()))
-        await RUNGS["plain_http"].climb(ascent, rooms, Deadline(9), Trail(ascent.errand.url), {})
+        await RUNGS["plain_http"].climb(ascent, rooms, Deadline(9), PageHops(ascent.errand.url), {})
         assert rooms.door.hosts.is_http_only("a.example") is learnt
 
 

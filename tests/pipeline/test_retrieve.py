@@ -12,8 +12,9 @@ from spaniel.hosts import Manners
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
 from spaniel.net.http import USUAL_HEADERS, Options, RequestHeaders
+from spaniel.net.redirects import Hop
 from spaniel.pipeline.ports import Door
-from spaniel.pipeline.retrieve import Retrieved, Trail, Way, follow, retrieve
+from spaniel.pipeline.retrieve import PageHops, Retrieved, Way, follow, retrieve
 from spaniel.pipeline.trace import Trace
 from spaniel.robots.gate import Permission, RobotsGate, RobotsSettings
 from spaniel.testing import Page, Reply, Site, redirect, text
@@ -83,25 +84,25 @@ async def test_a_status_that_has_no_code_is_the_networks(status: int) -> None:
 
 
 @pytest.mark.req("FR-WF-07")
-async def test_the_trail_tells_each_hop_by_its_number_and_without_its_query() -> None:
+async def test_each_hop_is_traced_by_number_and_without_its_query() -> None:
     trace = Trace()
     async with Site({"/a": redirect("/b?token=1"), "/b": text("x")}) as site, rooms_for(site) as rooms:
-        trail = Trail(parse(site.url("/a?key=2")), trace, attempt=3)
-        found = await retrieve(trail.url, rooms.door, Deadline(60), trail=trail)
+        hops = PageHops(parse(site.url("/a?key=2")), trace, attempt=3)
+        found = await retrieve(hops.url, rooms.door, Deadline(60), hops=hops)
     assert [(step.name, step.url, step.attempt, step.hop) for step in trace.steps] == [
         (name, site.url(path), 3, hop) for hop, path in enumerate(("/a", "/b")) for name in ("guard", "robots", "fetch")
     ]
-    assert (trail.url, trail.status) == (parse(site.url("/b?token=1")), 200)
-    assert found.chain == tuple(trail.chain) == (site.url("/a?key=2"),)
+    assert (hops.url, hops.status) == (parse(site.url("/b?token=1")), 200)
+    assert (found.chain, hops.chain) == ((site.url("/a?key=2"),), [Hop(site.url("/a?key=2"), 302)])
 
 
-async def test_a_trail_begins_with_the_first_attempt_and_no_status() -> None:
+async def test_hops_begin_with_the_first_attempt_and_no_status() -> None:
     trace = Trace()
-    trail = Trail(parse("http://a.example/"), trace)
-    with trail.step("guard"):
+    hops = PageHops(parse("http://a.example/"), trace)
+    with hops.step("guard"):
         pass
     assert [(step.attempt, step.hop) for step in trace.steps] == [(1, 0)]
-    assert (trail.status, trail.chain) == (None, [])
+    assert (hops.status, hops.chain) == (None, [])
 
 
 @pytest.mark.req("D2-05", "FR-WF-09a")

@@ -65,7 +65,7 @@ KEYS: tuple[Key, ...] = (
         FETCH, "timeout_seconds", defaults.TIMEOUT_SECONDS, "Seconds for one fetch, redirects and robots.txt included",
         flag="--timeout",
     ),
-    Key(FETCH, "max_redirects", 5, "Most redirects that are followed", 0, 20),
+    _number(FETCH, "max_redirects", defaults.MAX_REDIRECTS, "Most redirects that are followed"),
     _number(
         FETCH, "default_max_chunk_tokens", defaults.CHUNK_TOKENS, "Tokens of a chunk where the request says nothing"
     ),

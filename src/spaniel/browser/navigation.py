@@ -9,6 +9,7 @@ from spaniel.browser.frame_states import Event, State, after
 from spaniel.browser.rendered import PARTIAL, DocumentHead, Rendered
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import REDIRECTS, has_body
+from spaniel.net.redirects import HTTPS_DOWNGRADE
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from spaniel.browser.rendered import Wanted
     from spaniel.net.egress import Exit
     from spaniel.url.value import Url
-
-HTTPS_DOWNGRADE = "https_downgrade"
 
 
 class Navigation:

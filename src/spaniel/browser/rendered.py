@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from spaniel.defaults import (
     BLOCKED_RESOURCES,
     IDLE_MS,
+    MAX_REDIRECTS,
     RENDERED_BYTES,
     SCROLLS,
     TIMEOUT_SECONDS,
@@ -94,7 +95,7 @@ class Wanted(NamedTuple):
     target: Target  # of the URL, judged already: its host is not looked up again
     gate: Gate
     timeout_seconds: float = TIMEOUT_SECONDS.default
-    max_redirects: int = 5
+    max_redirects: int = MAX_REDIRECTS.default
     picture: bool = False
     user_agent: str = ""  # empty: Chromium's own
     types: frozenset[str] = loadable_types()  # the content types of documents that are worth rendering

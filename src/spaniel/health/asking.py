@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from spaniel.errors import Code, SpanielError
 from spaniel.health.bodies import GLANCED, Body, asserts_content, asserts_redirect, needs_of
-from spaniel.health.following import Trip, Ways, follow
+from spaniel.health.following import LinkHops, Ways, follow
 from spaniel.health.head_trust import HeadTrust, Trust
 from spaniel.health.observation import NO_HINTS, Hints, Observation
 from spaniel.health.pages import INSTEAD, Seen, look_at, look_at_head, tells_something
@@ -25,12 +25,12 @@ from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
     from spaniel.clock import Clock
-    from spaniel.health.following import Ask
     from spaniel.health.observation import Fragment
     from spaniel.health.pages import Reads
     from spaniel.health.verdict import Link
     from spaniel.net.guard import Target
     from spaniel.net.http import Options, Page
+    from spaniel.net.redirects import Ask
     from spaniel.pipeline.ports import Door
     from spaniel.url.value import Url
 
@@ -48,7 +48,7 @@ RETRY_SECONDS = 1.0  # after a reset or a 5xx, before the one retry
 class _Got(NamedTuple):
     """What one GET brought: a page, or an error."""
 
-    trip: Trip
+    hops: LinkHops
     page: Page | None
     body: Body | None
     error: SpanielError | None
@@ -68,14 +68,14 @@ def _may_be_over(got: _Got, clock: Clock) -> bool:
     return error.details.get("cause") in (None, "connect")
 
 
-def _that_can_be_told(errand: Errand, trip: Trip, seen: Seen) -> tuple[Fragment, ...]:
+def _that_can_be_told(errand: Errand, hops: LinkHops, seen: Seen) -> tuple[Fragment, ...]:
     """Fragments as far as this page can say anything of them."""
     if seen.page_type in INSTEAD or seen.page_type == "rate_limit":
         return ()
-    if trip.fragment:  # a redirect that names one itself overrides the link's (Fetch 4.4)
+    if hops.fragment:  # a redirect that names one itself overrides the link's (Fetch 4.4)
         return tuple(fragment._replace(found=True) for fragment in seen.fragments)
-    is_login = seen.page_type == "login" or signs().why_suspect(errand.url, trip.url) == LOGIN
-    if trip.chain and is_login:
+    is_login = seen.page_type == "login" or signs().why_suspect(errand.url, hops.url) == LOGIN
+    if hops.chain and is_login:
         return tuple(fragment._replace(found=None) for fragment in seen.fragments)
     return seen.fragments
 
@@ -115,76 +115,76 @@ class Asker:
     async def _by_head(self, errand: Errand) -> Observation | None:
         """What HEAD says, where that can be believed and is the end of it; None where GET is to be asked."""
         errand.attempts += 1
-        trip = Trip(errand.url, Deadline(min(self._ways.head_seconds, self._ways.seconds)))
+        hops = LinkHops(errand.url, Deadline(min(self._ways.head_seconds, self._ways.seconds)))
         try:
-            page = await follow(trip, self._door, self._door.http.head, self._ways, self._redirects(errand))
+            page = await follow(hops, self._door, self._door.http.head, self._ways, self._redirects(errand))
         except SpanielError as error:
             errand.head = False
-            given_up = error.code in GIVEN_UP and not trip.chain
-            return failed(errand, trip, "HEAD", error) if given_up else None
+            given_up = error.code in GIVEN_UP and not hops.chain
+            return failed(errand, hops, "HEAD", error) if given_up else None
         if asked_to_wait(page, self._clock) is not None:
-            return answered(errand, trip, "HEAD", page, Seen())
+            return answered(errand, hops, "HEAD", page, Seen())
         errand.head = 200 <= page.status <= 299 or page.status in asserts_redirect(errand.link.expected)
-        errand.head_end = trip.url
-        if not errand.head or (trip.chain and signs().why_suspect(errand.url, trip.url)):
+        errand.head_end = hops.url
+        if not errand.head or (hops.chain and signs().why_suspect(errand.url, hops.url)):
             return None  # some send whoever asks by HEAD to a login or to the front page
-        if self._trust.of(trip.url.origin) is not Trust.TRUSTED:
+        if self._trust.of(hops.url.origin) is not Trust.TRUSTED:
             return None
-        return answered(errand, trip, "HEAD", page, look_at_head(page))
+        return answered(errand, hops, "HEAD", page, look_at_head(page))
 
     async def _by_get(self, errand: Errand) -> Observation:
         got = await self._get_once(errand)
         if errand.head is not False and _may_be_over(got, self._clock):  # after a HEAD that failed, this was the retry
             await self._clock.sleep(RETRY_SECONDS)
             got = await self._get_once(errand)
-        trip, page = got.trip, got.page
+        hops, page = got.hops, got.page
         if page is None:
-            return failed(errand, trip, "GET", got.error or SpanielError(Code.INTERNAL, error="no page and no error"))
-        seen = await look_at(page, got.body, trip, self._reads, errand.link.fragments)
+            return failed(errand, hops, "GET", got.error or SpanielError(Code.INTERNAL, error="no page and no error"))
+        seen = await look_at(page, got.body, hops, self._reads, errand.link.fragments)
         try:
-            if (target := self._refreshes_to(errand, trip, page, seen)) is not None:
-                trip.refresh(page, target)
+            if (target := self._refreshes_to(errand, hops, page, seen)) is not None:
+                hops.move(page.status, target)
                 body = got.body.anew() if got.body is not None else None
-                page = await follow(trip, self._door, self._get(body), self._ways, self._redirects(errand))
-                seen = await look_at(page, body, trip, self._reads, errand.link.fragments)
+                page = await follow(hops, self._door, self._get(body), self._ways, self._redirects(errand))
+                seen = await look_at(page, body, hops, self._reads, errand.link.fragments)
         except SpanielError as error:
-            return failed(errand, trip, "GET", error)
+            return failed(errand, hops, "GET", error)
         if seen.fragments:
-            seen = seen._replace(fragments=_that_can_be_told(errand, trip, seen))
+            seen = seen._replace(fragments=_that_can_be_told(errand, hops, seen))
         if self._ways.soft_404 and page.ok and (seen.text or seen.title):
-            seen = seen._replace(soft_404=await self._is_soft_404(trip.url, seen))
-        observed = answered(errand, trip, "GET", page, seen)
-        return observed._replace(head_differs=self._compare(errand, trip, got.page or page))
+            seen = seen._replace(soft_404=await self._is_soft_404(hops.url, seen))
+        observed = answered(errand, hops, "GET", page, seen)
+        return observed._replace(head_differs=self._compare(errand, hops, got.page or page))
 
     async def _get_once(self, errand: Errand) -> _Got:
         errand.attempts += 1
         ways = self._ways
         needs = needs_of(errand.link.expected, reads=bool(errand.link.fragments) or ways.soft_404)
         body = Body(needs) if needs.read else None
-        trip = Trip(errand.url, Deadline(ways.seconds))
+        hops = LinkHops(errand.url, Deadline(ways.seconds))
         try:
-            page = await follow(trip, self._door, self._get(body), ways, self._redirects(errand))
+            page = await follow(hops, self._door, self._get(body), ways, self._redirects(errand))
         except SpanielError as error:
-            return _Got(trip, None, body, error)
-        return _Got(trip, page, body, None)
+            return _Got(hops, None, body, error)
+        return _Got(hops, page, body, None)
 
-    def _refreshes_to(self, errand: Errand, trip: Trip, page: Page, seen: Seen) -> Url | None:
+    def _refreshes_to(self, errand: Errand, hops: LinkHops, page: Page, seen: Seen) -> Url | None:
         """Where a page sends its reader by itself. Of content that is asserted, the page itself is meant."""
         if not page.ok or seen.page_type in INSTEAD or not seen.refresh or not self._redirects(errand):
             return None
         if errand.link.expected != ANYTHING and asserts_content(errand.link.expected):
             return None
-        target = parse(seen.refresh, base=trip.url)._replace(fragment=None)
-        return None if target == trip.url or target in trip.visited else target
+        target = parse(seen.refresh, base=hops.url)._replace(fragment=None)
+        return None if target == hops.url or target in hops.visited else target
 
-    def _compare(self, errand: Errand, trip: Trip, page: Page) -> bool:
+    def _compare(self, errand: Errand, hops: LinkHops, page: Page) -> bool:
         """Whether GET said otherwise than HEAD did; what that means for the host."""
         if errand.head is None or asked_to_wait(page, self._clock) is not None:
             return False
         if errand.head and page.status >= 500:
             return False  # that may happen between any two requests
-        differs = errand.head != (page.status < 400) or (errand.head and errand.head_end != trip.url)
-        for origin in {errand.url.origin, trip.url.origin}:
+        differs = errand.head != (page.status < 400) or (errand.head and errand.head_end != hops.url)
+        for origin in {errand.url.origin, hops.url.origin}:
             if differs or errand.head:
                 self._trust.learn(origin, Trust.DISTRUSTED if differs else Trust.TRUSTED)
         return differs
@@ -195,14 +195,14 @@ class Asker:
         if sibling is None:
             return None
         body = Body(needs_of(ANYTHING, reads=True))
-        trip = Trip(sibling, Deadline(self._ways.seconds))
+        hops = LinkHops(sibling, Deadline(self._ways.seconds))
         try:
-            page = await follow(trip, self._door, self._get(body), self._ways, self._ways.max_redirects)
+            page = await follow(hops, self._door, self._get(body), self._ways, self._ways.max_redirects)
         except SpanielError:
             return None
         if not page.ok:
             return False
-        other = await look_at(page, body, trip, self._reads)
+        other = await look_at(page, body, hops, self._reads)
         return looks_missing(
             PageText(seen.title, seen.text, seen.has_scripts), url, PageText(other.title, other.text), sibling
         )

@@ -1,28 +1,27 @@
-"""The way to an answer, hop by hop: guard and manners at each, robots.txt where asked, a cookie where it is needed."""
+"""A link's hops: what the redirect loop does at each, with robots.txt where asked and a cookie where it is needed."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.defaults import CHECK_CONTENT_SECONDS, CHECK_TIMEOUT_SECONDS
-from spaniel.errors import Code, SpanielError
-from spaniel.health.verdict import Hop
+from spaniel.defaults import CHECK_CONTENT_SECONDS, CHECK_TIMEOUT_SECONDS, MAX_LINK_REDIRECTS
+from spaniel.errors import SpanielError
 from spaniel.hosts import Manners, led_by_another
+from spaniel.net import redirects
 from spaniel.net.http import Options
+from spaniel.net.redirects import Hop, Hops
 from spaniel.url.domains import ANYWHERE, Domains
-from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable
 
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Page
-    from spaniel.pipeline.ports import Door
+    from spaniel.net.redirects import Ask
+    from spaniel.pipeline.ports import Door, Turn
     from spaniel.url.value import Url
-
-    Ask = Callable[[Url, Target, Deadline, Options], Awaitable[Page]]
 
 MOST_COOKIES, LONGEST_COOKIE = 8, 2048  # of one origin; characters
 
@@ -33,10 +32,9 @@ class Ways(NamedTuple):
     options: Options = Options()
     manners: Manners = Manners(at_once=4, spacing_seconds=0.0, heeds_delays=True)
     domains: Domains = ANYWHERE
-    max_redirects: int = 10
-    seconds: float = (
-        CHECK_TIMEOUT_SECONDS.default
-    )  # for an answer, with all its redirects; and for each pause in a body that is measured
+    max_redirects: int = MAX_LINK_REDIRECTS
+    # For an answer, with all its redirects; and for each pause in a body that is measured.
+    seconds: float = CHECK_TIMEOUT_SECONDS.default
     head_seconds: float = 10.0  # for HEAD: some servers never answer it
     content_seconds: float = CHECK_CONTENT_SECONDS.default  # for a whole body that is measured, of any size
     heed_robots: bool = False
@@ -45,25 +43,20 @@ class Ways(NamedTuple):
     confirm_head: bool = True  # see whether HEAD tells the truth at a host before it is believed there
 
 
-class Trip:
-    """How far an attempt has come: for whoever tells how it ended, also where that is a refusal."""
+class LinkHops(Hops):
+    """The hops of one attempt at a link, and the evidence gathered on the way."""
 
-    __slots__ = (
-        *("_answered_by", "_target", "certificate_ends", "chain", "cookies", "deadline", "fragment", "is_asked"),
-        *("status", "url", "visited"),
-    )
+    __slots__ = ("_answered_by", "certificate_ends", "cookies", "deadline", "is_asked", "target", "visited")
 
     def __init__(self, url: Url, deadline: Deadline) -> None:
-        self.url, self.deadline = url, deadline
-        self.chain: list[Hop] = []
+        super().__init__(url)
+        self.deadline = deadline
         self.visited: set[Url] = set()
-        self.cookies: dict[str, dict[str, str]] = {}  # by origin; forgotten with the trip
-        self.status: int | None = None
-        self.fragment = ""  # that the last redirect with one named
+        self.cookies: dict[str, dict[str, str]] = {}  # by origin; dropped with the attempt
         self.is_asked = False  # whether any request went out
-        self._target: Target | None = None  # where the last hop goes
+        self.target: Target | None = None  # of the current hop
         self._answered_by = ""
-        self.certificate_ends: float | None = None  # the first to end of all on the way
+        self.certificate_ends: float | None = None  # the first of all certificates to expire
 
     def arrived(self, page: Page) -> None:
         if page.certificate_ends is not None:
@@ -71,27 +64,24 @@ class Trip:
         self.status, self._answered_by = page.status, page.address
 
     def go_to(self, target: Target) -> None:
-        self._target, self._answered_by = target, ""
+        self.target, self._answered_by = target, ""
 
     @property
     def address(self) -> str:
         """That answered, or was to."""
-        return self._answered_by or (str(self._target.addresses[0]) if self._target is not None else "")
+        return self._answered_by or (str(self.target.addresses[0]) if self.target is not None else "")
 
-    def move(self, page: Page) -> None:
-        """Go where a redirect leads."""
-        self.visited.add(self.url)
+    def resolve(self, page: Page) -> Url:
         self._keep_cookies(page)
-        self.chain.append(Hop(self.url.href, page.status))
-        target = parse(page.location or "", base=self.url)
-        self.fragment = target.fragment or self.fragment
-        self.url = target._replace(fragment=None)
+        try:
+            return super().resolve(page)
+        except SpanielError:
+            self.chain.append(Hop(self.url.href, page.status))  # evidence: there was an answer, and it redirected
+            raise
 
-    def refresh(self, page: Page, target: Url) -> None:
-        """Go where a page sends its reader by itself: as a redirect, which nobody calls permanent."""
+    def move(self, status: int, url: Url) -> None:
         self.visited.add(self.url)
-        self.chain.append(Hop(self.url.href, page.status))
-        self.url = target
+        super().move(status, url)
 
     def _keep_cookies(self, page: Page) -> None:
         jar = self.cookies.setdefault(self.url.origin, {})
@@ -107,40 +97,49 @@ class Trip:
         return "; ".join(f"{name}={value}" for name, value in jar.items()) if jar else ""
 
 
-async def follow(trip: Trip, door: Door, ask: Ask, ways: Ways, most: int) -> Page:
-    """The answer at the end of at most so many redirects, whatever its status. `ask` makes one hop."""
-    with trip.deadline.guarding("start"):
-        while True:
-            page = await _hop(trip, door, ask, ways)
-            trip.arrived(page)
-            if page.location is None or not most:
-                return page
-            if len(trip.chain) == most:
-                raise SpanielError(Code.REDIRECT_LIMIT, count=most + 1, max=most)
-            trip.move(page)
+async def follow(hops: LinkHops, door: Door, ask: Ask, ways: Ways, limit: int) -> Page:
+    """The answer at the end of the redirects, whatever its status; a redirect itself if none is to be followed."""
+    visitor = _LinkVisitor(hops.deadline, door, ask, ways)
+    return await redirects.follow(hops, door.guard, visitor, ways.domains, limit or None)
 
 
-async def _hop(trip: Trip, door: Door, ask: Ask, ways: Ways) -> Page:
-    url, deadline, manners = trip.url, trip.deadline, ways.manners
-    target = await door.guard.vet_page(url, deadline, ways.domains)
-    _leave_alone(door, url.origin, manners)
-    trip.go_to(target)
-    if ways.heed_robots:
-        permission = await door.robots.require(url, target, deadline, ways.options.headers)
-        if permission.crawl_delay:
-            manners = manners._replace(spacing_seconds=max(manners.spacing_seconds, permission.crawl_delay))
-    turn = door.hosts.turn(url.host, deadline, _at_a_host(manners))
-    async with turn:
-        if deadline.phase == "queue":  # it may have asked for time meanwhile; to look again takes as long as to parse
-            _leave_alone(door, url.origin, manners)
-        options, cookie = ways.options._replace(before_repeat=turn.again), trip.cookie()
+class _LinkVisitor:
+    """At each hop: leave the host alone if it asked for that, obey robots.txt if asked to, take a turn, ask."""
+
+    __slots__ = ("_ask", "_door", "_turn", "_ways", "deadline")
+    _turn: Turn
+    wait = None  # the run waits, with other links meanwhile
+
+    def __init__(self, deadline: Deadline, door: Door, ask: Ask, ways: Ways) -> None:
+        self.deadline, self._door, self._ask, self._ways = deadline, door, ask, ways
+
+    async def admit(self, hops: LinkHops, target: Target) -> Turn:
+        url, door, ways, manners = hops.url, self._door, self._ways, self._ways.manners
+        _leave_alone(door, url.origin, manners)
+        hops.go_to(target)
+        if ways.heed_robots:
+            permission = await door.robots.require(url, target, self.deadline, ways.options.headers)
+            if permission.crawl_delay:
+                manners = manners._replace(spacing_seconds=max(manners.spacing_seconds, permission.crawl_delay))
+        self._turn = turn = door.hosts.turn(url.host, self.deadline, _at_a_host(manners))
+        return turn
+
+    def request(self, hops: LinkHops, target: Target) -> Awaitable[Page]:
+        is_new = target is not hops.target
+        if is_new or self.deadline.phase == "queue":  # it waited, and the host may have asked for time meanwhile
+            _leave_alone(self._door, hops.url.origin, self._ways.manners)
+        if is_new:
+            hops.go_to(target)
+        options, cookie = self._ways.options._replace(before_repeat=self._turn.again), hops.cookie()
         if cookie:
             options = options._replace(more={**options.more, "Cookie": cookie})
-        trip.is_asked = True
-        page = await ask(url, target, deadline, options)
-    led = bool(trip.chain) and led_by_another((hop.url for hop in trip.chain), url)
-    door.hosts.answered(url.origin, page.status, page.headers, led=led)
-    return page
+        hops.is_asked = True
+        return self._ask(hops.url, target, self.deadline, options)
+
+    def answered(self, hops: LinkHops, page: Page) -> None:
+        url = hops.url
+        led = bool(hops.chain) and led_by_another(hops.urls, url)
+        self._door.hosts.answered(url.origin, page.status, page.headers, led=led)
 
 
 @lru_cache(maxsize=64)

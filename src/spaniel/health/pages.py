@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from spaniel.health.bodies import Body
-    from spaniel.health.following import Trip
+    from spaniel.health.following import LinkHops
     from spaniel.health.observation import Content, Fragment
     from spaniel.net.deadline import Deadline
     from spaniel.net.http import Page
@@ -80,14 +80,14 @@ def look_at_head(page: Page) -> Seen:
 
 
 async def look_at(
-    page: Page, body: Body | None, trip: Trip, reads: Reads | None, fragments: Sequence[str] = ()
+    page: Page, body: Body | None, hops: LinkHops, reads: Reads | None, fragments: Sequence[str] = ()
 ) -> Seen:
     """Look at an answer. `body` is what was taken of it, where more than its beginning was wanted."""
     kept = bytes(body.kept) if body is not None and page.ok else page.body
     is_all = body.is_kept if body is not None and page.ok else True
-    document = await _read(page, kept, trip, reads) if kept and is_all else None
+    document = await _read(page, kept, hops, reads) if kept and is_all else None
     text = document.markdown if document is not None else ""
-    page_type = page_type_of(Evidence(page._replace(body=kept), document, bool(trip.chain))) if document else ""
+    page_type = page_type_of(Evidence(page._replace(body=kept), document, bool(hops.chain))) if document else ""
     is_challenge = not page_type and signs().is_challenge(page.headers)
     parked = page.ok and (signs().is_parking_host(page.url.host) or signs().looks_parked(text))
     return Seen(
@@ -102,12 +102,12 @@ async def look_at(
     )
 
 
-async def _read(page: Page, body: bytes, trip: Trip, reads: Reads | None) -> Document | None:
+async def _read(page: Page, body: bytes, hops: LinkHops, reads: Reads | None) -> Document | None:
     """The page's text; None where it has none that can be read."""
     given = body, page.headers.get("content-type"), page.url.href, KINDS
     try:
         if reads is not None:
-            return await reads.read(*given, trip.deadline)
+            return await reads.read(*given, hops.deadline)
         if len(body) <= AT_ONCE and body.count(b"<") <= TAGS:
             return read(*given)
         return await asyncio.to_thread(read, *given)

@@ -15,7 +15,7 @@ from spaniel.hosts.retry_after import seconds_until
 
 if TYPE_CHECKING:
     from spaniel.clock import Clock
-    from spaniel.health.following import Trip
+    from spaniel.health.following import LinkHops
     from spaniel.health.pages import Seen
     from spaniel.health.verdict import Link
     from spaniel.net.http import Page
@@ -51,26 +51,26 @@ def asked_to_wait(page: Page, clock: Clock) -> float | None:
     return float(math.ceil(seconds))  # not a moment too early
 
 
-def answered(errand: Errand, trip: Trip, method: str, page: Page, seen: Seen) -> Observation:
+def answered(errand: Errand, hops: LinkHops, method: str, page: Page, seen: Seen) -> Observation:
     """There was an answer, whatever its status."""
     return Observation(
         at=errand.at,
-        evidence=_evidence(errand, trip, method, ""),
+        evidence=_evidence(errand, hops, method, ""),
         content_type=_essence(page.headers.get("content-type", "")),
         content=seen.content,
         page_type=seen.page_type,
         is_parked=seen.is_parked,
         soft_404=seen.soft_404,
         fragments=seen.fragments,
-        certificate_ends=trip.certificate_ends,
+        certificate_ends=hops.certificate_ends,
         retry_after=asked_to_wait(page, errand.clock),
     )
 
 
-def failed(errand: Errand, trip: Trip | None, method: str, error: SpanielError) -> Observation:
+def failed(errand: Errand, hops: LinkHops | None, method: str, error: SpanielError) -> Observation:
     """There was none: a refusal, whose details are the evidence."""
     cause = "refused" if error.details.get("refused") else str(error.details.get("cause", ""))
-    evidence = _evidence(errand, trip, method, _phase(error, trip, cause))
+    evidence = _evidence(errand, hops, method, _phase(error, hops, cause))
     waits = error.code in (Code.HTTP_4XX, Code.HTTP_5XX)  # what a host said before, and would say again
     if waits:
         status = error.details.get("status")
@@ -81,33 +81,33 @@ def failed(errand: Errand, trip: Trip | None, method: str, error: SpanielError) 
         code=str(error.code),
         error=error.message,
         cause=cause,
-        certificate_ends=trip.certificate_ends if trip is not None else None,
+        certificate_ends=hops.certificate_ends if hops is not None else None,
         retry_after=float(str(error.details["retry_after"])) if waits else None,
     )
 
 
-def _phase(error: SpanielError, trip: Trip | None, cause: str) -> str:
+def _phase(error: SpanielError, hops: LinkHops | None, cause: str) -> str:
     if error.code is Code.DNS_FAILED:
         return "dns"
     if error.code not in (Code.NETWORK, Code.TIMEOUT, Code.ROBOTS_UNAVAILABLE):
         return ""
     if cause:
         return "tls" if cause in TLS else "connect"
-    phase = str(error.details.get("phase") or (trip.deadline.phase if trip is not None else ""))
+    phase = str(error.details.get("phase") or (hops.deadline.phase if hops is not None else ""))
     return PHASES.get(phase, phase)
 
 
-def _evidence(errand: Errand, trip: Trip | None, method: str, phase: str) -> Evidence:
-    if trip is None:
+def _evidence(errand: Errand, hops: LinkHops | None, method: str, phase: str) -> Evidence:
+    if hops is None:
         return Evidence(at=_written(int(errand.at)), attempts=errand.attempts)
     return Evidence(
-        method=method if trip.is_asked else "",
-        status=trip.status,
-        chain=tuple(trip.chain),
-        final_url=trip.url.href,
+        method=method if hops.is_asked else "",
+        status=hops.status,
+        chain=tuple(hops.chain),
+        final_url=hops.url.href,
         phase=phase,
         attempts=errand.attempts,
-        address=trip.address,
+        address=hops.address,
         at=_written(int(errand.at)),
         seconds=round(errand.clock.monotonic() - errand.began, 3),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Self
 
+from spaniel.net import redirects
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -60,11 +62,7 @@ class Link(NamedTuple):
     priority: str = ""  # how often it is due: a name of the table in priorities.toml
 
 
-class Hop(NamedTuple):
-    """One answer on the way."""
-
-    url: str
-    status: int
+Hop = redirects.Hop
 
 
 class Evidence(NamedTuple):

@@ -1,4 +1,4 @@
-"""One HTTP hop, to a `Target` and nowhere else. Redirects are the caller's to follow, guarded again."""
+"""One HTTP hop, to a `Target` and nowhere else. Redirects are followed by `redirects`, guarded again."""
 
 from __future__ import annotations
 

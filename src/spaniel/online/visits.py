@@ -10,7 +10,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.retrieve import follow
+from spaniel.pipeline.retrieve import PageHops, follow
 from spaniel.reading.kinds import parse_type
 from spaniel.reading.page_facts import PageFacts, page_facts
 from spaniel.url.canonical import Hop
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Options, Page
+    from spaniel.net.redirects import Ask
     from spaniel.pipeline.ports import Door
-    from spaniel.pipeline.retrieve import Ask, Way
+    from spaniel.pipeline.retrieve import Way
     from spaniel.url.value import Url
 
     class Asks(Protocol):
@@ -67,6 +68,28 @@ class _OffList(Exception):  # noqa: N818
     """A redirect leads off the allowlist: nobody goes there, and the rule says why."""
 
 
+class _JudgedHops(PageHops):
+    """Hops whose targets are recorded, and may not leave the allowlist or go in a circle."""
+
+    __slots__ = ("_passes", "_recorded", "_seen")
+
+    def __init__(self, url: Url, recorded: list[Hop], passes: Callable[[str], bool]) -> None:
+        super().__init__(url)
+        self._recorded, self._passes, self._seen = recorded, passes, {url.href}
+
+    def resolve(self, page: Page) -> Url:
+        url = super().resolve(page)
+        if len(url.href) > LONGEST:
+            raise SpanielError(Code.INVALID_URL, url=url.redacted[:LONGEST], reason="it is too long")
+        self._recorded.append(Hop(page.status, url.href))
+        if url.href in self._seen:
+            raise _Circle
+        self._seen.add(url.href)
+        if not self._passes(url.host):
+            raise _OffList
+        return url
+
+
 class Visits:
     """Goes by a way, and follows redirects only to hosts that `passes` lets through."""
 
@@ -91,27 +114,9 @@ class Visits:
         return Walk(tuple(hops), page.status, parse_type(page.headers.get("content-type", ""))[0])
 
     async def _go(self, url: str, ask: Ask, deadline: Deadline, hops: list[Hop]) -> Page:
-        """The answer at the end. Each redirect is noted, and judged, before anybody follows it."""
+        """The answer at the end. Each redirect is recorded, and judged, before it is followed."""
         start = parse(url)
-        seen = {start.href}
-
-        async def hop(at: Url, target: Target, deadline: Deadline, options: Options) -> Page:
-            page = await ask(at, target, deadline, options)
-            if page.location is not None:
-                self._note(parse(page.location, base=at)._replace(fragment=None), page.status, hops, seen)
-            return page
-
-        return (await follow(start, self._door, hop, deadline, self._way)).page
-
-    def _note(self, following: Url, status: int, hops: list[Hop], seen: set[str]) -> None:
-        if len(following.href) > LONGEST:
-            raise SpanielError(Code.INVALID_URL, url=following.redacted[:LONGEST], reason="it is too long")
-        hops.append(Hop(status, following.href))
-        if following.href in seen:
-            raise _Circle
-        seen.add(following.href)
-        if not self._passes(following.host):
-            raise _OffList
+        return (await follow(start, self._door, ask, deadline, self._way, _JudgedHops(start, hops, self._passes))).page
 
     async def _head(self, url: Url, target: Target, deadline: Deadline, options: Options) -> Page:
         """The head of an answer. Many a server refuses HEAD, or hangs up on it: then GET, of which nothing is read."""

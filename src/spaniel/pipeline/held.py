@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from spaniel.errors import Code
+from spaniel.net.redirects import HTTPS_DOWNGRADE
 from spaniel.pipeline.conditional import NOT_MODIFIED, conditional_for
 from spaniel.pipeline.outcome import Found, Kept
-from spaniel.pipeline.retrieve import HTTPS_DOWNGRADE
 from spaniel.reading.document import Document, Metadata
 from spaniel.robots.gate import FAIL_OPEN_NOTE
 

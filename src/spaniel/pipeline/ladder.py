@@ -9,7 +9,7 @@ from spaniel.net.deadline import Deadline
 from spaniel.pipeline.errand import Ascent, Brought
 from spaniel.pipeline.outcome import Attempt
 from spaniel.pipeline.recognition import READABLE, explained, recognized
-from spaniel.pipeline.retrieve import Trail
+from spaniel.pipeline.retrieve import PageHops
 from spaniel.pipeline.rungs.failures import is_unanswered, root_of
 from spaniel.pipeline.signals import signals_of
 from spaniel.reading.document import TEXT_CUT
@@ -91,26 +91,26 @@ class _Climber:
         """One attempt: its page is the best so far, or its failure is written down. Whether it has brought one."""
         ascent, clock = self.ascent, self._rooms.clock
         at, began, failure, deadline = clock.now(), clock.monotonic(), None, self._times.next()
-        trail = Trail(ascent.errand.url, self._trace, len(ascent.attempts) + 1)
+        hops = PageHops(ascent.errand.url, self._trace, len(ascent.attempts) + 1)
         try:
-            ascent.best = await self._bring(rung, options, deadline, trail) or ascent.best
+            ascent.best = await self._bring(rung, options, deadline, hops) or ascent.best
         except SpanielError as error:
             if is_unanswered(error, deadline.phase):
-                self._rooms.door.hosts.unanswered(trail.url.origin, root_of(error), led=trail.is_led)
-            failure = explained(error, trail.answer, bool(trail.chain)) if self._profile.page_types else error
+                self._rooms.door.hosts.unanswered(hops.url.origin, root_of(error), led=hops.is_led)
+            failure = explained(error, hops.answer, bool(hops.chain)) if self._profile.page_types else error
             if ascent.best is not None and rung.kind.in_vain is not None:
                 note = rung.kind.in_vain(error)
                 ascent.best = ascent.best._replace(notes=(*ascent.best.notes, note))
-        ms, chain = round((clock.monotonic() - began) * 1000, 3), tuple(trail.chain)
-        told = (rung.name, trail.url.href, failure, trail.status, chain, deadline.phase, ms)
+        ms, chain = round((clock.monotonic() - began) * 1000, 3), hops.urls
+        told = (rung.name, hops.url.href, failure, hops.status, chain, deadline.phase, ms)
         ascent.attempts.append(Attempt(*told, waited, rung.kind.elsewhere, at))
         return failure is None
 
     async def _bring(
-        self, rung: Rung, options: Mapping[str, object], deadline: Deadline, trail: Trail
+        self, rung: Rung, options: Mapping[str, object], deadline: Deadline, hops: PageHops
     ) -> Brought | None:
         """What a rung finds, read; None from one that looks for nothing."""
-        retrieved = await rung.kind.climb(self.ascent, self._rooms, deadline, trail, options)
+        retrieved = await rung.kind.climb(self.ascent, self._rooms, deadline, hops, options)
         if retrieved is None:
             return None
         held, method, fetched_at = self.ascent.errand.held, rung.kind.rendering_method, self._rooms.clock.now()
@@ -118,7 +118,7 @@ class _Climber:
         if proof:
             document, reader = proof.held.document, proof.held.page.reader
         else:
-            document, reader = await self._read(retrieved.page, deadline, trail)
+            document, reader = await self._read(retrieved.page, deadline, hops)
         notes = tuple(dict.fromkeys((*retrieved.notes, *document.notes)))
         brought = Brought(retrieved, document, fetched_at, method, notes, rung.name, reader, proof=proof)
         return self._judged(brought)
@@ -135,13 +135,13 @@ class _Climber:
         instead = recognized(retrieved, document, signals, types=types, respect=profile.respect)
         return brought._replace(signals=signals, instead=instead)
 
-    async def _read(self, page: Page, deadline: Deadline, trail: Trail) -> tuple[Document, str]:
+    async def _read(self, page: Page, deadline: Deadline, hops: PageHops) -> tuple[Document, str]:
         """What is understood of a page, and by which reader."""
         declared, profile = page.headers.get("content-type"), self._profile
-        with trail.step("content_type"):
+        with hops.step("content_type"):
             kind = kind_of(declared, page.body, profile.content)
             body = taken(page.body, declared, kind.charset, profile.limits.text_bytes)
-        with trail.step("extract"):
+        with hops.step("extract"):
             document = await self._rooms.readers.read(body, declared, page.url.href, profile.content, deadline)
         return document if body is page.body else document.noted(TEXT_CUT), kind.reader
 

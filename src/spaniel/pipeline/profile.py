@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.defaults import (
     CHUNK_TOKENS,
     DOWNLOAD_BYTES,
+    MAX_REDIRECTS,
     MAX_WAIT_SECONDS,
     TEXT_BYTES,
     TIMEOUT_SECONDS,
     TOTAL_SECONDS,
-    Number,
 )
 from spaniel.hosts import Manners
 from spaniel.net.http import Beginning, Options, RequestHeaders
@@ -39,7 +39,7 @@ VIEWS = ("answer", "record")
 NUMBERS = {  # the limits that a profile may set
     "timeout_seconds": TIMEOUT_SECONDS,
     "total_seconds": TOTAL_SECONDS,
-    "max_redirects": Number(5, 0, 20),
+    "max_redirects": MAX_REDIRECTS,
     "max_download_bytes": DOWNLOAD_BYTES,
     "default_max_chunk_tokens": CHUNK_TOKENS,
     "max_wait_seconds": MAX_WAIT_SECONDS,

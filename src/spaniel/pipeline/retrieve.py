@@ -1,36 +1,35 @@
-"""From URL to page: the redirect loop, with guard and robots at every hop (SRD Appendix B)."""
+"""From URL to page: what a page's request does at every hop of the redirect loop (SRD Appendix B)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from spaniel.defaults import MAX_REDIRECTS
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Manners, led_by_another
+from spaniel.net import redirects
 from spaniel.net.http import Options
+from spaniel.net.redirects import Hops
 from spaniel.pipeline.trace import Step, Trace
 from spaniel.url.domains import ANYWHERE, Domains
-from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable
 
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Page
+    from spaniel.net.redirects import Ask, Wait
     from spaniel.pipeline.conditional import Conditional
-    from spaniel.pipeline.ports import Door
+    from spaniel.pipeline.ports import Door, Turn
     from spaniel.url.value import Url
-
-    Ask = Callable[[Url, Target, Deadline, Options], Awaitable[Page]]
-
-HTTPS_DOWNGRADE = "https_downgrade"
 
 
 class Way(NamedTuple):
     """How hops are made: a profile's, and where they may lead: the request's."""
 
     options: Options = Options()
-    max_redirects: int = 5
+    max_redirects: int = MAX_REDIRECTS.default
     manners: Manners = Manners()
     domains: Domains = ANYWHERE
     conditional: Conditional | None = None  # asked of the hop that a stored copy came from, and of no other
@@ -51,93 +50,117 @@ class Retrieved(NamedTuple):
     content_signal: str | None = None  # what robots.txt says about the use of the page
 
 
-class Trail:
-    """Where an attempt has been: for its trace, and for whoever tells how it ended."""
+class PageHops(Hops):
+    """The hops of one attempt at a page, each written to its trace."""
 
-    __slots__ = ("_shown", "_trace", "answer", "attempt", "chain", "status", "url")
+    __slots__ = ("_shown", "_step", "_trace", "answer", "attempt")
 
     def __init__(self, url: Url, trace: Trace | None = None, attempt: int = 1) -> None:
-        self.url = url
+        super().__init__(url)
         self._shown = url.redacted
-        self.chain: list[str] = []
-        self.status: int | None = None
         self.answer: Page | None = None  # the last one, whatever its status
         self.attempt = attempt
         self._trace = trace or Trace()
+        self._step: Step | None = None  # of the hop under way
 
     @property
     def is_led(self) -> bool:
-        """Whether another site's redirect led to where it is."""
-        return bool(self.chain) and led_by_another(self.chain, self.url)
+        """Whether another site's redirect led to the current URL."""
+        return bool(self.chain) and led_by_another(self.urls, self.url)
 
     def step(self, name: str) -> Step:
         return self._trace.step(name, self._shown, self.attempt, len(self.chain))
 
-    def move(self, url: Url) -> None:
-        self.chain.append(self.url.href)
-        self.arrive(url)
+    def begin(self, step: str) -> None:
+        self.end()
+        self._step = self.step(step)
+        self._step.__enter__()
 
-    def arrive(self, url: Url) -> None:
-        self.url, self._shown = url, url.redacted
+    def end(self, error: BaseException | None = None) -> None:
+        """The step under way, if there is one, ends: with an error, or well."""
+        if self._step is not None:
+            self._step.__exit__(None, error, None)
+            self._step = None
+
+    def start(self, url: Url) -> None:
+        if url is not self.url:
+            self._shown = url.redacted
+        super().start(url)
+
+    def arrived(self, page: Page) -> None:
+        super().arrived(page)
+        self.answer = page
+        if self._step is not None:
+            self._step.text = str(page.status)
+        self.end()
+
+    def move(self, status: int, url: Url) -> None:
+        super().move(status, url)
+        self._shown = url.redacted
 
 
 async def retrieve(
-    url: Url, door: Door, deadline: Deadline, way: Way = USUAL_WAY, trail: Trail | None = None
+    url: Url, door: Door, deadline: Deadline, way: Way = USUAL_WAY, hops: PageHops | None = None
 ) -> Retrieved:
     """The page behind a URL, or the refusal that its status means; or a 304 that was asked for."""
-    trail = trail or Trail(url)
-    found = await follow(url, door, door.http.get, deadline, way, trail)
+    hops = hops or PageHops(url)
+    found = await follow(url, door, door.http.get, deadline, way, hops)
     if way.conditional is None or not way.conditional.answered_by(found.page):
         return found._replace(page=successful(found.page))
     if way.conditional.agrees_with(found.page):
         return found
-    again = await follow(found.page.url, door, door.http.get, deadline, way._replace(conditional=None), trail)
+    again = await follow(found.page.url, door, door.http.get, deadline, way._replace(conditional=None), hops)
     return again._replace(page=successful(again.page), notes=tuple(dict.fromkeys((*found.notes, *again.notes))))
 
 
-async def follow(url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, trail: Trail | None = None) -> Retrieved:
-    """Follow redirects to an answer, whatever its status: who called judges it. `ask` makes one hop."""
-    trail = trail or Trail(url)
-    notes: list[str] = []
-    with deadline.guarding("start"):
-        for _ in range(way.max_redirects + 1):
-            with trail.step("guard"):
-                door.guard.check_page(url, way.domains)
-                if way.manners.heeds_delays:
-                    await door.hosts.heed(url.origin, deadline, way.manners)
-                target = await door.guard.vet(url, deadline)
-            with trail.step("robots"):
-                permission = await door.robots.require(url, target, deadline, way.options.headers)
-                _add(notes, permission.note)
-                if permission.crawl_delay:
-                    door.hosts.told_crawl_delay(url.host, permission.crawl_delay)
-            with trail.step("fetch") as step:
-                page = await _hop(trail, target, door, ask, deadline, way)
-                trail.answer, trail.status, step.text = page, page.status, str(page.status)
-            if page.location is None:
-                return Retrieved(page, tuple(trail.chain), tuple(notes), content_signal=permission.content_signal)
-            following = parse(page.location, base=url)._replace(fragment=None)
-            _add(notes, HTTPS_DOWNGRADE if url.scheme == "https" and following.scheme == "http" else None)
-            trail.move(following)
-            url = following
-    raise SpanielError(Code.REDIRECT_LIMIT, count=way.max_redirects + 1, max=way.max_redirects)
+async def follow(
+    url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, hops: PageHops | None = None
+) -> Retrieved:
+    """Follow redirects to an answer, whatever its status. `ask` makes one request."""
+    hops = hops or PageHops(url)
+    hops.start(url)
+    visitor = _PageVisitor(door, ask, deadline, way)
+    try:
+        page = await redirects.follow(hops, door.guard, visitor, way.domains, way.max_redirects)
+    except BaseException as error:
+        hops.end(error)
+        raise
+    return Retrieved(page, hops.urls, hops.notes, content_signal=visitor.content_signal)
 
 
-async def _hop(trail: Trail, target: Target, door: Door, ask: Ask, deadline: Deadline, way: Way) -> Page:
-    url, led = trail.url, trail.is_led
-    turn = door.hosts.turn(url.origin, deadline, way.manners, led=led)
-    async with turn:
-        if target.stale:  # the wait for this turn was longer than a name's addresses may be kept (D2-39)
-            target = await door.guard.vet(url, deadline)
+class _PageVisitor:
+    """At each hop: wait as the host asked, obey robots.txt, take a turn, ask."""
+
+    __slots__ = ("_ask", "_door", "_led", "_turn", "_way", "content_signal", "deadline", "wait")
+    _turn: Turn
+    _led: bool
+
+    def __init__(self, door: Door, ask: Ask, deadline: Deadline, way: Way) -> None:
+        self._door, self._ask, self.deadline, self._way = door, ask, deadline, way
+        self.content_signal: str | None = None  # of the last hop
+        self.wait: Wait | None = self._wait if way.manners.heeds_delays else None
+
+    async def _wait(self, url: Url) -> None:
+        await self._door.hosts.heed(url.origin, self.deadline, self._way.manners)
+
+    async def admit(self, hops: PageHops, target: Target) -> Turn:
+        url, door, way = hops.url, self._door, self._way
+        permission = await door.robots.require(url, target, self.deadline, way.options.headers)
+        hops.note(permission.note)
+        if permission.crawl_delay:
+            door.hosts.told_crawl_delay(url.host, permission.crawl_delay)
+        self.content_signal = permission.content_signal
+        self._led = hops.is_led
+        self._turn = door.hosts.turn(url.origin, self.deadline, way.manners, led=self._led)
+        return self._turn
+
+    def request(self, hops: PageHops, target: Target) -> Awaitable[Page]:
+        url, way = hops.url, self._way
         options = way.options if way.conditional is None else way.conditional.options_for(url, way.options)
-        page = await ask(url, target, deadline, options._replace(before_repeat=turn.again))
-        door.hosts.answered(url.origin, page.status, page.headers, led=led)  # before the next one has its turn
-    return page
+        return self._ask(url, target, self.deadline, options._replace(before_repeat=self._turn.again))
 
-
-def _add(notes: list[str], note: str | None) -> None:
-    if note is not None and note not in notes:
-        notes.append(note)
+    def answered(self, hops: PageHops, page: Page) -> None:
+        self._door.hosts.answered(hops.url.origin, page.status, page.headers, led=self._led)
 
 
 def successful(page: Page) -> Page:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from spaniel.defaults import ROBOTS_CACHE_ENTRIES, ROBOTS_CACHE_TTL_HOURS
+from spaniel.defaults import MAX_ROBOTS_REDIRECTS, ROBOTS_CACHE_ENTRIES, ROBOTS_CACHE_TTL_HOURS
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import USUAL_HEADERS, Options
+from spaniel.net.redirects import Hops, follow
 from spaniel.robots.disk_cache import DiskCache, StoredFile
 from spaniel.robots.rules import LIMIT, Decision, Robots, parse
-from spaniel.url.parsing import parse as parse_url
 from spaniel.url.value import Url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
+    from contextlib import AbstractAsyncContextManager
 
     from spaniel.net.guard import Guard, Target
     from spaniel.net.http import Page, RequestHeaders
@@ -25,11 +27,11 @@ if TYPE_CHECKING:
 FAIL_OPEN_NOTE = "robots_unavailable_fail_open"
 SECONDS = 5.0  # of a fetch's time (D2-13), and never more than this share of it: the rest is the page's (D2-45)
 SHARE = 0.5
-MOST_REDIRECTS = 5
 FAILURE_SECONDS = 5.0  # a failure is remembered this long, so that a thousand waiting fetches do not all try again
 MOST_BYTES = 128 << 20  # of memory for robots.txt files, whatever their number
 BYTES_PER_OCTET, BYTES_PER_LINE = 6, 420  # what a file takes at the most once it is read and asked (measured)
 LONG_FILE = 1 << 16  # octets from which on a file is read beside the event loop: the longest take a tenth of a second
+_NO_TURN: AbstractAsyncContextManager[None] = nullcontext()
 LONG_MATCH = 1 << 27  # octets of file × path from which on a decision is made there, too
 
 
@@ -37,6 +39,24 @@ class Gets(Protocol):
     """Makes one hop."""
 
     async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = ...) -> Page: ...
+
+
+class _FileVisitor:
+    """Asks for robots.txt at each hop: no file says whether it may be read, and no turn is taken for it here."""
+
+    wait = None
+
+    def __init__(self, http: Gets, deadline: Deadline, options: Options) -> None:
+        self._http, self.deadline, self._options = http, deadline, options
+
+    async def admit(self, hops: Hops, target: Target) -> AbstractAsyncContextManager[None]:  # noqa: ARG002
+        return _NO_TURN
+
+    def request(self, hops: Hops, target: Target) -> Awaitable[Page]:
+        return self._http.get(hops.url, target, self.deadline, self._options)
+
+    def answered(self, hops: Hops, page: Page) -> None:
+        """Nothing is learnt about the host."""
 
 
 class RobotsSettings(NamedTuple):
@@ -171,20 +191,15 @@ class RobotsGate:
             self._disk.write(url.origin, StoredFile(body, now))
         return kept
 
-    async def _fetch(self, url: Url, target: Target | None, headers: RequestHeaders) -> bytes:
+    async def _fetch(self, url: Url, target: Target, headers: RequestHeaders) -> bytes:
         """The file itself, through redirects, each guarded like any other (D2-06). Robots is not asked about it."""
-        deadline, options, host = Deadline(SECONDS), Options(headers, LIMIT + 1, cut=True), url.host
-        for _ in range(MOST_REDIRECTS + 1):
-            try:
-                if target is None:
-                    target = await self._guard.vet(url, deadline)
-                page = await self._http.get(url, target, deadline, options)
-            except SpanielError as error:
-                raise error if url.host == host else _elsewhere(error) from None
-            if page.location is None:
-                return _body(page)
-            url, target = parse_url(page.location, base=url), None
-        raise SpanielError(Code.REDIRECT_LIMIT, count=MOST_REDIRECTS + 1, max=MOST_REDIRECTS)
+        hops = Hops(url)
+        visitor = _FileVisitor(self._http, Deadline(SECONDS), Options(headers, LIMIT + 1, cut=True))
+        try:
+            page = await follow(hops, self._guard, visitor, None, MAX_ROBOTS_REDIRECTS, target)
+        except SpanielError as error:
+            raise error if hops.url.host == url.host else _elsewhere(error) from None
+        return _body(page)
 
     def _keep(self, origin: str, kept: _Known) -> None:
         """Hold on to what was found. The least recently used are forgotten: here, and if they are too many on disk."""

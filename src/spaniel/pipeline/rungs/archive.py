@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from spaniel.net.deadline import Deadline
     from spaniel.pipeline.errand import Ascent
-    from spaniel.pipeline.retrieve import Retrieved, Trail, Way
+    from spaniel.pipeline.retrieve import PageHops, Retrieved, Way
     from spaniel.pipeline.rooms import Rooms
     from spaniel.pipeline.rungs.kind import Options
     from spaniel.url.value import Url
@@ -62,12 +62,12 @@ def _applies(ascent: Ascent, rooms: Rooms) -> str:
     return not_down(ascent.failure)
 
 
-async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail, _options: Options) -> Retrieved:
+async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, hops: PageHops, _options: Options) -> Retrieved:
     errand, copies = ascent.errand, rooms.copies
     asked = filled(copies.archive_available, errand.url)
-    answer = await _get(asked, _asking(errand.way), rooms, deadline, trail)
+    answer = await _get(asked, _asking(errand.way), rooms, deadline, hops)
     timestamp = read_availability(answer.page.body, rooms.clock.now())
-    found = await _get(filled(copies.archive_snapshot, errand.url, timestamp), errand.way, rooms, deadline, trail)
+    found = await _get(filled(copies.archive_snapshot, errand.url, timestamp), errand.way, rooms, deadline, hops)
     page = found.page
     return found._replace(
         page=page._replace(url=errand.url),  # links in it lead from where the page was
@@ -78,12 +78,12 @@ async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail,
     )
 
 
-async def _get(url: Url, way: Way, rooms: Rooms, deadline: Deadline, trail: Trail) -> Retrieved:
+async def _get(url: Url, way: Way, rooms: Rooms, deadline: Deadline, hops: PageHops) -> Retrieved:
     """One of the archive's own pages: where it is may be forbidden to whoever asks, and it must stay there."""
-    trail.arrive(url)
+    hops.start(url)
     rooms.door.guard.check_page(url, way.domains)
     inside = way.domains._replace(allowed=domains((url.host,)))
-    return await retrieve(url, rooms.door, deadline, way._replace(domains=inside), trail)
+    return await retrieve(url, rooms.door, deadline, way._replace(domains=inside), hops)
 
 
 def _asking(way: Way) -> Way:

@@ -8,6 +8,7 @@ from spaniel.browser.rendered import Wanted
 from spaniel.chunking.plain import visible_length
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Page
+from spaniel.net.redirects import Hop
 from spaniel.pipeline.retrieve import Retrieved, successful
 from spaniel.pipeline.rungs.kind import Kind
 from spaniel.pipeline.rungs.shells import shell_in
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.pipeline.errand import Ascent, Brought
-    from spaniel.pipeline.retrieve import Trail
+    from spaniel.pipeline.retrieve import PageHops
     from spaniel.pipeline.rooms import Rendering, Rooms
     from spaniel.pipeline.rungs.kind import Options
     from spaniel.pipeline.rungs.shells import Shell
@@ -63,7 +64,7 @@ def _shell(best: Brought, rendering: Rendering) -> Shell | None:
     return shell_in(best.retrieved.page.body, best.document.markdown, rendering.least_chars, empty_counts=empty)
 
 
-async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail, _options: Options) -> Retrieved:
+async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, hops: PageHops, _options: Options) -> Retrieved:
     """Guard and robots are asked for the page, and for wherever it moves on to."""
     errand = ascent.errand
     door, way, url = rooms.door, errand.way, errand.url
@@ -74,10 +75,10 @@ async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail,
         return (await door.robots.require(moved_to, target, deadline.within(deadline.seconds), headers)).note
 
     with deadline.guarding("start"):
-        with trail.step("guard"):
+        with hops.step("guard"):
             door.guard.check_page(url, way.domains)
             target = await door.guard.vet(url, deadline)
-        with trail.step("robots"):
+        with hops.step("robots"):
             permission = await door.robots.require(url, target, deadline, headers)
     deadline.phase = "browser"
     left = max(0.0, deadline.left())
@@ -89,7 +90,7 @@ async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail,
         picture_height=errand.request.picture_height,
         max_document_bytes=way.options.max_bytes,
     )
-    found = (await _render(wanted, rooms, trail, deadline.seconds))._replace(content_signal=permission.content_signal)
+    found = (await _render(wanted, rooms, hops, deadline.seconds))._replace(content_signal=permission.content_signal)
     notes = (permission.note, EMPTY if _came_empty(ascent, rooms) else None, *found.notes)
     return found._replace(notes=tuple(dict.fromkeys(note for note in notes if note is not None)))
 
@@ -99,22 +100,22 @@ def _came_empty(ascent: Ascent, rooms: Rooms) -> bool:
     return shell is not None and shell.is_empty
 
 
-async def _render(wanted: Wanted, rooms: Rooms, trail: Trail, seconds: float) -> Retrieved:
+async def _render(wanted: Wanted, rooms: Rooms, hops: PageHops, seconds: float) -> Retrieved:
     if rooms.renderer is None:
         switched_off = "it is switched off in the settings"
         raise SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path="", error=switched_off, cause="off")
-    with trail.step("render") as step:
+    with hops.step("render") as step:
         try:
             shown = await rooms.renderer.render(wanted)
         except SpanielError as error:
             raise _in_whole_time(error, seconds) from None
-        trail.status, step.text = shown.head.status, str(shown.head.status)
-    trail.chain = list(shown.chain)
-    trail.arrive(shown.url)
-    rooms.door.hosts.answered(shown.url.origin, shown.head.status, shown.head.headers, led=trail.is_led)
+        hops.status, step.text = shown.head.status, str(shown.head.status)
+    hops.chain = [Hop(url, 0) for url in shown.chain]
+    hops.start(shown.url)
+    rooms.door.hosts.answered(shown.url.origin, shown.head.status, shown.head.headers, led=hops.is_led)
     headers = {**shown.head.headers, "content-type": shown.content_type}
-    trail.answer = Page(shown.url, shown.head.status, shown.head.reason, headers, shown.body)
-    return Retrieved(successful(trail.answer), shown.chain, shown.notes, shown.picture)
+    hops.answer = Page(shown.url, shown.head.status, shown.head.reason, headers, shown.body)
+    return Retrieved(successful(hops.answer), shown.chain, shown.notes, shown.picture)
 
 
 def _in_whole_time(error: SpanielError, seconds: float) -> SpanielError:

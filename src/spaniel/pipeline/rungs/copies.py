@@ -13,7 +13,7 @@ from spaniel.url.parsing import parse
 if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.pipeline.errand import Ascent, Errand
-    from spaniel.pipeline.retrieve import Retrieved, Trail
+    from spaniel.pipeline.retrieve import PageHops, Retrieved
     from spaniel.pipeline.rooms import Rooms
     from spaniel.pipeline.rungs.kind import Options
 
@@ -27,11 +27,10 @@ def _search_cache_applies(ascent: Ascent, rooms: Rooms) -> str:
 
 
 async def _climb_search_cache(
-    ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail, _options: Options
+    ascent: Ascent, rooms: Rooms, deadline: Deadline, hops: PageHops, _options: Options
 ) -> Retrieved:
     url = filled(rooms.copies.search_cache, ascent.errand.url)
-    trail.arrive(url)
-    found = await retrieve(url, rooms.door, deadline, ascent.errand.way, trail)
+    found = await retrieve(url, rooms.door, deadline, ascent.errand.way, hops)
     page = found.page._replace(url=ascent.errand.url)  # links in it lead from where the page was
     notes = (FROM_SEARCH_CACHE, *found.notes)
     return found._replace(page=page, chain=(), notes=notes, archive_url=found.page.url.href)
@@ -56,10 +55,11 @@ def _mirrors_of(errand: Errand, rooms: Rooms, _options: Options) -> tuple[Option
     )
 
 
-async def _climb_mirror(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail, options: Options) -> Retrieved:
+async def _climb_mirror(
+    ascent: Ascent, rooms: Rooms, deadline: Deadline, hops: PageHops, options: Options
+) -> Retrieved:
     url = parse(str(options["address"]))
-    trail.arrive(url)
-    found = await retrieve(url, rooms.door, deadline, ascent.errand.way, trail)
+    found = await retrieve(url, rooms.door, deadline, ascent.errand.way, hops)
     return found._replace(notes=(FROM_MIRROR, *found.notes))
 
 

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from spaniel.errors import SpanielError
     from spaniel.net.deadline import Deadline
     from spaniel.pipeline.errand import Ascent, Errand
-    from spaniel.pipeline.retrieve import Retrieved, Trail
+    from spaniel.pipeline.retrieve import PageHops, Retrieved
     from spaniel.pipeline.rooms import Rooms
     from spaniel.tables import Table
 
     Options = Mapping[str, object]
     Applies = Callable[[Ascent, Rooms], str]
-    Climb = Callable[[Ascent, Rooms, Deadline, Trail, Options], Awaitable[Retrieved | None]]
+    Climb = Callable[[Ascent, Rooms, Deadline, PageHops, Options], Awaitable[Retrieved | None]]
     Wait = Callable[[Ascent, Rooms, Options], float]
     Ways = Callable[[Errand, Rooms, Options], tuple[Options, ...]]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.pipeline.errand import Ascent
     from spaniel.pipeline.outcome import Attempt
-    from spaniel.pipeline.retrieve import Trail
+    from spaniel.pipeline.retrieve import PageHops
     from spaniel.pipeline.rooms import Rooms
     from spaniel.pipeline.rungs.kind import Options
 
@@ -39,9 +39,9 @@ def _applies(ascent: Ascent, rooms: Rooms) -> str:
     return f"not after {told(refusal)}" if refusal.code in REFUSED_HERE else ""
 
 
-async def _climb(ascent: Ascent, rooms: Rooms, _deadline: Deadline, trail: Trail, _options: Options) -> None:
+async def _climb(ascent: Ascent, rooms: Rooms, _deadline: Deadline, hops: PageHops, _options: Options) -> None:
     assert rooms.queue is not None  # noqa: S101  it applied
-    with trail.step("queue"):
+    with hops.step("queue"):
         await rooms.writer.write(rooms.queue.add, _failure(ascent), rooms.clock.now().timestamp())
 
 

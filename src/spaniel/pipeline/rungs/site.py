@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spaniel.errors import SpanielError
     from spaniel.net.deadline import Deadline
     from spaniel.pipeline.errand import Ascent, Errand
-    from spaniel.pipeline.retrieve import Retrieved, Trail
+    from spaniel.pipeline.retrieve import PageHops, Retrieved
     from spaniel.pipeline.rooms import Rooms
     from spaniel.pipeline.rungs.kind import Options
     from spaniel.tables import Table
@@ -49,8 +49,8 @@ def _http_applies(ascent: Ascent, rooms: Rooms) -> str:
     return "the page is rendered from the start" if is_rendered_from_the_start(ascent.errand, rooms) else ""
 
 
-async def _climb_http(ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail, _options: Options) -> Retrieved:
-    return await retrieve(ascent.errand.url, rooms.door, deadline, ascent.errand.way, trail)
+async def _climb_http(ascent: Ascent, rooms: Rooms, deadline: Deadline, hops: PageHops, _options: Options) -> Retrieved:
+    return await retrieve(ascent.errand.url, rooms.door, deadline, ascent.errand.way, hops)
 
 
 def _retry_applies(ascent: Ascent, _rooms: Rooms) -> str:
@@ -106,12 +106,11 @@ def _is_without_https(error: SpanielError) -> bool:
 
 
 async def _climb_plain_http(
-    ascent: Ascent, rooms: Rooms, deadline: Deadline, trail: Trail, _options: Options
+    ascent: Ascent, rooms: Rooms, deadline: Deadline, hops: PageHops, _options: Options
 ) -> Retrieved:
     """A page that comes so, without a redirect back to HTTPS, says that the host has no HTTPS."""
     url = ascent.errand.url._replace(scheme="http")
-    trail.arrive(url)
-    found = await retrieve(url, rooms.door, deadline, ascent.errand.way, trail)
+    found = await retrieve(url, rooms.door, deadline, ascent.errand.way, hops)
     if not any(hop.startswith("https:") for hop in (*found.chain, found.page.url.href)):
         rooms.door.hosts.told_http_only(url.host)
     return found._replace(notes=(HTTP_ONLY, *found.notes))

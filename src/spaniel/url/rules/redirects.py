@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spaniel.defaults import MAX_REDIRECTS
 from spaniel.errors import SpanielError, shown
 from spaniel.url.allowlist import Allowlist, of_patterns
 from spaniel.url.hostlists import HostList
@@ -24,7 +25,7 @@ MOST_TEXT = 120
 def follow_redirects(options: Table) -> FollowRedirects:
     """The page at the end of the chain, unless it is too far or leaves the allowlist."""
     return FollowRedirects(
-        options.number("max_hops", 5),
+        options.number("max_hops", MAX_REDIRECTS.default),
         of_patterns(options.texts("allowlist", ())),
         HostList(options.texts("shorteners", ())),
     )
