@@ -13,6 +13,7 @@ from spaniel.net.answers import NoAnswerError
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import USUAL
 from spaniel.net.pool import Exchange, Pool
+from spaniel.slots import Slots
 from spaniel.url import parse
 from tests.net.harness import Harness, open_harness
 from tests.net.servers import Wire as ServerWire
@@ -194,6 +195,17 @@ async def test_a_deadline_says_what_was_waited_for() -> None:
             ):
                 error = await harness.refuses(url, "timeout", 1.0)
                 assert error.details["phase"] == phase
+
+
+async def test_time_that_ends_after_the_wait_for_a_place_ended_in_connect() -> None:
+    with black_hole("127.0.0.5") as port:
+        async with serve(PAGES) as server, open_harness(server, ports=(port,)) as harness:
+            pool_of(harness).connector.sockets.places = Slots(1)
+            async with await exchange_with(harness, server.url()):
+                url = f"http://127.0.0.5:{port}/"
+                waiting = asyncio.create_task(harness.refuses(url, "timeout", 1.0, serves=False))
+                await asyncio.sleep(0.1)
+            assert (await waiting).details["phase"] == "connect"
 
 
 async def test_a_failure_gives_its_place_back() -> None:
