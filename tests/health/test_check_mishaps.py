@@ -135,7 +135,7 @@ def test_a_baseline_is_written_by_a_whole_run_alone(tmp_path: Path) -> None:
             run.send_signal(signal.SIGINT)
             _, told = run.communicate(timeout=60)
         assert run.returncode == 130
-        assert "debts.json was not written: the check did not come to its end" in told
+        assert "debts.json was not written: the check did not finish" in told
         assert debts.read_text() == "all that was known\n"
         for wrong, why in ((tmp_path, "it is a folder"), (tmp_path / "nope" / "debts.json", "its folder is not there")):
             asked = len(served.requests())
