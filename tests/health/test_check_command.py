@@ -356,9 +356,9 @@ def test_new_addresses_are_shown_as_a_diff_and_written_if_told(inside: Inside, t
     ("args", "told"),
     [
         (("--write",), "--write: needs --fix"), (("--archive",), "--archive: needs --fix"),
-        (("--temporary-too",), "--temporary-too: is of use"), (("--allowlist", "x"), "--allowlist: is of use"),
+        (("--temporary-too",), "--temporary-too: needs --fix"), (("--allowlist", "x"), "--allowlist: needs --fix"),
         (("--fix", "--allowlist", "/nowhere"), "cannot be read"), (("--root-dir", "/nowhere"), "is not a folder"),
-        (("--base", "docs"), "--base: 'docs' is no address"), (("--resume", "--no-history"), "--resume: needs"),
+        (("--base", "docs"), "--base: 'docs' is not a web address"), (("--resume", "--no-history"), "--resume: needs"),
     ],
 )  # fmt: skip
 def test_options_that_would_do_nothing_are_refused_before_anybody_is_asked(

@@ -99,7 +99,7 @@ def test_what_an_option_leaves_out_is_named(inside: Inside, tmp_path: Path) -> N
         named = inside(served, "check", "--offline", served.url("/gone"))
         assert "1 link: 1 skipped" in named.stdout
         sitemap = inside(served, "check", "--offline", "--sitemap", served.url("/sitemap.xml"))
-        assert (sitemap.returncode, "--offline asks nobody" in sitemap.stderr) == (2, True)
+        assert (sitemap.returncode, "--offline makes no requests" in sitemap.stderr) == (2, True)
         assert served.requests() == []
 
 
