@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from spaniel.cli.main import COMMANDS
 from spaniel.errors import Code
+from tests.cli.commands import commands_in, parse
 from tests.test_errors import REQUIREMENT
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -132,3 +134,56 @@ def test_python_examples_pass_a_strict_type_checker(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", str(ROOT / "pyproject.toml"), *examples]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stdout
+
+
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+NOT_SHELL = {"python", "json", "toml", "text", "xml", "html", "markdown"}
+STARTS = re.compile(r"(?:^|[\s;|&(])(?:[\w.~-]*/)*spaniel ([a-z-]+)")
+EVERY_PAGE = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def shell_lines(page: Path) -> list[str]:
+    """The lines of shell in the blocks of a page; of a terminal's transcript, what was typed."""
+    lines: list[str] = []
+    for kind, body in FENCE.findall(page.read_text(encoding="utf-8")):
+        if kind not in NOT_SHELL:
+            typed = body.replace("\\\n", " ").splitlines()
+            lines += [line[2:] for line in typed if line[:2] == "$ "] if kind == "console" else typed
+    code = (line.partition(" # ")[0] for line in lines)
+    return [line for line in code if any(word[1] in COMMANDS for word in STARTS.finditer(line))]
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda path: path.name)
+def test_commands_of_a_page_are_understood_by_the_real_parsers(page: Path) -> None:
+    for line in shell_lines(page):
+        started = list(commands_in(line.rpartition("run: ")[2]))  # of a CI job
+        assert started, line
+        for arguments in started:
+            parse(arguments)
+    if page.parent.name == "adr":  # what was decided once, in the words of that time
+        return
+    for code in re.findall(r"`(spaniel [a-z][^`]*)`", BLOCKS.sub("", page.read_text(encoding="utf-8"))):
+        for arguments in commands_in(re.sub(r"[\[\]]|…|\.\.\.", " ", code.replace("\n", " "))):
+            parse(arguments, complete=False)
+
+
+def test_pages_have_commands_to_check() -> None:
+    assert len([line for page in EVERY_PAGE for line in shell_lines(page)]) > 80
+
+
+TAUGHT = [
+    ROOT / "README.md",
+    DOCS / "quickstart.md",
+    DOCS / "first-minutes.md",
+    *sorted((DOCS / "guides").glob("*.md")),
+]
+NEEDS = {"parquet": r"\.parquet\b|\bParquet\b", "ray": r"--engine ray\b", "pdf": r"\bPDFs?\b"}
+
+
+@pytest.mark.parametrize("page", TAUGHT, ids=lambda path: path.name)
+def test_a_page_names_the_extras_that_it_needs(page: Path) -> None:
+    """`pip install .`, which README shows, has none of them."""
+    text = page.read_text(encoding="utf-8")
+    for extra, needs in NEEDS.items():
+        if re.search(needs, text):
+            assert re.search(rf"pip install '\.\[(?:\w+,)*{extra}(?:,\w+)*\]'", text), extra

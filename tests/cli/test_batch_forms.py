@@ -99,7 +99,7 @@ def test_a_shard_that_is_missing_or_of_another_input_is_told(served: Served, tmp
         (["merge", "a.jsonl", "-o", "all.jsonl", "--resume"], "--resume: is of a run"),
         (["merge", "a.jsonl", "-o", "all.jsonl", "--limit", "3"], "--limit: is of a run"),
         (["urls.txt", "-o", "all.jsonl", "--sort"], "--sort: is for 'spaniel batch merge'"),
-        (["urls.txt", "-o", "all.jsonl", "--address", "auto"], "--address: is of use with --engine ray only"),
+        (["urls.txt", "-o", "all.jsonl", "--address", "auto"], "--address: needs --engine ray"),
     ],
 )
 def test_an_option_without_effect_is_refused(served: Served, tmp_path: Path, words: list[str], told: str) -> None:

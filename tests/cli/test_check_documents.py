@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.cli.check_documents import Unread, add_choice, add_documents, found
-from spaniel.cli.check_fix import add_fix, fix_documents, wishes_of
+from spaniel.cli.check import parser
+from spaniel.cli.check_documents import Unread, found
+from spaniel.cli.check_fix import fix_documents, wishes_of
 from spaniel.cli.db_fix import fix_records
 from spaniel.errors import SpanielError
 from spaniel.health.local import Fallbacks
@@ -20,12 +21,7 @@ from spaniel.registry.database import create, open_registry
 
 
 def parsed(*argv: str) -> argparse.Namespace:
-    p = argparse.ArgumentParser()
-    p.add_argument("sources", nargs="+")
-    add_documents(p)
-    add_choice(p)
-    add_fix(p)
-    return p.parse_args(argv)
+    return parser().parse_args(argv)
 
 
 def repair(found: list[Checked], args: argparse.Namespace, out: io.StringIO) -> int:

@@ -214,7 +214,7 @@ def test_import_adds_categories_to_those_that_are_there_and_renews_facts(urls: P
 def test_fmt_checks_then_writes_then_has_nothing_to_do(urls: Path) -> None:
     (urls / "a.example.yaml").write_bytes(b"---\n---\n_path: /b\n---\n_path: /a\n")
     checked = spaniel("db", "fmt", "--check", cwd=urls.parent)
-    assert (checked.returncode, checked.stdout) == (1, "urls/a.example.yaml:3: not in form\n")
+    assert (checked.returncode, checked.stdout) == (1, "urls/a.example.yaml:3: not formatted\n")
     assert files(urls)["a.example.yaml"] == b"---\n---\n_path: /b\n---\n_path: /a\n"
     assert spaniel("db", "fmt", cwd=urls.parent).returncode == 0
     assert files(urls)["a.example.yaml"] == b"---\n---\n_path: /a\n---\n_path: /b\n"

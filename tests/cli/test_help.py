@@ -11,13 +11,20 @@ import pytest
 from spaniel.cli.completion import whole_parser
 from spaniel.cli.main import COMMANDS
 from spaniel.cli.notes import NOTES
+from tests.cli.commands import WrongCommandError, commands_in, parse, parsers
 from tests.cli.test_canon import spaniel
 from tests.test_errors import REQUIREMENT
+from tests.test_package import imported_by
 
-ODD = re.compile(r"\ba line\b|\bis no\b|look whether|comment out|rules? of the SRD|\bSRD\b", re.IGNORECASE)
+ODD = re.compile(
+    r"\ba line\b|\bis no\b|look whether|comment out|rules? of the SRD|\bSRD\b|\btold\b|\btells?\b|\b(go|goes|gone) on\b"
+    r"|rules? over|\bnobody\b|whoever|is well\b|come to rest|\bbesides\b|\bbrought\b|\bat hand\b|\bold debts\b"
+    r"|for good\b|\bladder\b|\brungs?\b|come to its end|say of|\bof use\b",
+    re.IGNORECASE,
+)
 
 
-def told_by(parser: argparse.ArgumentParser) -> Iterator[str]:
+def texts_of(parser: argparse.ArgumentParser) -> Iterator[str]:
     """Every text of a command and of those below it."""
     yield from (text for text in (parser.description, parser.epilog) if text)
     for action in parser._actions:
@@ -26,16 +33,17 @@ def told_by(parser: argparse.ArgumentParser) -> Iterator[str]:
         if isinstance(action, argparse._SubParsersAction):
             yield from (choice.help or "" for choice in action._choices_actions)
             for inner in action.choices.values():
-                yield from told_by(inner)
+                yield from texts_of(inner)
 
 
 def test_help_names_nothing_that_a_wheel_does_not_have() -> None:
-    for text in told_by(whole_parser()):
-        assert not re.search(r"\bdocs/|README|CHANGELOG|Makefile|\bmake \w|\btests/", text), text
+    for text in texts_of(whole_parser()):
+        prose = re.sub(r"^examples:\n(?:  .*\n?)+", "", text)  # whose files are the reader's own
+        assert not re.search(r"\bdocs/|README|CHANGELOG|Makefile|\bmake (?!no |the )\w|\btests/", prose), text
 
 
 def test_help_has_no_requirement_ids_and_no_odd_words() -> None:
-    for text in [*told_by(whole_parser()), *NOTES.values()]:
+    for text in [*texts_of(whole_parser()), *NOTES.values()]:
         assert not REQUIREMENT.search(text), text
         assert not ODD.search(text.replace("uncomment a line", "")), text
 
@@ -66,3 +74,69 @@ def test_each_note_that_a_fetch_may_carry_has_a_sentence() -> None:
     }  # fmt: skip
     assert known <= set(NOTES)
     assert all(sentence.endswith(".") for sentence in NOTES.values())
+
+
+ALL = dict(parsers())
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_command_has_a_description_and_examples_that_parse(name: str) -> None:
+    parser = ALL[name]
+    assert parser.description
+    first = parser.description.split("\n")[0]
+    assert 10 < len(first) < 120
+    _, _, after = f"\n{parser.epilog or ''}".partition("\nexamples:\n")
+    lines = [line for line in after.split("\n\n")[0].splitlines() if line.startswith("  ")]
+    assert 2 <= len(lines) <= 4, parser.epilog
+    assert "examples:\n" in parser.format_help()
+    for line in lines:
+        assert len(line) <= 100, line
+        started = list(commands_in(line))
+        assert any(arguments[: len(name.split())] == name.split() for arguments in started), line
+        for arguments in started:
+            parse(arguments)
+
+
+def test_a_wrong_example_would_be_noticed() -> None:
+    for wrong in ("spaniel fetch --nonsense URL", "spaniel db frob", "spaniel db mv", "spaniel check -f pdf x"):
+        [arguments] = commands_in(wrong)
+        with pytest.raises(WrongCommandError):
+            parse(arguments)
+    assert list(commands_in("A=b spaniel canon - < x 2>&1 | sort | xargs -r spaniel check -q # c")) == [
+        ["canon", "-"], ["check", "-q"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_many_options_are_in_named_groups(name: str) -> None:
+    sizes = {
+        group.title: sum(bool(a.option_strings) and a.dest != "help" for a in group._group_actions)
+        for group in ALL[name]._action_groups
+    }
+    assert None not in sizes
+    assert max(sizes.values()) <= 9, sizes
+    if sum(sizes.values()) > 8:
+        assert sum(map(bool, sizes.values())) > 1, sizes
+    titles = [title for title, size in sizes.items() if size]
+    assert "settings and logging" not in titles[:-1], sizes  # what is rarely needed comes last
+    assert "options" not in titles[1:], sizes
+
+
+def test_the_first_page_has_examples() -> None:
+    text = spaniel("--help").stdout
+    lines = [line for line in text.partition("examples:\n")[2].splitlines() if line.startswith("  spaniel ")]
+    assert len(lines) >= 2
+    for line in lines:
+        for arguments in commands_in(line):
+            parse(arguments)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_starts_without_what_only_work_needs(command: str) -> None:
+    script = (
+        "import sys\nfrom spaniel.cli.main import main\nsys.stdout = sys.stderr\n"
+        f"try:\n    main([{command!r}, '--help'])\nexcept SystemExit:\n    pass\n"
+        "sys.stdout = sys.__stdout__"
+    )
+    loaded = imported_by(script)
+    assert not loaded & {"asyncio", "rich", "msgspec", "dataclasses", "ada_url", "sqlite3", "tomllib", "ssl", "lxml"}

@@ -123,7 +123,7 @@ async def test_what_is_remembered_is_listed_and_forgotten(tmp_path: Path) -> Non
 def test_forgetting_needs_a_name_that_is_remembered(tmp_path: Path) -> None:
     given = config(tmp_path)
     unknown = spaniel("hosts", "forget", "www.example.com", "--config", given)
-    assert (unknown.returncode, "nothing is remembered of www.example.com" in unknown.stderr) == (1, True)
+    assert (unknown.returncode, "nothing is remembered about www.example.com" in unknown.stderr) == (1, True)
     nothing = spaniel("hosts", "forget", "--config", given)
     assert (nothing.returncode, "name the hosts to forget" in nothing.stderr) == (2, True)
     assert spaniel("hosts", "forget", "--all", "--config", given).stdout == "forgotten: 0\n"

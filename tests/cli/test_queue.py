@@ -86,11 +86,11 @@ def test_pages_are_taken_out_by_number_by_url_or_all_at_once(place: Place) -> No
     assert place.queue("done").returncode == 2
     assert place.queue("done", "--all", "1").returncode == 2
     done = place.queue("done", "1", "https://a.example/1", "1")
-    assert (done.returncode, done.stdout) == (0, "taken out: 2\n")
+    assert (done.returncode, done.stdout) == (0, "removed: 2\n")
     missing = place.queue("done", "1", "3")
-    assert (missing.returncode, missing.stdout) == (1, "taken out: 1\n")
+    assert (missing.returncode, missing.stdout) == (1, "removed: 1\n")
     assert missing.stderr == "spaniel: 1 is not in the queue\n"
-    assert place.queue("done", "--all").stdout == "taken out: 2\n"
+    assert place.queue("done", "--all").stdout == "removed: 2\n"
 
 
 def test_a_queue_that_was_never_used_is_empty_and_none_is_made(place: Place) -> None:

@@ -183,7 +183,7 @@ def test_a_dry_run_asks_nobody(tmp_path: Path) -> None:
         done = served.run("check", "-", "--dry-run", "--delay", "2", stdin=links)
         assert done.returncode == 0
         assert "        2  127.0.0.1\n" in done.stdout
-        assert "10 links at 9 hosts would be asked" in done.stdout
+        assert "10 links at 9 hosts would be requested" in done.stdout
         assert "it takes 2.0 s at least" in done.stdout
         assert served.requests() == []
         assert not (tmp_path / "state").exists()
@@ -343,10 +343,10 @@ def test_new_addresses_are_shown_as_a_diff_and_written_if_told(inside: Inside, t
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (("--write",), "--write: is of use with --fix only"), (("--archive",), "--archive: is of use"),
-        (("--temporary-too",), "--temporary-too: is of use"), (("--allowlist", "x"), "--allowlist: is of use"),
-        (("--fix", "--allowlist", "/nowhere"), "cannot be read"), (("--root-dir", "/nowhere"), "is no folder"),
-        (("--base", "docs"), "--base: 'docs' is no address"), (("--resume", "--no-history"), "--resume: needs"),
+        (("--write",), "--write: needs --fix"), (("--archive",), "--archive: needs --fix"),
+        (("--temporary-too",), "--temporary-too: needs --fix"), (("--allowlist", "x"), "--allowlist: needs --fix"),
+        (("--fix", "--allowlist", "/nowhere"), "cannot be read"), (("--root-dir", "/nowhere"), "is not a folder"),
+        (("--base", "docs"), "--base: 'docs' is not a web address"), (("--resume", "--no-history"), "--resume: needs"),
     ],
 )  # fmt: skip
 def test_options_that_would_do_nothing_are_refused_before_anybody_is_asked(
@@ -376,7 +376,7 @@ def test_a_file_that_breaks_the_format_is_told_and_the_others_are_checked(inside
         (("--delay", "-1"), "must be 0 to 600"),
         (("--map", "x"), "must be two hosts"),
         (("--fail-on", "ded"), "neither a verdict"),
-        (("--verdict", "ded"), "is no verdict"),
+        (("--verdict", "ded"), "is an unknown verdict"),
         (("--total-time", "5"), "invalid duration"),
         (("--path", "x"), "must begin with '/'"),
     ],

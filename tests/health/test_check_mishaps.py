@@ -97,7 +97,7 @@ def test_what_an_option_leaves_out_is_named(inside: Inside, tmp_path: Path) -> N
         named = inside(served, "check", "--offline", served.url("/gone"))
         assert "1 link: 1 skipped" in named.stdout
         sitemap = inside(served, "check", "--offline", "--sitemap", served.url("/sitemap.xml"))
-        assert (sitemap.returncode, "--offline asks nobody" in sitemap.stderr) == (2, True)
+        assert (sitemap.returncode, "--offline makes no requests" in sitemap.stderr) == (2, True)
         assert served.requests() == []
 
 
@@ -131,7 +131,7 @@ def test_a_baseline_is_written_by_a_whole_run_alone(tmp_path: Path) -> None:
             run.send_signal(signal.SIGINT)
             _, told = run.communicate(timeout=60)
         assert run.returncode == 130
-        assert "debts.json was not written: the check did not come to its end" in told
+        assert "debts.json was not written: the check did not finish" in told
         assert debts.read_text() == "all that was known\n"
         for wrong, why in ((tmp_path, "it is a folder"), (tmp_path / "nope" / "debts.json", "its folder is not there")):
             asked = len(served.requests())

@@ -185,11 +185,12 @@ class Run:
         except SpanielError as error:
             raise _unwritable(error) from None
 
-    def write_summary(self, progress: Progress) -> None:
-        """For programs: what was done, beside what is needed to go on."""
+    def write_summary(self, progress: Progress) -> dict[str, object]:
+        """For programs: what was done, beside what is needed to resume. What was written is returned."""
         plan = self.counts and self.counts._asdict()
-        told = {**progress.as_dict(), "unread": self.lost, "output": self._folder.output, "plan": plan}
-        write_atomically(self._folder.summary, json.dumps(told, indent=1).encode(), None)
+        summary = {**progress.as_dict(), "unread": self.lost, "output": self._folder.output, "plan": plan}
+        write_atomically(self._folder.summary, json.dumps(summary, indent=1).encode(), None)
+        return summary
 
     @property
     def pages(self) -> int:

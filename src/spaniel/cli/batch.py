@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import closing
 from importlib.util import find_spec
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from spaniel import __version__
 from spaniel.app.batch_wiring import WHERE, patience, wiring
 from spaniel.batch.launching import Launched
-from spaniel.cli.batch_options import add_input, add_pace, add_run
+from spaniel.cli.batch_options import add_common, add_input, add_pace, add_shards
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.defaults import BATCH_JOBS
 from spaniel.errors import Code, SpanielError, install_command
@@ -35,16 +36,23 @@ def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel batch",
         "Fetch many pages and write one record for each URL.\n"
-        "Hosts are visited gently: one request at a time, and a pause after each.",
-        "A run that was stopped, by Ctrl-C, a crash or a full disk, goes on with --resume.\n"
+        "Each host gets one request at a time, and a pause after each.",
+        "To continue a run that was stopped, by Ctrl-C, a crash or a full disk, repeat it with --resume.\n"
         "Ctrl-C finishes the pages that are under way. A second Ctrl-C stops at once.\n"
-        "'spaniel batch merge A.jsonl B.jsonl -o ALL.jsonl' puts the outputs of several shards together.\n"
+        "'spaniel batch merge' combines the outputs of several shards.\n"
         "Exit code: 0 all pages fetched; 1 some were not, or a source was not read whole; 2 wrong input;\n"
         "130 stopped by Ctrl-C.",
+        examples=[
+            ("spaniel batch urls.txt -o pages.jsonl", "one record for each URL"),
+            ("spaniel batch urls.csv --column url -o pages/ --resume", "continue a run; one file for each page"),
+            ("spaniel batch https://example.com/sitemap.xml --dry-run", "show what would be fetched"),
+            ("spaniel batch merge a.jsonl b.jsonl -o all.jsonl", "combine the outputs of shards"),
+        ],
     )
+    add_common(p)
     add_input(p)
     add_pace(p)
-    add_run(p)
+    add_shards(p)
     add_settings_options(p)
     add_log_options(p)
     return p
@@ -57,12 +65,12 @@ def main(args: argparse.Namespace) -> int:
         from spaniel.cli.batch_merge import merge_outputs, require_sense
 
         require_sense(args)
-        return merge_outputs(args.sources[1:], args.output, by_ordinal=args.sort, warc=args.warc, quiet=args.quiet)
+        return merge_outputs(args.sources[1:], args)
     if args.dry_run:
         from spaniel.cli.batch_dry_run import dry_run
 
         problems, settings = _problems(), settings_from(args)
-        return dry_run(_order(args, settings, problems), _pace(args, settings), problems)
+        return dry_run(_order(args, settings, problems), _pace(args, settings), problems, as_json=args.json)
     # Workers load while this process does so too and plans, which takes about as long.
     with closing(Launched(WHERE, 0 if args.engine == RAY else min(_workers(args), MOST_EARLY))) as launched:
         return _run(args, settings_from(args), launched)
@@ -83,7 +91,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.sort and args.sources[0] != MERGE:
         wrong = "--sort", "is for 'spaniel batch merge'; a run writes records as pages come, each with its ordinal"
     if args.address and args.engine != RAY:
-        wrong = "--address", "is of use with --engine ray only"
+        wrong = "--address", "needs --engine ray"
     if args.engine == RAY and find_spec("ray") is None:
         wrong = "--engine", f"Ray is not installed; install it with: {install_command('ray')}"
     if wrong:
@@ -146,10 +154,12 @@ def _run(args: argparse.Namespace, settings: Settings, launched: Launched) -> in
         progress, whole = run.fetch(_crew(args, pace.workers, settings, launched), pace, watch)
         if whole:
             run.finish()
-        run.write_summary(progress)
+        summary = run.write_summary(progress)
+    if args.json:
+        print(json.dumps(summary | {"complete": whole}))
     tell_end(progress, run, args.output, whole=whole, quiet=args.quiet)
     if not whole:
-        tell("go on with the same command and --resume")
+        tell("to continue, repeat the command with --resume")
         return watch.exit_code
     return SOME_FAILED if progress.failed or run.lost else 0
 

@@ -14,10 +14,17 @@ if TYPE_CHECKING:
     from spaniel.batch.sources.rows import Problems
 
 
-def dry_run(order: Order, pace: Pace, problems: Problems) -> int:
+def dry_run(order: Order, pace: Pace, problems: Problems, *, as_json: bool = False) -> int:
     with tempfile.TemporaryDirectory(prefix="spaniel-plan-") as folder, counting(quiet=False) as told:
         counts = make_plan(order.items(), order.canonical, folder, order.shard, told)
     tell_problems(problems)
+    rule = pace.politeness.usual
+    pauses = counts.longest * rule.delay / rule.per_host
+    if as_json:
+        import json
+
+        print(json.dumps(counts._asdict() | {"seconds_of_pauses": pauses}))
+        return 0
     rows = [
         ("URLs in the input", f"{counts.items:,}"),
         ("of them in this shard", f"{counts.planned:,}"),
@@ -29,6 +36,5 @@ def dry_run(order: Order, pace: Pace, problems: Problems) -> int:
     ]
     width = max(len(name) for name, _ in rows)
     print("\n".join(f"{name:{width}}  {value:>12}" for name, value in rows))
-    rule = pace.politeness.usual
-    print(f"the largest host alone takes {duration(counts.longest * rule.delay / rule.per_host)} of pauses at least")
+    print(f"the largest host alone takes {duration(pauses)} of pauses at least")
     return 0

@@ -17,27 +17,33 @@ TOLD = 10  # shards that are missing
 SOME_MISSING = 1
 
 
-def merge_outputs(outputs: Sequence[str], out: str, *, by_ordinal: bool, warc: bool, quiet: bool) -> int:
+def merge_outputs(outputs: Sequence[str], args: argparse.Namespace) -> int:
     """The exit code: 0, or 1 where something is missing. What was there before is not touched."""
     from spaniel.batch.outputs.merge import merge, merge_captures
     from spaniel.batch.shards import require_one_input
 
+    out = args.output
     if len(outputs) < 1:
-        raise SpanielError(Code.BAD_ARGS, field="merge", reason="name the outputs that are to be put together")
+        raise SpanielError(Code.BAD_ARGS, field="merge", reason="name the outputs to combine")
     if os.path.lexists(out):
         raise SpanielError(Code.BAD_ARGS, field=out, reason="is there already; choose another name")
     known = require_one_input(outputs)
-    merged = merge(outputs, out, by_ordinal=by_ordinal)
-    if warc:
+    merged = merge(outputs, out, by_ordinal=args.sort)
+    if args.warc:
         merge_captures(outputs, out)
     missing = merged.missing if known.urls is None else known.urls - merged.records
+    if args.json:
+        import json
+
+        facts = {"output": out, "records": merged.records, "missing": missing, "absent_shards": known.absent}
+        print(json.dumps(facts, ensure_ascii=False))
     told = f"{merged.records:,} records in {out}"
     if missing:
         told += f"; {missing:,} places of the input have none"
     if known.absent:
         more = ", …" if len(known.absent) > TOLD else ""
         told += f"; no output is of --shard {', '.join(known.absent[:TOLD])}{more}"
-    if missing or not quiet:
+    if missing or not args.quiet:
         sys.stderr.write(f"spaniel: {told}\n")
     return SOME_MISSING if missing else 0
 

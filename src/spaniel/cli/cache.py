@@ -1,8 +1,7 @@
-"""`spaniel cache`: what is kept, and how to be rid of it."""
+"""`spaniel cache`: what is in the cache of pages, and how to remove it."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -10,32 +9,55 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from spaniel.cli.durations import duration
-from spaniel.cli.options import add_config_option
+from spaniel.cli.options import add_command, add_config_option, add_json, new_parser
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.url.parsing import typed
 from spaniel.url.value import LONGEST
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator
 
     from spaniel.cache.index import Row
     from spaniel.cache.upkeep import Upkeep
 
 FOUND_NOTHING = 1  # `show`: not there; `verify`: not sound
+EXAMPLES = {
+    "stats": [
+        ("spaniel cache stats", "pages, hosts, size"),
+        ("spaniel cache stats --dir other/cache --json", "of another folder, as JSON"),
+    ],
+    "ls": [("spaniel cache ls", "time, state, size and URL"), ("spaniel cache ls --json", "as a JSON array")],
+    "show": [
+        ("spaniel cache show https://example.com/a", "metadata and text"),
+        ("spaniel cache show --json https://example.com/a", "as a JSON array, one item for each copy"),
+    ],
+    "clear": [
+        ("spaniel cache clear", "remove everything"),
+        ("spaniel cache clear --older-than 7d --host example.com", "old pages of one host"),
+    ],
+    "verify": [
+        ("spaniel cache verify", "read every file, and list problems"),
+        ("spaniel cache verify --repair", "remove damaged files"),
+    ],
+}
 
 
 def parser() -> argparse.ArgumentParser:
-    p = argparse.ArgumentParser(
-        prog="spaniel cache",
-        description="Look at the cache of fetched pages, clear it, check it.",
-        epilog="Exit code: 0 done; 1 'show' found nothing, or 'verify' found problems; 7 the cache cannot be read.",
+    p = new_parser(
+        "spaniel cache",
+        "Show the cache of fetched pages, clear it, check it.",
+        "Exit code: 0 done; 1 'show' found nothing, or 'verify' found problems; 7 the cache cannot be read.",
+        examples=[
+            ("spaniel cache stats", "how many pages, and their size"),
+            ("spaniel cache show https://example.com/a", "what is kept of a page"),
+            ("spaniel cache clear --older-than 7d", "remove old pages"),
+        ],
     )
     commands = p.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (what, _) in COMMANDS.items():
-        sub = commands.add_parser(name, help=what, description=what[0].upper() + what[1:] + ".")
-        sub.add_argument("--dir", metavar="DIR", help="the folder of the cache (default: from the settings)")
-        add_config_option(sub)
-        sub.add_argument("--json", action="store_true", help="print JSON")
+        sub = add_command(commands, name, what, EXAMPLES[name])
+        add_json(sub, "print JSON" + (": an array" if name in ("ls", "show") else ": one object"))
         if name == "show":
             sub.add_argument("url", type=typed, metavar="URL", help="the page")
         if name == "clear":
@@ -45,6 +67,8 @@ def parser() -> argparse.ArgumentParser:
             sub.add_argument("--host", metavar="HOST", help="only pages of this host (not of its subdomains)")
         if name == "verify":
             sub.add_argument("--repair", action="store_true", help="remove damaged files and correct the index")
+        sub.add_argument("--dir", metavar="DIR", help="the folder of the cache (default: from the settings)")
+        add_config_option(sub)
     return p
 
 
@@ -152,7 +176,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Upkeep, argparse.Namespace], int]]] = {
     "ls": ("list the pages in the cache, the last used first", ls),
     "show": ("show what the cache has for a URL", show),
     "clear": ("remove pages from the cache: all, or those that the options choose", clear),
-    "verify": ("check every file of the cache", verify),
+    "verify": ("read every file of the cache, and list problems", verify),
 }
 
 

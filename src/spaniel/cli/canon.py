@@ -29,7 +29,12 @@ def parser() -> argparse.ArgumentParser:
         "Print the canonical form of each URL, one per line, in the order of the input.",
         "A URL that is refused is reported on standard error. The others are still printed.\n"
         "Exit code: 0 all done; 1 some were refused, or differ (--diff). For a single URL that is refused: 2\n"
-        "(or 3, if --online finds that it leads where protection lets nobody go).",
+        "(or 3, if --online finds that it leads to an address that is blocked).",
+        examples=[
+            ("spaniel canon 'https://Example.com/a/../b'", "https://example.com/b"),
+            ("spaniel canon --policy ingest - < urls.txt | sort -u", "each page once"),
+            ("spaniel canon --policy clara --explain https://example.com/a", "each step, before and after"),
+        ],
     )
     p.add_argument(
         "urls", nargs="*", type=typed, metavar="URL", help="URLs; '-' reads them from standard input, one per line"
@@ -37,34 +42,42 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--policy", default="exact", metavar="FILE", help="exact (the default), ingest, clara, curious, or a TOML file"
     )
-    p.add_argument("--overrides", metavar="FILE", help="an overrides file, for a policy that takes one")
+    form = p.add_mutually_exclusive_group()
+    for name, what in FORMATS.items():
+        form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=what)
     p.add_argument("--explain", action="store_true", help="show each step: the URL before it and after it")
     p.add_argument("--diff", nargs=2, metavar=("A", "B"), help="show the URLs that two policies treat differently")
     p.add_argument("--fail-fast", action="store_true", help="stop at the first URL that is refused")
-    p.add_argument("--online", action="store_true", help="let the policy's rules ask the web (clara has some)")
-    p.add_argument("--refresh", action="store_true", help="with --online: ask again about what was learnt")
-    p.add_argument("--allowlist", metavar="FILE", help="refuse URLs that are not on this list of hosts, or leave it")
-    p.add_argument("--learnt", metavar="FILE", help="use what was learnt about hosts; with --online, add to it")
-    p.add_argument(
-        "-j", "--jobs", type=int, default=CANON_JOBS, metavar="N",
+    files = p.add_argument_group("files that a policy uses")
+    files.add_argument("--overrides", metavar="FILE", help="an overrides file, for a policy that takes one")
+    files.add_argument(
+        "--allowlist", metavar="FILE", help="refuse URLs that are not on this list of hosts, or redirect away from it"
+    )
+    files.add_argument("--learnt", metavar="FILE", help="use what was learned about hosts; with --online, add to it")
+    web = p.add_argument_group("online")
+    web.add_argument("--online", action="store_true", help="let the rules of the policy use the web (clara has some)")
+    web.add_argument("--refresh", action="store_true", help="with --online: check again what was learned before")
+    web.add_argument(
+        "-j",
+        "--jobs",
+        type=int,
+        default=CANON_JOBS,
+        metavar="N",
         help=f"with --online: URLs at once (default: {CANON_JOBS})",
-    )  # fmt: skip
-    p.add_argument(
+    )
+    web.add_argument(
         "--timeout", type=int, metavar="N",
         help=f"with --online: seconds for one URL (default: {TIMEOUT_SECONDS.default})",
     )  # fmt: skip
     add_config_option(p)
     add_log_options(p)
-    form = p.add_mutually_exclusive_group()
-    for name, what in FORMATS.items():
-        form.add_argument(f"--{name}", dest="form", action="store_const", const=name, help=what)
     return p
 
 
 FORMATS = {
-    "json": "one JSON object for each URL, indented",
-    "jsonl": "one JSON object per line",
-    "table": "a table for people",
+    "json": "print JSON: indented for one URL, else one object per line",
+    "jsonl": "print one JSON object per line",
+    "table": "print a table",
 }
 
 

@@ -21,7 +21,7 @@ def writer_for(args: argparse.Namespace) -> Writer:
     """What prints results in the form that was asked for."""
     writers: dict[str | None, Writer] = {
         None: explained if args.explain else lines,
-        "json": json_documents,
+        "json": json_lines if len(args.urls) > 1 or "-" in args.urls else json_document,
         "jsonl": json_lines,
         "table": table,
     }
@@ -58,11 +58,11 @@ def explained(results: Iterator[Canonical], _explain: bool) -> None:
         print()
 
 
-def json_documents(results: Iterator[Canonical], explain: bool) -> None:
+def json_document(results: Iterator[Canonical], explain: bool) -> None:
     import json
 
     for result in results:
-        print(json.dumps(_record(result, explain), ensure_ascii=False, indent=2))
+        print(json.dumps(record_of(result, explain), ensure_ascii=False, indent=2))
 
 
 def json_lines(results: Iterator[Canonical], explain: bool) -> None:
@@ -70,10 +70,10 @@ def json_lines(results: Iterator[Canonical], explain: bool) -> None:
 
     write = sys.stdout.write
     for result in results:
-        write(json.dumps(_record(result, explain), ensure_ascii=False) + "\n")
+        write(json.dumps(record_of(result, explain), ensure_ascii=False) + "\n")
 
 
-def _record(result: Canonical, explain: bool) -> dict[str, object]:
+def record_of(result: Canonical, explain: bool) -> dict[str, object]:
     record = result.as_dict()
     if explain:
         record["steps"] = [_step(step) for step in result.steps]

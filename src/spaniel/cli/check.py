@@ -1,14 +1,13 @@
-"""`spaniel check`: the links of documents, sites and lists, told honestly."""
+"""`spaniel check`: the links of documents, sites and lists, with a verdict and its evidence for each."""
 
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.check_documents import SOURCES, Unread, add_choice, add_documents
-from spaniel.cli.check_fix import add_fix, fix_documents, wishes_of
-from spaniel.cli.check_options import EXIT_CODES, add_manners, add_report, add_run
+from spaniel.cli.check_fix import add_fix, add_repair, diff_output, fix_documents, wishes_of
+from spaniel.cli.check_options import EXIT_CODES, add_politeness, add_report, add_verdicts
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.errors import Code, SpanielError, shown
 
@@ -21,21 +20,25 @@ if TYPE_CHECKING:
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel check",
-        "Check links: what is well, what moved, what is blocked, failing or dead, and on what evidence.",
+        "Check links: which are ok, moved, blocked, failing or dead, and on what evidence.",
         EXIT_CODES,
+        examples=[
+            ("spaniel check README.md docs", "the links of a file and a folder"),
+            ("spaniel check --offline --fragments docs", "links between files, and #anchors"),
+            ("spaniel check --fix --write docs", "replace links that moved permanently"),
+            ("spaniel check --json https://example.com/ > report.json", "the links of a page, as JSON"),
+        ],
     )
     p.add_argument("sources", nargs="*", metavar="SOURCE", help=SOURCES)
-    p.add_argument(
-        "--sitemap", action="append", default=[], metavar="SOURCE",
-        help="check the pages of this sitemap: a file, or an address; may be repeated",
-    )  # fmt: skip
+    add_report(p)
+    p.add_argument("--fragments", action="store_true", help="look for the anchors (#…) of links in their pages")
+    p.add_argument("--offline", action="store_true", help="check links between files only; make no requests")
+    add_fix(p)
     add_documents(p)
     add_choice(p)
-    p.add_argument("--fragments", action="store_true", help="look for the anchors (#…) of links in their pages")
-    add_report(p)
-    add_fix(p)
-    add_manners(p)
-    add_run(p)
+    add_verdicts(p)
+    add_repair(p)
+    add_politeness(p)
     add_settings_options(p)
     add_log_options(p)
     return p
@@ -57,7 +60,7 @@ def main(args: argparse.Namespace) -> int:
     wishes = wishes_of(args)  # read before anybody is asked
 
     def fix(found: list[Checked]) -> int:
-        return fix_documents(found, args, wishes, sys.stdout)
+        return fix_documents(found, args, wishes, diff_output(args))
 
     unread = Unread()
     job = Job(links_of(args, settings, unread), history, scope_of(args), fix if args.fix else None)
@@ -70,11 +73,13 @@ def _require_sense(args: argparse.Namespace) -> None:
     repairs = {"--write": args.write, "--temporary-too": args.temporary_too, "--archive": args.archive}
     for option, given in (repairs | {"--allowlist": args.allowlist}).items():
         if given and not args.fix:
-            raise SpanielError(Code.BAD_ARGS, field=option, reason="is of use with --fix only")
+            raise SpanielError(Code.BAD_ARGS, field=option, reason="needs --fix")
     if args.offline and args.sitemap:
-        raise SpanielError(Code.BAD_ARGS, field="--sitemap", reason="names pages of the web, and --offline asks nobody")
+        raise SpanielError(
+            Code.BAD_ARGS, field="--sitemap", reason="names pages of the web, and --offline makes no requests"
+        )
     if args.root_dir is not None and not os.path.isdir(args.root_dir):
-        raise SpanielError(Code.BAD_ARGS, field="--root-dir", reason=f"'{shown(args.root_dir)}' is no folder")
+        raise SpanielError(Code.BAD_ARGS, field="--root-dir", reason=f"'{shown(args.root_dir)}' is not a folder")
     if args.base and not args.base.lower().startswith(("http://", "https://")):
-        reason = f"'{shown(args.base)}' is no address of the web; one is https://example.com/docs/"
+        reason = f"'{shown(args.base)}' is not a web address such as https://example.com/docs/"
         raise SpanielError(Code.BAD_ARGS, field="--base", reason=reason)

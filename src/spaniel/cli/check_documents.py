@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from spaniel.cli.options import group
 from spaniel.errors import shown
 
 if TYPE_CHECKING:
@@ -27,55 +28,60 @@ def add_documents(p: argparse.ArgumentParser) -> None:
     """Which documents, and how they are read."""
     from spaniel.health.documents.kinds import EXTENSIONS
 
-    p.add_argument(
+    documents = group(p, "documents")
+    documents.add_argument(
+        "--sitemap", action="append", default=[], metavar="SOURCE",
+        help="check the pages of this sitemap: a file or a URL; may be repeated",
+    )  # fmt: skip
+    documents.add_argument(
         "--kind", choices=tuple(EXTENSIONS), metavar="KIND",
         help=f"read all documents as {', '.join(EXTENSIONS)} (default: by their names, else by how they begin)",
     )  # fmt: skip
-    p.add_argument(
+    documents.add_argument(
         "--field", action="append", default=[], metavar="NAME",
-        help="of JSON, YAML and CSV: look at the values of this key or column only; may be repeated",
+        help="of JSON, YAML and CSV: read only the values of this key or column; may be repeated",
     )  # fmt: skip
-    p.add_argument(
+    documents.add_argument(
         "--ext", action="append", default=[], metavar="EXT",
         help="in folders: read files with this ending (default: those of Markdown, HTML, text, reStructuredText, "
         "notebooks); may be repeated",
     )  # fmt: skip
-    p.add_argument(
+    documents.add_argument(
         "--exclude-path", action="append", default=[], metavar="REGEX",
-        help="leave out documents whose path has this; may be repeated",
+        help="skip documents whose path matches this; may be repeated",
     )  # fmt: skip
-    p.add_argument("--no-gitignore", action="store_true", help="in folders: read what git ignores too")
-    p.add_argument("--hidden", action="store_true", help="in folders: read hidden files and folders too")
+    documents.add_argument("--no-gitignore", action="store_true", help="in folders: also read what git ignores")
+    documents.add_argument("--hidden", action="store_true", help="in folders: also read hidden files and folders")
 
 
 def add_choice(p: argparse.ArgumentParser) -> None:
     """Which links."""
-    p.add_argument(
+    links = group(p, "links")
+    links.add_argument(
         "--exclude", action="append", default=[], metavar="REGEX",
-        help="check no URL that has this, as the lines of .lycheeignore say too; may be repeated",
+        help="skip URLs that match this, as the lines of .lycheeignore do; may be repeated",
     )  # fmt: skip
-    p.add_argument(
+    links.add_argument(
         "--include", action="append", default=[], metavar="REGEX",
-        help="check URLs that have this, whatever else excludes them; alone: check only those",
+        help="check URLs that match this even if something else excludes them; given alone: only these",
     )  # fmt: skip
-    p.add_argument("--include-private", action="store_true", help="check hosts of this machine and network too")
-    p.add_argument(
+    links.add_argument("--include-private", action="store_true", help="also check hosts of this machine and network")
+    links.add_argument(
         "--root-dir", metavar="DIR",
-        help="the folder that links beginning with '/' are relative to, and outside of which no file is looked at",
+        help="the folder that links beginning with '/' are relative to; no file outside of it is read",
     )  # fmt: skip
-    p.add_argument(
+    links.add_argument(
         "--base", metavar="URL", help="check relative links on the web, relative to this URL, not on the disk"
     )
-    p.add_argument(
+    links.add_argument(
         "--fallback-extensions", metavar="EXT,EXT",
         help="for a link to a missing local file, try these extensions: x.md or x.rst for 'x.html', 'x/' and 'x' "
         "(default: the setting fallback_extensions; '' tries none)",
     )  # fmt: skip
-    p.add_argument(
+    links.add_argument(
         "--index-files", metavar="NAME,NAME",
-        help="names of a folder's page, without an extension or with one (default: the setting index_files)",
+        help="names of a folder's page, with or without an extension (default: the setting index_files)",
     )  # fmt: skip
-    p.add_argument("--offline", action="store_true", help="check links between files only; ask nobody")
 
 
 class Unread:

@@ -1,10 +1,11 @@
-"""`spaniel check --fix`: new addresses written into documents; a diff, unless told to write."""
+"""`spaniel check --fix`: new addresses written into documents; a diff, unless --write is given."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
+from spaniel.cli.options import group
 from spaniel.errors import shown
 
 if TYPE_CHECKING:
@@ -22,31 +23,34 @@ MOST_TOLD = 50  # links that stay as they are, and why
 
 
 def add_fix(p: argparse.ArgumentParser) -> None:
-    """What `spaniel check` takes for it."""
+    """What `spaniel check` takes for it, beside `add_repair`."""
     p.add_argument(
         "--fix", action="store_true",
-        help="show the new addresses of links that moved for good, as a diff; --write writes them",
+        help="show the new addresses of links that moved permanently, as a diff; --write changes the files",
     )  # fmt: skip
-    add_wishes(p)
 
 
-def add_wishes(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--write", action="store_true", help="of a repair: change the files, in place of showing a diff")
-    p.add_argument(
-        "--temporary-too",
-        action="store_true",
-        help="of a repair: also links that moved for a time only (302, 303, 307)",
+def add_repair(p: argparse.ArgumentParser) -> None:
+    repair = group(p, "repair")
+    repair.add_argument("--write", action="store_true", help="change the files instead of showing a diff")
+    repair.add_argument(
+        "--temporary-too", action="store_true", help="also replace links that moved temporarily (302, 303, 307)"
     )
-    p.add_argument(
-        "--archive",
-        action="store_true",
-        help="of a repair: an archive's copy in place of a dead link, where one is known",
+    repair.add_argument(
+        "--archive", action="store_true", help="replace a dead link by an archive's copy, where one is known"
     )
-    p.add_argument(
-        "--allowlist",
-        metavar="FILE",
-        help="of a repair: a file of the hosts that new addresses may lead to, one per line",
+    repair.add_argument(
+        "--allowlist", metavar="FILE", help="a file of the hosts that new addresses may be on, one per line"
     )
+
+
+def diff_output(args: argparse.Namespace) -> TextIO:
+    """Where the diff goes. A JSON report is for a program, which gets nothing else on standard output."""
+    return sys.stderr if report_takes_output(args) else sys.stdout
+
+
+def report_takes_output(args: argparse.Namespace) -> bool:
+    return args.format in ("json", "jsonl") and not args.output
 
 
 def wishes_of(args: argparse.Namespace) -> Wishes:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.checking import NOT_KEPT, Extras, Given, address_of, health_settings, prepare, spool_for
 from spaniel.cli.batch_watch import counting
+from spaniel.cli.check_fix import report_takes_output
 from spaniel.cli.check_watch import Watch, tell
 from spaniel.cli.quick_start import collect_rarely
 from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST
@@ -76,7 +77,7 @@ def run_job(args: argparse.Namespace, settings: Settings, job: Job) -> int:
         if args.dry_run:
             from spaniel.cli.check_dry_run import dry_run
 
-            return dry_run(spool, own)
+            return dry_run(spool, own, as_json=args.format in ("json", "jsonl"))
         telling = Telling(args, baseline, job)
         code = _run(args, settings, own, spool, job, telling)
         if job.then is not None and not code:
@@ -143,7 +144,7 @@ def _run(
             if job.history is not None and job.history.damage:
                 tell(f"the history was lost: {job.history.damage}")
             if not run.is_whole and job.history is not None and not args.quiet:
-                tell("go on with the same command and --resume")
+                tell("to continue, repeat the command with --resume")
             return watch.exit_code
 
     try:
@@ -192,7 +193,7 @@ class Telling:
         """Of a whole run alone: the links that were not asked would be missing, and a good file would be lost."""
         path = self._args.write_baseline
         if not is_whole:
-            tell(f"{path} was not written: the check did not come to its end")
+            tell(f"{path} was not written: the check did not finish")
             return
         count = write_baseline(path, self._broken)
         tell(f"{count:,} broken link{'' if count == 1 else 's'} written to {path}")
@@ -209,7 +210,7 @@ class Telling:
     @contextmanager
     def _out(self) -> Iterator[TextIO]:
         if not self._args.output or self._args.output == STANDARD_OUTPUT:
-            is_diff = self._repairs and not self._args.output  # which goes to standard output
+            is_diff = self._repairs and not self._args.output and not report_takes_output(self._args)
             yield sys.stderr if is_diff else sys.stdout
             return
         from spaniel.cli.files import replacing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.cli.files import read_text
-from spaniel.cli.options import new_parser
+from spaniel.cli.options import add_json, new_parser
 from spaniel.defaults import CHUNK_TOKENS
 
 if TYPE_CHECKING:
@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel chunk",
-        "Cut Markdown into chunks of at most so many tokens (cl100k_base), in order. No text is lost.",
+        "Cut Markdown into chunks with a limit of tokens (cl100k_base), in order. No text is lost.",
         "Prints one JSON object per line: id, heading, text, token_count, heading_path, and the place in the file\n"
         "(start, end).",
+        examples=[
+            ("spaniel chunk notes.md", "one JSON object per line for each chunk"),
+            ("spaniel chunk --max-tokens 400 --table notes.md", "a table: tokens, place and heading"),
+            ("spaniel fetch https://example.com/a | spaniel chunk -", "the chunks of a page"),
+        ],
     )
     p.add_argument("file", metavar="FILE", help="a Markdown file; '-' reads standard input")
     p.add_argument(
@@ -25,9 +30,11 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         default=CHUNK_TOKENS.default,
         metavar="N",
-        help=f"the most tokens of a chunk, {CHUNK_TOKENS.range} (default: {CHUNK_TOKENS.default})",
+        help=f"the largest chunk in tokens, {CHUNK_TOKENS.range} (default: {CHUNK_TOKENS.default})",
     )
-    p.add_argument("--table", action="store_true", help="a table for people: tokens, place and heading of each chunk")
+    form = p.add_mutually_exclusive_group()
+    add_json(form, "print one JSON object per line (the default)")
+    form.add_argument("--table", action="store_true", help="print a table: tokens, place and heading of each chunk")
     return p
 
 

@@ -19,12 +19,18 @@ def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel completion",
         "Print a script that lets your shell complete Spaniel's commands and options.",
-        "bash:  spaniel completion bash > ~/.local/share/bash-completion/completions/spaniel\n"
-        "zsh:   spaniel completion zsh > DIR/_spaniel, where DIR is a folder of your $fpath\n"
-        "fish:  spaniel completion fish > ~/.config/fish/completions/spaniel.fish\n"
-        "tcsh:  spaniel completion tcsh > ~/.spaniel.csh; then add 'source ~/.spaniel.csh' to ~/.tcshrc",
+        "bash needs the package bash-completion. For zsh the folder must be in your $fpath.\n"
+        "For tcsh, also add 'source ~/.spaniel.csh' to ~/.tcshrc.",
+        examples=[
+            ("spaniel completion bash > ~/.local/share/bash-completion/completions/spaniel", "bash"),
+            ("spaniel completion zsh > ~/.zfunc/_spaniel", "zsh"),
+            ("spaniel completion fish > ~/.config/fish/completions/spaniel.fish", "fish"),
+            ("spaniel completion tcsh > ~/.spaniel.csh", "tcsh"),
+        ],
     )
-    p.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"), metavar="bash|zsh|fish|tcsh")
+    p.add_argument(
+        "shell", choices=("bash", "zsh", "fish", "tcsh"), metavar="bash|zsh|fish|tcsh", help="the shell you use"
+    )
     return p
 
 

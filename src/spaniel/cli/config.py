@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.options import add_settings_options, new_parser, settings_from
+from spaniel.cli.options import add_command, add_json, add_settings_options, new_parser, settings_from
 from spaniel.errors import Code, SpanielError, shown
 
 if TYPE_CHECKING:
@@ -16,12 +17,36 @@ if TYPE_CHECKING:
 
 
 def parser() -> argparse.ArgumentParser:
-    p = new_parser("spaniel config", "Show the settings, or write a settings file to start from.")
+    p = new_parser(
+        "spaniel config",
+        "Show the settings, or write a settings file to start from.",
+        examples=[
+            ("spaniel config show", "every setting, and where it comes from"),
+            ("spaniel config init --user", "write your own settings file"),
+        ],
+    )
     commands = p.add_subparsers(dest="action", required=True, metavar="show|init")
-    show = commands.add_parser("show", help="show every setting, its value, and where it came from")
-    show.add_argument("--json", action="store_true", help="one JSON object per line")
+    show = add_command(
+        commands,
+        "show",
+        "show every setting, its value, and where it comes from",
+        [
+            ("spaniel config show", "every setting"),
+            ("spaniel config show --json --config mine.toml", "as JSON, with another settings file"),
+        ],
+    )
+    add_json(show)
     add_settings_options(show)
-    init = commands.add_parser("init", help="write a file with every setting; uncomment a line to set it")
+    init = add_command(
+        commands,
+        "init",
+        "write a file with every setting; uncomment a line to set it",
+        [
+            ("spaniel config init", "write spaniel.toml here"),
+            ("spaniel config init --user", "write your own file, for all projects"),
+            ("spaniel config init -", "print it"),
+        ],
+    )
     place = init.add_mutually_exclusive_group()
     place.add_argument(
         "path",
@@ -32,6 +57,7 @@ def parser() -> argparse.ArgumentParser:
     )
     place.add_argument("--user", action="store_true", help="write your own file, which may set everything")
     init.add_argument("--force", action="store_true", help="replace a file that is there already")
+    add_json(init, "print the path of the file as JSON (with '-': its text)")
     return p
 
 
@@ -43,8 +69,6 @@ def _show(args: argparse.Namespace) -> int:
     settings = settings_from(args)
     _tell_files(settings)
     if args.json:
-        import json
-
         from spaniel.app.settings import describe
 
         for row in describe(settings):
@@ -58,8 +82,8 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _tell_files(settings: Settings) -> None:
-    """Where settings were looked for, on standard error: it is no setting."""
-    sys.stderr.write("Settings files. A later one rules over an earlier one:\n")
+    """Where settings were looked for, on standard error: it is not a setting."""
+    sys.stderr.write("Settings files. A later one overrides an earlier one:\n")
     for whose, path, found in settings.looked_for:
         sys.stderr.write(f"  {whose:8} {shown(path)} ({'found' if found else 'not found'})\n")
     if settings.looked_for[-1].whose != "named":
@@ -72,7 +96,7 @@ def _init(args: argparse.Namespace) -> int:
 
     path = user_file() if args.user else args.path
     if path == "-":
-        print(sample(), end="")
+        print(json.dumps({"path": None, "text": sample()}) if args.json else sample().removesuffix("\n"))
         return 0
     try:
         _write(path, sample().encode(), force=args.force)
@@ -82,7 +106,7 @@ def _init(args: argparse.Namespace) -> int:
         ) from None
     except OSError as error:
         raise SpanielError(Code.BAD_ARGS, field=path, reason=f"cannot be written: {error.strerror}") from None
-    print(f"wrote {path}")
+    print(json.dumps({"path": path}) if args.json else f"wrote {path}")
     return 0
 
 

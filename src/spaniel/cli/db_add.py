@@ -32,7 +32,7 @@ def run_add(args: argparse.Namespace) -> int:
     if args.explain:
         links = explained(registry, links, failed)
     for link, added in add_links(registry, links, args.category, failed, drawn=is_several(args.urls)):
-        tell(link, added, quiet=args.quiet, explain=args.explain)
+        tell(link, added, args)
     return failed.exit_code
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from spaniel.cli.progress import Progress
 from spaniel.defaults import FETCH_JOBS
-from spaniel.errors import Code, SpanielError, shown
+from spaniel.errors import Code, SpanielError, json_safe, shown
+from spaniel.url.parsing import requested
 from spaniel.url.value import LONGEST
 
 if TYPE_CHECKING:
@@ -81,7 +82,14 @@ def _add(editor: Editor, link: Link, categories: list[str]) -> Added:
     return editor.add(url, keys, categories=wanted, canonical=link.found is not None)
 
 
-def tell(link: Link, added: Added, *, quiet: bool, explain: bool = False) -> None:
+def tell(link: Link, added: Added, args: argparse.Namespace) -> None:
+    """What became of a link."""
+    quiet, explain = args.quiet, args.explain
+    if args.json:
+        _print_json(link, added, explain=explain)
+        if not quiet:
+            tell_notes(link, added)
+        return
     if link.found is not None and explain:
         from spaniel.cli.canon_show import explained as show_steps
 
@@ -93,6 +101,19 @@ def tell(link: Link, added: Added, *, quiet: bool, explain: bool = False) -> Non
     was = f"  (was {shown(link.url, LONGEST)})" if link.found is not None and link.url.rstrip("/") not in url else ""
     print(f"{'added' if added.is_new else 'known'} {url}  {shown(record.file)}{was}")
     tell_notes(link, added)
+
+
+def _print_json(link: Link, added: Added, *, explain: bool) -> None:
+    import json
+
+    from spaniel.cli.canon_show import record_of
+
+    record = added.record
+    facts: dict[str, object] = {"url": record.url, "given": requested(link.url), "file": record.file}
+    facts["added"] = added.is_new
+    if link.found is not None:
+        facts["canonical"] = record_of(link.found, explain)
+    print(json_safe(json.dumps(facts, ensure_ascii=False)))
 
 
 def tell_notes(link: Link, added: Added) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from spaniel.cli.db_folder import Failures, is_several, opened
 from spaniel.cli.lines import inputs
-from spaniel.errors import Code, SpanielError, shown
+from spaniel.errors import Code, SpanielError, json_safe, shown
+from spaniel.url.parsing import requested
 from spaniel.url.value import LONGEST
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ def run_rm(args: argparse.Namespace) -> int:
             except SpanielError as error:
                 failed(error, place)
     for url in removed:
-        print(f"removed {shown(url, LONGEST)}")
+        _print({"removed": requested(url)}, f"removed {shown(url, LONGEST)}", as_json=args.json)
     return failed.exit_code
 
 
@@ -43,8 +45,14 @@ def run_mv(args: argparse.Namespace) -> int:
         except SpanielError as error:
             failed(error, place)
         else:
-            print(f"moved to {shown(moved.record.url, LONGEST)}  {shown(moved.record.file)}")
+            record = moved.record
+            facts = {"old": requested(old), "url": record.url, "file": record.file}
+            _print(facts, f"moved to {shown(record.url, LONGEST)}  {shown(record.file)}", as_json=args.json)
     return failed.exit_code
+
+
+def _print(facts: dict[str, str], line: str, *, as_json: bool) -> None:
+    print(json_safe(json.dumps(facts, ensure_ascii=False)) if as_json else line)
 
 
 def _pairs(args: argparse.Namespace) -> Iterator[tuple[str, str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -39,13 +38,13 @@ def run_check(args: argparse.Namespace) -> int:
 
 
 def run_fix(args: argparse.Namespace) -> int:
-    from spaniel.cli.check_fix import wishes_of
+    from spaniel.cli.check_fix import diff_output, wishes_of
     from spaniel.cli.db_fix import fix_records
 
     registry, wishes = opened(args), wishes_of(args)
 
     def fix(found: list[Checked]) -> int:
-        fix_records(registry, found, wishes, sys.stdout, write=args.write)
+        fix_records(registry, found, wishes, diff_output(args), write=args.write)
         return 0
 
     return _check(args, registry, fix)
@@ -89,7 +88,9 @@ def _wanted(args: argparse.Namespace, history: History | None) -> Wanted:
     verdicts = frozenset(name.strip() for text in args.verdict for name in text.split(",") if name.strip())
     for name in verdicts - {NEVER, *Verdict}:
         known = f"{', '.join(Verdict)} and {NEVER}"
-        raise SpanielError(Code.BAD_ARGS, field="--verdict", reason=f"'{name}' is no verdict; there are {known}")
+        raise SpanielError(
+            Code.BAD_ARGS, field="--verdict", reason=f"'{name}' is an unknown verdict; there are {known}"
+        )
     now = time.time()
     which = Wanted(verdicts, None if args.since is None else now - args.since, now if args.due else None)
     if which.asks_history and history is None:

@@ -27,8 +27,8 @@ def run_import(args: argparse.Namespace) -> int:
 
     def told(link: Link, added: Added) -> None:
         counts[added.is_new] += 1
-        if args.explain:
-            tell(link, added, quiet=args.quiet, explain=True)
+        if args.explain or args.json:
+            tell(link, added, args)
         elif link.found is not None and not args.quiet:
             tell_notes(link, added)
 

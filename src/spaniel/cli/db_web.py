@@ -160,4 +160,4 @@ class _Lookup:
 
 def tell_all(args: argparse.Namespace) -> Told:
     """What is said of each record, as the options want it."""
-    return lambda link, added: tell(link, added, quiet=args.quiet, explain=args.explain)
+    return lambda link, added: tell(link, added, args)

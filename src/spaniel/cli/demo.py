@@ -15,11 +15,16 @@ PORT = 8000
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel demo",
-        "A short tour: fetches good and bad pages from a small site that comes with Spaniel. No Internet is needed.",
+        "A short tour: fetch good and bad pages from a small site that comes with Spaniel. No Internet is needed.",
+        examples=[
+            ("spaniel demo", "the tour"),
+            ("spaniel demo --policies", "what the URL policies do"),
+            ("spaniel demo --serve --port 8000", "run the site, to try commands on it"),
+        ],
     )
     p.add_argument("--serve", action="store_true", help="run the small site until Ctrl-C, to try commands on it")
     p.add_argument("--port", type=int, default=PORT, metavar="N", help=f"the port for --serve (default: {PORT})")
-    p.add_argument("--policies", action="store_true", help="show instead what the four URL policies do")
+    p.add_argument("--policies", action="store_true", help="show what the four URL policies do")
     return p
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.cli.canon_show import colours
-from spaniel.cli.options import add_config_option, new_parser
+from spaniel.cli.options import add_config_option, add_json, new_parser
 from spaniel.errors import shown
 
 if TYPE_CHECKING:
@@ -20,13 +20,17 @@ def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel doctor",
         "Check whether this machine has what Spaniel needs: Python, settings, cache, Chromium, DNS, the guard.\n"
-        "Says what to do where something is missing.",
-        "Exit code: 0 all is well; 7 something is missing or broken.",
+        "Shows what to do where something is missing.",
+        "Exit code: 0 no problems found; 7 something is missing or broken.",
+        examples=[
+            ("spaniel doctor", "check this machine"),
+            ("spaniel doctor --json --host intranet.example.com", "as JSON; look up this name to check DNS"),
+        ],
     )
     p.add_argument(
         "--host", default="example.com", metavar="NAME", help="a name to look up, to check DNS (default: example.com)"
     )
-    p.add_argument("--json", action="store_true", help="one JSON object per line")
+    add_json(p)
     add_config_option(p)
     return p
 

@@ -1,10 +1,10 @@
-"""`spaniel extract FILE`: pages that are at hand, as clean Markdown."""
+"""`spaniel extract FILE`: saved pages as clean Markdown."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.cli.options import new_parser
+from spaniel.cli.options import add_json, new_parser
 from spaniel.defaults import Number
 from spaniel.errors import Code, SpanielError
 from spaniel.url.parsing import typed
@@ -18,9 +18,14 @@ JOBS = Number(1, 1, 64)  # processes
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel extract",
-        "Turn HTML, PDF, feeds, CSV, JSON and XML into clean Markdown. Markdown and plain text are passed on, cleaned.",
-        "Several files are told apart by front matter: lines between --- and --- with file, title and more.\n"
+        "Turn HTML, PDF, feeds, CSV, JSON and XML into clean Markdown. Markdown and plain text are only cleaned.",
+        "Several files are separated by front matter: lines between --- and --- with file, title and more.\n"
         "Exit code: 0 all read; 1 some were not; for a single file, the code of its error.",
+        examples=[
+            ("spaniel extract page.html", "the page as Markdown"),
+            ("spaniel extract saved/ -o markdown/ -j 4", "a folder, page by page"),
+            ("spaniel extract --json --url https://example.com/a - < page.html", "with title, language, metadata"),
+        ],
     )
     p.add_argument(
         "files",
@@ -29,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
         help="a file, or a folder with such files; '-' reads standard input",
     )
     p.add_argument("-o", "--output", metavar="PATH", help="write to this file; to a folder (DIR/), one file per page")
+    add_json(p, "print one JSON object per line, with title, language and metadata")
     p.add_argument(
         "-j", "--jobs", type=int, default=JOBS.default, metavar="N",
         help=f"how many files at once (default: {JOBS.default})",
@@ -36,8 +42,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--url", type=typed, metavar="URL", help="where the page came from: its links become absolute; for one file"
     )
-    p.add_argument("--content-type", metavar="TYPE", help="what the file is, for example text/html (default: look)")
-    p.add_argument("--json", action="store_true", help="one JSON object per line, with title, language and metadata")
+    p.add_argument(
+        "--content-type", metavar="TYPE", help="the type of the file, for example text/html (default: detect it)"
+    )
     return p
 
 

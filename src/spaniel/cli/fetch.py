@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 from spaniel.cli.durations import duration
 from spaniel.cli.ending import run_until_asked
-from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
+from spaniel.cli.options import (
+    add_format,
+    add_log_options,
+    add_settings_options,
+    configure_logs,
+    new_parser,
+    settings_from,
+)
 from spaniel.cli.quick_start import leave_garbage
 from spaniel.defaults import CHUNK_TOKENS, FETCH_JOBS, FETCH_PER_HOST, MAX_WAIT_SECONDS, WINDOW_HEIGHT, WINDOW_WIDTH
 from spaniel.errors import Code, SpanielError
@@ -16,9 +23,9 @@ if TYPE_CHECKING:
 
 FORMATS = {
     "markdown": "the text of the page (the default)",
-    "page": "all there is, as one JSON object per line: Markdown, metadata, status, redirects, attempts",
-    "record": "the record of ingestion, one JSON object per line: all that, and ladder, checklist, freshness",
-    "json": "what the web_fetch tool answers, one JSON object per line; with --profile ingest, the record",
+    "page": "everything, one JSON object per line: Markdown, metadata, status, redirects, attempts",
+    "record": "the ingestion record, one JSON object per line: the same, and fallbacks, checklist, freshness",
+    "json": "what the web_fetch tool returns, one JSON object per line; with --profile ingest, the record",
     "chunks": "one JSON object per line for each chunk",
 }
 SUFFIXES = {"markdown": ".md", "page": ".json", "record": ".json", "json": ".json", "chunks": ".jsonl"}
@@ -29,13 +36,18 @@ def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel fetch",
         "Fetch pages and print them as Markdown or JSON, in the order of the URLs.\n"
-        "Several pages are told apart by front matter: lines between --- and --- with url, title and more.",
+        "Several pages are separated by front matter: lines between --- and --- with url, title and more.",
         "formats:\n"
         + "".join(f"  {name:10}{what}\n" for name, what in FORMATS.items())
         + "\nCtrl-C stops it; what was fetched by then is kept.\n"
         "Exit code: 0 all fetched; 1 some were not; 130 stopped by Ctrl-C, 143 by 'kill'.\n"
         "For a single URL: 2 wrong input, 3 forbidden, 4 not reached, 5 refused by the server,\n"
         "6 content that cannot be used, 7 something is missing or broken here.",
+        examples=[
+            ("spaniel fetch https://example.com/article", "the page as Markdown"),
+            ("spaniel fetch --json https://example.com/article", "as JSON, with chunks and token counts"),
+            ("spaniel fetch -o pages/ - < urls.txt", "many pages, one file for each"),
+        ],
     )
     p.add_argument(
         "urls",
@@ -44,43 +56,57 @@ def parser() -> argparse.ArgumentParser:
         help="what to fetch; '-' reads URLs from standard input, one per line ('#' begins a comment)",
     )
     p.add_argument("-o", "--output", metavar="PATH", help="write to this file; to a folder (DIR/), one file per page")
-    p.add_argument("-f", "--format", choices=FORMATS, default="markdown", metavar="FORMAT", help="see below")
-    p.add_argument(
-        "-j", "--jobs", type=int, default=FETCH_JOBS.default, metavar="N",
-        help=f"how many pages at once, {FETCH_JOBS.range} (default: {FETCH_JOBS.default}); "
-        f"never more than {FETCH_PER_HOST} from one host",
-    )  # fmt: skip
-    p.add_argument("--no-cache", action="store_true", help="fetch again even if a copy is in the cache")
+    what = f"{', '.join(FORMATS)}; see below (default: markdown)"
+    add_format(p, tuple(FORMATS), "markdown", what, ("json", "print one JSON object per line"))
     p.add_argument("--browser", action="store_true", help="render pages in headless Chromium, with their scripts")
-    p.add_argument("--screenshot", metavar="FILE", help="write a picture of the page (PNG); for one URL")
-    _add_display(p)
+    p.add_argument("--no-cache", action="store_true", help="fetch again even if a copy is in the cache")
     p.add_argument(
         "--profile", default="web_fetch", metavar="FILE",
         help="how to fetch: web_fetch (the default), reader (also Markdown, PDF, JSON, feeds), ingest, or a TOML file",
     )  # fmt: skip
     p.add_argument(
-        "--max-chunk-tokens", type=int, metavar="N",
-        help=f"the largest chunk, {CHUNK_TOKENS.range} (default: from the settings)",
+        "-j", "--jobs", type=int, default=FETCH_JOBS.default, metavar="N",
+        help=f"how many pages at once, {FETCH_JOBS.range} (default: {FETCH_JOBS.default}); "
+        f"never more than {FETCH_PER_HOST} from one host",
     )  # fmt: skip
-    p.add_argument("--chunks", action="store_true", help="for --format record: with the chunks")
-    p.add_argument("--max-bytes", type=int, metavar="N", help="for --format json: leave out chunks until it fits")
-    _add_freshness(p)
     p.add_argument("--explain", action="store_true", help="show each step, its result and its time on standard error")
+    _add_chunks(p)
+    _add_display(p)
+    _add_freshness(p)
     add_settings_options(p)
     add_log_options(p)
     return p
 
 
+def _add_chunks(p: argparse.ArgumentParser) -> None:
+    chunks = p.add_argument_group("chunks")
+    chunks.add_argument(
+        "--max-chunk-tokens",
+        type=int,
+        metavar="N",
+        help=f"the largest chunk, {CHUNK_TOKENS.range} (default: from the settings)",
+    )
+    chunks.add_argument("--chunks", action="store_true", help="for --format record: include the chunks")
+    chunks.add_argument("--max-bytes", type=int, metavar="N", help="for --format json: leave out chunks until it fits")
+
+
 def _add_display(p: argparse.ArgumentParser) -> None:
     """How the browser shows a page; each of them has it rendered, afresh."""
-    group = p.add_argument_group("in the browser, which any of these uses")
-    group.add_argument("--wait-for", metavar="SELECTOR", help="read the page only when something matches this (CSS)")
-    usual = f"{WINDOW_WIDTH.default}x{WINDOW_HEIGHT.default}"
-    group.add_argument("--viewport", type=size, metavar="WxH", help=f"the window in pixels (default: {usual})")
-    group.add_argument(
-        "--idle", type=duration, metavar="TIME", help="the longest wait for the page to come to rest: 5s"
+    browser = p.add_argument_group("browser (each of these renders the page)")
+    browser.add_argument("--screenshot", metavar="FILE", help="write a picture of the page (PNG); for one URL")
+    browser.add_argument("--wait-for", metavar="SELECTOR", help="wait until an element matches this CSS selector")
+    browser.add_argument(
+        "--viewport",
+        type=size,
+        metavar="WxH",
+        help=f"the size of the window in pixels (default: {WINDOW_WIDTH.default}x{WINDOW_HEIGHT.default})",
     )
-    group.add_argument("--scroll", type=int, metavar="N", help="scroll to the end so many times, as long as it grows")
+    browser.add_argument(
+        "--idle", type=duration, metavar="TIME", help="the longest wait for the page to finish loading, as 5s"
+    )
+    browser.add_argument(
+        "--scroll", type=int, metavar="N", help="scroll to the end up to N times, as long as the page grows"
+    )
 
 
 def size(text: str) -> tuple[int, int]:
@@ -89,23 +115,29 @@ def size(text: str) -> tuple[int, int]:
 
     width, _, height = text.lower().partition("x")
     if not (width.isdecimal() and height.isdecimal()):
-        raise ArgumentTypeError(f"'{text}' is no size; write it as 1280x800")
+        raise ArgumentTypeError(f"'{text}' is not a size; write it as 1280x800")
     return int(width), int(height)
 
 
 def _add_freshness(p: argparse.ArgumentParser) -> None:
     """For profiles that know how long a page stays fresh, and wait for a server that asks for time."""
-    group = p.add_argument_group("patience and freshness, for profiles such as ingest")
-    group.add_argument("--class", dest="freshness_class", metavar="CLASS", help="how long the page stays fresh")
-    group.add_argument("--max-age", type=duration, metavar="AGE", help="ask again about an older copy: 90s, 12h, 7d")
-    group.add_argument(
+    fresh = p.add_argument_group("freshness and waiting (for profiles such as ingest)")
+    fresh.add_argument(
+        "--class", dest="freshness_class", metavar="CLASS", help="the freshness class of the page, for example news"
+    )
+    fresh.add_argument(
+        "--max-age", type=duration, metavar="AGE", help="ask the server again if the copy is older: 90s, 12h, 7d"
+    )
+    fresh.add_argument(
         "--reason", choices=REASONS, metavar="WHY",
         help="fetch again although a copy is fresh, and record why: asked, contradiction or updated",
     )  # fmt: skip
-    group.add_argument(
-        "--max-wait", type=duration, metavar="TIME",
+    fresh.add_argument(
+        "--max-wait",
+        type=duration,
+        metavar="TIME",
         help=f"the longest wait before another try (default: {MAX_WAIT_SECONDS.default}s)",
-    )  # fmt: skip
+    )
 
 
 def main(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`spaniel hosts`: what is remembered of hosts: which of them asked us to wait, and which have no HTTPS."""
+"""`spaniel hosts`: what is remembered about hosts: which of them asked us to wait, and which have no HTTPS."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.options import add_config_option, new_parser
+from spaniel.cli.options import add_command, add_config_option, add_json, new_parser
 from spaniel.errors import Code, SpanielError, shown
 
 if TYPE_CHECKING:
@@ -19,26 +19,33 @@ if TYPE_CHECKING:
     Run = Callable[[Memory, argparse.Namespace], int]
 
 NOT_THERE = 1
+EXAMPLES = {
+    "ls": [("spaniel hosts ls", "hosts, and until when"), ("spaniel hosts ls --json", "as JSON lines")],
+    "forget": [
+        ("spaniel hosts forget www.example.com", "a host, with all its ports"),
+        ("spaniel hosts forget --all --json", "everything; prints what was forgotten"),
+    ],
+}
 
 
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel hosts",
-        "Look at what is remembered of hosts, and forget it.\n"
-        "A host that answers 429 or 503 with Retry-After is not asked before that time is over, by any later command.\n"
-        "A host without HTTPS is asked over HTTP for a week.",
-        "Examples:\n"
-        "  spaniel hosts ls\n"
-        "  spaniel hosts forget www.example.com\n"
-        "  spaniel hosts forget --all\n"
-        "A program that is running keeps what it has heard itself until it ends.\n"
-        "Exit code: 0 done; 1 nothing was remembered of a host that was named.",
+        "Show what is remembered about hosts, and forget it.\n"
+        "A host that answers 429 or 503 with Retry-After gets no request until that time, by any command.\n"
+        "A host without HTTPS is requested over HTTP for a week.",
+        "A program that is running keeps what it learned itself until it ends.\n"
+        "Exit code: 0 done; 1 nothing was remembered about a host that was named.",
+        examples=[
+            ("spaniel hosts ls", "what is remembered"),
+            ("spaniel hosts forget www.example.com", "request it again at once"),
+        ],
     )
     commands = p.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (what, _) in COMMANDS.items():
-        sub = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.")
+        sub = add_command(commands, name, what, EXAMPLES[name])
+        add_json(sub)
         add_config_option(sub)
-        sub.add_argument("--json", action="store_true", help="print one JSON object per line")
         if name == "forget":
             sub.add_argument("names", nargs="*", metavar="HOST", help="a host, with all its ports, or a URL of it")
             sub.add_argument("--all", action="store_true", help="forget everything")
@@ -79,7 +86,7 @@ def forget(memory: Memory, args: argparse.Namespace) -> int:
         for name in args.names:
             named = [entry for entry in entries if _is_meant(name, entry[0])]
             if not named:
-                sys.stderr.write(f"spaniel: nothing is remembered of {shown(name)}\n")
+                sys.stderr.write(f"spaniel: nothing is remembered about {shown(name)}\n")
                 code = NOT_THERE
             found += [entry for entry in named if entry not in found]
     memory.forget(place for place, _ in found)
@@ -92,7 +99,7 @@ def forget(memory: Memory, args: argparse.Namespace) -> int:
 
 COMMANDS: dict[str, tuple[str, Run]] = {
     "ls": ("list what is remembered, and until when", ls),
-    "forget": ("forget what is remembered of hosts, so that they are asked again", forget),
+    "forget": ("forget what is remembered about hosts, so that they are requested again", forget),
 }
 
 

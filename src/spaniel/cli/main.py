@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 # What each command does; its module is cli/<command>.py with `parser()` and `main(args) -> exit code`.
 COMMANDS = {
-    "fetch": "fetch pages as Markdown",
-    "batch": "fetch very many pages, politely, each once",
+    "fetch": "fetch pages as Markdown or JSON",
+    "batch": "fetch very many pages, each once, and resume if stopped",
     "extract": "turn HTML files into Markdown",
-    "canon": "bring URLs into one spelling, and explain how",
-    "check": "check links: what is well, moved, blocked, failing or dead",
+    "canon": "print the canonical form of URLs, and explain each step",
+    "check": "check links: which are ok, moved, blocked, failing or dead",
     "db": "keep a database of links in a folder of YAML files",
     "chunk": "cut Markdown into token-counted chunks",
     "mcp": "serve the web_fetch tool to an AI application (MCP)",
     "may-i": "check whether robots.txt allows a URL",
     "config": "show the settings, or write a settings file",
-    "cache": "look at the cache of pages, clear it, check it",
-    "queue": "look at pages that could not be fetched, and fetch them again",
-    "hosts": "look at what is remembered of hosts, and forget it",
+    "cache": "show the cache of pages, clear it, check it",
+    "queue": "show pages that could not be fetched, and fetch them again",
+    "hosts": "show what is remembered about hosts, and forget it",
     "doctor": "check whether this machine has what Spaniel needs",
     "completion": "print a script that completes commands in your shell",
     "demo": "a short tour with examples that come with Spaniel",
@@ -97,10 +97,15 @@ def top() -> ArgumentParser:
     width = max(map(len, COMMANDS)) + 2
     parser = new_parser(
         "spaniel",
-        "Fetches the web for programs that read it.",
+        "Fetch web pages as clean Markdown, check links, canonicalize URLs.",
         "commands:\n"
         + "".join(f"  {name:{width}}{what}\n" for name, what in COMMANDS.items())
-        + "\n'spaniel COMMAND --help' tells more about a command.",
+        + "\n'spaniel COMMAND --help' shows options and examples of a command.",
+        examples=[
+            ("spaniel fetch https://example.com/", "a page as Markdown"),
+            ("spaniel check README.md docs", "the links of documents"),
+            ("spaniel mcp", "a tool for AI applications"),
+        ],
     )
     parser.usage = "spaniel [--help] [--version] COMMAND …"
     from spaniel import __version__

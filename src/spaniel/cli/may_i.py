@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
-from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
+from spaniel.cli.options import (
+    add_json,
+    add_log_options,
+    add_settings_options,
+    configure_logs,
+    new_parser,
+    settings_from,
+)
 from spaniel.errors import TABLE, Code, SpanielError, shown
 from spaniel.url.parsing import typed
 
@@ -24,17 +30,23 @@ def parser() -> argparse.ArgumentParser:
         "spaniel may-i",
         "Check whether a site's robots.txt allows a URL, and show which line says so.\n"
         "If it is allowed, the headers of the page itself are checked too.",
-        "Exit code: 0 allowed; 3 not allowed; 4 the site could not be asked.",
+        "Exit code: 0 allowed; 3 not allowed; 4 the site could not be reached.",
+        examples=[
+            ("spaniel may-i https://example.com/private/", "yes or no"),
+            ("spaniel may-i --json --user-agent mybot/1.0 https://example.com/", "another user agent"),
+        ],
     )
     p.add_argument("url", type=typed, metavar="URL", help="the page that you want to fetch")
     p.add_argument("--agent", dest="user_agent", metavar="TEXT", help="the same as --user-agent")
-    p.add_argument("--json", action="store_true", help="one JSON object")
+    add_json(p, "print one JSON object")
     add_settings_options(p)
     add_log_options(p)
     return p
 
 
 def main(args: argparse.Namespace) -> int:
+    import asyncio
+
     from spaniel.app.engine import Engine
 
     configure_logs(args)

@@ -22,14 +22,20 @@ def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel mcp",
         "Serve the tools web_fetch and web_fetch_more over MCP, on standard input and output.",
-        "An assistant or an editor starts this: put the command into its settings for MCP servers. "
+        "An assistant or an editor starts this: put the command into its settings for MCP servers.\n"
         "The log goes to standard error.",
+        examples=[
+            ("spaniel mcp", "serve until standard input ends"),
+            ("spaniel mcp --profile reader", "also Markdown, PDF, JSON and feeds"),
+            ("claude mcp add spaniel -- spaniel mcp", "add it to Claude Code"),
+        ],
     )
     p.add_argument(
         "--schema",
         choices=("full", "plain"),
         default="full",
-        help="how the tools are described: plain is for hosts that reject parts of JSON Schema, as Gemini does (full)",
+        help="how the tools are described: plain is for hosts that reject parts of JSON Schema, as Gemini does "
+        "(default: full)",
     )
     p.add_argument(
         "--profile",

@@ -22,12 +22,12 @@ NOTES = {
     "charset_guessed": "The page does not say how its characters are encoded. The encoding was guessed.",
     "rendered_empty_http": "The page came without text over HTTP, so a browser was used.",
     "browser_unavailable_used_http": "The page seems to need a browser, but Chromium cannot be run here. "
-    "This is what came without it. 'spaniel doctor' tells more.",
+    "This is what came without it. Run 'spaniel doctor' to see why.",
     "browser_failed_used_http": "The page seems to need a browser, but the browser failed. "
     "This is what came without it.",
     "browser_timeout_dom_partial": "The page was still loading when its time was over. Parts of it may be missing.",
     "browser_dom_truncated": "The page in the browser was too large. Its end is missing.",
-    "closed_shadow_roots": "Parts of the page are closed to whoever reads it (closed shadow roots). They are missing.",
+    "closed_shadow_roots": "Parts of the page cannot be read (closed shadow roots). They are missing.",
     "wait_for_missing": "Nothing on the page matched the selector that was waited for. This is the page without it.",
     "picture_failed": "No picture of the page could be taken.",
     "picture_clipped": "The page is too large for one picture. Its end is not on it.",

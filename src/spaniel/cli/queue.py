@@ -7,7 +7,15 @@ import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.ending import run_until_asked
-from spaniel.cli.options import add_config_option, add_log_options, configure_logs, new_parser
+from spaniel.cli.options import (
+    add_command,
+    add_config_option,
+    add_format,
+    add_json,
+    add_log_options,
+    configure_logs,
+    new_parser,
+)
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.url.parsing import typed
 from spaniel.url.value import LONGEST
@@ -23,34 +31,58 @@ if TYPE_CHECKING:
 SOME_FAILED = 1
 FORMATS = ("jsonl", "csv", "text")
 COLUMNS = ("id", "url", "requested_url", "profile", "code", "message", "added", "tried", "times", "attempts")
+LONGEST_URL = 8192
+EXAMPLES = {
+    "ls": [("spaniel queue ls", "number, time, tries, error and URL"), ("spaniel queue ls --json", "as JSON lines")],
+    "show": [
+        ("spaniel queue show 12", "by its number"),
+        ("spaniel queue show --json https://example.com/a", "by its URL, as JSON"),
+    ],
+    "retry": [
+        ("spaniel queue retry", "all pages"),
+        ("spaniel queue retry --profile reader 12 15", "two of them, by another profile"),
+    ],
+    "done": [
+        ("spaniel queue done 12 https://example.com/a", "by number or URL"),
+        ("spaniel queue done --all", "empty the queue"),
+    ],
+    "export": [
+        ("spaniel queue export -f csv -o queue.csv", "a table"),
+        ("spaniel queue export -f text > urls.txt", "only the URLs"),
+    ],
+}
 
 
 def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel queue",
-        "Look at the pages that could not be fetched, fetch them again, take them off the list.\n"
-        "Profiles whose ladder ends with 'queue' put them there.",
+        "Show the pages that could not be fetched, fetch them again, or remove them from the queue.\n"
+        "Profiles whose fallbacks end with 'queue' put them there.",
         "A page is named by its number, or by its URL.\n"
         "Exit code: 0 done; 1 some were not fetched, or a page that was named is not in the queue.",
+        examples=[
+            ("spaniel queue ls", "pages that wait for a person"),
+            ("spaniel queue show 12", "what was tried for one of them"),
+            ("spaniel queue retry", "fetch all of them again"),
+        ],
     )
     commands = p.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (what, _) in COMMANDS.items():
-        sub = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.")
-        add_config_option(sub)
-        if name in ("ls", "show", "retry"):
-            sub.add_argument("--json", action="store_true", help="print one JSON object per line")
+        sub = add_command(commands, name, what, EXAMPLES[name])
+        if name != "export":
+            add_json(sub)
         if name in ("show", "retry", "done"):
             sub.add_argument("names", nargs="+" if name == "show" else "*", metavar="PAGE", help="its number or URL")
         if name == "retry":
-            sub.add_argument("--profile", metavar="FILE", help="fetch by this profile, not by the one that failed")
+            sub.add_argument("--profile", metavar="FILE", help="use this profile, not the one that failed")
             add_log_options(sub)
         if name == "done":
-            sub.add_argument("--all", action="store_true", help="take all pages out")
+            sub.add_argument("--all", action="store_true", help="remove all pages")
         if name == "export":
-            sub.add_argument(
-                "-f", "--format", choices=FORMATS, default="jsonl", help="text: only the URLs, one per line"
-            )
+            formats = "jsonl (the default), csv, or text: only the URLs, one per line"
+            add_format(sub, FORMATS, "jsonl", formats, ("jsonl", "print one JSON object per line"))
             sub.add_argument("-o", "--output", metavar="FILE", help="write to this file")
+        add_config_option(sub)
     return p
 
 
@@ -103,9 +135,13 @@ def retry(queue: Queue, args: argparse.Namespace) -> int:
 
 def done(queue: Queue, args: argparse.Namespace) -> int:
     if bool(args.names) == args.all:
-        raise SpanielError(Code.BAD_ARGS, field="PAGE", reason="name the pages to take out, or write --all")
+        raise SpanielError(Code.BAD_ARGS, field="PAGE", reason="name the pages to remove, or write --all")
     entries, code = (queue.entries(), 0) if args.all else named(queue, args.names)
-    print(f"taken out: {queue.remove(entries):,}")
+    removed = queue.remove(entries)
+    if args.json:
+        print_lines(entries)
+    else:
+        print(f"removed: {removed:,}")
     return code
 
 
@@ -126,9 +162,9 @@ def export(queue: Queue, args: argparse.Namespace) -> int:
 
 COMMANDS: dict[str, tuple[str, Run]] = {
     "ls": ("list the pages in the queue, the oldest first", ls),
-    "show": ("show all that is known of a page, and what was tried", show),
-    "retry": ("fetch pages again (all, if none is named); what works is taken out", retry),
-    "done": ("take pages out of the queue", done),
+    "show": ("show everything that is known about a page, and what was tried", show),
+    "retry": ("fetch pages again (all, if none is named), and remove those that work", retry),
+    "done": ("remove pages from the queue", done),
     "export": ("write the queue for another program", export),
 }
 
