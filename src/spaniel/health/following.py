@@ -6,11 +6,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.health.verdict import Hop
 from spaniel.hosts import Manners, led_by_another
 from spaniel.net.http import Options
 from spaniel.url.domains import ANYWHERE, Domains
 from spaniel.url.parsing import parse
+from spaniel.verdicts import Hop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

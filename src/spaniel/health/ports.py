@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spaniel.health.past import Past
     from spaniel.health.verdict import Checked, Link
+    from spaniel.verdicts import Past
 
 
 class Heard(IntEnum):
