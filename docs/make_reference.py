@@ -20,13 +20,13 @@ from spaniel.net.http import RequestHeaders
 from spaniel.pipeline.profile import NUMBERS, RUNGS, VIEWS, from_data
 from spaniel.pipeline.profile import shipped as shipped_profiles
 from spaniel.pipeline.record import Copy, Extraction, Record, Rung, Step
-from spaniel.pipeline.verdict import VERDICTS
 from spaniel.reading.kinds import NAMES, USUAL
 from spaniel.tables import Table
 from spaniel.url.policy import Policy
 from spaniel.url.policy import load as load_policy
 from spaniel.url.policy import shipped as shipped_policies
 from spaniel.url.rules.table import RULES
+from spaniel.verdicts import MEANINGS, Verdict
 
 BY_HAND = runpy.run_path(str(Path(__file__).with_name("policy_notes.py")))
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "spaniel"
@@ -330,8 +330,10 @@ def record_page() -> str:
         lines += ["", f"## `{part.__name__}`", "", title, "", "| field | type | meaning |", "|---|---|---|"]
         hints = get_type_hints(part, include_extras=True)
         lines += [f"| `{name}` | {_type_of(hint)} | {_meaning_of(hint)} |" for name, hint in hints.items()]
-    verdicts = ", ".join(f"`{verdict}`" for verdict in VERDICTS)
-    return "\n".join([*lines, "", f"Verdicts: {verdicts}."]) + "\n"
+    lines += ["", "## Verdicts", "", "The same table decides the verdicts of `spaniel check` and `spaniel db check`."]
+    lines += ["A record knows no earlier checks: there, `dead` is a 410.", "", "| verdict | means |", "|---|---|"]
+    lines += [f"| `{verdict}` | {MEANINGS[verdict]} |" for verdict in Verdict]
+    return "\n".join(lines) + "\n"
 
 
 def _type_of(hint: object) -> str:

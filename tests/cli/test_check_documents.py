@@ -16,8 +16,9 @@ from spaniel.cli.db_fix import fix_records
 from spaniel.errors import SpanielError
 from spaniel.health.local import Fallbacks
 from spaniel.health.new_addresses import Wishes
-from spaniel.health.verdict import Checked, Link, Move, Place, Verdict
+from spaniel.health.verdict import Checked, Link, Place
 from spaniel.registry.database import create, open_registry
+from spaniel.verdicts import Move, Verdict
 
 
 def parsed(*argv: str) -> argparse.Namespace:

@@ -31,4 +31,4 @@ def test_rungs_and_steps_are_ticked_crossed_or_left_out(capsys: pytest.CaptureFi
     ]
     assert f"    ✓ URL validated and normalized  {URL}\n" in drawn
     assert "    ✗ Content extracted and converted to Markdown  http_4xx\n" in drawn
-    assert drawn.endswith("  verdict: dead (none)\n")
+    assert drawn.endswith("  verdict: failing (none)\n")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from spaniel.errors import Code
 from spaniel.health.judging import judge
-from spaniel.health.observation import Observation
-from spaniel.health.past import NOTHING, Past
-from spaniel.health.verdict import Checked, Evidence, Expected, Hop, Link
+from spaniel.health.verdict import Checked, Link
+from spaniel.verdicts import NOTHING, Evidence, Expected, Hop, Observation, Past
 
 URL = "http://site.test/docs/page"
 LINK = Link(URL)

@@ -16,9 +16,10 @@ from spaniel.cli.check_sources import links_of
 from spaniel.cli.db import main as run_db
 from spaniel.cli.db import parser as db_parser
 from spaniel.errors import SpanielError
-from spaniel.health.verdict import Checked, Expected, Link
+from spaniel.health.verdict import Checked, Link
 from spaniel.registry.database import create
 from spaniel.testing import FakeClock, FakeResolver, Reply, text
+from spaniel.verdicts import Expected
 from tests.pipeline.settings_scenarios import Look, Place
 
 

@@ -150,10 +150,10 @@ def check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], t
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name.lower()))
     monkeypatch.setenv("NO_COLOR", "1")
 
-    def run(*args: str, command: tuple[str, ...] = ("check",)) -> Done:
+    def run(*args: str, command: tuple[str, ...] = ("check",), delay: tuple[str, ...] = ("--delay", "0")) -> Done:
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
-            cli.run([*command, *args, "--delay", "0", "--config", str(settings)])
+            cli.run([*command, *args, *delay, "--config", str(settings)])
         return Done(int(ended.value.code or 0), *capsys.readouterr())
 
     return run

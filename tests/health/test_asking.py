@@ -10,9 +10,10 @@ import pytest
 
 from spaniel.health.asking import Asker, Hints, Observation, Ways
 from spaniel.health.bodies import KEPT, SPARE, Needs, needs_of
-from spaniel.health.verdict import ANYTHING, Expected, Link
+from spaniel.health.verdict import Link
 from spaniel.net.deadline import Deadline
 from spaniel.reading import Document, read
+from spaniel.verdicts import ANYTHING, Expected
 from tests.health.plays import PAGE, WORDS, by_method, fine, html, in_turn, missing, reset, says, site, to
 from tests.health.truth import PATIENT
 from tests.health.world import Host, HungUpError, Play, Visit, World, open_world

@@ -15,10 +15,10 @@ from spaniel import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.errors import Code, SpanielError
 from spaniel.health import Checked, Expected, Link, Verdict
-from spaniel.health.past import DAY
 from spaniel.net.resolver import failed
 from spaniel.pipeline.readers import Readers
 from spaniel.testing import FakeClock, FakeResolver, Reply, Site, html, redirect, settings_for, text
+from spaniel.verdicts import DAY
 
 
 class Web:

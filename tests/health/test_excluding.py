@@ -11,7 +11,8 @@ from spaniel.errors import SpanielError
 from spaniel.health.documents.mention import Mention
 from spaniel.health.excluding import read_ignore_file, rules
 from spaniel.health.sorting import sort
-from spaniel.health.verdict import Link, Place, Verdict
+from spaniel.health.verdict import Link, Place
+from spaniel.verdicts import Verdict
 from tests.health.gathered import to_links
 
 

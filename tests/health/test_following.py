@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 
 from spaniel.errors import Code
 from spaniel.health.asking import Hints, Ways
-from spaniel.health.verdict import Hop, Link
+from spaniel.health.verdict import Link
 from spaniel.hosts import Hosts, Manners
 from spaniel.net.http import Options, RequestHeaders
 from spaniel.testing import FakeClock
 from spaniel.url.domains import domain_rules
+from spaniel.verdicts import Hop
 from tests.health.plays import ELSEWHERE, elsewhere, fine, in_turn, needs_cookie, says, site, to
 from tests.health.truth import PATIENT
 from tests.health.world import Host, Play, Visit, open_world

@@ -13,10 +13,10 @@ import pytest
 
 from spaniel.health.history import ABANDONED_AFTER, History
 from spaniel.health.observations import MOST_ROWS, Answer, fold
-from spaniel.health.past import APART, DAY, failures_apart
 from spaniel.health.ports import Heard
-from spaniel.health.verdict import Checked, Evidence, Hop, Link, Verdict
+from spaniel.health.verdict import Checked, Link
 from spaniel.registry.database import create, open_registry
+from spaniel.verdicts import APART, DAY, Evidence, Hop, Verdict, failures_apart
 
 URL, HOST = "http://a.example/page", "a.example"
 MONDAY = 1_800_000_000.0

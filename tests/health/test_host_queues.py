@@ -7,7 +7,8 @@ import pytest
 from spaniel.health.host_queues import HostQueue, HostQueues
 from spaniel.health.ports import Heard, HostCounts
 from spaniel.health.spool import Spool
-from spaniel.health.verdict import Checked, Link, Verdict
+from spaniel.health.verdict import Checked, Link
+from spaniel.verdicts import Verdict
 from tests.health.test_run import links_at, spool_of
 
 

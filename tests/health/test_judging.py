@@ -10,11 +10,23 @@ from hypothesis import strategies as st
 
 from spaniel.errors import Code
 from spaniel.health import judging
-from spaniel.health.judging import PHRASES, judge, skipped
-from spaniel.health.observation import Content, Fragment, Observation
-from spaniel.health.past import NOTHING, Past, failures_apart
-from spaniel.health.verdict import ANYTHING, Checked, Evidence, Expected, Finding, Hop, Link, Remark, Verdict
-from tests.health.facts import LINK, NOW, URL, answer, refusal, told
+from spaniel.health.judging import judge
+from spaniel.health.verdict import Finding, Link, Remark
+from spaniel.verdicts import (
+    ANYTHING,
+    NOTHING,
+    PHRASES,
+    Content,
+    Evidence,
+    Expected,
+    Fragment,
+    Hop,
+    Observation,
+    Past,
+    Verdict,
+    failures_apart,
+)
+from tests.health.facts import NOW, URL, answer, refusal, told
 
 DAY = 86_400
 
@@ -48,9 +60,9 @@ def test_a_status_is_told_with_its_usual_words(status: int) -> None:
 @pytest.mark.parametrize(
     ("status", "why"),
     [
-        (401, "it is for those who log in"), (402, "it is for those who pay"),
+        (401, "login required"), (402, "payment required"),
         (403, "the server does not show it to us"),
-        (407, "a proxy asks who we are"), (451, "the server may not show it, for legal reasons"),
+        (407, "a proxy requires authentication"), (451, "the server may not show it, for legal reasons"),
         (999, "the server does not show it to programs"),
     ],
 )  # fmt: skip
@@ -78,11 +90,11 @@ def test_a_503_asks_for_time_only_where_it_says_how_long() -> None:
     limited = told(answer(503, retry_after=0.0))
     assert (limited.verdict, limited.reason) == (
         Verdict.RATE_LIMITED,
-        "503 Service Unavailable. The host asks to be left alone",
+        "503 Service Unavailable. The host asked us to wait",
     )
-    assert "for 30 s" in told(answer(429, retry_after=30.0)).reason
+    assert "wait 30 s" in told(answer(429, retry_after=30.0)).reason
     assert told(refusal(Code.HTTP_5XX, retry_after=9.0)).verdict == Verdict.RATE_LIMITED
-    assert "for 9 s" in told(refusal(Code.HTTP_5XX, retry_after=9.0)).reason
+    assert "wait 9 s" in told(refusal(Code.HTTP_5XX, retry_after=9.0)).reason
 
 
 @pytest.mark.parametrize(
@@ -91,8 +103,9 @@ def test_a_503_asks_for_time_only_where_it_says_how_long() -> None:
         ("challenge", "blocked"),
         ("geo_block", "blocked"),
         ("rate_limit", "rate-limited"),
-        ("paywall", "ok"),
-        ("login", "ok"),
+        ("paywall", "blocked"),
+        ("login", "blocked"),
+        ("unheard-of", "blocked"),
     ],
 )
 def test_a_page_may_say_otherwise_than_its_status(kind: str, verdict: str) -> None:
@@ -208,10 +221,6 @@ def test_a_chain_that_is_another_one_is_told() -> None:
     for status, findings in ((199, ()), (200, finding), (399, finding), (400, ()), (None, ())):
         assert told(answer(status), Past(final_url="http://site.test/old")).findings == findings
     assert told(refusal(Code.TIMEOUT), Past(final_url="http://site.test/old")).findings == ()
-
-
-def test_what_is_skipped_has_a_reason() -> None:
-    assert skipped(LINK, "It is excluded") == Checked(LINK, Verdict.SKIPPED, "It is excluded")
 
 
 HOPS = st.lists(st.builds(Hop, st.just("http://a.test/x"), st.integers(0, 999)), max_size=3).map(tuple)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.health.observation import Content
-from spaniel.health.past import Past
-from spaniel.health.verdict import Change, Hop, Move, Verdict
+from spaniel.verdicts import Change, Content, Hop, Move, Past, Verdict
 from tests.health.facts import HASH, URL, answer, told
 
 MOVES = [
@@ -88,7 +86,7 @@ def test_an_assertion_about_content_is_one_about_the_page_after_redirects() -> N
     assert told(same, length=5, may_redirect=False).verdict == Verdict.MOVED
     changed = told(same, length=6)
     assert (changed.verdict, changed.move) == (Verdict.CHANGED, Move("http://site.test/new", True))
-    assert told(same._replace(page_type="login"), length=5).verdict == Verdict.MOVED
+    assert told(same._replace(page_type="login"), length=5).verdict == Verdict.BLOCKED
     assert told(answer(304), length=5).verdict == Verdict.UNKNOWN
     assert told(answer(304), may_redirect=False).verdict == Verdict.UNKNOWN
 

@@ -13,7 +13,8 @@ from spaniel.health.documents.mention import Mention
 from spaniel.health.files import gather
 from spaniel.health.local import Disk, Fallbacks, check_local
 from spaniel.health.slugs import anchors, slug
-from spaniel.health.verdict import Checked, Place, Remark, Verdict
+from spaniel.health.verdict import Checked, Place, Remark
+from spaniel.verdicts import Verdict
 
 USUAL = Fallbacks(*(getattr(health_settings(Settings()), name) for name in ("fallback_extensions", "index_files")))
 

@@ -9,7 +9,8 @@ import pytest
 
 from spaniel.errors import Code
 from spaniel.health import asking
-from spaniel.health.verdict import Expected, Link
+from spaniel.health.verdict import Link
+from spaniel.verdicts import Expected
 from tests.health.plays import WORDS, by_method, fine, garble, hang, html, in_turn, missing, reset, says, site, to
 from tests.health.test_asking import THREE, ask, heard, observe
 from tests.health.truth import PATIENT

@@ -24,9 +24,9 @@ from spaniel.health.observations import (
     uptime,
     without_network,
 )  # fmt: skip
-from spaniel.health.past import APART, DAY
 from spaniel.health.ports import Heard, HostCounts
-from spaniel.health.verdict import Checked, Evidence, Hop, Link, Place, Verdict
+from spaniel.health.verdict import Checked, Link, Place
+from spaniel.verdicts import APART, DAY, Evidence, Hop, Verdict
 
 URL, NOW = "http://a.example/page", 1_800_000_000.0
 CHAIN = (Hop(URL, 301), Hop("http://a.example/2", 302))

@@ -14,12 +14,12 @@ from spaniel.health import pages
 from spaniel.health.bodies import Body, needs_of
 from spaniel.health.following import LinkHops
 from spaniel.health.pages import NOTHING_SEEN, Seen, look_at, look_at_head, tells_something
-from spaniel.health.verdict import ANYTHING, Expected
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Page
 from spaniel.pipeline.page_types import Evidence
 from spaniel.reading import Document, read
 from spaniel.url import parse
+from spaniel.verdicts import ANYTHING, Expected
 
 URL = "http://a.test/1"
 HTML = "text/html; charset=utf-8"

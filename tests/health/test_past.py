@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.health.past import APART, DAY, ENOUGH, failures_apart
+from spaniel.verdicts import APART, DAY, ENOUGH, failures_apart
 
 
 @pytest.mark.req("LH-02")

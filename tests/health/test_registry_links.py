@@ -9,10 +9,10 @@ import pytest
 from spaniel.errors import SpanielError
 from spaniel.health.due import Priorities, load
 from spaniel.health.observations import Observed
-from spaniel.health.past import DAY
 from spaniel.health.registry_links import Wanted, asked_as, links, read_aliases, wanted
-from spaniel.health.verdict import Checked, Expected, Link, Place, Verdict
+from spaniel.health.verdict import Checked, Link, Place
 from spaniel.registry.host_file import read_file
+from spaniel.verdicts import DAY, Expected, Verdict
 
 NOW = 1_800_000_000.0
 SHA = "ab" * 32

@@ -9,14 +9,14 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.health.following import LinkHops
-from spaniel.health.observation import Content, Fragment, Observation
 from spaniel.health.pages import Seen
 from spaniel.health.reporting import Errand, answered, asked_to_wait, failed
-from spaniel.health.verdict import Evidence, Hop, Link
+from spaniel.health.verdict import Link
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Page
 from spaniel.testing import FakeClock
 from spaniel.url import parse
+from spaniel.verdicts import Content, Evidence, Fragment, Hop, Observation
 
 START = datetime(2026, 11, 16, 23, 59, 59, 500_000, tzinfo=UTC)
 URL = "http://a.test/1"

@@ -14,8 +14,9 @@ from spaniel.health.documents.quoting import encode
 from spaniel.health.files import gather
 from spaniel.health.new_addresses import Wishes
 from spaniel.health.rewriting import Plan, plan_fixes, read_sources, rewrite, rewritten, write
-from spaniel.health.verdict import Checked, Link, Move, Verdict
+from spaniel.health.verdict import Checked, Link
 from spaniel.url.allowlist import read as read_allowlist
+from spaniel.verdicts import Move, Verdict
 from tests.health.documents.cases_markdown import CASES
 from tests.health.documents.cases_other import KINDS
 from tests.health.documents.marked import unmarked

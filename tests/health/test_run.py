@@ -15,16 +15,16 @@ from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
 from spaniel.health.history import History
 from spaniel.health.journal import Journal
-from spaniel.health.past import Past
 from spaniel.health.ports import Heard, Looked, RunOptions
 from spaniel.health.resuming import begin
 from spaniel.health.run import Run
 from spaniel.health.spool import Spool
-from spaniel.health.verdict import Checked, Evidence, Expected, Link, Place, Verdict
+from spaniel.health.verdict import Checked, Link, Place
 from spaniel.hosts import Hosts
 from spaniel.hosts import Manners as HostManners
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
+from spaniel.verdicts import Evidence, Expected, Past, Verdict
 
 if TYPE_CHECKING:
     from spaniel.clock import Clock

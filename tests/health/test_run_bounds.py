@@ -11,10 +11,10 @@ import pytest
 
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
-from spaniel.health.past import Past
 from spaniel.health.ports import Heard, Looked, RunOptions
-from spaniel.health.verdict import Checked, Expected, Link, Verdict
+from spaniel.health.verdict import Checked, Link
 from spaniel.testing import FakeClock
+from spaniel.verdicts import Expected, Past, Verdict
 from tests.health.test_run import (
     World,
     all_of,

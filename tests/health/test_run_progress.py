@@ -12,12 +12,12 @@ import pytest
 
 from spaniel.health.history import History
 from spaniel.health.journal import Journal
-from spaniel.health.past import Past
 from spaniel.health.ports import Heard, Looked, RunOptions
 from spaniel.health.resuming import begin
 from spaniel.health.run import CUT_OFF, Run
-from spaniel.health.verdict import Checked, Link, Verdict
+from spaniel.health.verdict import Checked, Link
 from spaniel.testing import FakeClock
+from spaniel.verdicts import Past, Verdict
 from tests.health.test_run import World, all_of, busy, failing, links_at, ok, run_over, spool_of, told
 from tests.health.test_run_bounds import Hanging, number_of, numbered
 

@@ -7,7 +7,8 @@ import pytest
 from spaniel.health.documents.mention import Mention
 from spaniel.health.excluding import rules
 from spaniel.health.sorting import sort, web_address
-from spaniel.health.verdict import Checked, Link, Place, Verdict
+from spaniel.health.verdict import Checked, Link, Place
+from spaniel.verdicts import Verdict
 from tests.health.test_excluding import mention
 
 SITE = "https://one.org/d/"

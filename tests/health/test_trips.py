@@ -8,9 +8,10 @@ import pytest
 
 from spaniel.errors import Code
 from spaniel.health.asking import Asker
-from spaniel.health.verdict import Hop, Link
+from spaniel.health.verdict import Link
 from spaniel.hosts import Hosts, Manners
 from spaniel.testing import FakeClock
+from spaniel.verdicts import Hop
 from tests.health.plays import fine, in_turn, says, site, to
 from tests.health.test_following import FORBIDDEN, GET, cookies
 from tests.health.world import NOBODY, Host, open_world

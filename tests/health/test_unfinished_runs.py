@@ -14,7 +14,8 @@ from spaniel.errors import SpanielError
 from spaniel.health.history import OPEN, History, Unfinished, this_process
 from spaniel.health.resuming import begin
 from spaniel.health.spool import Spool
-from spaniel.health.verdict import Expected, Finding, Link, Place, Remark, Verdict
+from spaniel.health.verdict import Finding, Link, Place, Remark
+from spaniel.verdicts import Expected, Verdict
 from tests.health.test_history import MONDAY, Wall, answer
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from spaniel.health.asking import Asker, Hints, Ways
 from spaniel.health.judging import judge
-from spaniel.health.past import NOTHING, Past
-from spaniel.health.verdict import Checked, Link, Verdict
+from spaniel.health.verdict import Checked, Link
+from spaniel.verdicts import NOTHING, Past, Verdict
 from tests.health.plays import ELSEWHERE, by_method, elsewhere, fine, from_day, hang, missing, says
 from tests.health.truth import PATIENT, TRUTH, Row
 from tests.health.world import Host, Play, World, open_world

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from spaniel.health.asking import Ways
-from spaniel.health.past import NOTHING, Past
-from spaniel.health.verdict import ANYTHING, Checked, Expected, Remark, Verdict
+from spaniel.health.verdict import Checked, Remark
 from spaniel.hosts import Manners
 from spaniel.net.resolver import failed
 from spaniel.reading import extract
+from spaniel.verdicts import ANYTHING, NOTHING, Expected, Past, Verdict
 from tests.health.plays import (
     PAGE,
     WORDS,
@@ -162,8 +162,8 @@ TRUTH = [
     Row("to-root", paths(docs=to("/"), root=fine), MOVED, "front page", also=suspect),
     Row("to-index", paths(docs=to("/index.html", 302), index_html=fine), MOVED, "front page", also=suspect),
     Row("root-to-root", to("{elsewhere}/"), MOVED, path="/", also=permanent),
-    Row("to-login", paths(docs=to("/login?next=/docs/page", 302), login=html(LOGIN)), MOVED, "login", also=suspect),
-    Row("to-account", paths(docs=to("/account", 302), account=html(LOGIN)), MOVED, "login", also=suspect),
+    Row("to-login", paths(docs=to("/login?next=/docs/page", 302), login=html(LOGIN)), BLOCKED, "login", also=suspect),
+    Row("to-account", paths(docs=to("/account", 302), account=html(LOGIN)), BLOCKED, "login", also=suspect),
     Row("to-error", paths(docs=to("/404.html", 302), **{"404_html": fine}), MOVED, "errors", also=suspect),
     # -- Where redirects lead nowhere
     Row("loop", to("/docs/page"), UNKNOWN, "redirects more than"),
@@ -203,7 +203,7 @@ TRUTH = [
     Row("s429-for-ever", busy(429, "Retry-After: 30"), LIMITED, "429"),
     Row("s503-for-ever", busy(503, "Retry-After: 30"), LIMITED, "503"),
     Row("s429-an-hour", busy(429, "Retry-After: 3600"), LIMITED, "3600 s"),
-    Row("s503-tomorrow", busy(503, seconds=80_000), LIMITED, "left alone for"),
+    Row("s503-tomorrow", busy(503, seconds=80_000), LIMITED, "asked us to wait"),
     # -- Not there
     Row("s404", missing, FAILING, "1 of 3"),
     Row("s410", says(410), DEAD, "410"),

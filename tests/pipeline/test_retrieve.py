@@ -12,13 +12,13 @@ from spaniel.hosts import Manners
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
 from spaniel.net.http import USUAL_HEADERS, Options, RequestHeaders
-from spaniel.net.redirects import Hop
 from spaniel.pipeline.ports import Door
 from spaniel.pipeline.retrieve import PageHops, Retrieved, Way, follow, retrieve
 from spaniel.pipeline.trace import Trace
 from spaniel.robots.gate import Permission, RobotsGate, RobotsSettings
 from spaniel.testing import Page, Reply, Site, redirect, text
 from spaniel.url import Url, parse
+from spaniel.verdicts import Hop
 from tests.loopback import rooms_for
 
 

@@ -11,9 +11,10 @@ from spaniel.chunking import boundaries, chunk
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.checklist import Check, checklist
 from spaniel.pipeline.outcome import Attempt, Found, Kept, Outcome
+from spaniel.pipeline.record import verdict_of
 from spaniel.pipeline.stored import StoredPage
 from spaniel.pipeline.trace import TraceStep
-from spaniel.pipeline.verdict import VERDICTS, verdict_of
+from spaniel.verdicts import Verdict
 
 URL = "https://a.example/page"
 AT = datetime(2026, 11, 16, 12, 34, tzinfo=UTC)
@@ -41,10 +42,13 @@ def refused(code: Code, **details: Any) -> Outcome:
 
 class TestVerdicts:
     def test_these_are_all_words_for_it(self) -> None:
-        assert VERDICTS == ("ok", "moved", "changed", "blocked", "rate-limited", "dead", "unknown")
+        words = ("ok", "moved", "changed", "blocked", "rate-limited", "failing", "dead", "unknown", "skipped")
+        assert tuple(Verdict) == words
 
     def test_a_page_that_moved_or_changed_is_told_so(self) -> None:
-        assert verdict_of(found(stored(chain=["https://a.example/old"]), kept=Kept(AT, 1, how="changed"))) == "moved"
+        assert verdict_of(found(stored(chain=["https://a.example/old"]), kept=Kept(AT, 1, how="changed"))) == "changed"
+        assert verdict_of(found(stored(chain=["https://a.example/old"]))) == "moved"
+        assert verdict_of(found(stored(chain=[URL, "https://a.example/cookie"]))) == "ok"  # it led back
         assert verdict_of(found(stored(), kept=Kept(AT, 1, how="changed"))) == "changed"
         assert verdict_of(found(stored(), kept=Kept(AT, 1, how="not_modified"))) == "ok"
         assert verdict_of(found(stored("", page_type="rate_limit"))) == "rate-limited"
@@ -55,9 +59,25 @@ class TestVerdicts:
     def test_a_status_that_closes_the_page(self, status: int) -> None:
         assert verdict_of(refused(Code.HTTP_4XX, status=status, status_text="")) == "blocked"
 
-    @pytest.mark.parametrize("status", [404, 410])
-    def test_a_status_that_says_the_page_is_gone(self, status: int) -> None:
-        assert verdict_of(refused(Code.HTTP_4XX, status=status, status_text="")) == "dead"
+    @pytest.mark.req("LH-02")
+    def test_only_410_is_dead_at_once(self) -> None:
+        assert verdict_of(refused(Code.HTTP_4XX, status=410, status_text="")) == "dead"
+        assert verdict_of(refused(Code.HTTP_4XX, status=404, status_text="")) == "failing"
+        assert verdict_of(refused(Code.DNS_FAILED, host="a.example", cause="nxdomain")) == "failing"
+        assert verdict_of(refused(Code.NETWORK, error="x", cause="connect", refused=True)) == "failing"
+        assert verdict_of(refused(Code.NETWORK, error="x", cause="connect")) == "unknown"
+
+    @pytest.mark.req("LH-02")
+    def test_url_that_is_never_requested_is_skipped(self) -> None:
+        assert verdict_of(refused(Code.INVALID_SCHEME, scheme="ftp")) == "skipped"
+
+    @pytest.mark.req("LH-02")
+    def test_page_that_came_and_cannot_be_read_is_there(self) -> None:
+        unread = SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type="image/png")
+        came = attempt("http", unread)._replace(status=200)
+        assert verdict_of(Outcome(URL, URL, refusal=unread, attempts=(came,))) == "ok"
+        moved = came._replace(chain=("https://a.example/old",))
+        assert verdict_of(Outcome(URL, URL, refusal=unread, attempts=(moved,))) == "moved"
 
     @pytest.mark.req("FG-29", "FR-WF-05")
     @pytest.mark.parametrize("code", [Code.ROBOTS_DISALLOWED, Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST])
@@ -68,6 +88,7 @@ class TestVerdicts:
     def test_of_statuses_only_503_asks_for_time_by_its_header(self) -> None:
         assert verdict_of(refused(Code.HTTP_5XX, status=503, retry_after="9")) == "rate-limited"
         assert verdict_of(refused(Code.HTTP_5XX, status=503)) == "unknown"
+        assert verdict_of(refused(Code.HTTP_5XX, status=503, retry_after="soon")) == "unknown"
         assert verdict_of(refused(Code.HTTP_4XX, status=429)) == "rate-limited"  # with or without one
         assert verdict_of(refused(Code.HTTP_5XX, status=500, retry_after="9")) == "unknown"
         assert verdict_of(refused(Code.HTTP_4XX, status=403, page_type="rate_limit")) == "rate-limited"
@@ -85,7 +106,7 @@ class TestVerdicts:
     @pytest.mark.req("FG-32", "FG-34")
     @pytest.mark.parametrize("rung", ["archive", "search_cache", "mirrors"])
     def test_whoever_else_has_the_page_does_not_bring_it_to_life(self, rung: str) -> None:
-        assert verdict_of(found(stored(), attempt("http", GONE), attempt(rung, elsewhere=True))) == "dead"
+        assert verdict_of(found(stored(), attempt("http", GONE), attempt(rung, elsewhere=True))) == "failing"
 
     @pytest.mark.req("FG-32")
     def test_where_the_site_was_not_asked_a_copy_says_nothing_about_it(self) -> None:

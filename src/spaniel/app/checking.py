@@ -14,11 +14,10 @@ from spaniel.app.paths import default_state_dir
 from spaniel.app.several import several
 from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST, CHECK_TIMEOUT_SECONDS
 from spaniel.errors import Code, SpanielError
-from spaniel.health.asking import Asker, Hints, Ways
+from spaniel.health.asking import NO_HINTS, Asker, Hints, Ways
 from spaniel.health.history import History
 from spaniel.health.journal import Journal, trouble_with
 from spaniel.health.judging import judge
-from spaniel.health.observation import NO_HINTS
 from spaniel.health.places import Places
 from spaniel.health.ports import WAITING, Heard, Looked, RunOptions
 from spaniel.health.registry_links import asked_as
@@ -39,9 +38,8 @@ if TYPE_CHECKING:
 
     from spaniel.app.engine import Engine
     from spaniel.app.settings import Settings
-    from spaniel.health.observation import Observation
-    from spaniel.health.past import Past
     from spaniel.health.verdict import Checked
+    from spaniel.verdicts import Observation, Past
 
 log = logging.getLogger("spaniel.health")
 NOT_KEPT = "the history cannot be used, so what is seen now is told and not remembered"

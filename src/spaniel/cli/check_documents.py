@@ -100,7 +100,8 @@ def found(args: argparse.Namespace, unread: Unread, fallbacks: Fallbacks) -> Ite
     from spaniel.health.files import Options, gather
     from spaniel.health.local import Disk, check_local
     from spaniel.health.sorting import sort_in_windows
-    from spaniel.health.verdict import Checked, Verdict
+    from spaniel.health.verdict import Checked
+    from spaniel.verdicts import Verdict
 
     options = Options(
         args.kind or "", tuple(args.field), tuple(args.ext), tuple(args.exclude_path),

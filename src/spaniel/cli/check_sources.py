@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from spaniel.cli.check_documents import fallbacks_of, found
 from spaniel.health.sorting import TEXT_DIRECTIVE
-from spaniel.health.verdict import Checked, Link, Place, Verdict
+from spaniel.health.verdict import Checked, Link, Place
 from spaniel.url.parsing import typed
+from spaniel.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

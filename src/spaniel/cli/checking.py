@@ -17,7 +17,7 @@ from spaniel.health.baseline import Baseline, write_baseline
 from spaniel.health.registry_links import read_aliases
 from spaniel.health.reports import FORMATS, ReportContext
 from spaniel.health.summary import Summary, read_fail_on
-from spaniel.health.verdict import CONTRADICTED, Verdict
+from spaniel.verdicts import CONTRADICTED, Verdict
 
 if TYPE_CHECKING:
     import argparse

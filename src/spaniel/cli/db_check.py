@@ -14,7 +14,7 @@ from spaniel.errors import Code, SpanielError, shown
 from spaniel.health import due
 from spaniel.health.registry_links import Wanted, links, wanted
 from spaniel.health.summary import UNTOLD_CODE
-from spaniel.health.verdict import Verdict
+from spaniel.verdicts import Verdict
 
 if TYPE_CHECKING:
     import argparse

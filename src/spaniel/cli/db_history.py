@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from spaniel.cli.db_folder import Failures, is_several, opened
 from spaniel.cli.lines import inputs
 from spaniel.errors import Code, SpanielError, shown
-from spaniel.health.observations import BAD, GOOD
 from spaniel.url.value import LONGEST
+from spaniel.verdicts import BAD, GOOD
 
 if TYPE_CHECKING:
     import argparse

@@ -1,7 +1,7 @@
 """One link asked: HEAD where that is enough, GET where it is not; what came back, as an `Observation`.
 
-Nothing here says what an answer means: that is `judging`. A host that asks to be left alone is not waited for here: the
-observation says how long, and whoever asks for many links goes on with others meanwhile.
+Nothing here says what an answer means: `spaniel/verdicts.py` does. A host that asks us to wait is not waited for here:
+the observation says how long, and a run continues with other links meanwhile.
 """
 
 from __future__ import annotations
@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
 
 from spaniel.errors import Code, SpanielError
-from spaniel.health.bodies import GLANCED, Body, asserts_content, asserts_redirect, needs_of
+from spaniel.health.bodies import GLANCED, Body, needs_of
 from spaniel.health.following import LinkHops, Ways, follow
 from spaniel.health.head_trust import HeadTrust, Trust
-from spaniel.health.observation import NO_HINTS, Hints, Observation
-from spaniel.health.pages import INSTEAD, Seen, look_at, look_at_head, tells_something
+from spaniel.health.pages import NOTHING_OF_IT, Seen, look_at, look_at_head, tells_something
 from spaniel.health.reporting import Errand, answered, asked_to_wait, failed
 from spaniel.health.signs import LOGIN, signs
 from spaniel.health.soft404 import PageText, looks_missing, sibling_of
-from spaniel.health.verdict import ANYTHING
 from spaniel.net.deadline import Deadline
 from spaniel.url.parsing import parse
+from spaniel.verdicts import ANYTHING, Observation, asserts_content, asserts_redirect
 
 if TYPE_CHECKING:
     from spaniel.clock import Clock
-    from spaniel.health.observation import Fragment
     from spaniel.health.pages import Reads
     from spaniel.health.verdict import Link
     from spaniel.net.guard import Target
@@ -33,6 +31,7 @@ if TYPE_CHECKING:
     from spaniel.net.redirects import Ask
     from spaniel.pipeline.ports import Door
     from spaniel.url.value import Url
+    from spaniel.verdicts import Fragment
 
 __all__ = ["Asker", "Hints", "Observation", "Ways"]
 
@@ -43,6 +42,16 @@ GIVEN_UP = frozenset(  # whatever the method: nothing was, or may be, asked
 
 
 RETRY_SECONDS = 1.0  # after a reset or a 5xx, before the one retry
+
+
+class Hints(NamedTuple):
+    """What is known before a link is requested."""
+
+    head_differs: bool = False  # HEAD and GET once disagreed at its host: GET at once
+    attempts: int = 0  # requests that were made for it before, in this run
+
+
+NO_HINTS = Hints()
 
 
 class _Got(NamedTuple):
@@ -70,10 +79,12 @@ def _may_be_over(got: _Got, clock: Clock) -> bool:
 
 def _that_can_be_told(errand: Errand, hops: LinkHops, seen: Seen) -> tuple[Fragment, ...]:
     """Fragments as far as this page can say anything of them."""
-    if seen.page_type in INSTEAD or seen.page_type == "rate_limit":
+    if seen.page_type in NOTHING_OF_IT:
         return ()
     if hops.fragment:  # a redirect that names one itself overrides the link's (Fetch 4.4)
         return tuple(fragment._replace(found=True) for fragment in seen.fragments)
+    if seen.page_type == "paywall":  # behind it there may be more anchors
+        return tuple(fragment._replace(found=fragment.found or None) for fragment in seen.fragments)
     is_login = seen.page_type == "login" or signs().why_suspect(errand.url, hops.url) == LOGIN
     if hops.chain and is_login:
         return tuple(fragment._replace(found=None) for fragment in seen.fragments)
@@ -154,7 +165,7 @@ class Asker:
         if self._ways.soft_404 and page.ok and (seen.text or seen.title):
             seen = seen._replace(soft_404=await self._is_soft_404(hops.url, seen))
         observed = answered(errand, hops, "GET", page, seen)
-        return observed._replace(head_differs=self._compare(errand, hops, got.page or page))
+        return observed._replace(head_differs=self._compare(errand, hops, got.page or page, seen))
 
     async def _get_once(self, errand: Errand) -> _Got:
         errand.attempts += 1
@@ -170,20 +181,21 @@ class Asker:
 
     def _refreshes_to(self, errand: Errand, hops: LinkHops, page: Page, seen: Seen) -> Url | None:
         """Where a page sends its reader by itself. Of content that is asserted, the page itself is meant."""
-        if not page.ok or seen.page_type in INSTEAD or not seen.refresh or not self._redirects(errand):
+        if not page.ok or seen.page_type in NOTHING_OF_IT or not seen.refresh or not self._redirects(errand):
             return None
         if errand.link.expected != ANYTHING and asserts_content(errand.link.expected):
             return None
         target = parse(seen.refresh, base=hops.url)._replace(fragment=None)
         return None if target == hops.url or target in hops.visited else target
 
-    def _compare(self, errand: Errand, hops: LinkHops, page: Page) -> bool:
-        """Whether GET said otherwise than HEAD did; what that means for the host."""
+    def _compare(self, errand: Errand, hops: LinkHops, page: Page, seen: Seen) -> bool:
+        """Whether GET said otherwise than HEAD did, or showed another page; what that means for the host."""
         if errand.head is None or asked_to_wait(page, self._clock) is not None:
             return False
         if errand.head and page.status >= 500:
             return False  # that may happen between any two requests
-        differs = errand.head != (page.status < 400) or (errand.head and errand.head_end != hops.url)
+        is_other = bool(seen.page_type) or errand.head_end != hops.url
+        differs = errand.head != (page.status < 400) or (errand.head and is_other)
         for origin in {errand.url.origin, hops.url.origin}:
             if differs or errand.head:
                 self._trust.learn(origin, Trust.DISTRUSTED if differs else Trust.TRUSTED)

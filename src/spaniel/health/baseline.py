@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
 from spaniel.files import write_atomically
-from spaniel.health.verdict import CONTRADICTED
+from spaniel.verdicts import CONTRADICTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

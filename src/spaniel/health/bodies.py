@@ -5,17 +5,15 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.health.observation import Content
+from spaniel.verdicts import Content
 
 if TYPE_CHECKING:
-    from spaniel.health.verdict import Expected
+    from spaniel.verdicts import Expected
 
 KEPT = 2 << 20  # bytes of the beginning that are kept to be read
 GLANCED = 256 << 10  # of a page whose status alone is wanted: signs stand at the beginning
 ANY_SIZE = 1 << 40  # the deadline ends what does not
 SPARE = 8 << 20  # how much longer than asserted a body may be and still be measured to its end
-NO_STATUS: frozenset[int] = frozenset()
-REDIRECTS = {"x-301-redirect": frozenset({301, 308}), "x-302-redirect": frozenset({302, 303, 307})}
 
 
 class Needs(NamedTuple):
@@ -33,18 +31,6 @@ def needs_of(expected: Expected, *, reads: bool) -> Needs:
     if expected.length is None:
         return Needs(True, True, ANY_SIZE)
     return Needs(True, True, max(2 * expected.length, SPARE))
-
-
-def asserts_redirect(expected: Expected) -> frozenset[int]:
-    """The statuses that a record wants which says that its URL redirects; none where it says no such thing."""
-    return NO_STATUS if expected.content_type is None else REDIRECTS.get(expected.content_type.lower(), NO_STATUS)
-
-
-def asserts_content(expected: Expected) -> bool:
-    """Whether more is asserted than that there is an answer."""
-    if expected.length is None and expected.sha256 is None and expected.content_type is None:
-        return False
-    return not asserts_redirect(expected)
 
 
 class Body:

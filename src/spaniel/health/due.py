@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.health.past import DAY
-from spaniel.health.verdict import Verdict
 from spaniel.tables import Table, complaint, nearest, read_toml
+from spaniel.verdicts import DAY, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

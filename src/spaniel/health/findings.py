@@ -11,8 +11,7 @@ from spaniel.health.verdict import Finding, Remark
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spaniel.health.observation import Observation
-    from spaniel.health.past import Past
+    from spaniel.verdicts import Observation, Past
 
 
 def findings_of(observation: Observation, past: Past) -> tuple[Finding, ...]:

@@ -10,8 +10,9 @@ from spaniel.errors import SpanielError
 from spaniel.hosts import Manners, led_by_another
 from spaniel.net import redirects
 from spaniel.net.http import Options
-from spaniel.net.redirects import Hop, Hops
+from spaniel.net.redirects import Hops
 from spaniel.url.domains import ANYWHERE, Domains
+from spaniel.verdicts import Hop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from spaniel.health.observation import Fragment
 from spaniel.reading.budgets import parse_within
 from spaniel.reading.kinds import parse_type
+from spaniel.verdicts import Fragment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,9 +16,9 @@ from spaniel.database import Database, Layout
 from spaniel.health import observations
 from spaniel.health.observations import Observed, facts_without_network, fold, past_of, rows_of
 from spaniel.health.packing import unpack_checked
-from spaniel.health.past import DAY, NOTHING, Past
 from spaniel.health.ports import Heard, HostCounts
 from spaniel.private_folder import open_shared_folder
+from spaniel.verdicts import DAY, NOTHING, Past
 
 if TYPE_CHECKING:
     import sqlite3

@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING
 
-from spaniel.health.verdict import Verdict
+from spaniel.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

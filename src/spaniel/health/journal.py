@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from spaniel.health.history import History
     from spaniel.health.observations import Answer
-    from spaniel.health.past import Past
     from spaniel.health.verdict import Checked
+    from spaniel.verdicts import Past
 
     T = TypeVar("T")
 

@@ -14,7 +14,8 @@ from spaniel.health.documents import kinds
 from spaniel.health.files import LARGEST, read
 from spaniel.health.slugs import anchors
 from spaniel.health.sorting import SCHEME, TEXT_DIRECTIVE
-from spaniel.health.verdict import Checked, Evidence, Finding, Link, Remark, Verdict
+from spaniel.health.verdict import Checked, Finding, Link, Remark
+from spaniel.verdicts import Evidence, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import SpanielError
-from spaniel.health.verdict import Verdict
+from spaniel.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.health.packing import pack, plain, unpack_chain
-from spaniel.health.past import APART, Past
-from spaniel.health.verdict import Link, Verdict
+from spaniel.health.verdict import Link
+from spaniel.verdicts import APART, BAD, GOOD, Past, Verdict
 
 if TYPE_CHECKING:
     import sqlite3
 
     from spaniel.health.ports import Heard
-    from spaniel.health.verdict import Checked, Hop
+    from spaniel.health.verdict import Checked
+    from spaniel.verdicts import Hop
 
     Facts = tuple[str, int | None, str, str, str, str, str]  # verdict, status, code, reason, final URL, chain, text
 
 MOST_ROWS = 100  # of a link: of one that comes and goes, the oldest are forgotten
 KEPT_DAYS = 400
-GOOD = frozenset({Verdict.OK, Verdict.MOVED, Verdict.CHANGED})  # the link leads somewhere
-BAD = frozenset({Verdict.FAILING, Verdict.DEAD})
 NO_NETWORK = "no network"
 OFFLINE = f"{NO_NETWORK}: the names of most hosts of this run could not be looked up"
 

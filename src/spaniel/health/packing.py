@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from spaniel.health.verdict import Checked, Hop, Link
+from spaniel.health.verdict import Checked, Link
+from spaniel.verdicts import Hop
 
 if TYPE_CHECKING:
     T = TypeVar("T")

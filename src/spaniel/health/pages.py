@@ -19,16 +19,13 @@ if TYPE_CHECKING:
 
     from spaniel.health.bodies import Body
     from spaniel.health.following import LinkHops
-    from spaniel.health.observation import Content, Fragment
     from spaniel.net.deadline import Deadline
     from spaniel.net.http import Page
     from spaniel.reading import Document
+    from spaniel.verdicts import Content, Fragment
 
 KINDS = ("html", "text")
-INSTEAD = {  # what came instead of a page, whatever its status was
-    "challenge": "the site asks programs to prove that they are people",
-    "geo_block": "the site does not show it in our region",
-}
+NOTHING_OF_IT = frozenset({"challenge", "geo_block", "rate_limit"})  # pages that have nothing of the page itself
 MARKUP = frozenset({"application/xhtml+xml", "application/xml"})
 CHALLENGE = "challenge"
 _REFRESH = re.compile(rb"http-equiv\s*=\s*[\"']?\s*refresh", re.IGNORECASE)

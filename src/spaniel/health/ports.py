@@ -10,8 +10,8 @@ from spaniel.defaults import CHECK_CONTENT_SECONDS, CHECK_HOST_WAIT_SECONDS, CHE
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spaniel.health.past import Past
     from spaniel.health.verdict import Checked, Link
+    from spaniel.verdicts import Past
 
 
 class Heard(IntEnum):

@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.health.due import PRIORITY
-from spaniel.health.verdict import Checked, Expected, Link, Place, Verdict
+from spaniel.health.verdict import Checked, Link, Place
 from spaniel.registry.naming import authority
 from spaniel.registry.record import DEPRECATED
 from spaniel.tables import complaint
+from spaniel.verdicts import Expected, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

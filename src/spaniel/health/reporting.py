@@ -8,10 +8,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError, shown
-from spaniel.health.observation import Observation
 from spaniel.health.signs import signs
-from spaniel.health.verdict import Evidence
 from spaniel.hosts.retry_after import seconds_until
+from spaniel.verdicts import Evidence, Observation
 
 if TYPE_CHECKING:
     from spaniel.clock import Clock

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.health.observations import BAD
 from spaniel.health.verdict import by_fragment
+from spaniel.verdicts import BAD
 
 if TYPE_CHECKING:
     from spaniel.health.history import History, Unfinished

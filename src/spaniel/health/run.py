@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.health.host_queues import HostQueues
 from spaniel.health.idlers import Idlers
-from spaniel.health.observations import BAD, Answer, without_network
-from spaniel.health.past import NOTHING
+from spaniel.health.observations import Answer, without_network
 from spaniel.health.ports import Heard, Looked
-from spaniel.health.verdict import Checked, Verdict, by_fragment
+from spaniel.health.verdict import Checked, by_fragment
 from spaniel.health.watchdog import Watchdog
+from spaniel.verdicts import BAD, NOTHING, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from spaniel.clock import Clock
     from spaniel.health.host_queues import HostQueue
     from spaniel.health.journal import Journal
-    from spaniel.health.past import Past
     from spaniel.health.ports import Looks, Patience, RunOptions
     from spaniel.health.spool import Queued, Spool
+    from spaniel.verdicts import Past
 
 log = logging.getLogger("spaniel.health")
 ONE_FOR_ME = 2  # places that are free while I am about to take one: with fewer, whoever is called finds none

@@ -7,9 +7,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import SpanielError
-from spaniel.health.verdict import Checked, Link, Verdict
+from spaniel.health.verdict import Checked, Link
 from spaniel.url.parsing import parse
 from spaniel.url.plain import in_one_spelling
+from spaniel.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

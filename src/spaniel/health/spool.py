@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.errors import Code, SpanielError
 from spaniel.health.packing import pack, plain, unpack_checked, unpack_link
 from spaniel.health.ports import Heard, HostCounts
-from spaniel.health.verdict import ANYTHING, Checked
+from spaniel.health.verdict import Checked
+from spaniel.verdicts import ANYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
-from spaniel.health.verdict import CONTRADICTED, UNTOLD, Remark, Verdict, word_of
+from spaniel.health.verdict import Remark, word_of
+from spaniel.verdicts import CONTRADICTED, UNTOLD, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

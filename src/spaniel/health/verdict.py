@@ -1,32 +1,14 @@
-"""What is said of a link, and on what evidence: the words that the checker, its history and its reports share."""
+"""A link, and what is reported of it: the verdict (`spaniel/verdicts.py` decides it), places and findings."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from spaniel.net import redirects
+from spaniel.verdicts import ANYTHING, Change, Evidence, Expected, Move, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-class Verdict(StrEnum):
-    """One word for each link. A link that could not be looked at is never called broken."""
-
-    OK = "ok"
-    MOVED = "moved"
-    CHANGED = "changed"
-    BLOCKED = "blocked"
-    RATE_LIMITED = "rate-limited"
-    FAILING = "failing"  # not yet dead
-    DEAD = "dead"
-    UNKNOWN = "unknown"
-    SKIPPED = "skipped"
-
-
-CONTRADICTED = frozenset({Verdict.FAILING, Verdict.DEAD, Verdict.CHANGED})  # what was asserted is not so
-UNTOLD = frozenset({Verdict.BLOCKED, Verdict.RATE_LIMITED, Verdict.UNKNOWN})  # nobody can say
 
 
 class Place(NamedTuple):
@@ -38,20 +20,6 @@ class Place(NamedTuple):
     fragment: str = ""  # that the link asks for there, without '#'
 
 
-class Expected(NamedTuple):
-    """What a record asserts of its content, after redirects; None where any will do."""
-
-    length: int | None = None
-    sha256: str | None = None  # lower-case hex
-    content_type: str | None = None  # without parameters
-    may_redirect: bool = True  # a redirect is as good as an answer
-    type_may_change: bool = False
-    redirect_is_fine: bool = False  # said so itself: it has not moved, and is not to be
-
-
-ANYTHING = Expected()
-
-
 class Link(NamedTuple):
     """One URL to be checked, once, whatever number of places mention it."""
 
@@ -60,23 +28,6 @@ class Link(NamedTuple):
     places: tuple[Place, ...] = ()
     expected: Expected = ANYTHING
     priority: str = ""  # how often it is due: a name of the table in priorities.toml
-
-
-Hop = redirects.Hop
-
-
-class Evidence(NamedTuple):
-    """How a verdict was come by."""
-
-    method: str = ""  # HEAD, GET; "disk" for a local file; "" where nothing was asked
-    status: int | None = None  # of the last answer
-    chain: tuple[Hop, ...] = ()  # the answers before it
-    final_url: str = ""
-    phase: str = ""  # in which a failure came: dns, connect, tls, head, body
-    attempts: int = 0
-    address: str = ""  # that was asked
-    at: str = ""  # UTC, as 2026-11-16T12:00:00Z
-    seconds: float = 0.0
 
 
 class Remark(StrEnum):
@@ -103,23 +54,6 @@ class Finding(NamedTuple):
     remark: Remark
     text: str  # a sentence for people
     fragment: str = ""  # that it is about: it concerns the places that ask for it, and no others
-
-
-class Change(NamedTuple):
-    """What differs from what was asserted."""
-
-    what: str  # length, sha256, content-type
-    old: str
-    new: str
-
-
-class Move(NamedTuple):
-    """Where a link leads by redirects."""
-
-    to: str
-    is_permanent: bool  # every hop was a 301 or a 308
-    is_suspect: bool = False  # a deep path ended at the site's root, or at a login
-    why_suspect: str = ""
 
 
 class Checked(NamedTuple):

@@ -8,10 +8,11 @@ hops. What differs between its users is in their `Visitor`: robots.txt, the host
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from spaniel.errors import Code, SpanielError
 from spaniel.url.parsing import parse
+from spaniel.verdicts import Hop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -27,13 +28,6 @@ if TYPE_CHECKING:
     Wait = Callable[[Url], Awaitable[None]]
 
 HTTPS_DOWNGRADE = "https_downgrade"  # the note of D2-09
-
-
-class Hop(NamedTuple):
-    """One answer that redirected."""
-
-    url: str
-    status: int  # 0 if a browser followed it: only the final status is known then
 
 
 class Hops:

@@ -5,19 +5,23 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 from spaniel.errors import Code
+from spaniel.hosts.retry_after import seconds_until
 from spaniel.pipeline.checklist import checklist
 from spaniel.pipeline.outcome import ARCHIVE_CAVEAT, FROM_ARCHIVE, moment
-from spaniel.pipeline.verdict import Verdict, verdict_of
+from spaniel.verdicts import Change, Evidence, Hop, Observation, Verdict, decide
 
 if TYPE_CHECKING:
+    from spaniel.errors import SpanielError
     from spaniel.pipeline.outcome import Found, Outcome
 
 SCHEMA = "spaniel.record/1"
+EPOCH = datetime.fromtimestamp(0, UTC)
 
 
 def _about(text: str) -> msgspec.Meta:
@@ -159,6 +163,43 @@ def record_of(outcome: Outcome, chunks: list[dict[str, Any]] | None = None) -> R
         checklist=[Step(*check) for check in checklist(outcome)],
         error={**refusal.as_dict(), "hint": refusal.about(outcome.requested_url).hint} if refusal else None,
         **(_of_page(found, outcome, chunks) if found else _of_error_page(outcome)),
+    )
+
+
+def verdict_of(outcome: Outcome) -> Verdict:
+    """Of the URL that was asked for: a copy that stands in for it, an archive's or a mirror's, is no sign of life.
+
+    A record knows no earlier checks, so that a page is never dead by its history here.
+    """
+    found = outcome.found
+    if found is None or outcome.is_substitute:
+        error = outcome.refusal if found is None else outcome.last.error if outcome.last else None
+        return Verdict.UNKNOWN if error is None else decide(_observed(outcome, error)).verdict
+    page = found.page
+    chain = tuple(Hop(url, 0) for url in page.chain)
+    seen = Observation(0.0, Evidence("GET", page.status, chain, page.final_url), page_type=page.page_type)
+    has_changed = found.kept is not None and found.kept.how == "changed"
+    changes = (Change("sha256", "", page.content_hash),) if has_changed else ()
+    return decide(seen, changes=changes).verdict
+
+
+def _observed(outcome: Outcome, error: SpanielError) -> Observation:
+    """What the last attempt at the page's own site saw. An error that is a response's status is a response."""
+    last, details = outcome.last, error.details
+    at = last.at if last is not None and last.at is not None else EPOCH
+    status, retry_after = details.get("status"), details.get("retry_after")
+    answered = isinstance(status, int)
+    chain = tuple(Hop(url, 0) for url in last.chain) if last is not None else ()
+    return Observation(
+        at.timestamp(),
+        Evidence(
+            "GET", status if isinstance(status, int) else last.status if last else None, chain, last.url if last else ""
+        ),
+        code="" if answered else str(error.code),
+        error=error.message,
+        cause="refused" if details.get("refused") else str(details.get("cause", "")),
+        page_type=str(details.get("page_type", "")),
+        retry_after=seconds_until(str(retry_after), at) if answered and retry_after is not None else None,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from spaniel.errors import shown
 from spaniel.health.reports.wording import LONGEST, details, is_worth_telling, label, places_of, totals, warnings
 from spaniel.health.summary import fails
-from spaniel.health.verdict import Verdict
+from spaniel.verdicts import Verdict
 
 if TYPE_CHECKING:
     from typing import TextIO

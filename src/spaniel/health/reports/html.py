@@ -20,7 +20,8 @@ from spaniel.health.reports.wording import (
     totals,
     warnings,
 )
-from spaniel.health.verdict import CONTRADICTED, UNTOLD, Remark, Verdict, word_of
+from spaniel.health.verdict import Remark, word_of
+from spaniel.verdicts import CONTRADICTED, UNTOLD, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

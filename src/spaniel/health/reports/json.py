@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from spaniel.health.reports.kind import ReportContext
     from spaniel.health.summary import Summary
-    from spaniel.health.verdict import Checked, Evidence
+    from spaniel.health.verdict import Checked
+    from spaniel.verdicts import Evidence
 
 _encode = msgspec.json.Encoder().encode
 _SURROGATES = re.compile("[\ud800-\udfff]")

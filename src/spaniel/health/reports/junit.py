@@ -9,7 +9,8 @@ from xml.sax.saxutils import quoteattr
 from spaniel.errors import shown
 from spaniel.health.reports.wording import LONGEST, details, label, places_of, position
 from spaniel.health.summary import fails
-from spaniel.health.verdict import Verdict, word_of
+from spaniel.health.verdict import word_of
+from spaniel.verdicts import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

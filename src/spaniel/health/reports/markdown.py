@@ -18,7 +18,8 @@ from spaniel.health.reports.wording import (
     totals,
     warnings,
 )
-from spaniel.health.verdict import Verdict, word_of
+from spaniel.health.verdict import word_of
+from spaniel.verdicts import Verdict
 
 if TYPE_CHECKING:
     from typing import TextIO

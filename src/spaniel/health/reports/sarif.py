@@ -12,7 +12,8 @@ from spaniel.health.packing import file_name
 from spaniel.health.reports.json import written
 from spaniel.health.reports.wording import LONGEST, details, is_worth_telling, label, meaning, places_of
 from spaniel.health.summary import fails
-from spaniel.health.verdict import CONTRADICTED, UNTOLD, Remark, Verdict
+from spaniel.health.verdict import Remark
+from spaniel.verdicts import CONTRADICTED, UNTOLD, Verdict
 
 if TYPE_CHECKING:
     from typing import TextIO

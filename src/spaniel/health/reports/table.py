@@ -14,7 +14,7 @@ from spaniel.health.reports.wording import (
     totals,
     warnings,
 )
-from spaniel.health.verdict import CONTRADICTED, UNTOLD, Verdict
+from spaniel.verdicts import CONTRADICTED, UNTOLD, Verdict
 
 if TYPE_CHECKING:
     from typing import TextIO

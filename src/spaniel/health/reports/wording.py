@@ -5,27 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
-from spaniel.health.verdict import CONTRADICTED, UNTOLD, Place, Remark, Verdict, word_of
+from spaniel.health.verdict import Place, Remark, word_of
+from spaniel.verdicts import CONTRADICTED, ENOUGH, MEANINGS, UNTOLD, Verdict
 
 if TYPE_CHECKING:
     from spaniel.health.summary import Summary
     from spaniel.health.verdict import Checked
 
 LONGEST = 2000  # characters of a URL or reason
-CHECKS = 3  # that must fail before a link is dead
-
-MEANINGS = {
-    Verdict.OK: "The link answers, and what is asserted of it holds.",
-    Verdict.MOVED: "The link leads elsewhere by redirects.",
-    Verdict.CHANGED: "The content is not what the record asserts.",
-    Verdict.BLOCKED: "The site, or a rule of ours, does not let a program look. People may see the page.",
-    Verdict.RATE_LIMITED: "The site asked to come back later, and still did after waiting.",
-    Verdict.FAILING: "The link fails now. It is dead only after three checks over days.",
-    Verdict.DEAD: "The link is gone.",
-    Verdict.UNKNOWN: "Nobody can say: the site or the way to it had trouble.",
-    Verdict.SKIPPED: "The link was not looked at.",
-}
-
 
 WORDS: tuple[Verdict | Remark, ...] = (  # that links are shown with, the worst first
     *(Verdict.DEAD, Verdict.FAILING, Verdict.CHANGED, Verdict.MOVED),
@@ -41,7 +28,7 @@ def meaning(word: Verdict | Remark) -> str:
 def label(checked: Checked) -> str:
     """The word for a link, with how far a failing one is on its way."""
     if checked.verdict is Verdict.FAILING and checked.failures and checked.evidence.method != "disk":
-        return f"failing ({min(checked.failures, CHECKS)} of {CHECKS})"
+        return f"failing ({min(checked.failures, ENOUGH)} of {ENOUGH})"
     return word_of(checked)
 
 

@@ -8,12 +8,12 @@ from spaniel.browser.rendered import Wanted
 from spaniel.chunking.plain import visible_length
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Page
-from spaniel.net.redirects import Hop
 from spaniel.pipeline.retrieve import Retrieved, successful
 from spaniel.pipeline.rungs.kind import Kind
 from spaniel.pipeline.rungs.shells import shell_in
 from spaniel.pipeline.rungs.site import asked_wait, is_rendered_from_the_start
 from spaniel.reading.kinds import loadable_types
+from spaniel.verdicts import Hop
 
 if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
