@@ -29,7 +29,7 @@ run: $(VENV)/.run  ## Fetch URL=https://… as Markdown; without URL, a short to
 TEST_PROCESSES ?= $(shell expr 1 + 2 \* $$(nproc 2>/dev/null || echo 2))
 test: $(VENV)/.dev $(VENV)/.inspector $(VENV)/.gallery  ## Run all tests (ARGS="tests/net -k name" to choose some)
 	@FORGE_TEST_CHROMIUM_PATH="$${FORGE_TEST_CHROMIUM_PATH:-$$(tools/chromium)}" $(BIN)/python -m pytest $(if $(COVERAGE),--cov --cov-report=) \
-	  $(if $(ARGS),$(ARGS),-q -p no:cacheprovider -n $(TEST_PROCESSES) --dist worksteal)
+	  $(if $(ARGS),$(ARGS),-q -p no:cacheprovider -n $(TEST_PROCESSES) --dist loadfile)
 	@$(if $(COVERAGE),$(BIN)/python tools/coverage_by_room.py $(filter --gaps,$(COVERAGE)),true)
 
 outputs: $(VENV)/.dev  ## Write the stored outputs of all commands again (tests/outputs); read the diff
