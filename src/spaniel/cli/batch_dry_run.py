@@ -6,7 +6,8 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from spaniel.batch.planning import make_plan
-from spaniel.cli.batch_watch import counting, duration, tell_problems
+from spaniel.cli.durations import in_words
+from spaniel.cli.long_run import reading, say_problems
 
 if TYPE_CHECKING:
     from spaniel.batch.coordinator import Pace
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def dry_run(order: Order, pace: Pace, problems: Problems) -> int:
-    with tempfile.TemporaryDirectory(prefix="spaniel-plan-") as folder, counting(quiet=False) as told:
+    with tempfile.TemporaryDirectory(prefix="spaniel-plan-") as folder, reading(quiet=False) as told:
         counts = make_plan(order.items(), order.canonical, folder, order.shard, told)
-    tell_problems(problems)
+    say_problems(problems)
     rows = [
         ("URLs in the input", f"{counts.items:,}"),
         ("of them in this shard", f"{counts.planned:,}"),
@@ -30,5 +31,5 @@ def dry_run(order: Order, pace: Pace, problems: Problems) -> int:
     width = max(len(name) for name, _ in rows)
     print("\n".join(f"{name:{width}}  {value:>12}" for name, value in rows))
     rule = pace.politeness.usual
-    print(f"the largest host alone takes {duration(counts.longest * rule.delay / rule.per_host)} of pauses at least")
+    print(f"the largest host alone takes {in_words(counts.longest * rule.delay / rule.per_host)} of pauses at least")
     return 0

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.db_folder import ENOUGH
-from spaniel.cli.progress import Progress
+from spaniel.cli.long_run import Display
 from spaniel.errors import Code, SpanielError, shown
 
 if TYPE_CHECKING:
@@ -41,11 +41,13 @@ def add_links(
     """
     done = []
     links = list(links)  # standard input may take its time: nobody else should wait for it
-    progress = Progress(None, drawn=drawn)
+    files = 0
+    display = Display(lambda: [[f"{files:,} files written"]], quiet=not drawn)
 
     def written(_file: str) -> None:
-        progress.begin()
-        progress.end("", cached=False)
+        nonlocal files
+        files += 1
+        display.update()
 
     with registry.editing(written=written) as editor:
         for link in links:
@@ -53,7 +55,7 @@ def add_links(
                 done.append((link, _add(editor, link, categories)))
             except SpanielError as error:
                 failed(error, place_of(link, error))
-    progress.clear()
+    display.clear()
     return done
 
 

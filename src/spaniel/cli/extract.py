@@ -34,6 +34,7 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("--content-type", metavar="TYPE", help="what the file is, for example text/html (default: look)")
     p.add_argument("--json", action="store_true", help="one JSON object per line, with title, language and metadata")
+    p.add_argument("-q", "--quiet", action="store_true", help="show errors only")
     return p
 
 
