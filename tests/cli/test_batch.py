@@ -112,22 +112,6 @@ def test_ctrl_c_finishes_what_is_under_way_and_the_run_goes_on_later(tmp_path: P
         assert len(pages) == len(set(pages))  # nothing was fetched twice
 
 
-def test_a_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
-    with serving(tmp_path, pause=30) as served:
-        written(tmp_path, urls_at(served, 50))
-        line = command(served, tmp_path, "--timeout", "60")
-        with subprocess.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as run:
-            wait_for(served, 4)  # robots.txt: the pages do not answer
-            time.sleep(0.5)
-            run.send_signal(signal.SIGINT)
-            time.sleep(0.5)
-            assert run.poll() is None
-            run.send_signal(signal.SIGINT)
-            _, told = run.communicate(timeout=20)
-        assert run.returncode == 130
-        assert "--resume" in told
-
-
 def test_a_run_that_is_stopped_while_it_plans_leaves_nothing_behind(tmp_path: Path) -> None:
     line = [sys.executable, "-m", "spaniel", "batch", "/dev/zero", "-o", str(tmp_path / "out.jsonl"), "--workers", "1"]
     with subprocess.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as run:

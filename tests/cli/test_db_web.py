@@ -136,6 +136,10 @@ def test_stopped_in_the_middle_it_keeps_and_tells_what_is_done(site: Site, comma
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert site.slow.wait(60)
         running.send_signal(signal.SIGTERM)
+        assert running.stderr
+        while "press Ctrl-C again" not in running.stderr.readline():
+            assert running.poll() is None
+        running.send_signal(signal.SIGTERM)
         out, err = running.communicate(timeout=60)
     assert running.returncode == 143
     assert "Traceback" not in err

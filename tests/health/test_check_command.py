@@ -150,22 +150,6 @@ def test_ctrl_c_finishes_what_is_under_way_and_writes_the_report(tmp_path: Path)
         assert len(json.loads(last.stdout)["results"]) == 300
 
 
-def test_a_second_ctrl_c_stops_at_once(tmp_path: Path) -> None:
-    with serving(tmp_path) as served:
-        process = subprocess.Popen(
-            served.command("check", served.url("/never"), "--timeout", "300"),
-            env=served.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        wait_for(served, 1)
-        process.send_signal(signal.SIGINT)
-        assert process.stderr
-        while "finishing" not in process.stderr.readline():
-            pass
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
-        assert process.returncode == 130
-
-
 @pytest.mark.req("FG-46")
 def test_a_host_that_never_answers_holds_up_nobody_and_has_a_deadline(tmp_path: Path) -> None:
     with serving(tmp_path) as served:

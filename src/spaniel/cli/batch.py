@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import closing
+from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -12,17 +12,20 @@ from spaniel import __version__
 from spaniel.app.batch_wiring import WHERE, patience, wiring
 from spaniel.batch.launching import Launched
 from spaniel.cli.batch_options import add_common, add_input, add_pace, add_shards
+from spaniel.cli.durations import in_words
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.defaults import BATCH_JOBS
 from spaniel.errors import Code, SpanielError, install_command
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable, Iterator
 
     from spaniel.app.settings import Settings
-    from spaniel.batch.coordinator import Pace
+    from spaniel.batch.coordinator import Coordinator, Pace
     from spaniel.batch.crew import Crew
-    from spaniel.batch.local import Order
+    from spaniel.batch.local import Order, Run
+    from spaniel.batch.progress import Progress
     from spaniel.batch.sources.rows import Problems
 
 MERGE, RAY = "merge", "ray"
@@ -30,6 +33,7 @@ NONE = "none"
 MOST_WORKERS = 64
 MOST_EARLY = 4  # workers that are started before it is known how much there is to do
 SOME_FAILED = 1
+SLOWEST = 3  # hosts that are shown, with the time that they take for an answer
 
 
 def parser() -> argparse.ArgumentParser:
@@ -141,14 +145,21 @@ def _workers(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace, settings: Settings, launched: Launched) -> int:
     from spaniel.batch.local import Run
-    from spaniel.cli.batch_watch import Watch, counting, tell, tell_end, tell_problems
+    from spaniel.cli.long_run import Display, LongRun, reading, say_problems, stopped_code
 
     problems, pace = _problems(), _pace(args, settings)
-    order, watch = _order(args, settings, problems), Watch(quiet=args.quiet)
+    order, long_run = _order(args, settings, problems), LongRun("pages", quiet=args.quiet)
+
+    @contextmanager
+    def watch(coordinator: Coordinator, progress: Progress) -> Iterator[None]:
+        display = Display(lambda: display_lines(progress), quiet=args.quiet, share=lambda: _share(progress))
+        with long_run.watched(coordinator.stop, progress.under_way, display):
+            yield
+
     with Run(args.output) as run:
-        with counting(quiet=args.quiet) as told:
+        with reading(quiet=args.quiet) as told:
             run.resume(order, told) if args.resume else run.begin(order, told, overwrite=args.overwrite)
-        tell_problems(problems)
+        say_problems(problems)
         pace = pace._replace(workers=min(pace.workers, run.pages or 1))  # more would have nothing to do
         launched.keep(pace.workers)
         progress, whole = run.fetch(_crew(args, pace.workers, settings, launched), pace, watch)
@@ -157,11 +168,64 @@ def _run(args: argparse.Namespace, settings: Settings, launched: Launched) -> in
         summary = run.write_summary(progress)
     if args.json:
         print(json.dumps(summary | {"complete": whole}))
-    tell_end(progress, run, args.output, whole=whole, quiet=args.quiet)
+    if not args.quiet:
+        _summarize(progress, run, args.output, whole=whole)
     if not whole:
-        tell("to continue, repeat the command with --resume")
-        return watch.exit_code
-    return SOME_FAILED if progress.failed or run.lost else 0
+        long_run.say_how_to_resume()
+        return long_run.exit_code or stopped_code()
+    return long_run.exit_code or (SOME_FAILED if progress.failed or run.lost else 0)
+
+
+def display_lines(progress: Progress) -> list[Iterable[str]]:
+    """How far, how fast; what failed, which hosts are waited for, which are slow."""
+    from spaniel.cli.long_run import listed
+    from spaniel.errors import shown
+
+    def first() -> Iterator[str]:
+        rate = progress.rate()
+        yield f"{progress.before + progress.records:,} of {progress.total:,} done"
+        if progress.failed:
+            yield f", {progress.failed.total():,} failed"
+        if rate:
+            yield f", {in_words(progress.left / rate)} left"
+        yield f", {progress.under_way()} under way"
+        yield f", {rate:.1f} a second"
+
+    def waiting() -> Iterator[Iterable[str]]:
+        for host in progress.waiting():
+            yield (f"waiting {host.seconds:.0f} s for {shown(host.host)}", f" ({host.left:,} left)", f": {host.why}")
+
+    failed = (f"{count:,} {code}" for code, count in progress.failed.most_common())
+    slowest = (f"{shown(slow.host)} {slow.seconds:.1f} s" for slow in progress.slowest(SLOWEST))
+    return [first(), listed("failed: ", failed), *waiting(), listed("slowest: ", slowest)]
+
+
+def _share(progress: Progress) -> float:
+    return (progress.before + progress.records) / max(1, progress.total)
+
+
+def _summarize(progress: Progress, run: Run, output: str, *, whole: bool) -> None:
+    from spaniel.cli.long_run import say
+
+    recorded = f"{progress.before + progress.records:,} of {progress.total:,} URLs"
+    say(f"{'done' if whole else 'stopped'}: {recorded} have their record in {output}")
+    rows = [
+        ("pages", f"{progress.pages:,}"),
+        *((f"failed: {code}", f"{count:,}") for code, count in progress.failed.most_common()),
+        ("of these by an earlier run", _some(progress.before)),
+        ("not read of the sources", _some(run.lost)),
+        ("workers replaced", _some(progress.workers_lost)),
+        *((f"slowest: {slow.host}", f"{slow.seconds:.2f} s") for slow in progress.slowest(SLOWEST)),
+        ("time", in_words(progress.seconds)),
+        ("records a second", f"{progress.records / max(progress.seconds, 1e-9):.1f}"),
+    ]
+    for name, value in rows:
+        if value:
+            say(f"{name:28} {value:>12}", prefix="  ")
+
+
+def _some(count: int) -> str:
+    return f"{count:,}" if count else ""
 
 
 def _crew(args: argparse.Namespace, workers: int, settings: Settings, launched: Launched) -> Crew:

@@ -6,7 +6,8 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from spaniel.batch.planning import make_plan
-from spaniel.cli.batch_watch import counting, duration, tell_problems
+from spaniel.cli.durations import in_words
+from spaniel.cli.long_run import reading, say_problems
 
 if TYPE_CHECKING:
     from spaniel.batch.coordinator import Pace
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def dry_run(order: Order, pace: Pace, problems: Problems, *, as_json: bool = False) -> int:
-    with tempfile.TemporaryDirectory(prefix="spaniel-plan-") as folder, counting(quiet=False) as told:
+    with tempfile.TemporaryDirectory(prefix="spaniel-plan-") as folder, reading(quiet=False) as told:
         counts = make_plan(order.items(), order.canonical, folder, order.shard, told)
-    tell_problems(problems)
+    say_problems(problems)
     rule = pace.politeness.usual
     pauses = counts.longest * rule.delay / rule.per_host
     if as_json:
@@ -36,5 +37,5 @@ def dry_run(order: Order, pace: Pace, problems: Problems, *, as_json: bool = Fal
     ]
     width = max(len(name) for name, _ in rows)
     print("\n".join(f"{name:{width}}  {value:>12}" for name, value in rows))
-    print(f"the largest host alone takes {duration(pauses)} of pauses at least")
+    print(f"the largest host alone takes {in_words(pauses)} of pauses at least")
     return 0

@@ -6,9 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.canon_show import writer_for
-from spaniel.cli.ending import run_until_asked, stopped_code
-from spaniel.cli.in_order import in_order
 from spaniel.cli.incoming import incoming
+from spaniel.cli.long_run import LongRun, run_async
 from spaniel.cli.main import report
 from spaniel.cli.options import configure_logs, settings_from
 from spaniel.cli.places import Places, host_in
@@ -35,7 +34,7 @@ def canonicalize_online(policy: Policy, args: argparse.Namespace) -> int:
         async with Spaniel(settings_from(args)) as client:
             return await run(policy, args, client)
 
-    return run_until_asked(go())
+    return run_async(go())
 
 
 async def run(policy: Policy, args: argparse.Namespace, client: Spaniel) -> int:
@@ -44,20 +43,27 @@ async def run(policy: Policy, args: argparse.Namespace, client: Spaniel) -> int:
 
     canonicalizer = client.canonicalizer(policy, allowlist=args.allowlist, learnt=args.learnt, refresh=args.refresh)
     places = Places(args.jobs, FETCH_PER_HOST)
+    several = args.urls == ["-"] or len(args.urls) > 1
+    total = None if "-" in args.urls else len(args.urls)
+    run = LongRun("URLs", total=total, quiet=args.quiet, several=several)
     printed = _Printed(args)
 
     async def work(asked: Asked) -> tuple[Asked, Found]:
         if printed.stopped:
             return asked, Found(asked.url, None, None)
-        async with places.at(host_in(asked.url)):
-            return asked, await canonicalizer.find(asked.url)
+        found = await canonicalizer.find(asked.url)
+        if found.error is not None:
+            run.fail(str(found.error.code))
+        return asked, found
 
     try:
-        whole = await in_order(incoming(args.urls), work, printed.take)
+        await run.in_order(incoming(args.urls), work, printed.take, lambda asked: places.at(host_in(asked.url)))
     finally:
         canonicalizer.learnt.save()
     printed.end()
-    return printed.code() if whole or printed.stopped else stopped_code()
+    if several and not printed.stopped:
+        run.say(run.summary("looked up"))
+    return run.exit_code or printed.code()
 
 
 class _Printed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.cli.batch_watch import duration
+from spaniel.cli.durations import in_words
 from spaniel.errors import shown
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def dry_run(spool: Spool, own: HealthSettings, *, as_json: bool = False) -> int:
     print(told + (f"; {skipped:,} would be skipped" if skipped else ""))
     seconds = max(longest - 1, 0) * own.delay_ms / 1000
     pauses = f"{own.delay_ms / 1000:g} s between two requests to one host"
-    print(f"it takes {duration(seconds)} at least: {pauses}, and what robots.txt and the hosts ask for in addition")
+    print(f"it takes {in_words(seconds)} at least: {pauses}, and what robots.txt and the hosts ask for in addition")
     return 0
 
 

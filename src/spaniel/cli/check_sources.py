@@ -76,11 +76,11 @@ def _of_sitemaps(sources: Iterable[str], settings: Settings, unread: Unread) -> 
     for source in sources:
         from spaniel.app.batch_sources import ReadSource
         from spaniel.batch.sources.rows import Options, Problems
-        from spaniel.cli.batch_watch import tell_problems
+        from spaniel.cli.long_run import say_problems
         from spaniel.pipeline.profile import DEFAULT
 
         problems = Problems()
         for item in ReadSource(source, Options(), problems, settings, DEFAULT).items():
             yield Link(item.raw.partition("#")[0], places=(Place(source),))
-        tell_problems(problems)
+        say_problems(problems)
         unread.count += problems.lost

@@ -7,12 +7,11 @@ from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.checking import NOT_KEPT, Extras, Given, address_of, health_settings, prepare, spool_for
-from spaniel.cli.batch_watch import counting
 from spaniel.cli.check_fix import report_takes_output
-from spaniel.cli.check_watch import Watch, tell
+from spaniel.cli.long_run import Display, LongRun, reading, run_async, say
 from spaniel.cli.quick_start import collect_rarely
 from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST
-from spaniel.errors import Code, SpanielError
+from spaniel.errors import Code, SpanielError, shown
 from spaniel.health.baseline import Baseline, write_baseline
 from spaniel.health.registry_links import read_aliases
 from spaniel.health.reports import FORMATS, ReportContext
@@ -72,7 +71,7 @@ def run_job(args: argparse.Namespace, settings: Settings, job: Job) -> int:
     own = own_settings(args, settings)
     spool = spool_for(aliases)
     try:
-        with counting(quiet=args.quiet) as told:
+        with reading(quiet=args.quiet) as told:
             spool.take(_counted(job.links, told))
         if args.dry_run:
             from spaniel.cli.check_dry_run import dry_run
@@ -119,38 +118,49 @@ def _run(
     args: argparse.Namespace, settings: Settings, own: HealthSettings, spool: Spool, job: Job, telling: Telling
 ) -> int:
     """0, or the exit code of the signal that stopped it."""
-    import asyncio
-
     from spaniel.app.engine import Engine
     from spaniel.net.resolver import RememberingResolver, SystemResolver
 
     collect_rarely()
     extras = Extras(args.total_time, args.soft_404, _scope(args, job), args.resume)
+    long_run = LongRun("links", quiet=args.quiet)
 
     async def go() -> int:
         async with Engine(settings, RememberingResolver(SystemResolver())) as engine:
             prepared = prepare(engine, spool, own, job.history, extras)
             for remark in () if args.quiet else prepared.remarks:
-                tell(remark)
-            run, watch = prepared.run, Watch(prepared.run, spool.total + spool.told_before, quiet=args.quiet)
-            with watch(), telling.report(watch, run) as add:
-                async with aclosing(run.results()) as results:
-                    async for checked in results:
-                        add(checked)
-                telling.summary.no_network = not run.network
-                telling.summary.interrupted = bool(watch.exit_code)
+                say(remark)
+            run, total = prepared.run, spool.total + spool.told_before
+            display = Display(lambda: [_progress(run, total)], quiet=args.quiet, share=lambda: run.done / max(1, total))
+            try:
+                with long_run.watched(run.stop, lambda: run.under_way, display), telling.report(display, run) as add:
+                    async with aclosing(run.results()) as results:
+                        async for checked in results:
+                            add(checked)
+                    telling.summary.no_network = not run.network
+                    telling.summary.interrupted = long_run.stopping
+            finally:
+                if not run.is_whole and long_run.stopping:
+                    long_run.say(f"stopped: {run.done:,} of {total:,} links checked")
+                    if job.history is not None:
+                        long_run.say_how_to_resume()
             if prepared.journal.trouble:
-                tell(f"{NOT_KEPT}: {prepared.journal.trouble}")
+                say(f"{NOT_KEPT}: {prepared.journal.trouble}")
             if job.history is not None and job.history.damage:
-                tell(f"the history was lost: {job.history.damage}")
-            if not run.is_whole and job.history is not None and not args.quiet:
-                tell("to continue, repeat the command with --resume")
-            return watch.exit_code
+                say(f"the history was lost: {job.history.damage}")
+            return long_run.exit_code
 
-    try:
-        return asyncio.run(go())
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
+    return run_async(go())
+
+
+def _progress(run: Run, total: int) -> Iterator[str]:
+    yield f"{run.done:,} of {total:,} links"
+    if run.bad:
+        yield f", {run.bad:,} failing"
+    host, seconds, left = max(run.waiting(), key=lambda host: host[1], default=("", 0.0, 0))
+    if seconds >= 1.0:
+        yield f"; waiting {seconds:.0f} s for {shown(host, 40)}"
+        yield f" ({left:,} left)"
 
 
 class Telling:
@@ -164,7 +174,7 @@ class Telling:
         self._broken: list[Checked] = []
 
     @contextmanager
-    def report(self, watch: Watch, run: Run) -> Iterator[Add]:
+    def report(self, display: Display, run: Run) -> Iterator[Add]:
         """What takes each result; the report is ended with the block, also by an interruption."""
         import time
 
@@ -175,7 +185,7 @@ class Telling:
 
             def add(checked: Checked) -> None:
                 if is_streamed:
-                    watch.clear()
+                    display.clear()
                 self._take(checked, report)
                 if is_streamed and not run.has_more:
                     out.flush()
@@ -183,7 +193,7 @@ class Telling:
             yield add
             self.summary.fixed = len(self._baseline.fixed)
             self.summary.seconds = time.monotonic() - began
-            watch.clear()
+            display.clear()
             report.close(self.summary)
             out.flush()
         if self._args.write_baseline:
@@ -193,10 +203,10 @@ class Telling:
         """Of a whole run alone: the links that were not asked would be missing, and a good file would be lost."""
         path = self._args.write_baseline
         if not is_whole:
-            tell(f"{path} was not written: the check did not finish")
+            say(f"{path} was not written: the check did not finish")
             return
         count = write_baseline(path, self._broken)
-        tell(f"{count:,} broken link{'' if count == 1 else 's'} written to {path}")
+        say(f"{count:,} broken link{'' if count == 1 else 's'} written to {path}")
 
     def _take(self, checked: Checked, report: Report) -> None:
         self.summary.add(checked, known=self._baseline.covers_all(checked))

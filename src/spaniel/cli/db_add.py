@@ -31,7 +31,8 @@ def run_add(args: argparse.Namespace) -> int:
     links: Iterable[Link] = (Link(place, url) for place, url in inputs(args.urls))
     if args.explain:
         links = explained(registry, links, failed)
-    for link, added in add_links(registry, links, args.category, failed, drawn=is_several(args.urls)):
+    drawn = is_several(args.urls) and not args.quiet
+    for link, added in add_links(registry, links, args.category, failed, drawn=drawn):
         tell(link, added, args)
     return failed.exit_code
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.progress import Progress
+from spaniel.cli.long_run import Display
 from spaniel.defaults import FETCH_JOBS
 from spaniel.errors import Code, SpanielError, json_safe, shown
 from spaniel.url.parsing import requested
@@ -42,11 +42,13 @@ def add_links(
     """
     done = []
     links = list(links)  # standard input may take its time: nobody else should wait for it
-    progress = Progress(None, drawn=drawn)
+    files = 0
+    display = Display(lambda: [[f"{files:,} files written"]], quiet=not drawn)
 
     def written(_file: str) -> None:
-        progress.begin()
-        progress.end("", cached=False)
+        nonlocal files
+        files += 1
+        display.update()
 
     with registry.editing(written=written) as editor:
         for link in links:
@@ -54,7 +56,7 @@ def add_links(
                 done.append((link, _add(editor, link, categories)))
             except SpanielError as error:
                 failed(error, place_of(link, error))
-    progress.clear()
+    display.clear()
     return done
 
 

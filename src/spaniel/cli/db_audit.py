@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.cli.db_folder import SOME_FAILED, Failures, opened
 from spaniel.cli.db_options import FIELDS
+from spaniel.cli.long_run import say
 from spaniel.cli.options import configure_logs
 from spaniel.defaults import FETCH_JOBS
 from spaniel.errors import Code, SpanielError, shown
@@ -40,7 +41,8 @@ def run_audit(args: argparse.Namespace) -> int:
         stopped = 0
         WRITERS[args.format](counts.listed(_offline(links, policy, args, registry), everything=args.all))
     sys.stdout.flush()
-    sys.stderr.write(f"spaniel: {counts.summary()}{'; stopped' if stopped else ''}\n")
+    if not args.quiet:
+        say(f"{counts.summary()}{'; stopped, the rest was not looked at' if stopped else ''}")
     in_vain = bool(args.files) and not counts.classes  # a field misspelt must not pass for data without a flaw
     if in_vain and not failed.count and not stopped:
         asked = " or ".join(f"'{name}'" for name in args.field or FIELDS)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from spaniel.cli.ending import run_until_asked, stopped_code
-from spaniel.cli.in_order import in_order
+from spaniel.cli.long_run import LongRun, run_async
 from spaniel.cli.options import settings_from
 from spaniel.cli.places import Places, host_in
-from spaniel.cli.progress import Progress
 from spaniel.defaults import FETCH_PER_HOST
 from spaniel.errors import SpanielError, shown
 from spaniel.registry.audit import judged, refused
@@ -38,7 +36,7 @@ def audit_online(
         async with Spaniel(settings_from(args)) as client:
             return await run(args, links, policy, learnt, client)
 
-    return run_until_asked(go())
+    return run_async(go())
 
 
 async def run(
@@ -47,22 +45,17 @@ async def run(
     """Ask; apart from `audit_online`, so that it can be tried with a client of one's own."""
     canonicalizer = client.canonicalizer(policy, learnt=learnt, refresh=args.refresh)
     places = Places(args.jobs, FETCH_PER_HOST)
-    progress = Progress(None, drawn=not args.quiet)
+    long_run = LongRun("links", quiet=args.quiet)
     findings: list[Finding] = []
 
     async def work(link: Cited) -> Finding:
-        async with places.at(host_in(link.url)):
-            progress.begin()
-            finding = await look_at(link, policy, canonicalizer)
-            progress.end("", cached=False)
-        return finding
+        return await look_at(link, policy, canonicalizer)
 
     try:
-        whole = await in_order(_one_by_one(links), work, findings.append)
+        await long_run.in_order(_one_by_one(links), work, findings.append, lambda link: places.at(host_in(link.url)))
     finally:
-        progress.clear()
         canonicalizer.learnt.save()
-    return findings, 0 if whole else stopped_code()
+    return findings, long_run.exit_code
 
 
 async def _one_by_one(links: Iterable[Cited]) -> AsyncIterator[Cited]:

@@ -39,7 +39,7 @@ def run_import(args: argparse.Namespace) -> int:
         code = add_with_web(args, registry, failed, _one_by_one(links), told)
     else:
         links = explained(registry, links, failed) if args.explain else links
-        for link, added in add_links(registry, links, args.category, failed, drawn=True):
+        for link, added in add_links(registry, links, args.category, failed, drawn=not args.quiet):
             told(link, added)
         code = failed.exit_code
     said = f"{counts[True]:,} added, {counts[False]:,} known already"

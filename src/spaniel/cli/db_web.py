@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.cli.db_adding import add_links, place_of, tell
-from spaniel.cli.ending import run_until_asked, stopped_code
-from spaniel.cli.in_order import in_order
+from spaniel.cli.long_run import LongRun, run_async
 from spaniel.cli.options import settings_from
 from spaniel.cli.places import Places, host_in
-from spaniel.cli.progress import Progress
 from spaniel.defaults import FETCH_PER_HOST
 from spaniel.errors import SpanielError
 from spaniel.registry.record import LENGTH, SHA256, TYPE
@@ -46,7 +43,7 @@ def add_with_web(
         async with Engine(settings_from(args)) as engine:
             return await run(args, registry, failed, links, told, engine)
 
-    return run_until_asked(go())
+    return run_async(go())
 
 
 async def run(
@@ -94,26 +91,24 @@ class _Lookup:
         self._engine = engine
         self._canonicalizer = canonicalizer
         self._told = told
-        self._progress = Progress(None, drawn=not args.quiet)
+        several = "urls" not in args or len(args.urls) > 1 or "-" in args.urls
+        self._run = LongRun("links", quiet=args.quiet, several=several)
         self._places = Places(args.jobs, FETCH_PER_HOST)
         self._lot: list[_Result] = []
 
     async def run(self, links: AsyncIterator[Link]) -> int:
-        whole = await in_order(links, self._work, self._hand_over)
+        await self._run.in_order(links, self._work, self._hand_over, lambda link: self._places.at(host_in(link.url)))
         self._write()
-        if not whole:
-            sys.stderr.write("spaniel: stopped; what was added by now is kept\n")
-        return self._failed.exit_code if whole else stopped_code()
+        if self._run.stopping:
+            self._run.say("stopped; what was added so far is kept")
+        return self._run.exit_code or self._failed.exit_code
 
     async def _work(self, link: Link) -> _Result:
-        async with self._places.at(host_in(link.url)):
-            self._progress.begin()
-            try:
-                result = _Result(await self._measured(await self._found(link)))
-            except SpanielError as error:
-                result = _Result(link, error.about(link.url))
-            self._progress.end(str(result.error.code) if result.error else "", cached=False)
-        return result
+        try:
+            return _Result(await self._measured(await self._found(link)))
+        except SpanielError as error:
+            self._run.fail(str(error.code))
+            return _Result(link, error.about(link.url))
 
     async def _found(self, link: Link) -> Link:
         if self._canonicalizer is not None:
@@ -148,7 +143,6 @@ class _Lookup:
 
     def _write(self) -> None:
         lot, self._lot = self._lot, []
-        self._progress.clear()
         for result in lot:
             if result.error is not None:
                 self._failed(result.error, place_of(result.link, result.error))

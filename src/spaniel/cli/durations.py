@@ -1,4 +1,4 @@
-"""Durations as people write them: 90s, 30m, 12h, 7d, 2w."""
+"""Durations as people write them, 90s, 30m, 12h, 7d, 2w, and as they read them."""
 
 from __future__ import annotations
 
@@ -15,3 +15,11 @@ def duration(text: str) -> float:
     if unit not in UNITS or not number.replace(".", "", 1).isdecimal():
         raise argparse.ArgumentTypeError(f"'{shown(text)}' is an invalid duration; write 90s, 30m, 12h, 7d or 2w")
     return float(number) * UNITS[unit]
+
+
+def in_words(seconds: float) -> str:
+    """To two places: `3 h 20 min`."""
+    for size, unit, smaller, name in ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s")):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit} {int(seconds % size // smaller)} {name}"
+    return f"{seconds:.1f} s"

@@ -45,6 +45,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--content-type", metavar="TYPE", help="the type of the file, for example text/html (default: detect it)"
     )
+    p.add_argument("-q", "--quiet", action="store_true", help="show errors only")
     return p
 
 

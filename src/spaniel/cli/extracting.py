@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections import deque
+import signal
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.cli.ending import stopped_code
 from spaniel.cli.files import read_bytes
 from spaniel.cli.input_kinds import content_type_of, is_readable
+from spaniel.cli.long_run import STOP_SIGNALS, LongRun, run_async
 from spaniel.cli.main import report
 from spaniel.cli.notes import tell_notes
 from spaniel.cli.page_output import as_line, as_markdown
@@ -17,14 +17,14 @@ from spaniel.errors import Code, SpanielError, shown
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
-    from concurrent.futures import Future
+    import asyncio
+    from collections.abc import AsyncIterator, Iterable, Iterator
+    from concurrent.futures import Future, ProcessPoolExecutor
 
     from spaniel.cli.page_output import Output
     from spaniel.reading import Document
 
 SOME_FAILED = 1
-AHEAD = 4  # files for each process that are begun before the first of them is printed
 
 
 class Job(NamedTuple):
@@ -64,43 +64,52 @@ class Extracting:
 
     def __init__(self, args: argparse.Namespace, output: Output, *, several: bool) -> None:
         self._args, self._output, self._several = args, output, several
-        self._done = 0
+        self._run = LongRun("files", quiet=args.quiet, several=several)
         self._codes: list[int] = []
 
     def run(self, paths: Iterator[str]) -> int:
         """Read all; the exit code."""
         jobs = (Job(path, self._args.url, self._args.content_type) for path in paths)
-        try:
-            for job, found in self._at_once(jobs) if self._args.jobs > 1 else ((job, understood(job)) for job in jobs):
-                self._hand_over(job, found)
-        except KeyboardInterrupt:
-            self._summarize("stopped: ")
-            return stopped_code()
-        self._summarize("")
-        if not (self._done or self._codes):
+        if self._args.jobs > 1 and self._several:
+            run_async(self._in_processes(jobs))
+        else:
+            self._run.one_by_one(jobs, lambda job: (job, understood(job)), self._hand_over)
+        self._summarize()
+        if self._run.stopping:
+            return self._run.exit_code
+        if not self._run.finished:
             raise SpanielError(Code.BAD_ARGS, field="FILE", reason="there is no file in there that can be read")
         if not self._codes:
             return 0
         return SOME_FAILED if self._several else self._codes[0]
 
-    def _at_once(self, jobs: Iterator[Job]) -> Iterator[tuple[Job, Document | SpanielError]]:
-        """In order, from several processes. When this is left early, what was not begun is dropped."""
+    async def _in_processes(self, jobs: Iterator[Job]) -> None:
+        import asyncio
         from concurrent.futures import ProcessPoolExecutor
         from multiprocessing import get_context
 
-        line: deque[tuple[Job, Future[Document | SpanielError]]] = deque()
-        pool = ProcessPoolExecutor(self._args.jobs, get_context("spawn"), _leave_signals)
-        try:
-            for job in jobs:
-                line.append((job, pool.submit(understood, job)))
-                if len(line) > AHEAD * self._args.jobs:
-                    yield line[0][0], line.popleft()[1].result()
-            while line:
-                yield line[0][0], line.popleft()[1].result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+        places = asyncio.Semaphore(self._args.jobs + 1)  # one more than there are processes, so that none waits for us
+        pool = ProcessPoolExecutor(self._args.jobs, get_context("spawn"))
+        pending: set[Future[Document | SpanielError]] = set()
 
-    def _hand_over(self, job: Job, found: Document | SpanielError) -> None:
+        async def work(job: Job) -> tuple[Job, Document | SpanielError]:
+            with _signals_blocked():  # a process inherits that: what ends it is for this one to decide
+                future = pool.submit(understood, job)
+            pending.add(future)
+            future.add_done_callback(pending.discard)
+            return job, await asyncio.wrap_future(future)
+
+        async def each() -> AsyncIterator[Job]:
+            for job in jobs:
+                yield job
+
+        try:
+            await self._run.in_order(each(), work, self._hand_over, lambda _: _at(places))
+        finally:
+            _end(pool, kill=bool(pending))
+
+    def _hand_over(self, result: tuple[Job, Document | SpanielError]) -> None:
+        job, found = result
         where = f"{shown(job.path)}: " if self._several else ""
         name = {"file": job.path} if self._several or self._output.has_front_matter else {}
         if isinstance(found, SpanielError):
@@ -109,6 +118,7 @@ class Extracting:
             if self._args.json and self._several:
                 self._output.refusal(as_line({**name, **found.as_dict()}))
             self._codes.append(found.row.exit)
+            self._run.fail(str(found.code))
             return
         if self._args.json:
             facts = found.as_dict()
@@ -117,18 +127,17 @@ class Extracting:
         else:
             text = as_markdown(facts_of(job, found), found.markdown, self._output)
         self._output.page(job.path, text)
-        self._done += 1
         notes = [*found.notes, *([] if found.markdown.strip() else ["no_text"])]
-        if notes:
+        if notes and not self._args.quiet:
             self._output.flush()
             tell_notes(notes, where)
 
-    def _summarize(self, how: str) -> None:
+    def _summarize(self) -> None:
         self._output.flush()
         if self._several:
             failed = f", {len(self._codes)} could not be" if self._codes else ""
-            files = "1 file was" if self._done == 1 else f"{self._done} files were"
-            sys.stderr.write(f"spaniel: {how}{files} read{failed}\n")
+            files = "1 file was" if self._run.done == 1 else f"{self._run.done} files were"
+            self._run.say(f"{'stopped: ' if self._run.stopping else ''}{files} read{failed}")
 
 
 def facts_of(job: Job, document: Document) -> dict[str, object]:
@@ -144,8 +153,28 @@ def facts_of(job: Job, document: Document) -> dict[str, object]:
     }
 
 
-def _leave_signals() -> None:
-    """Ctrl-C is for the process that people see; it ends the others."""
-    import signal
+@asynccontextmanager
+async def _at(places: asyncio.Semaphore) -> AsyncIterator[None]:
+    async with places:
+        yield
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+@contextmanager
+def _signals_blocked() -> Iterator[None]:
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end(pool: ProcessPoolExecutor, *, kill: bool) -> None:
+    if kill:  # stopped at once: what they read may never end
+        from multiprocessing import active_children
+
+        for process in active_children():
+            process.kill()
+    pool.shutdown(cancel_futures=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.cli.durations import duration
-from spaniel.cli.ending import run_until_asked
+from spaniel.cli.long_run import run_async
 from spaniel.cli.options import (
     add_format,
     add_log_options,
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
         "Several pages are separated by front matter: lines between --- and --- with url, title and more.",
         "formats:\n"
         + "".join(f"  {name:10}{what}\n" for name, what in FORMATS.items())
-        + "\nCtrl-C stops it; what was fetched by then is kept.\n"
+        + "\nCtrl-C finishes the pages in flight; a second Ctrl-C stops at once. What was fetched is kept.\n"
         "Exit code: 0 all fetched; 1 some were not; 130 stopped by Ctrl-C, 143 by 'kill'.\n"
         "For a single URL: 2 wrong input, 3 forbidden, 4 not reached, 5 refused by the server,\n"
         "6 content that cannot be used, 7 something is missing or broken here.",
@@ -143,7 +143,7 @@ def _add_freshness(p: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     configure_logs(args)
     _check(args)
-    return run_until_asked(_fetch(args))
+    return run_async(_fetch(args))
 
 
 def _check(args: argparse.Namespace) -> None:

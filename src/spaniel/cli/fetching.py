@@ -6,16 +6,14 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.fetch_options import displayed
-from spaniel.cli.ending import stopped_code
 from spaniel.cli.explained import draw_record, draw_steps
-from spaniel.cli.in_order import in_order
 from spaniel.cli.incoming import incoming
+from spaniel.cli.long_run import LongRun, say
 from spaniel.cli.main import report
 from spaniel.cli.notes import tell_notes
 from spaniel.cli.page_output import FolderOutput
 from spaniel.cli.page_views import Seen, format_of, page_text, refusal_text
 from spaniel.cli.places import Places
-from spaniel.cli.progress import Progress
 from spaniel.cli.quick_start import collect_again
 from spaniel.defaults import FETCH_PER_HOST
 from spaniel.errors import Code, SpanielError, shown
@@ -26,6 +24,7 @@ from spaniel.url.parsing import parse, requested, typed
 
 if TYPE_CHECKING:
     import argparse
+    from contextlib import AbstractAsyncContextManager
 
     from spaniel.app.client import Spaniel
     from spaniel.cli.incoming import Asked
@@ -51,7 +50,8 @@ class Fetching:
         self._args, self._spaniel, self._output = args, spaniel, output
         self._several = is_several(args.urls)
         total = None if "-" in args.urls else len(args.urls)
-        self._progress = Progress(total, drawn=self._several and not args.quiet)
+        self._run = LongRun("pages", total=total, quiet=args.quiet, several=self._several)
+        self._cached = 0
         self._places = Places(args.jobs, min(FETCH_PER_HOST, spaniel.profile.way.manners.at_once))
         self._format = format_of(args, spaniel.profile.view)
         self._codes: list[int] = []
@@ -59,20 +59,18 @@ class Fetching:
 
     async def run(self) -> int:
         """Fetch all; the exit code."""
-        whole = await in_order(incoming(self._args.urls), self._fetch, self._hand_over)
-        self._progress.clear()
+        await self._run.in_order(incoming(self._args.urls), self._fetch, self._hand_over, self._place)
         self._output.flush()
         if self._several and not self._args.quiet:
-            sys.stderr.write(f"spaniel: {self._progress.summary(whole=whole, where=self._output.name)}\n")
-        if not whole:
-            return stopped_code()
-        if not self._codes:
-            return 0
+            cached = f", {self._cached} of them from the cache" if self._cached else ""
+            written = f", written to {self._output.name}" if self._output.name else ""
+            say(self._run.summary("fetched", where=cached + written))
+        if self._run.stopping or not self._codes:
+            return self._run.exit_code
         return SOME_FAILED if self._several else self._codes[0]
 
     async def _fetch(self, asked: Asked) -> Fetched:
-        args, trace = self._args, Trace()
-        url = asked.url if self._spaniel.profile.policy.assumes_scheme else typed(asked.url)
+        args, trace, url = self._args, Trace(), self._url(asked)
         request = Request(
             url,
             args.max_chunk_tokens,
@@ -91,17 +89,23 @@ class Fetching:
                 args.scroll,
             ),
         )
-        async with self._places.at(host_of(url)):
-            self._progress.begin()
-            outcome = await self._spaniel.outcome(request, trace)
-            self._progress.end(outcome.failure, cached=outcome.cache_hit)
+        outcome = await self._spaniel.outcome(request, trace)
+        if outcome.failure:
+            self._run.fail(outcome.failure)
+        else:
+            self._cached += outcome.cache_hit
         return Fetched(asked, outcome, trace)
+
+    def _url(self, asked: Asked) -> str:
+        return asked.url if self._spaniel.profile.policy.assumes_scheme else typed(asked.url)
+
+    def _place(self, asked: Asked) -> AbstractAsyncContextManager[None]:
+        return self._places.at(host_of(self._url(asked)))
 
     def _hand_over(self, fetched: Fetched) -> None:
         """Print one page, or say why there is none."""
         asked, outcome, trace = fetched
         collect_again()
-        self._progress.clear()
         try:
             answer = self._spaniel.view(outcome, self._args.max_chunk_tokens, trace)
             self._keep_picture(outcome)
@@ -109,7 +113,7 @@ class Fetching:
             self._output.page(outcome.requested_url, text)
         except SpanielError as error:
             if not outcome.failure:
-                self._progress.takes_back(str(error.code))
+                self._run.fail(str(error.code))
             self._refuse(error, asked, outcome)
         else:
             self._tell(outcome, asked)
@@ -117,7 +121,6 @@ class Fetching:
                 self._codes.append(DECLINED)
         if self._args.explain:
             self._explain(outcome, trace)
-        self._progress.draw()
 
     def _explain(self, outcome: Outcome, trace: Trace) -> None:
         draw_steps(trace, outcome.requested_url if self._several else "")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from errno import ENOSPC
+from errno import EIO, ENOSPC, EPIPE
 
-from spaniel.cli.ending import end_at_once, stop_when_asked, stopped_code
+from spaniel.cli.long_run import end_at_once, interrupt_on_signals, signal_code, stopped_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn, TextIO
 
     from spaniel.errors import SpanielError
 
@@ -35,6 +35,7 @@ COMMANDS = {
     "demo": "a short tour with examples that come with Spaniel",
 }
 
+STDERR = 2
 SERVERS = ("mcp",)  # what is asked to end before it serves ends at once; then it sees to it by itself
 
 
@@ -48,11 +49,14 @@ def run(argv: Sequence[str] | None = None) -> NoReturn:
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = stopped_code()
-    except BrokenPipeError:
-        _close_quietly()
-        code = 0
     except SystemExit:
         raise
+    except OSError as error:
+        if error.filename is None and error.errno in (EPIPE, EIO):  # who read our output, or the terminal, is gone
+            _close_quietly()
+            code = signal_code()
+        else:
+            code = _explain_failure(error)
     except Exception as error:  # noqa: BLE001  the one place where a bug becomes `internal`
         code = _explain_failure(error)
     sys.exit(code)
@@ -76,7 +80,7 @@ def main(argv: Sequence[str]) -> int:
     command = import_module(f"spaniel.cli.{name.replace('-', '_')}")
     args = _parse(command.parser(), rest)
     if name not in SERVERS:
-        stop_when_asked()
+        interrupt_on_signals()
     code: int = command.main(args)
     return code
 
@@ -139,16 +143,37 @@ def _prepare_output() -> None:
 
     Whoever streams flushes. `PYTHONUNBUFFERED`, which many containers set, would make each line a call of the system.
     """
-    if sys.stderr is None:  # closed by whoever started us
+    if sys.stderr is None:  # closed by the caller
         import os
 
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  and no file of ours gets its descriptor
+        if (null := os.open(os.devnull, os.O_WRONLY)) != STDERR:  # so that no file of ours gets its descriptor
+            os.dup2(null, STDERR)
+        os.set_inheritable(STDERR, True)  # workers have one too
+        sys.stderr = open(STDERR, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  open as long as the process
+    elif sys.stderr is sys.__stderr__:
+        sys.stderr = _lenient_stderr()
     if sys.stdout is None:
         from spaniel.errors import Code, SpanielError
 
         raise SpanielError(Code.BAD_ARGS, field="standard output", reason="is closed")
     if reconfigure := getattr(sys.stdout, "reconfigure", None):
         reconfigure(encoding="utf-8", errors="backslashreplace", write_through=False)
+
+
+def _lenient_stderr() -> TextIO:
+    """Remarks may be lost where the terminal is gone or its reader has ended; the work and its output must not."""
+    import io
+
+    class Lenient(io.FileIO):
+        def write(self, data: Any) -> int:
+            try:
+                return super().write(data)
+            except OSError:
+                return len(data)
+
+    stream = sys.stderr
+    binary = io.BufferedWriter(Lenient(stream.fileno(), "wb", closefd=False))
+    return io.TextIOWrapper(binary, encoding=stream.encoding, errors=stream.errors, line_buffering=True)
 
 
 def _close_quietly() -> None:

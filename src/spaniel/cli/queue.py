@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.ending import run_until_asked
+from spaniel.cli.long_run import run_async
 from spaniel.cli.options import (
     add_command,
     add_config_option,
@@ -125,12 +125,11 @@ def show(queue: Queue, args: argparse.Namespace) -> int:
 
 
 def retry(queue: Queue, args: argparse.Namespace) -> int:
-
     from spaniel.cli.queue_retry import fetch_again
 
     configure_logs(args)
     entries, code = named(queue, args.names) if args.names else (queue.entries(), 0)
-    return run_until_asked(fetch_again(queue, entries, args)) or code
+    return run_async(fetch_again(queue, entries, args)) or code
 
 
 def done(queue: Queue, args: argparse.Namespace) -> int:
