@@ -42,8 +42,6 @@ def test_first_signal_finishes_what_is_in_flight(world: World, name: str, number
     # The terminal itself echoes a Ctrl-C as ^C.
     progress = (line for line in run.lines if PROGRESS.search(line) and not line.startswith("spaniel: "))
     drawn = [line.removesuffix("^C") for line in progress]
-        line.removesuffix("^C") for line in run.lines if PROGRESS.search(line) and not line.startswith("spaniel: ")
-    ]
     assert drawn
     assert max(map(cell_len, drawn)) < columns
     assert "stopped" in run.text
