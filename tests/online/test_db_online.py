@@ -208,7 +208,7 @@ async def test_stopped_in_the_middle_it_keeps_what_was_found_by_then(
     assert await task == 130
     assert [record.url for record in registry.open(urls)] == ["https://www.junta.es/tramites/padron-municipal"]
     assert '"junta.es" = "www.junta.es"' in (urls / "learnt.toml").read_text(encoding="utf-8")
-    assert "stopped; what was added by now is kept" in capsys.readouterr().err
+    assert "stopped; what was added so far is kept" in capsys.readouterr().err
 
 
 async def test_import_asks_too_and_keeps_what_the_list_says(

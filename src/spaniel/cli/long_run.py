@@ -13,7 +13,6 @@ import signal
 import sys
 import time
 from contextlib import contextmanager, suppress
-from typing import Generic, TypeVar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator
     from contextlib import AbstractAsyncContextManager
     from types import FrameType
-    from typing import Any
+    from typing import Any, TypeVar
 
     from spaniel.batch.sources.rows import Problems
 
     Parts = Iterable[str]  # of a line; the last are left out where there is no room
 
-T = TypeVar("T")
-R = TypeVar("R")
+    T = TypeVar("T")
+    R = TypeVar("R")
 
 REDRAW_SECONDS = 0.2
 LINE_SECONDS = 30.0
@@ -465,25 +464,25 @@ class LongRun:
             self.say(f"finishing {self._many(count)} under way; press Ctrl-C again to stop at once")
 
 
-class _Line(Generic[T, R]):
+class _Line:
     """Tasks in the order of their things, and the results of the first of them."""
 
     def __init__(
         self,
         run: LongRun,
-        work: Callable[[T], Awaitable[R]],
-        place: Callable[[T], AbstractAsyncContextManager[None]] | None,
+        work: Callable[[Any], Awaitable[Any]],
+        place: Callable[[Any], AbstractAsyncContextManager[None]] | None,
     ) -> None:
         import asyncio
         from collections import deque
 
         self._run, self._work, self._place = run, work, place
-        self._tasks: deque[asyncio.Task[R]] = deque()  # created, result not yet taken
-        self._created: asyncio.Queue[asyncio.Task[R] | None] = asyncio.Queue()
+        self._tasks: deque[asyncio.Task[Any]] = deque()  # created, result not yet taken
+        self._created: asyncio.Queue[asyncio.Task[Any] | None] = asyncio.Queue()
         self._room = asyncio.Semaphore(WINDOW)
         self._begun: set[asyncio.Task[object] | None] = set()
 
-    async def feed(self, things: AsyncIterator[T]) -> None:
+    async def feed(self, things: AsyncIterator[Any]) -> None:
         import asyncio
 
         try:
@@ -494,7 +493,7 @@ class _Line(Generic[T, R]):
         finally:
             self._created.put_nowait(None)
 
-    async def _one(self, thing: T) -> R:
+    async def _one(self, thing: Any) -> Any:
         import asyncio
         from contextlib import nullcontext
 
@@ -509,7 +508,7 @@ class _Line(Generic[T, R]):
             self._run.end()
         return result
 
-    async def results(self) -> AsyncIterator[R]:
+    async def results(self) -> AsyncIterator[Any]:
         """As they come, in order; those of tasks that were dropped are left out."""
         import asyncio
 
@@ -520,7 +519,7 @@ class _Line(Generic[T, R]):
             if not first.cancelled():
                 yield first.result()
 
-    def results_now(self) -> Iterator[R]:
+    def results_now(self) -> Iterator[Any]:
         return (task.result() for task in self._tasks if task.done() and not task.cancelled())
 
     def drop_waiting(self) -> None:
@@ -529,7 +528,7 @@ class _Line(Generic[T, R]):
             if task not in self._begun:
                 task.cancel()
 
-    def cancel(self) -> Iterable[asyncio.Task[R]]:
+    def cancel(self) -> Iterable[asyncio.Task[Any]]:
         for task in self._tasks:
             task.cancel()
         return self._tasks

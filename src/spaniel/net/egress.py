@@ -82,6 +82,8 @@ class Exit:
         """Shut the port, and every connection with it; also where whoever waits for that is stopped meanwhile."""
         if self._closing is None:
             self._closing = asyncio.create_task(self._close())
+            if (server := self._server) is not None:  # a task that is cancelled before its first step closes nothing
+                self._closing.add_done_callback(lambda _: server.close())
         await asyncio.shield(self._closing)
 
     async def _close(self) -> None:

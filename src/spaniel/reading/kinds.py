@@ -317,8 +317,9 @@ def is_binary(body: bytes, *, declared: bool) -> bool:
     start = head.lstrip()
     if not declared:
         return start.startswith(BINARY) or b"\0" in head
-    if begun := next((row for row in TABLE if row.magic and start.startswith(row.magic)), None):
-        return _has_controls(body) or _ends(begun, body)
+    for row in TABLE:
+        if row.magic and start.startswith(row.magic):
+            return _has_controls(body) or _ends(row, body)
     if start.startswith(TEXTUAL):
         return _has_controls(body)
     return start.startswith(BINARY)
