@@ -249,3 +249,17 @@ async def test_writing_holds_up_nobody(tmp_path: Path) -> None:
     later, memory = remembering(tmp_path, clock)
     assert later.asked(HOST) == Asked(429, 100)
     memory.close()
+
+
+def test_what_is_remembered_can_be_listed_and_forgotten(tmp_path: Path) -> None:
+    memory = Memory(str(tmp_path / "hosts"))
+    assert memory.forget([]) == memory.forget(["http://a.example"]) == 0
+    memory.asked_for_time("http://a.example", 200.0, 429, 100.0)
+    memory.lacks_https("b.example", 100.0)
+    memory.close()
+    again = Memory(str(tmp_path / "hosts"))
+    assert [place for place, _ in again.entries(100.0)] == ["b.example", "http://a.example"]
+    assert [place for place, _ in again.entries(300.0)] == ["b.example"]
+    assert again.forget(["http://a.example", "c.example"]) == 1
+    assert [place for place, _ in again.entries(100.0)] == ["b.example"]
+    again.close()

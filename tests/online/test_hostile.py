@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.online import visits
+from spaniel.online.visits import _ended
 from spaniel.testing import redirect
-from tests.net.servers import Wire
+from tests.net.servers import Wire, answer
 from tests.online.sites import CATALAN, page, versions
 from tests.online.world import Web, open_world, sleeping
 
@@ -89,6 +92,20 @@ async def test_a_server_that_says_nothing_keeps_the_url_flagged_and_ends_in_time
     assert result.url == START.replace("http:", "https:")
 
 
+async def silent_but_for_robots(wire: Wire) -> None:
+    while (request := await wire.request()) is not None:
+        if request.target != "/robots.txt":
+            await asyncio.sleep(3600)
+        await wire.send(answer(404))
+
+
+@pytest.mark.req("CP-21")
+async def test_server_that_answers_robots_txt_alone_is_asked_in_part(ca_file: str) -> None:
+    async with open_world(Web({}, NO_TLS), ca_file, http=silent_but_for_robots) as world:
+        result = await world.canonicalizer(seconds=2).canonicalize(START)
+    assert "asked-in-part" in result.flags
+
+
 @pytest.mark.req("CP-25")
 async def test_a_hundred_thousand_versions_are_a_page_like_others(ca_file: str) -> None:
     many = "".join(f'<link rel=alternate hreflang="q{i % 26:c}" href="/{i}/x">' for i in range(97, 97 + 100_000))
@@ -130,3 +147,10 @@ async def test_a_header_that_never_ends_in_time_is_read_in_a_moment() -> None:
         "<a>" + "; " * 9000 + "x",
     ):
         assert page_facts(b"<title>t</title>", parse("https://e.es/"), None, evil).title == "t"
+
+
+def test_walk_that_ran_out_of_time_has_no_answer() -> None:
+    """The caller, whose time it is, decides what that means."""
+    with pytest.raises(SpanielError, match="timeout"):
+        _ended([], SpanielError(Code.TIMEOUT, seconds=1, phase="head"))
+    assert _ended([], SpanielError(Code.REDIRECT_LIMIT, count=6, max=5)).endless
