@@ -38,6 +38,7 @@ BATCH = 64  # records that are committed together, or
 SECONDS = 1.0  # whichever comes first: what a kill may cost
 MOST_BYTES = 32 << 20  # that wait to be written, before nothing more is begun
 PIECE = 8 << 20  # bytes that are copied at once
+NO_LIMIT = 1 << 62  # bytes
 RECORDS, CAPTURES = "records", "captures"  # kinds of part files
 _REOPEN = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -218,7 +219,7 @@ class Writer:
     `endings`: the kinds of part files that are written, and how their names end.
     """
 
-    batch, batch_bytes, seconds = BATCH, 1 << 62, SECONDS
+    batch, batch_bytes, seconds = BATCH, NO_LIMIT, SECONDS
 
     def __init__(self, shards: Shards, endings: Mapping[str, str], failed: Callable[[Exception], object]) -> None:
         self._shards, self._endings, self._failed = shards, endings, failed
@@ -321,7 +322,7 @@ class Output(NamedTuple):
 
     ending: str  # of the part files
     path: Callable[[int], str]  # by the number of the file
-    file_bytes: int = 1 << 62  # after which the next file begins
+    file_bytes: int = NO_LIMIT  # after which the next file begins
     head: Callable[[str], bytes] = lambda _: b""  # what the file at this path begins with
 
 

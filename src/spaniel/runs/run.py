@@ -15,6 +15,8 @@ from spaniel.files import TEMPORARY_NAME, sync_folder, try_lock, write_atomicall
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from spaniel.runs.store import Counts
+
 FOLDER = ".batch"  # behind the name of the output
 LOCK, ABOUT, SUMMARY = "lock", "run.json", "summary.json"
 FORMAT = 4  # since 4: SQLite files in place of a plan and a journal
@@ -40,6 +42,16 @@ class PlanCounts(NamedTuple):
     def duplicates(self) -> int:
         return self.planned - self.refused - self.tasks
 
+    def with_shard(self, shard: Counts) -> PlanCounts:
+        return PlanCounts(
+            self.items,
+            self.planned + shard.planned,
+            self.tasks + shard.tasks,
+            self.refused + shard.refused,
+            self.hosts + shard.hosts,
+            max(self.longest, shard.longest),
+        )
+
 
 class About(NamedTuple):
     """What a run was begun with. It is resumed with the same."""
@@ -49,6 +61,7 @@ class About(NamedTuple):
     counts: PlanCounts
     lost: int = 0  # how often URLs of the sources could not be read
     shards: tuple[int, ...] = ()  # the numbers of those that have items
+    shard_count: int = 1  # among which hosts are divided
     is_spread: bool = False  # whether the pages of one host are in several shards
 
 
@@ -112,6 +125,7 @@ class RunFolder:
                 PlanCounts(*told["counts"]),
                 told["lost"],
                 tuple(told["shards"]),
+                told["shard_count"],
                 told["is_spread"],
             )
         except FileNotFoundError:

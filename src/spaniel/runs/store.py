@@ -202,6 +202,12 @@ class Shard:
         with _readable(self):
             return Counts(*self._read.execute("SELECT * FROM counts").fetchone())
 
+    def left(self) -> int:
+        """How many pages are still to be fetched, and lines to be refused."""
+        with _readable(self):
+            found: int = self._read.execute("SELECT COUNT(*) FROM items WHERE is_open = 1").fetchone()[0]
+            return found
+
     def hosts(self) -> Iterator[tuple[str, int]]:
         """Hosts with pages that are still to be fetched, and how many: the most first.
 
@@ -246,9 +252,12 @@ class Shard:
 
     def refused(self) -> Iterator[tuple[Item, Mapping[str, Any]]]:
         """Lines that are not URLs and have no record yet, with the reason."""
-        after, wanted = -1, (
-            "SELECT ordinal, url, raw, columns, refusal FROM items WHERE is_open = 1 AND host = 0 AND ordinal > ?"
-            " ORDER BY ordinal LIMIT ?"
+        after, wanted = (
+            -1,
+            (
+                "SELECT ordinal, url, raw, columns, refusal FROM items WHERE is_open = 1 AND host = 0 AND ordinal > ?"
+                " ORDER BY ordinal LIMIT ?"
+            ),
         )
         with _readable(self):
             while rows := self._read.execute(wanted, (after, BLOCK)).fetchall():

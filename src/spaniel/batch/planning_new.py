@@ -1,0 +1,162 @@
+"""The plan of a run: every URL of the input, in its canonical spelling, in the shard that owns its registrable domain.
+
+The input is read once. Memory depends neither on how long it is nor on how it is distributed over hosts.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+from spaniel.batch.ports import HAD_CREDENTIALS
+from spaniel.errors import Code, SpanielError
+from spaniel.runs.run import PlanCounts
+from spaniel.runs.store import Shard
+from spaniel.url.parsing import has_credentials, requested
+from spaniel.url.registrable import registrable
+from spaniel.url.value import split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from spaniel.runs.store import Item, Row
+
+log = logging.getLogger("spaniel.batch")
+
+SHARDS = 4  # for each worker, and
+MOST_SHARDS = 64  # of one run
+MOST_INPUT_SHARDS = 10_000  # that `--shard` can name
+TOGETHER = 200  # rows of a shard that are added at once
+REPORT = 10_000  # URLs after which progress is reported
+_HALF = 32  # bits; `--shard` looks at one half of a domain's number, the shards of a run at the other
+
+
+@lru_cache(maxsize=1 << 16)
+def domain_number(host: str) -> int:
+    """64 bits that depend on nothing but the registrable domain: the same on every machine."""
+    return int.from_bytes(blake2b(registrable(host.rstrip(".")).encode(), digest_size=8).digest(), "big")
+
+
+def shard_of(host: str, shards: int) -> int:
+    """The shard of a run that owns a host, whether or not the plan has it."""
+    return (domain_number(host) >> _HALF) % shards
+
+
+class InputShard(NamedTuple):
+    """One of N parts of the input (`--shard`); together they are the whole, and no domain is in two."""
+
+    place: int = 0  # from 0
+    shards: int = 1
+
+    def has(self, number: int) -> bool:
+        return (number & ((1 << _HALF) - 1)) % self.shards == self.place
+
+    def __str__(self) -> str:
+        return f"{self.place + 1}/{self.shards}"
+
+
+WHOLE = InputShard()
+
+
+def read_shard(text: str) -> InputShard:
+    """From `2/5`: the second of five."""
+    index, slash, count = text.partition("/")
+    is_number = slash and index.isdecimal() and count.isdecimal()
+    if not is_number or not 1 <= int(index) <= int(count) <= MOST_INPUT_SHARDS:
+        raise SpanielError(Code.BAD_ARGS, field="--shard", reason=f"'{text}' must be like 2/5: the second of five")
+    return InputShard(int(index) - 1, int(count))
+
+
+class Plan(NamedTuple):
+    """What was planned, and the shards that have items, with how many pages each has."""
+
+    counts: PlanCounts
+    shards: dict[int, int]
+
+
+def make_plan(
+    items: Iterable[Item],
+    canonical: Callable[[str], str],
+    folder: str,
+    *,
+    shards: int = 1,
+    is_spread: bool = False,
+    input_shard: InputShard = WHOLE,
+    report: Callable[[int], None] | None = None,
+) -> Plan:
+    """Write the shards of these URLs into a folder. `is_spread`: the pages of one host go into all of them."""
+    planner = _Planner(folder, shards)
+    seen = 0
+    try:
+        for item in items:
+            seen += 1
+            row = _row(item, canonical)
+            _, host, url, raw, *_ = row
+            number = domain_number(host or (raw or "")[:200])  # what is not a URL is spread by its own text
+            if input_shard.has(number):
+                planner.add(hash(url) % shards if is_spread and host else (number >> _HALF) % shards, row)
+            if report is not None and not seen % REPORT:
+                report(seen)
+        return planner.finish(seen)
+    except BaseException:
+        planner.discard()
+        raise
+
+
+def _row(item: Item, canonical: Callable[[str], str]) -> Row:
+    try:
+        url = canonical(item.raw)
+    except SpanielError as error:
+        return _refused(item, error)
+    except Exception as error:
+        log.exception("unexpected_error ordinal=%d", item.ordinal)  # a bug costs its URL, not the run
+        return _refused(item, SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}"))
+    columns = item.columns
+    if "@" in item.raw and has_credentials(item.raw):
+        columns = {**item.columns, HAD_CREDENTIALS: True}
+    return item.ordinal, split(url).host, url, None if item.raw == url else requested(item.raw), columns or None, None
+
+
+def _refused(item: Item, error: SpanielError) -> Row:
+    return item.ordinal, "", "", requested(item.raw), item.columns or None, error.as_dict()
+
+
+class _Planner:
+    """Shards that are created when their first item comes."""
+
+    def __init__(self, folder: str, count: int) -> None:
+        self._folder = folder
+        self._shards: list[Shard | None] = [None] * count
+        self._rows: list[list[Row]] = [[] for _ in range(count)]
+
+    def add(self, number: int, row: Row) -> None:
+        rows = self._rows[number]
+        rows.append(row)
+        if len(rows) >= TOGETHER:
+            self._flush(number)
+
+    def _flush(self, number: int) -> Shard:
+        shard = self._shards[number] or Shard.create(self._folder, number)
+        self._shards[number] = shard
+        shard.add(self._rows[number])
+        self._rows[number].clear()
+        return shard
+
+    def finish(self, seen: int) -> Plan:
+        counts, pages = PlanCounts(seen), {}
+        for number, shard in enumerate(self._shards):
+            if shard is not None or self._rows[number]:
+                shard = self._flush(number)
+                own = shard.finish_planning()
+                shard.close()
+                self._shards[number] = None
+                pages[number] = own.tasks
+                counts = counts.with_shard(own)
+        return Plan(counts, pages)
+
+    def discard(self) -> None:
+        for shard in self._shards:
+            if shard is not None:
+                shard.discard()

@@ -1,0 +1,542 @@
+"""A worker: one engine, one `Hosts`, one scheduler over the shards that it was given.
+
+It fetches pages as tasks, and appends their records to part files of its own; no message is needed for that. Only a
+request to a host that another worker owns takes a lease there, through the supervisor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import struct
+from collections import deque
+from contextlib import suppress
+from importlib import import_module
+from itertools import count
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from spaniel.batch import captures
+from spaniel.batch import channel as say
+from spaniel.batch.outputs.remote_parts import RemoteWriter
+from spaniel.batch.planning import shard_of
+from spaniel.batch.records import ending_of, line_of, refusal_of, refused, tail_of, unexpected
+from spaniel.clock import SystemClock
+from spaniel.errors import Code, SpanielError
+from spaniel.hosts import Hosts
+from spaniel.hosts.limits import Limits, total_time_over
+from spaniel.hosts.rules import Rule, Rules
+from spaniel.hosts.scheduler import Scheduler
+from spaniel.net.deadline import Deadline
+from spaniel.runs.parts import Result, Writer
+from spaniel.runs.store import Shard, Shards
+from spaniel.url.value import split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractAsyncContextManager
+
+    from spaniel.batch.ports import Fetch, Record
+    from spaniel.clock import Clock
+    from spaniel.hosts.scheduler import Lease
+    from spaniel.runs.store import Item, Task
+
+    Send = Callable[..., None]  # a word and its values
+
+log = logging.getLogger("spaniel.batch")
+
+STATUS_SECONDS = 1.0
+BEHIND_SECONDS = 0.05  # before it is looked again whether the writer has room
+NO_LIMIT = 1e9  # seconds
+SLOWEST = 5  # hosts of a worker that are reported
+WAITING = 5
+
+
+class Results(Protocol):
+    """Where the records of a worker go."""
+
+    def put(self, result: Result) -> None: ...
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it has more than it can take at the moment."""
+
+
+class Worker:
+    """The fetches of one process."""
+
+    def __init__(
+        self,
+        shards: Shards,
+        scheduler: Scheduler[Task],
+        fetch: Fetch,
+        results: Results,
+        begun: TaskFile | None = None,
+        suspects: frozenset[int] = frozenset(),
+        blamed: frozenset[int] = frozenset(),
+    ) -> None:
+        """`suspects`: tasks that were under way when a worker died; they are tried one at a time. `blamed`: those that
+        were tried alone when it died again."""
+        self._shards, self._scheduler, self._fetch, self._results, self._begun = shards, scheduler, fetch, results, begun
+        self._suspects, self._blamed, self._alone = suspects, blamed, asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.fetched = 0  # fetches that ended
+
+    @property
+    def under_way(self) -> int:
+        return len(self._tasks)
+
+    async def run(self) -> None:
+        """Until every item has its record, or the scheduler is stopped. Cancelled, it leaves what is under way."""
+        refusing = asyncio.create_task(self._refuse_lines())
+        try:
+            async for lease in self._scheduler:
+                await self._room()
+                task = asyncio.create_task(self._work(lease))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+            await asyncio.gather(*self._tasks)
+            await refusing
+        finally:
+            for task in (refusing, *self._tasks):
+                task.cancel()
+            await asyncio.gather(refusing, *self._tasks, return_exceptions=True)
+
+    async def _room(self) -> None:
+        while self._results.is_behind:
+            await asyncio.sleep(BEHIND_SECONDS)
+
+    async def _refuse_lines(self) -> None:
+        """Records of lines that are not URLs."""
+        for shard in self._shards:
+            for item, why in shard.refused():
+                record = refused(None, refusal_of(why))
+                self._put(shard.number, [item], record, item.ordinal)
+                await self._room()
+                if not item.ordinal % 50:
+                    await asyncio.sleep(0)
+
+    async def _work(self, lease: Lease[Task]) -> None:
+        task = lease.item
+        if task.id in self._blamed:
+            error: SpanielError | None = SpanielError(
+                Code.INTERNAL, error="the process that fetched this page ended, twice"
+            )
+        else:
+            error = lease.refusal
+        async with lease:
+            if error is not None:
+                await self._answer(task, refused(task.url, error))
+            elif task.id in self._suspects:
+                async with self._alone:
+                    await self._fetch_page(task, alone=True)
+            else:
+                await self._fetch_page(task)
+
+    async def _fetch_page(self, task: Task, *, alone: bool = False) -> None:
+        slot = self._begun.begin(task, alone=alone) if self._begun is not None else 0
+        try:
+            url, schemes = task.url, self._schemes(task)
+            if True in schemes:  # HTTPS is tried first all the same (FG-45)
+                url = f"http{url.removeprefix('https')}"
+            is_over_http = await self._fetch_and_answer(task, url, is_mixed=len(schemes) > 1)
+            if is_over_http:  # an item that asked for HTTPS does not get a page that came without
+                await self._fetch_and_answer(task, task.url, over_http=False)
+        finally:
+            if self._begun is not None:
+                self._begun.end(slot)
+
+    async def _fetch_and_answer(
+        self, task: Task, url: str, *, is_mixed: bool = False, over_http: bool | None = None
+    ) -> bool:
+        """Whether the page came without TLS, and was recorded only for the items that asked so."""
+        taken = captures.begin()
+        try:
+            record = await self._fetch(url)
+            captured = await captures.packed(taken)
+            only_http = is_mixed and ending_of(record).http_only
+            await self._answer(task, record, captured, over_http=True if only_http else over_http)
+        except Exception as error:
+            log.exception("unexpected_error url=%s", split(url).redacted)  # a bug costs its page, not the run
+            only_http = False
+            await self._answer(task, refused(url, unexpected(error)), over_http=over_http)
+        self.fetched += 1
+        return only_http
+
+    def _schemes(self, task: Task) -> set[bool]:
+        """Whether items of a page over HTTPS were given with HTTP: all, none, or some of them."""
+        if not task.url.startswith("https://"):
+            return set()
+        found = {is_over_http(task.first)}
+        for block in self._copies(task):
+            found.update(map(is_over_http, block))
+        return found
+
+    def _copies(self, task: Task) -> Iterator[list[Item]]:
+        after = -1
+        while task.copies and (block := self._shards[task.shard].copies(task, after)):
+            yield block
+            after = block[-1].ordinal
+
+    async def _answer(
+        self, task: Task, record: Record, captured: bytes = b"", *, over_http: bool | None = None
+    ) -> None:
+        """The records of every item with this URL. `over_http`: only of those that gave that scheme, or of the others.
+
+        What came over the wire goes with the first of them.
+        """
+        if not task.copies:
+            self._put(task.shard, [task.first], record, task.id, captured)
+            return
+        is_wanted = (lambda _: True) if over_http is None else (lambda item: is_over_http(item) == over_http)
+        first = [] if self._shards[task.shard].is_done(task.id) or not is_wanted(task.first) else [task.first]
+        waiting = first
+        for block in self._copies(task):
+            self._put(task.shard, waiting, record, None, captured if waiting else b"")
+            captured = b"" if waiting else captured
+            waiting = list(filter(is_wanted, block))
+            await self._room()
+        self._put(task.shard, waiting, record, None if over_http else task.id, captured)
+
+    def _put(self, shard: int, items: list[Item], record: Record, closed: int | None, captured: bytes = b"") -> None:
+        if not items and closed is None and not captured:
+            return
+        tail, code = tail_of(record), ending_of(record).code
+        lines, done = [], []
+        for item in items:
+            try:
+                line, own = line_of(item, tail), code
+            except Exception as error:
+                log.exception("unexpected_error ordinal=%d", item.ordinal)  # a bug costs its record, not the run
+                other = refused(cast("str | None", record.get("canonical_url")), unexpected(error))
+                line, own = line_of(item._replace(columns={}), tail_of(other)), str(Code.INTERNAL)
+            lines.append(line)
+            done.append((item.ordinal, own))
+        self._results.put(Result(shard, lines, done, closed, captured))
+
+
+def is_over_http(item: Item) -> bool:
+    return item.raw[:7].lower() == "http://"
+
+
+class TaskFile:
+    """What a worker is working on, for whoever looks when it has died. Only the page cache need have it."""
+
+    _SLOT = struct.Struct("<qii")  # ordinal + 1, shard, whether it is tried alone
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o600)
+        self._free: list[int] = []
+        self._slots = 0
+
+    def begin(self, task: Task, *, alone: bool) -> int:
+        if self._free:
+            slot = self._free.pop()
+        else:
+            slot, self._slots = self._slots, self._slots + 1
+        os.pwrite(self._file, self._SLOT.pack(task.id + 1, task.shard, alone), slot * self._SLOT.size)
+        return slot
+
+    def end(self, slot: int) -> None:
+        os.pwrite(self._file, self._SLOT.pack(0, 0, False), slot * self._SLOT.size)
+        self._free.append(slot)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+    @classmethod
+    def read(cls, path: str) -> list[tuple[int, bool]]:
+        """Ordinals of tasks, and whether each was tried alone."""
+        with suppress(FileNotFoundError), open(path, "rb") as file:
+            data = file.read()
+            whole = len(data) - len(data) % cls._SLOT.size
+            return [(ordinal - 1, bool(alone)) for ordinal, _, alone in cls._SLOT.iter_unpack(data[:whole]) if ordinal]
+        return []
+
+
+class OpenFetcher(Protocol):
+    """Opens what a worker fetches with. `wiring` is plain data, since it travels to another process."""
+
+    def __call__(self, wiring: Mapping[str, Any], hosts: Hosts, /) -> AbstractAsyncContextManager[Fetch]: ...
+
+
+def opener(where: str) -> OpenFetcher:
+    """By its name: `module:function`."""
+    module, _, name = where.partition(":")
+    return cast("OpenFetcher", getattr(import_module(module), name))
+
+
+class ForeignHosts:
+    """Leases: turns at hosts that other workers own."""
+
+    def __init__(self, send: Send, owns: Callable[[str], bool]) -> None:
+        self._send, self.owns = send, owns
+        self._numbers = count(1)
+        self._asked: dict[int, asyncio.Future[None]] = {}
+        self._held: dict[str, deque[int]] = {}
+
+    async def take(self, host: str, *, led: bool) -> None:
+        number = next(self._numbers)
+        granted = self._asked[number] = asyncio.get_running_loop().create_future()
+        self._send(say.TAKE, number, host, led)
+        try:
+            await granted
+        except asyncio.CancelledError:
+            self._send(say.RELEASE, number, False)
+            raise
+        finally:
+            del self._asked[number]
+        self._held.setdefault(host, deque()).append(number)
+
+    def release(self, host: str, *, answered: bool) -> None:
+        held = self._held[host]
+        self._send(say.RELEASE, held.popleft(), answered)
+        if not held:
+            del self._held[host]
+
+    def report(self, kind: str, host: str, *values: object) -> None:
+        self._send(say.REPORT, host, kind, values)
+
+    def granted(self, number: int) -> None:
+        if (asked := self._asked.get(number)) is not None and not asked.done():
+            asked.set_result(None)
+
+    def denied(self, number: int, code: str, details: Mapping[str, Any]) -> None:
+        if (asked := self._asked.get(number)) is not None and not asked.done():
+            asked.set_exception(SpanielError(Code(code), **details))
+
+
+class Lender:
+    """Gives turns at our own hosts to other workers."""
+
+    def __init__(self, hosts: Hosts, send: Send) -> None:
+        self._hosts, self._send = hosts, send
+        self._lent: dict[tuple[int, int], asyncio.Task[None]] = {}
+        self._granted: dict[tuple[int, int], asyncio.Event] = {}
+
+    def take(self, worker: int, number: int, host: str, led: bool) -> None:
+        key = worker, number
+        task = self._lent[key] = asyncio.create_task(self._lend(worker, number, host, led))
+        task.add_done_callback(lambda _: self._lent.pop(key, None))
+
+    def release(self, worker: int, number: int, answered: bool) -> None:  # noqa: ARG002  reported by `REPORT` where it matters
+        if (granted := self._granted.get((worker, number))) is not None:
+            granted.set()
+        elif (task := self._lent.get((worker, number))) is not None:
+            task.cancel()  # it is not waited for any more
+
+    async def close(self) -> None:
+        tasks = list(self._lent.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _lend(self, worker: int, number: int, host: str, led: bool) -> None:
+        try:
+            async with self._hosts.turn(host, Deadline(NO_LIMIT), led=led, shared=True):
+                released = self._granted[worker, number] = asyncio.Event()
+                self._send(say.GRANTED, worker, number)
+                await released.wait()
+        except SpanielError as error:
+            self._send(say.DENIED, worker, number, str(error.code), error.details)
+        finally:
+            self._granted.pop((worker, number), None)
+
+
+class RunHosts(Hosts):
+    """The hosts of one worker of several. What is learnt of a host whose pages are spread is sent to the others."""
+
+    def __init__(self, brief: Mapping[str, Any], send: Send, clock: Clock) -> None:
+        self._brief, self._send = brief, send
+        self._own = frozenset(brief["owned"])
+        usual = Rule(*brief["rules"][0])
+        by_domain = {domain: Rule(*rule) for domain, rule in brief["rules"][1].items()}
+        self._spread_rule = usual if brief["is_spread"] and usual.delay == 0 else None
+        self._share = usual.per_host // brief["workers"]
+        self._slow: set[str] = set()  # hosts that are spread, and ask for delays
+        self.leases = ForeignHosts(send, self.owns)
+        rules = _SharedRules(usual, by_domain, self) if self._spread_rule else Rules(usual, by_domain)
+        self._named = Rules(usual, by_domain)
+        several = brief["workers"] > 1
+        super().__init__(
+            clock, rules=rules, limits=Limits(*brief["limits"]), foreign=self.leases if several else None
+        )
+        self.lender = Lender(self, send)
+
+    def is_spread(self, host: str) -> bool:
+        """Whether each worker asks a host on its own, with a share of the places there."""
+        return (
+            self._spread_rule is not None
+            and self._share > 0
+            and host not in self._slow
+            and self._named.of(host) == self._spread_rule
+        )
+
+    def owns(self, host: str) -> bool:
+        return self.is_spread(host) or self.is_home(host)
+
+    def is_home(self, host: str) -> bool:
+        return shard_of(host, self._brief["shard_count"]) in self._own
+
+    def share(self, host: str, rule: Rule) -> Rule:
+        if not self.is_spread(host):
+            return rule
+        others = self._brief["workers"] - 1
+        return rule._replace(per_host=rule.per_host - others * self._share if self.is_home(host) else self._share)
+
+    def asked_to_wait(self, where: str, status: int, seconds: float | None, *, led: bool = False) -> None:
+        super().asked_to_wait(where, status, seconds, led=led)
+        self._tell_others(where, "asked_to_wait", where, status, seconds, led)
+
+    def set_crawl_delay(self, host: str, seconds: float) -> None:
+        super().set_crawl_delay(host, seconds)
+        if seconds and self.is_spread(host):
+            self._tell_others(host, "set_crawl_delay", host, seconds)
+            self._slow.add(host)
+
+    def give_up(self, host: str, error: SpanielError, *, led: bool = False) -> None:
+        is_new = self.given_up(host, led=led) is None
+        super().give_up(host, error, led=led)
+        if is_new:
+            self._tell_others(host, "give_up", host, str(error.code), error.details, led)
+
+    def _tell_others(self, where: str, method: str, *values: object) -> None:
+        if self._brief["workers"] > 1 and self.is_spread(split(where).host if "://" in where else where):
+            self._send(say.LEARNT, method, values)
+
+    def learn(self, method: str, values: list[Any]) -> None:
+        """What another worker has learnt of a host."""
+        if method == "asked_to_wait":
+            where, status, seconds, led = values
+            Hosts.asked_to_wait(self, where, status, seconds, led=led)
+        elif method == "set_crawl_delay":
+            Hosts.set_crawl_delay(self, *values)
+            self._slow.add(values[0])
+        elif method == "give_up":
+            host, code, details, led = values
+            Hosts.give_up(self, host, SpanielError(Code(code), **details), led=led)
+        elif method == "unanswered":
+            where, code = values
+            self.unanswered(where, SpanielError(Code(code)), led=True)
+
+
+class _SharedRules(Rules):
+    """Rules with a share of the places where a host is spread over workers."""
+
+    def __init__(self, usual: Rule, by_domain: Mapping[str, Rule], hosts: RunHosts) -> None:
+        super().__init__(usual, by_domain)
+        self._sharing = hosts
+
+    def of(self, host: str) -> Rule:
+        return self._sharing.share(host, super().of(host))
+
+
+class Service:
+    """A worker as its supervisor knows it: begun with a brief, spoken to by messages."""
+
+    def __init__(self, brief: Mapping[str, Any], send: Send, clock: Clock | None = None) -> None:
+        self._brief, self._send, self._clock = brief, send, clock or SystemClock()
+        self._hosts = RunHosts(brief, send, self._clock)
+        self._scheduler: Scheduler[Task] | None = None
+        self._worker: Worker | None = None
+        self._writer: Writer | None = None
+        self._is_stopping = False
+        self._over: SpanielError | None = None
+
+    def receive(self, word: str, *values: Any) -> None:
+        if word == say.STOP:
+            self._is_stopping = True
+            if self._scheduler is not None:
+                self._scheduler.stop()
+        elif word == say.TAKE:
+            self._hosts.lender.take(*values)
+        elif word == say.RELEASE:
+            self._hosts.lender.release(*values)
+        elif word == say.GRANTED:
+            self._hosts.leases.granted(*values)
+        elif word == say.DENIED:
+            self._hosts.leases.denied(*values)
+        elif word == say.LEARNT:
+            self._hosts.learn(*values)
+        elif word == say.OVER:
+            self._over = total_time_over(*values)
+            if self._scheduler is not None:
+                self._scheduler.give_up_all(self._over)
+
+    async def run(self, open_fetcher: OpenFetcher) -> None:
+        """Work until everything is done, report that, and then lend turns until it is cancelled."""
+        brief = self._brief
+        shards = Shards(Shard.open(brief["folder"], number) for number in brief["shards"])
+        begun = TaskFile(brief["tasks"]) if brief["tasks"] else None
+        try:
+            async with open_fetcher(brief["wiring"], self._hosts) as fetch:
+                self._send(say.READY)
+                self._writer = self._open_writer(shards)
+                try:
+                    await self._work(shards, fetch, begun)
+                finally:
+                    await asyncio.to_thread(self._writer.close)
+                self._report()
+                if self._writer.error is None:
+                    self._send(say.DONE)
+                await asyncio.Event().wait()
+        finally:
+            await self._hosts.lender.close()
+            shards.close()
+            if begun is not None:
+                begun.close()
+
+    async def _work(self, shards: Shards, fetch: Fetch, begun: TaskFile | None) -> None:
+        self._scheduler = Scheduler(shards, self._hosts, self._clock, at_once=self._brief["jobs"])
+        if self._is_stopping:
+            self._scheduler.stop()
+        if self._over is not None:
+            self._scheduler.give_up_all(self._over)
+        suspects, blamed = (frozenset(self._brief[name]) for name in ("suspects", "blamed"))
+        self._worker = Worker(shards, self._scheduler, fetch, self._writer, begun, suspects, blamed)  # type: ignore[arg-type]
+        reporting = asyncio.create_task(self._report_often())
+        try:
+            await self._worker.run()
+        finally:
+            reporting.cancel()
+            await asyncio.gather(reporting, return_exceptions=True)
+
+    def _open_writer(self, shards: Shards) -> Writer:
+        loop = asyncio.get_running_loop()
+
+        def failed(error: Exception) -> None:
+            loop.call_soon_threadsafe(self._send, say.FAILED, *_why(error))
+
+        if self._brief["parts"]:
+            return RemoteWriter(self._brief["parts"], shards, self._brief["endings"], failed)
+        return Writer(shards, self._brief["endings"], failed)
+
+    async def _report_often(self) -> None:
+        while True:
+            await asyncio.sleep(STATUS_SECONDS)
+            self._report()
+
+    def _report(self) -> None:
+        if self._writer is None or self._worker is None or self._scheduler is None:
+            return
+        times = self._hosts.times
+        self._send(
+            say.STATUS,
+            {
+                "records": dict(self._writer.committed),
+                "parts": [(*part, size) for part, size in list(self._writer.parts.items())],
+                "fetched": self._worker.fetched,
+                "under_way": self._worker.under_way,
+                "waiting": [tuple(each) for each, _ in zip(self._scheduler.waiting(), range(WAITING), strict=False)],
+                "slowest": [tuple(slow) for slow in times.slowest(SLOWEST)] if times else [],
+            },
+        )
+
+
+def _why(error: Exception) -> tuple[str, str]:
+    """Why nothing can be written, and which option that is about."""
+    if isinstance(error, SpanielError):
+        return str(error.details.get("reason", error.message)), str(error.details.get("field", "-o"))
+    if isinstance(error, OSError):
+        return f"cannot be written: {error.strerror}", "-o"
+    return f"{type(error).__name__}: {error}", ""
