@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import NamedTuple
 
 from spaniel.app.keys import BY_PATH
-from spaniel.batch.breaker import Patience
-from spaniel.batch.politeness import Rule
+from spaniel.hosts.limits import Limits
+from spaniel.hosts.rules import Rule
 from spaniel.defaults import BATCH_DELAY_SECONDS, MAX_WAIT_SECONDS
 from spaniel.pipeline.profile import load
 
@@ -58,7 +58,7 @@ def fixed(module: str, name: str, what: str, then: str) -> Row:
 
 
 def patience(name: str, what: str, then: str) -> Row:
-    return Row(what, getattr(Patience(), name), f"fixed: `batch/breaker.py: Patience.{name}`", then)
+    return Row(what, getattr(Limits(), name), f"fixed: `hosts/limits.py: Limits.{name}`", then)
 
 
 def one_fetch() -> list[Row]:
@@ -116,7 +116,7 @@ def batch() -> list[Row]:
         setting("spaniel.batch.total_seconds", "for the whole run", "everything that is left is given up", "--total-time"),
         fixed("batch.turns", "FIRST_PAUSE", "the first pause of a host that answers 429 or 503 and does not say how long; it doubles", "the host is asked again"),
         fixed("batch.turns", "LONGEST_PAUSE", "the longest such pause; after seven such answers in a row the host is given up", "the host is asked again"),
-        patience("pause", f"the pause of a host that gave no answer {Patience().failures} times in a row", "it is tried once more, then given up"),
+        patience("pause", f"the pause of a host that gave no answer {Limits().failures} times in a row", "it is tried once more, then given up"),
         fixed("batch.trials", "TURN_PATIENCE", "for which a page waits for its host in a worker", "it goes back to the queue of its host"),
         fixed("batch.sources.fetched", "SECONDS", "a list or sitemap that is fetched", "`timeout`"),
     ]  # fmt: skip

@@ -21,7 +21,7 @@ from spaniel.health.run import Run
 from spaniel.health.spool import Spool
 from spaniel.health.verdict import Checked, Link, Place
 from spaniel.hosts import Hosts
-from spaniel.hosts import Manners as HostManners
+from spaniel.hosts import Politeness as HostPoliteness
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
 from spaniel.verdicts import Evidence, Expected, Past, Verdict
@@ -52,7 +52,7 @@ class World:
 
     def __init__(self, answers: Callable[[Link, int], Looked], turns: int = 3) -> None:
         self._answers, self._turns = answers, turns
-        self.manners: Manners | None = None
+        self.politeness: Politeness | None = None
         self.asked: Counter[str] = Counter()
         self.order: list[str] = []
         self.pasts: dict[str, Past] = {}
@@ -68,7 +68,7 @@ class World:
         self.most_here[host] = max(self.most_here[host], self.here[host])
         self.most = max(self.most, self.here.total())
         try:
-            async with self.manners.turn(host) if self.manners else nullcontext():
+            async with self.politeness.turn(host) if self.politeness else nullcontext():
                 for _ in range(self._turns):
                     await asyncio.sleep(0)
             self.asked[link.url] += 1
@@ -77,18 +77,18 @@ class World:
             self.here[host] -= 1
 
 
-class Manners:
+class Politeness:
     """What a run asks of hosts: spacing as they keep it, and what a test says that they asked for."""
 
     def __init__(self, clock: Clock, spacing: float, asked: dict[str, float] | None, at_once: int) -> None:
-        self._hosts, self._manners = Hosts(clock), HostManners(at_once, spacing)
+        self._hosts, self._politeness = Hosts(clock), HostPoliteness(at_once, spacing)
         self.asked = asked or {}
 
     def turn(self, host: str) -> AbstractAsyncContextManager[None]:
-        return self._hosts.turn(host, Deadline(60), self._manners)
+        return self._hosts.turn(host, Deadline(60), self._politeness)
 
     def wait_seconds(self, host: str) -> float:
-        return self._hosts.wait_seconds(host, self._manners)
+        return self._hosts.wait_seconds(host, self._politeness)
 
     def asked_seconds(self, host: str) -> float:
         return self.asked.get(host, 0.0)
@@ -123,8 +123,8 @@ def run_over(
 ) -> Run:
     spool = links if isinstance(links, Spool) else spool_of(links)
     clock = clock or FakeClock()
-    world.manners = Manners(clock, spacing, asked, at_once)
-    return Run(spool, world, world.manners, clock, journal or Journal(None), options or RunOptions())
+    world.politeness = Politeness(clock, spacing, asked, at_once)
+    return Run(spool, world, world.politeness, clock, journal or Journal(None), options or RunOptions())
 
 
 async def all_of(run: Run) -> list[Checked]:

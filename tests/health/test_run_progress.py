@@ -187,9 +187,9 @@ async def test_nobody_is_asked_while_all_places_are_taken() -> None:
     """Whoever waits for a host has none; when one begins to wait, another may begin."""
     world = World(lambda link, _: ok(link))
     run = run_over(links_at(hosts=6, each=1), world, RunOptions(at_once=6))
-    assert world.manners is not None
+    assert world.politeness is not None
     full = True
-    world.manners.has_room = lambda count=1: not full  # type: ignore[method-assign]
+    world.politeness.has_room = lambda count=1: not full  # type: ignore[method-assign]
     taking = asyncio.create_task(all_of(run))
     for _ in range(50):
         await asyncio.sleep(0)

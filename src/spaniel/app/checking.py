@@ -25,7 +25,7 @@ from spaniel.health.resuming import Begun, begin
 from spaniel.health.run import Run
 from spaniel.health.spool import Spool
 from spaniel.health.verdict import Link
-from spaniel.hosts import Hosts, Manners
+from spaniel.hosts import Hosts, Politeness
 from spaniel.net.http import Options
 from spaniel.net.resolver import NXDOMAIN
 from spaniel.net.validator import literal_address
@@ -122,12 +122,14 @@ def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History 
     except (OSError, sqlite3.Error) as error:
         begun = Begun(0, (f"{NOT_KEPT}: {trouble_with(error)}",))
         history = None
-    manners = Manners(own.per_host, own.delay_ms / 1000, heeds_delays=True, longest_wait=float(own.host_wait_seconds))
+    politeness = Politeness(
+        own.per_host, own.delay_ms / 1000, heeds_delays=True, longest_wait=float(own.host_wait_seconds)
+    )
     door = engine.rooms.door
     if not isinstance(door.hosts, Hosts):
         raise TypeError("links are checked by an engine with hosts of its own")
-    places = Places(door.hosts, manners, own.jobs)
-    ways = _ways(engine, own, manners, extras)
+    places = Places(door.hosts, politeness, own.jobs)
+    ways = _ways(engine, own, politeness, extras)
     asker = Asker(
         door._replace(hosts=places, guard=engine.guard.with_any_port()), engine.rooms.clock, ways, engine.rooms.readers
     )
@@ -144,12 +146,12 @@ def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History 
     return Prepared(Run(spool, _Looks(asker), places, engine.rooms.clock, journal, options), journal, begun.remarks)
 
 
-def _ways(engine: Engine, own: HealthSettings, manners: Manners, extras: Extras) -> Ways:
+def _ways(engine: Engine, own: HealthSettings, politeness: Politeness, extras: Extras) -> Ways:
     settings, usual = engine.settings, Ways()
     redirects = settings.limits.max_redirects if settings.given("tools.webfetch.max_redirects") else usual.max_redirects
     return usual._replace(
         options=Options(settings.headers._replace(accept="*/*"), stalled_after=STALLED_SECONDS),
-        manners=manners,
+        politeness=politeness,
         max_redirects=redirects,
         seconds=float(own.timeout_seconds),
         head_seconds=min(usual.head_seconds, float(own.timeout_seconds)),

@@ -16,7 +16,7 @@ from spaniel.hosts import LED_WAIT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spaniel.batch.politeness import Politeness, Rule
+    from spaniel.hosts.rules import Rule, Rules
 
 MOST_KNOWN = 20_000  # hosts that something is remembered of
 ASK_FOR_TIME = frozenset({429, 503})
@@ -60,7 +60,7 @@ class Turns:
     """Grants turns in the order in which they were asked for. `later(moment, do)` is how it waits."""
 
     def __init__(
-        self, politeness: Politeness, clock: Callable[[], float], later: Callable[[float, Callable[[], None]], object]
+        self, politeness: Rules, clock: Callable[[], float], later: Callable[[float, Callable[[], None]], object]
     ) -> None:
         self._politeness, self._clock, self._later = politeness, clock, later
         self._hosts: dict[str, _Host] = {}
@@ -110,7 +110,7 @@ class Turns:
         known.not_before = max(known.not_before, self._clock() + seconds)
         known.asked_for = why
 
-    def told_crawl_delay(self, host: str, seconds: float) -> None:
+    def set_crawl_delay(self, host: str, seconds: float) -> None:
         self._know(host).crawl_delay = seconds
 
     def ready_at(self, host: str) -> float:

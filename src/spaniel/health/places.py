@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from spaniel.errors import SpanielError
-    from spaniel.hosts import Asked, Hosts, Manners
+    from spaniel.hosts import Asked, Hosts, Politeness
     from spaniel.hosts.hosts import HostTurn
     from spaniel.net.deadline import Deadline
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 class Places:
     """Hosts as the door knows them, with so many requests at once in all; and what a run asks of them."""
 
-    def __init__(self, hosts: Hosts, manners: Manners, jobs: int) -> None:
-        self._hosts, self._manners = hosts, manners
-        self._usual = manners._replace(heeds_delays=False)
+    def __init__(self, hosts: Hosts, politeness: Politeness, jobs: int) -> None:
+        self._hosts, self._politeness = hosts, politeness
+        self._usual = politeness._replace(heeds_delays=False)
         self._places = Slots(jobs)
         self._tell: Callable[[], None] = _nobody
-        self._spacing: dict[str, float] = {}  # where a host's Crawl-delay asks for more than our own manners
+        self._spacing: dict[str, float] = {}  # where a host's Crawl-delay asks for more than our own politeness
 
-    def turn(self, where: str, deadline: Deadline, manners: Manners, *, led: bool = False) -> _Turn:  # noqa: ARG002  for a batch
+    def turn(self, where: str, deadline: Deadline, politeness: Politeness, *, led: bool = False) -> _Turn:  # noqa: ARG002  for a batch
         host = host_of(where)
-        if manners.spacing_seconds > self._manners.spacing_seconds:
-            self._spacing[host] = manners.spacing_seconds
-        if manners.spacing_seconds and self._hosts.wait_seconds(host, manners) > 0:
+        if politeness.spacing_seconds > self._politeness.spacing_seconds:
+            self._spacing[host] = politeness.spacing_seconds
+        if politeness.spacing_seconds and self._hosts.wait_seconds(host, politeness) > 0:
             self._tell()
-        return _Turn(self._hosts.turn(host, deadline, manners), self._places, deadline)
+        return _Turn(self._hosts.turn(host, deadline, politeness), self._places, deadline)
 
     def has_room(self, count: int = 1) -> bool:
         return self._places.has_room(count)
@@ -45,16 +45,16 @@ class Places:
         if not self._usual.spacing_seconds and not self._spacing:
             return 0.0
         spacing = self._spacing.get(host)
-        manners = self._usual if spacing is None else self._usual._replace(spacing_seconds=spacing)
-        return self._hosts.wait_seconds(host, manners)
+        politeness = self._usual if spacing is None else self._usual._replace(spacing_seconds=spacing)
+        return self._hosts.wait_seconds(host, politeness)
 
     def asked_seconds(self, host: str) -> float:
         """For which a host asked to be left alone, this program or another."""
         asked = self._hosts.asked(host)
         return 0.0 if asked is None else asked.seconds
 
-    def told_crawl_delay(self, host: str, seconds: float) -> None:
-        self._hosts.told_crawl_delay(host, seconds)
+    def set_crawl_delay(self, host: str, seconds: float) -> None:
+        self._hosts.set_crawl_delay(host, seconds)
 
     def answered(self, where: str, status: int, headers: Mapping[str, str], *, led: bool = False) -> None:
         self._hosts.answered(where, status, headers, led=led)
@@ -65,11 +65,11 @@ class Places:
     def asked(self, where: str) -> Asked | None:
         return self._hosts.asked(where)
 
-    async def heed(self, where: str, deadline: Deadline, manners: Manners) -> None:
-        await self._hosts.heed(where, deadline, manners)
+    async def wait(self, where: str, deadline: Deadline, politeness: Politeness) -> None:
+        await self._hosts.wait(where, deadline, politeness)
 
-    def told_http_only(self, host: str) -> None:
-        self._hosts.told_http_only(host)
+    def set_http_only(self, host: str) -> None:
+        self._hosts.set_http_only(host)
 
     def is_http_only(self, host: str) -> bool:
         return self._hosts.is_http_only(host)
@@ -88,15 +88,14 @@ class _Turn:
         self._turn, self._places, self._deadline = turn, places, deadline
 
     async def __aenter__(self) -> None:
-        if not self._turn.begin_at_once():
-            await self._turn.wait()
+        await self._turn.__aenter__()
         if self._places.take():
             return
         try:
             with self._deadline.held():
                 await self._places.wait()
         except BaseException:
-            self._turn.leave()
+            await self._turn.__aexit__()
             raise
 
     async def again(self) -> None:
@@ -106,4 +105,4 @@ class _Turn:
 
     async def __aexit__(self, *_: object) -> None:
         self._places.release()
-        self._turn.leave()
+        await self._turn.__aexit__()
