@@ -126,7 +126,9 @@ async def test_a_turn_is_spaced_as_the_host_asks_and_its_wait_is_nobodys_fault(o
         ways = GET._replace(heed_robots=True, politeness=Politeness(3, own, heeds_delays=True))
         seen = await Asker(world.door._replace(hosts=hosts), world.clock, ways).ask(Link(world.url("a.test", "/1")))
         assert seen.evidence.status == 200
-        assert hosts.seen[-1] == Politeness(3, spacing, heeds_delays=False, waits_count=False)
+        polite = Politeness(3, own, heeds_delays=True, waits_count=False, waits_for_retry_after=False)
+        assert hosts.seen[-1] == polite
+        assert hosts.wait_seconds("a.test", polite) == spacing
 
 
 async def test_a_redirect_is_the_answer_where_none_is_to_be_followed() -> None:

@@ -170,6 +170,56 @@ async def test_item_is_tried_again_when_asked_to() -> None:
     assert 40.0 < site.clock.passed < 42.0
 
 
+@pytest.mark.req("DB-09")
+async def test_item_that_waits_for_a_turn_leaves_its_place_and_waits_for_one_again() -> None:
+    site = Site(VirtualClock(), Rule(1, 5.0))
+    left: list[float] = []
+
+    class Redirected(Run):
+        async def visit(self, lease: Lease[Page]) -> None:
+            await super().visit(lease)
+            if lease.item.host.startswith("r"):
+                deadline = Deadline(60)
+                async with site.hosts.turn("https://slow.example", deadline):
+                    assert self.scheduler._running <= 2
+                    left.append(deadline.left())
+
+    run = Redirected(
+        Pages(*((f"r{n}.example", 1) for n in range(4)), *((f"{n}.example", 1) for n in range(60))), site, 2
+    )
+    await run.all()
+    assert len(run.pages.finished) == 64
+    assert site.clock.passed < 20.0  # three pauses at the slow host, and the others meanwhile
+    assert site.most == 2
+    assert len(left) == 4
+
+
+async def test_item_that_is_cancelled_while_it_waits_for_its_place_frees_the_host() -> None:
+    site = Site(VirtualClock(), Rule(1, 1.0))
+    stuck = asyncio.Event()
+
+    class Stuck(Run):
+        async def visit(self, lease: Lease[Page]) -> None:
+            await super().visit(lease)
+            if lease.item.host == "a.example":
+                await site.request("b.example")  # which has a pause: meanwhile the other one has the only place
+            else:
+                await stuck.wait()
+
+    run = Stuck(Pages(("a.example", 1), ("b.example", 1), ("c.example", 1)), site, 1)
+
+    async def cancelled() -> None:
+        await site.request("b.example")
+        task = asyncio.ensure_future(run.scheduler.run(run.work))
+        await site.clock.sleep(3.0)
+        task.cancel()
+        await asyncio.wait([task])
+
+    await site.clock.drive(cancelled())
+    assert all(known.busy == 0 and not known.waiting for known in site.hosts._hosts.values())
+    assert run.scheduler.under_way == 0
+
+
 @pytest.mark.req("FG-46")
 async def test_redirects_to_a_slow_host_wait_in_its_queue_and_hold_nothing_up() -> None:
     site = Site(VirtualClock(), Rule(1, 30.0))

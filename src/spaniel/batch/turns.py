@@ -11,17 +11,16 @@ import heapq
 from collections import deque
 from typing import TYPE_CHECKING
 
-from spaniel.hosts import LED_WAIT
+from spaniel.hosts.hosts import ASK_FOR_TIME, FIRST_PAUSE, LED_WAIT, LONGEST_PAUSE, MOST_STRIKES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from spaniel.hosts.rules import Rule, Rules
 
+__all__ = ["ASK_FOR_TIME", "MOST_STRIKES", "Turns"]
+
 MOST_KNOWN = 20_000  # hosts that something is remembered of
-ASK_FOR_TIME = frozenset({429, 503})
-FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0  # of a host that is overloaded and does not say how long (FG-22)
-MOST_STRIKES = 7  # answers in a row that ask for time, with a pause after each; then the host is given up
 NEVER = float("-inf")
 
 

@@ -121,9 +121,7 @@ class _LinkVisitor:
         if ways.heed_robots:
             permission = await door.robots.require(url, target, self.deadline, ways.options.headers)
             if permission.crawl_delay:
-                politeness = politeness._replace(
-                    spacing_seconds=max(politeness.spacing_seconds, permission.crawl_delay)
-                )
+                door.hosts.set_crawl_delay(url.host, permission.crawl_delay)
         self._turn = turn = door.hosts.turn(url.host, self.deadline, _at_a_host(politeness))
         return turn
 
@@ -147,9 +145,9 @@ class _LinkVisitor:
 
 @lru_cache(maxsize=64)
 def _at_a_host(politeness: Politeness) -> Politeness:
-    """What a host asked for is told to the run, which waits: a turn that waited for it would hold its place so long.
-    Waiting in line is nobody's fault, and not on the clock."""
-    return politeness._replace(heeds_delays=False, waits_count=False)
+    """The run waits for what a host asked for with Retry-After, with other links meanwhile: so a turn does not.
+    Waiting in line is not on the clock of a link."""
+    return politeness._replace(waits_for_retry_after=False, waits_count=False)
 
 
 def _leave_alone(door: Door, origin: str, politeness: Politeness) -> None:

@@ -260,8 +260,9 @@ class Hosts:
             return NEVER
         politeness, now = known.politeness or politeness, self.clock.monotonic()
         at = known.begin_at(politeness, where, now)
-        ahead = len(known.waiting) + (known.busy if known.busy >= known.most(politeness) else 0)
-        return max(at, now) + ahead * known.delay(politeness) / known.most(politeness) if ahead else at
+        delay, most = known.delay(politeness), known.most(politeness)
+        ahead = len(known.waiting) + (known.busy if known.busy >= most else 0)
+        return max(at, now) + ahead * delay / most if ahead and delay else at
 
     def wait_seconds(self, where: str, politeness: Politeness = USUAL) -> float:
         """How long a request that began now would have to wait for its time; places aside."""
@@ -375,6 +376,10 @@ class Hosts:
             self.give_up(host, crawl_delay_too_long(host, seconds, self.limits.crawl_delay))
         else:
             self._know(host).crawl_delay = seconds
+
+    def crawl_delay(self, host: str) -> float:
+        known = self._hosts.get(host)
+        return 0.0 if known is None else known.crawl_delay
 
     def set_http_only(self, host: str) -> None:
         """HTTPS failed there and HTTP worked. It is asked for HTTPS again after a week."""

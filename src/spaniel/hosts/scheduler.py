@@ -35,7 +35,7 @@ LONGEST_TURN = 2.0  # seconds that an item may wait for a turn at another host; 
 MOST_MOVES = 3  # of one item from host to host
 NEVER = float("inf")
 # What a lease does: its work, waiting for a turn, waiting before a retry, work that needs no place, nothing any more.
-RUNNING, WAITING, RESTING, REFUSED, ENDED = "running", "waiting", "resting", "refused", "ended"
+RUNNING, WAITING, RESTING, FREE, ENDED = "running", "waiting", "resting", "free", "ended"
 
 
 class Item(Protocol):
@@ -128,7 +128,7 @@ class Lease(Generic[T]):
         self._scheduler, self.queue, self.item, self.refusal = scheduler, queue, item, queue.refusal
         self.host = queue.host  # in whose queue it was: its own, or one that it redirects to
         self.moved = moved
-        self.state = RUNNING if queue.refusal is None else REFUSED
+        self.state = RUNNING if queue.refusal is None else FREE
         self.due: float | str | None = None  # seconds after which it is tried again, or the host that it moves to
         self._rested = self.is_dropped = False
         self.task: asyncio.Task[None] | None = None
@@ -137,6 +137,11 @@ class Lease(Generic[T]):
     def retry(self, after: float = 0.0) -> None:
         """When its work ends, the item goes back to its host's queue; to be tried after so many seconds."""
         self.due = after
+
+    def finish(self) -> None:
+        """The item is finished. What its work still does holds its host, and no place."""
+        if self.state is RUNNING:
+            self._scheduler.free(self)
 
     @property
     def left(self) -> int:
@@ -173,7 +178,7 @@ class Lease(Generic[T]):
             return False
         if (self.moved and self.moved.times >= MOST_MOVES) or self.due is not None:
             return False
-        if self.task is None or self.state in (REFUSED, ENDED):
+        if self.task is None or self.state in (FREE, ENDED):
             return False
         self.due = host
         self.task.cancel()
@@ -197,7 +202,7 @@ class Lease(Generic[T]):
 
     def drop(self) -> None:
         """Its work ends now, and the item stays unfinished."""
-        if self.task is not None and self.state is not ENDED and not self.is_dropped:
+        if self.task is not None and self.state not in (FREE, ENDED) and not self.is_dropped:
             self.is_dropped = True
             self.task.cancel()
 
@@ -348,7 +353,7 @@ class Scheduler(Generic[T]):
             if queue.refusal is not None:  # looking at the host has shown that it is to be given up
                 if (refused := self._next_refused()) is not None and (lease := self._begin(refused)) is not None:
                     return lease
-            elif at > now:
+            elif at > now and at > self._clock.monotonic():
                 self._push(queue, at)
             elif (lease := self._begin(queue)) is not None:
                 return lease
@@ -554,7 +559,7 @@ class Scheduler(Generic[T]):
     def _finish(self, lease: Lease[T]) -> None:
         queue = lease.queue
         self._leases.discard(lease)
-        if lease.state is not REFUSED:
+        if lease.state is not FREE:
             self.run_lease(lease)
             self._running -= 1
         lease.state = ENDED
@@ -606,6 +611,11 @@ class Scheduler(Generic[T]):
         self._resting += 1
         lease.queue.out -= 1
         self._put(lease.queue)
+        self._dispatch_soon()
+
+    def free(self, lease: Lease[T]) -> None:
+        lease.state = FREE
+        self._running -= 1
         self._dispatch_soon()
 
     def _dispatch_soon(self) -> None:
