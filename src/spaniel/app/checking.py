@@ -25,7 +25,6 @@ from spaniel.health.run import Run
 from spaniel.health.spool import Spool
 from spaniel.health.verdict import Link
 from spaniel.hosts import Hosts, Politeness
-from spaniel.hosts.scheduler import PlaceClock
 from spaniel.net.http import Options
 from spaniel.net.resolver import NXDOMAIN
 from spaniel.net.validator import literal_address
@@ -128,9 +127,8 @@ def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History 
     door = engine.rooms.door
     if not isinstance(door.hosts, Hosts):
         raise TypeError("links are checked by an engine with hosts of its own")
-    clock = engine.rooms.clock
     ways = _ways(engine, own, politeness, extras)
-    asker = Asker(door._replace(guard=engine.guard.with_any_port()), PlaceClock(clock), ways, engine.rooms.readers)
+    asker = Asker(door._replace(guard=engine.guard.with_any_port()), engine.rooms.clock, ways, engine.rooms.readers)
     options = RunOptions(
         at_once=own.jobs,
         link_seconds=4.0 * own.timeout_seconds
@@ -141,7 +139,7 @@ def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History 
     )
     journal = Journal(history, begun.run)
     delays = HostDelays(door.hosts, politeness)
-    return Prepared(Run(spool, _Looks(asker), delays, clock, journal, options), journal, begun.remarks)
+    return Prepared(Run(spool, _Looks(asker), delays, engine.clock, journal, options), journal, begun.remarks)
 
 
 def _ways(engine: Engine, own: HealthSettings, politeness: Politeness, extras: Extras) -> Ways:

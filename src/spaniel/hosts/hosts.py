@@ -415,7 +415,14 @@ class Hosts:
         if asked.seconds > min(politeness.longest_wait, deadline.left()):
             raise asked.refusal()
         deadline.phase = "queue"
-        await self.clock.sleep(asked.seconds)
+        place = current_place.get()
+        if place is not None:
+            place.leave()
+        try:
+            await self.clock.sleep(asked.seconds)
+        finally:
+            if place is not None:
+                place.take_back()
 
     # giving up
 

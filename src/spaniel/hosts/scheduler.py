@@ -223,8 +223,19 @@ class PlaceClock:
 class Scheduler(Generic[T]):
     """Works on all items of a source: `await scheduler.run(work)`."""
 
-    def __init__(self, items: Items[T], hosts: Readiness, clock: Clock, *, at_once: int, moves: bool = False) -> None:
-        """`moves`: an item whose redirect leads to a host that has no time waits in that host's queue."""
+    def __init__(
+        self,
+        items: Items[T],
+        hosts: Readiness,
+        clock: Clock,
+        *,
+        at_once: int,
+        moves: bool = False,
+        first_alone: bool = True,
+    ) -> None:
+        """`moves`: an item whose redirect leads to a host that has no time waits in that host's queue.
+        `first_alone`: no other item of a host is begun before the first has ended."""
+        self._first_alone = first_alone
         self._items, self._hosts, self._clock, self._at_once, self.moves = items, hosts, clock, at_once, moves
         self._limits: Limits | None = None
         if isinstance(hosts, Hosts):
@@ -269,6 +280,22 @@ class Scheduler(Generic[T]):
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
         return not self._is_stopping
+
+    def add(self, host: str, item: T) -> None:
+        """One more item, which is not in the source: before the run, while it lasts, or for the next `run`."""
+        queue = self._queue(host)
+        queue.again.append(item)
+        self._put(queue)
+        if queue.out and not queue.is_shared and self._may_share(queue):
+            queue.is_shared = True
+            self._shared.append(queue)
+        if self._end is not None:
+            self._dispatch_soon()
+
+    @property
+    def has_items(self) -> bool:
+        """Whether anything is left to begin."""
+        return bool(self._heap or self._delayed or self._refused or not self._all_taken_up)
 
     def stop(self) -> None:
         """Begin nothing more. What waits for a host has not begun either, and is dropped."""
@@ -422,7 +449,7 @@ class Scheduler(Generic[T]):
         return None
 
     def _may_share(self, queue: _Queue[T]) -> bool:
-        if queue.is_first or queue.in_heap or queue.refusal is not None or not queue.left:
+        if (queue.is_first and self._first_alone) or queue.in_heap or queue.refusal is not None or not queue.left:
             return False
         return 0 < queue.out < self._hosts.places(queue.host)
 
