@@ -167,8 +167,8 @@ def test_one_thing_that_is_said_of_a_host_leaves_the_other(tmp_path: Path) -> No
     memory.asked_for_time(HOST, 1100.0, 503, 1000.0)  # no longer than before: what was said first stands
     memory.close()
     memory = Memory(str(tmp_path / "hosts"))
-    assert memory.look(HOST, 1000.0) == (1100.0, 429, 1000.0 + 7 * 86_400)
-    assert memory.look("other.example", 1000.0) == module.NOTHING
+    assert memory.snapshot(1000.0).get(HOST, module.NOTHING) == (1100.0, 429, 1000.0 + 7 * 86_400)
+    assert memory.snapshot(1000.0).get("other.example", module.NOTHING) == module.NOTHING
     memory.close()
 
 
@@ -237,12 +237,12 @@ async def test_writing_holds_up_nobody(tmp_path: Path) -> None:
     clock = FakeClock()
     hosts, memory = remembering(tmp_path, clock)
     hosts.set_http_only("first.example")
-    while not memory.look("first.example", clock.time()).http_only_until:  # noqa: ASYNC110
+    while not memory.snapshot(clock.time()).get("first.example", module.NOTHING).http_only_until:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     lock = sqlite3.connect(tmp_path / "hosts" / "hosts.sqlite3", isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
     hosts.answered(HOST, 429, BUSY)  # returns at once
-    assert memory.look(HOST, clock.time()) == module.NOTHING
+    assert memory.snapshot(clock.time()).get(HOST, module.NOTHING) == module.NOTHING
     lock.execute("ROLLBACK")
     lock.close()
     memory.close()

@@ -316,6 +316,23 @@ async def test_an_error_of_the_work_ends_the_run_and_everything_in_it() -> None:
     assert not run.scheduler._tasks
 
 
+async def test_cancellation_that_came_too_late_for_one_item_loses_no_other() -> None:
+    """As by a time limit that rings when its request has just ended."""
+    site = Site(VirtualClock())
+
+    class Late(Run):
+        async def visit(self, lease: Lease[Page]) -> None:
+            await super().visit(lease)
+            if lease.item.id == 3 and lease.task is not None:
+                lease.task.cancel()
+                lease.task.uncancel()
+
+    run = Late(Pages(("a.example", 6)), site)
+    await run.all()
+    assert run.pages.finished == set(range(1, 7))
+    assert run.asked == {1: 1, 2: 1, 3: 1, 4: 2, 5: 1, 6: 1}
+
+
 async def test_cancelling_a_run_leaves_hosts_free() -> None:
     site = Site(VirtualClock(), Rule(1, 1.0))
     run = Run(Pages(*((f"{n}.example", 5) for n in range(5))), site)

@@ -16,7 +16,7 @@ from spaniel.health.observations import Answer, without_network
 from spaniel.health.ports import Heard, Looked
 from spaniel.health.verdict import Checked, by_fragment
 from spaniel.hosts.scheduler import Scheduler
-from spaniel.verdicts import BAD, NOTHING, Verdict
+from spaniel.verdicts import ANYTHING, BAD, NOTHING, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
@@ -36,6 +36,7 @@ TIME_UP = "not asked: the time for the whole run was up"
 CUT_OFF = "no answer yet when the time for the whole run was up"
 LAST_SECONDS = 5.0  # for what is under way when it is
 LONGEST_LOOK = 1.0  # seconds between two looks at links that take too long
+LATE = float("-inf")
 
 
 class _Host:
@@ -91,6 +92,8 @@ class _Links:
 class Run:
     """One run over a spool of links. Iterate over `results()`; `stop()` lets what is under way come to its end."""
 
+    _loop: asyncio.AbstractEventLoop
+
     def __init__(
         self, spool: Spool, looks: Looks, delays: HostDelays, clock: Clock, journal: Journal, options: RunOptions
     ) -> None:
@@ -101,7 +104,7 @@ class Run:
         self._counts = spool.hosts_done_before()
         self._out: deque[Checked] = deque()
         self._news = asyncio.Event()
-        self._watchdog = Watchdog(min(options.link_seconds, options.content_seconds))
+        self._due: dict[Lease[Queued], float] = {}  # when links that are under way have taken far too long
         self._cut_off: set[int] = set()  # links that had begun and were dropped
         self._stopping = self._time_up = False
         self.done = self.bad = 0
@@ -115,9 +118,10 @@ class Run:
 
     async def results(self) -> AsyncGenerator[Checked, None]:
         """Good news and what could not be decided, as they come; at the end what failed."""
+        self._loop = asyncio.get_running_loop()
         self._journal.open(self._report)
         checking = asyncio.create_task(self._check_all())
-        beside = [asyncio.create_task(self._watchdog.watch())]
+        beside = [asyncio.create_task(self._watch())]
         if self._options.total_seconds:
             beside.append(asyncio.create_task(self._limit()))
         ended = False
@@ -235,8 +239,20 @@ class Run:
     async def _limit(self) -> None:
         await self._clock.sleep(self._options.total_seconds)
         self._time_up = True
-        self._watchdog.hurry(LAST_SECONDS)
+        latest = asyncio.get_running_loop().time() + LAST_SECONDS
+        self._due = {lease: min(due, latest) for lease, due in self._due.items()}
         self.stop()
+
+    async def _watch(self) -> None:
+        """A last resort, behind the deadlines of each request, so one timer that looks now and then is enough."""
+        loop, options = asyncio.get_running_loop(), self._options
+        while True:
+            await asyncio.sleep(min(LONGEST_LOOK, options.link_seconds, options.content_seconds))
+            now = loop.time()
+            for lease in [lease for lease, due in self._due.items() if due < now]:
+                self._due[lease] = LATE
+                if lease.task is not None:
+                    lease.task.cancel()
 
     async def _check(self, lease: Lease[Queued]) -> None:
         """One link of a host."""
@@ -245,7 +261,7 @@ class Run:
             self._finish(lease, host, Checked(queued.link, host.given_up_as, host.given_up), None)
             return
         try:
-            looked = await self._look(queued, host.put_off)
+            looked = await self._look(lease, host.put_off)
         except asyncio.CancelledError:
             self._cut_off.add(queued.id)
             raise
@@ -269,26 +285,28 @@ class Run:
         heard = Heard.SILENT if looked.heard is None else looked.heard
         return Answer(queued.asked, host, heard, at, looked.checked, looked.head_differs)
 
-    async def _look(self, queued: Queued, attempts: int) -> Looked:
-        link, expected, options = queued.link, queued.link.expected, self._options
-        measured = expected.length is not None or expected.sha256 is not None
-        seconds = options.content_seconds if measured else options.link_seconds
+    async def _look(self, lease: Lease[Queued], attempts: int) -> Looked:
+        queued, options = lease.item, self._options
+        link, expected, seconds = queued.link, queued.link.expected, options.link_seconds
+        if expected is not ANYTHING and (expected.length is not None or expected.sha256 is not None):
+            seconds = options.content_seconds
         asked = link if link.url == queued.asked else link._replace(url=queued.asked)
-        watch = self._watchdog.begin(seconds)
+        self._due[lease] = self._loop.time() + seconds
         looked = None
         try:
             looked = await self._looks.look(asked, queued.past, attempts)
         except SpanielError as error:
             looked = Looked(Checked(link, Verdict.UNKNOWN, error.message, error.code), None)
         except asyncio.CancelledError:
-            if not self._watchdog.end(watch):
+            if self._due.get(lease) != LATE:
                 raise
         except Exception as error:
             log.exception("checking %s failed unexpectedly", shown(queued.asked))  # one link must not end the run
             bug = SpanielError(Code.INTERNAL, error=type(error).__name__)
             looked = Looked(Checked(link, Verdict.UNKNOWN, bug.message, bug.code), None)
         finally:
-            self._watchdog.end(watch)
+            if self._due.pop(lease) == LATE and lease.task is not None:
+                lease.task.uncancel()  # it was stopped here, and continues
         if looked is None:
             why = CUT_OFF if self._time_up else f"no answer within {seconds:.0f} s"
             late = Checked(link, Verdict.UNKNOWN, why, Code.TIMEOUT)
@@ -340,54 +358,3 @@ class Run:
 
 def _left_alone(seconds: float) -> str:
     return f"not asked: the host wants to be left alone for {seconds:.0f} s"
-
-
-class _Watched:
-    __slots__ = ("due", "is_late", "task")
-
-    def __init__(self, task: asyncio.Task[object], due: float) -> None:
-        self.task, self.due, self.is_late = task, due, False
-
-
-class Watchdog:
-    """One timer over many links: what takes far too long is stopped. A timer for each would take a tenth of its CPU.
-
-    A last resort, behind the deadlines of each request; so it is enough that it looks now and then.
-    """
-
-    def __init__(self, least_seconds: float) -> None:
-        self._sleep = min(LONGEST_LOOK, least_seconds)
-        self._watched: set[_Watched] = set()
-
-    async def watch(self) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            await asyncio.sleep(self._sleep)
-            now = loop.time()
-            for watched in [watched for watched in self._watched if watched.due < now]:
-                self._watched.discard(watched)
-                watched.is_late = True
-                watched.task.cancel()
-
-    def begin(self, seconds: float) -> _Watched:
-        """Of the current task."""
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101  a coroutine that runs has one
-        watched = _Watched(task, asyncio.get_running_loop().time() + seconds)
-        self._watched.add(watched)
-        return watched
-
-    def hurry(self, seconds: float) -> None:
-        """What is under way now has no longer than this."""
-        latest = asyncio.get_running_loop().time() + seconds
-        for watched in self._watched:
-            watched.due = min(watched.due, latest)
-
-    def end(self, watched: _Watched) -> bool:
-        """Whether it was stopped here; then it is no longer being cancelled."""
-        self._watched.discard(watched)
-        if not watched.is_late:
-            return False
-        watched.is_late = False
-        watched.task.uncancel()
-        return True

@@ -225,7 +225,8 @@ class Hosts:
     ) -> None:
         self.clock, self._memory, self._rules, self.limits, self._foreign = clock, memory, rules, limits, foreign
         self._hosts: dict[str, _Host] = {}
-        self._elsewhere: dict[str, tuple[float, Known]] = {}  # known to other processes, and until when that is fresh
+        self._elsewhere: dict[str, Known] = {}  # known to other processes
+        self._elsewhere_until = NEVER  # for which that is fresh
         self._breaker = Breaker(limits) if limits else None
         self._given_up: dict[tuple[str, bool], SpanielError] = {}
         self._closed: SpanielError | None = None
@@ -391,21 +392,20 @@ class Hosts:
         known = self._hosts.get(host)
         if known is not None and known.http_only_until > self.clock.monotonic():
             return True
-        return self._known_elsewhere(host).http_only_until > self._wall()
+        return self._known_elsewhere().get(host, NOTHING).http_only_until > self._wall()
 
     def asked(self, where: str) -> Asked | None:
         """What an origin said, to this process or to another, when it asked us to wait; None if that is over."""
-        known, status, seconds = self._hosts.get(host_of(where)), 0, 0.0
-        if self._memory is None and (known is None or not known.asked):
-            return None  # as of nearly all hosts
+        known, elsewhere, status, seconds = self._hosts.get(host_of(where)), self._known_elsewhere(), 0, 0.0
         if known is not None and known.asked:
             until, status = known.longest(where)
             seconds = until - self.clock.monotonic()
-        for origin in (where,) if "://" in where else (where, f"https://{where}", f"http://{where}"):
-            if (other := self._known_elsewhere(origin)).not_before:
-                left = other.not_before - self._wall()
-                if left > seconds:
-                    status, seconds = other.status, left
+        if elsewhere:
+            for origin in (where,) if "://" in where else (where, f"https://{where}", f"http://{where}"):
+                if (other := elsewhere.get(origin)) is not None:
+                    left = other.not_before - self._wall()
+                    if left > seconds:
+                        status, seconds = other.status, left
         return Asked(status, seconds) if seconds > 0 else None
 
     async def wait(self, where: str, deadline: Deadline, politeness: Politeness) -> None:
@@ -515,17 +515,12 @@ class Hosts:
 
     # memory
 
-    def _known_elsewhere(self, where: str) -> Known:
-        """What other processes know of a host, but for the last second."""
-        if self._memory is None:
-            return NOTHING
-        now = self.clock.monotonic()
-        found = self._elsewhere.get(where)
-        if found is None or now >= found[0]:
-            if len(self._elsewhere) >= MOST_KNOWN:
-                self._elsewhere.clear()
-            found = self._elsewhere[where] = now + FRESH, self._memory.look(where, self._wall())
-        return found[1]
+    def _known_elsewhere(self) -> dict[str, Known]:
+        """What other processes know of hosts, but for the last second."""
+        if self._memory is not None and (now := self.clock.monotonic()) >= self._elsewhere_until:
+            self._elsewhere_until = now + FRESH
+            self._elsewhere = self._memory.snapshot(self._wall())
+        return self._elsewhere
 
     def _wall(self) -> float:
         return self.clock.now().timestamp()

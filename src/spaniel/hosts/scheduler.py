@@ -369,16 +369,15 @@ class Scheduler(Generic[T]):
         """An item that may be begun now."""
         if self._is_stopping or self._is_paused:
             return None
-        while (queue := self._next_refused()) is not None:
-            if (lease := self._begin(queue)) is not None:
-                return lease
+        if (self._refused or self._over is not None) and (lease := self._next_refusal()) is not None:
+            return lease
         if not self._has_place():
             return None
         now = self._clock.monotonic()
         while (queue := self._next_due(now) or self._next_new() or self._next_shared()) is not None:
             at = self._hosts.ready_at(queue.host)
             if queue.refusal is not None:  # looking at the host has shown that it is to be given up
-                if (refused := self._next_refused()) is not None and (lease := self._begin(refused)) is not None:
+                if (lease := self._next_refusal()) is not None:
                     return lease
             elif at > now and at > self._clock.monotonic():
                 self._push(queue, at)
@@ -389,6 +388,8 @@ class Scheduler(Generic[T]):
     def _has_place(self) -> bool:
         """Items that wait take no place, up to a bound."""
         most = self._at_once
+        if not self._waiting and not self._resting:
+            return self._running < most
         if self._running + len(self._rising) >= most:
             return False
         busy = self._running + max(0, self._waiting - MOST_WAITING * most) + max(0, self._resting - MOST_RESTING * most)
@@ -452,6 +453,12 @@ class Scheduler(Generic[T]):
         if (queue.is_first and self._first_alone) or queue.in_heap or queue.refusal is not None or not queue.left:
             return False
         return 0 < queue.out < self._hosts.places(queue.host)
+
+    def _next_refusal(self) -> Lease[T] | None:
+        while (queue := self._next_refused()) is not None:
+            if (lease := self._begin(queue)) is not None:
+                return lease
+        return None
 
     def _next_refused(self) -> _Queue[T] | None:
         while self._refused:
@@ -522,7 +529,7 @@ class Scheduler(Generic[T]):
         if queue.refusal is not None:
             self._refuse(queue, queue.refusal)
         elif queue.left and not queue.in_heap and queue.out < self._hosts.places(queue.host):
-            self._push(queue, self._hosts.ready_at(queue.host))
+            self._push(queue, self._clock.monotonic())  # whether it is ready is looked at when there is a place for it
         elif not queue.left:
             self._retire(queue)
 
@@ -563,8 +570,13 @@ class Scheduler(Generic[T]):
             try:
                 await self._work(lease)
             except asyncio.CancelledError:
-                if not (lease.is_dropped or isinstance(lease.due, str)) or me.uncancel():
+                if lease.is_dropped or isinstance(lease.due, str):
+                    if me.uncancel():
+                        raise
+                elif me.cancelling():
                     raise
+                else:  # meant for work that had just ended: this item is tried again
+                    lease.retry()
             finally:
                 self._finish(lease)
             following = self._next()
