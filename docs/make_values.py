@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 
 from spaniel import defaults
-from spaniel.batch.breaker import Patience
 from spaniel.batch.turns import FIRST_PAUSE
+from spaniel.hosts.limits import Limits
 from spaniel.mcp.lines import LONGEST as LONGEST_MESSAGE
 from spaniel.mcp.server import MOST_AT_ONCE
 
 HERE = Path(__file__).resolve().parent
 VALUES = {
     **vars(defaults),
-    "patience": Patience(),
+    "patience": Limits(),
     "first_pause": FIRST_PAUSE,
     "message_mib": LONGEST_MESSAGE >> 20,
     "mcp_calls": MOST_AT_ONCE,

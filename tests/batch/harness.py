@@ -17,14 +17,14 @@ from spaniel.app.settings import Settings, from_data
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import Processes
 from spaniel.batch.local import Order, Run
-from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.progress import Progress
 from spaniel.batch.sources.rows import Options, Problems
+from spaniel.hosts.rules import Rule, Rules
 from spaniel.pipeline.profile import load
 from spaniel.testing.batching import WHERE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FAST = Politeness(Rule(1, 0.0))
+FAST = Rules(Rule(1, 0.0))
 
 
 class Request(NamedTuple):
