@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from spaniel import defaults
-from spaniel.batch.turns import FIRST_PAUSE
+from spaniel.hosts.hosts import FIRST_PAUSE
 from spaniel.hosts.limits import Limits
 from spaniel.mcp.lines import LONGEST as LONGEST_MESSAGE
 from spaniel.mcp.server import MOST_AT_ONCE

@@ -90,7 +90,7 @@ def settings() -> Iterator[Place]:
 def parts() -> Iterator[Place]:
     """What acts on a default where nothing is set: each part by itself."""
     from spaniel.app.batching import batch
-    from spaniel.batch.coordinator import Pace
+    from spaniel.batch.supervisor import Pace
     from spaniel.browser.page_reader import TALLEST, WIDEST
     from spaniel.browser.rendered import BrowserSettings, Display, Wanted
     from spaniel.cache import CacheSettings

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from spaniel.batch.ports import Fetch, Record
-from spaniel.batch.worker import RemoteHosts
+from spaniel.hosts import Hosts
 from spaniel.testing.batching import open_fetcher as usual
 
 WHERE = f"{__name__}:open_fetcher"
@@ -17,7 +17,7 @@ NOWHERE = f"{__name__}:cannot_open"
 
 
 @asynccontextmanager
-async def open_fetcher(told: Mapping[str, Any], hosts: RemoteHosts) -> AsyncIterator[Fetch]:
+async def open_fetcher(told: Mapping[str, Any], hosts: Hosts) -> AsyncIterator[Fetch]:
     async with usual(told, hosts) as fetch:
 
         async def fetch_or_die(url: str) -> Record:
@@ -31,7 +31,7 @@ async def open_fetcher(told: Mapping[str, Any], hosts: RemoteHosts) -> AsyncIter
 
 
 @asynccontextmanager
-async def cannot_open(told: Mapping[str, Any], hosts: RemoteHosts) -> AsyncIterator[Fetch]:
+async def cannot_open(told: Mapping[str, Any], hosts: Hosts) -> AsyncIterator[Fetch]:
     if told:
         os._exit(3)
     async with usual(told, hosts) as fetch:

@@ -17,13 +17,13 @@ import threading
 import time
 from pathlib import Path
 
+from spaniel.batch.ray_workers import RayWorkers
+
 from spaniel.app.batch_wiring import wiring
-from spaniel.batch.coordinator import Pace
-from spaniel.batch.crew import Crew, Processes
 from spaniel.batch.local import Run
 from spaniel.batch.outputs.merge import merge, merge_captures
-from spaniel.batch.ownership import WHOLE, Shard
-from spaniel.batch.ray_crew import RayCrew
+from spaniel.batch.planning import WHOLE, InputShard
+from spaniel.batch.supervisor import Pace, Processes, Workers
 from spaniel.testing.batching import WHERE
 from tests.batch.digests import captures_digest, digest
 from tests.batch.harness import FAST, Served, order, records, serving, settings, written
@@ -70,17 +70,17 @@ def fetched(way: str, served: Served, folder: Path, urls: list[str]) -> int:
     for place in range(int(number)):
         inner = folder / str(place)
         inner.mkdir()
-        run("local", 1, served, inner, urls, Shard(place, int(number)))
+        run("local", 1, served, inner, urls, InputShard(place, int(number)))
         outs.append(str(inner / "out.jsonl"))
     merge(outs, str(folder / "out.jsonl"))
     merge_captures(outs, str(folder / "out.jsonl"))
     return 0
 
 
-def run(kind: str, workers: int, served: Served, folder: Path, urls: list[str], shard: Shard = WHOLE) -> int:
+def run(kind: str, workers: int, served: Served, folder: Path, urls: list[str], shard: InputShard = WHOLE) -> int:
     parts = str(folder / "parts") if kind == PARTS else ""
-    told = wiring(settings(served.port, folder), "web_fetch", captures=not parts, parts=parts)
-    crew: Crew = Processes(workers, WHERE, told) if kind == "local" else RayCrew(workers, WHERE, told)
+    told = wiring(settings(served.port, folder), "web_fetch", captures=not parts)
+    crew: Workers = Processes(WHERE, told) if kind == "local" else RayWorkers(WHERE, told)
     if kind != "local":
         threading.Thread(target=kill_one, args=(served, len(served.requests()), len(urls)), daemon=True).start()
     with Run(str(folder / "out.jsonl")) as batch:

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 from spaniel.app.batch_sources import ReadSource
 from spaniel.app.batch_wiring import wiring
 from spaniel.app.settings import Settings, from_data
-from spaniel.batch.coordinator import Pace
-from spaniel.batch.crew import Processes
 from spaniel.batch.local import Order, Run
 from spaniel.batch.progress import Progress
 from spaniel.batch.sources.rows import Options, Problems
+from spaniel.batch.supervisor import Pace, Processes
 from spaniel.hosts.rules import Rule, Rules
 from spaniel.pipeline.profile import load
 from spaniel.testing.batching import WHERE
@@ -91,7 +90,7 @@ def batch(
         wanted = order(written(folder, urls), **more)
         run.resume(wanted) if resume else run.begin(wanted)
         told = wiring(settings(served.port, folder), "web_fetch")
-        return run.fetch(Processes(pace.workers, WHERE, told), pace)
+        return run.fetch(Processes(WHERE, told), pace)
 
 
 def records(folder: Path, name: str = "out.jsonl") -> list[dict[str, Any]]:

@@ -1,25 +1,27 @@
 """A run that writes as fast as it can, to be killed by tests/batch/test_kills.py.
 
-Coordinator, plan, writer and journal are the real ones; only the pages come from nowhere, so that most of the time
-is spent where a kill could do harm.
+Supervisor, worker, scheduler, store and part files are the real ones; only the pages come from nowhere, so that most of
+the time is spent where a kill could do harm. The worker is a thread of the same process, which is killed as a whole.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from spaniel.batch import captures
-from spaniel.batch.coordinator import Pace
-from spaniel.batch.in_process import InProcess
 from spaniel.batch.local import Run
 from spaniel.batch.outputs.warc import Capture
 from spaniel.batch.ports import Fetch, Record
-from spaniel.batch.worker import RemoteHosts, for_the_journey
+from spaniel.batch.supervisor import Pace
+from spaniel.batch.worker import Service
+from spaniel.hosts import Hosts
 from spaniel.hosts.rules import Rule, Rules
 from spaniel.pipeline.record import Extraction
 from tests.batch.harness import order
@@ -28,7 +30,7 @@ AT = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 @asynccontextmanager
-async def open_fetcher(_: Mapping[str, Any], __: RemoteHosts) -> AsyncIterator[Fetch]:
+async def open_fetcher(_: Mapping[str, Any], __: Hosts) -> AsyncIterator[Fetch]:
     async def fetch(url: str) -> Record:
         await asyncio.sleep(0)
         captures.note(Capture(url, 200, "OK", [], b"footprints " * 100, AT))
@@ -38,14 +40,33 @@ async def open_fetcher(_: Mapping[str, Any], __: RemoteHosts) -> AsyncIterator[F
     yield fetch
 
 
-class Encoded(InProcess):
-    """Sends records as a process does."""
+def _later(loop: asyncio.AbstractEventLoop, hear: Any, number: int, *said: Any) -> None:
+    loop.call_soon(hear, number, *said)
 
-    async def start(self, hear: Any) -> None:
-        await super().start(lambda worker, *said: hear(worker, *for_the_journey(*said)))
+
+class Inside:
+    """A worker on the event loop of the supervisor."""
+
+    is_remote = False
+
+    async def start(self, count: int, hear: Any, brief: Any) -> None:
+        loop = asyncio.get_running_loop()
+        self._services = [
+            Service({**brief(number), "wiring": {}}, partial(_later, loop, hear, number)) for number in range(count)
+        ]
+        self._tasks = [asyncio.create_task(service.run(open_fetcher)) for service in self._services]
+
+    def tell(self, worker: int, word: str, *values: Any) -> None:
+        self._services[worker].receive(word, *values)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
 def run(urls: str, output: str) -> None:
     with Run(output) as batch:
         batch.resume(order(Path(urls), warc="a test"))
-        batch.fetch(Encoded(open_fetcher, {}), Pace(1, 64, Rules(Rule(64, 0.0))))
+        batch.fetch(Inside(), Pace(1, 64, Rules(Rule(64, 0.0))))
+        assert os.path.exists(output)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from spaniel.app import batch_wiring, batching
-from spaniel.batch.coordinator import Pace
 from spaniel.batch.progress import Progress
+from spaniel.batch.supervisor import Pace
 from spaniel.cli.batch import display_lines
 from spaniel.hosts import answer_times
 from spaniel.hosts.answer_times import AnswerTimes
@@ -49,7 +49,7 @@ def test_a_run_names_its_slowest_host_to_programs_and_to_people(tmp_path: Path) 
 
 
 def test_nobody_is_called_slow_before_anybody_has_answered() -> None:
-    assert Progress(1, 0, lambda: 0.0).as_dict()["slowest_hosts"] == []
+    assert Progress(1, {}, lambda: 0.0).as_dict()["slowest_hosts"] == []
 
 
 def test_a_batch_fetches_as_for_ingestion_and_leaves_the_queue_alone() -> None:

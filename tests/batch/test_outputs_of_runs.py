@@ -9,33 +9,32 @@ import pyarrow.parquet
 import pytest
 
 from spaniel.app.batch_wiring import wiring
-from spaniel.batch import crew
-from spaniel.batch.coordinator import Pace
-from spaniel.batch.crew import Processes
+from spaniel.batch import supervisor
 from spaniel.batch.local import Run
-from spaniel.batch.ownership import WHOLE, Shard, domain_number
+from spaniel.batch.planning import WHOLE, InputShard, domain_number
+from spaniel.batch.supervisor import Pace, Processes
 from spaniel.errors import SpanielError
 from spaniel.testing.batching import WHERE
 from tests.batch.harness import FAST, order, settings, written
-from tests.batch.kill_scenario import Encoded, open_fetcher
+from tests.batch.kill_scenario import Inside
 
 URLS = ["http://www.one.example/1", "http://www.one.example/2"]
-NOBODYS = next(place for place in range(3) if not Shard(place, 3).has(domain_number("www.one.example")))
+NOBODYS = next(place for place in range(3) if not InputShard(place, 3).has(domain_number("www.one.example")))
 
 
-def run(output: str, urls: Path, shard: Shard = WHOLE, *, overwrite: bool = False, resume: bool = False) -> None:
+def run(output: str, urls: Path, shard: InputShard = WHOLE, *, overwrite: bool = False, resume: bool = False) -> None:
     """From nowhere to an output that is done."""
     with Run(output) as each:
         wanted = order(urls, shard=shard)
         each.resume(wanted) if resume else each.begin(wanted, overwrite=overwrite)
-        _, whole = each.fetch(Encoded(open_fetcher, {}), Pace(1, 8, FAST))
+        _, whole = each.fetch(Inside(), Pace(1, 8, FAST))
         assert whole
         each.finish()
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.zst", "out.parquet", "out.parquet/"])
 def test_a_shard_without_any_url_has_an_output_too(tmp_path: Path, name: str) -> None:
-    run(f"{tmp_path}/{name}", written(tmp_path, URLS), Shard(NOBODYS, 3))
+    run(f"{tmp_path}/{name}", written(tmp_path, URLS), InputShard(NOBODYS, 3))
     assert (tmp_path / name).exists()
     if "parquet" in name:
         assert pyarrow.parquet.read_table(tmp_path / name).num_rows == 0
@@ -100,10 +99,10 @@ def test_a_refusal_leaves_a_run_that_is_there_alone(tmp_path: Path) -> None:
 def test_a_run_without_anything_to_fetch_does_not_wait_for_its_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew, "END_SECONDS", 10_000.0)
+    monkeypatch.setattr(supervisor, "END_SECONDS", 10_000.0)
     with Run(f"{tmp_path}/out.jsonl") as each:
         each.begin(order(written(tmp_path, ["http://a b/", "ftp://one.example/"])))
         told = wiring(settings(80, tmp_path), "web_fetch")
-        progress, whole = each.fetch(Processes(2, WHERE, told), Pace(2, 8, FAST))
+        progress, whole = each.fetch(Processes(WHERE, told), Pace(2, 8, FAST))
     assert whole
     assert progress.failed.total() == 2

@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from spaniel.app.batch_wiring import wiring
-from spaniel.batch.coordinator import Pace
-from spaniel.batch.crew import Processes
 from spaniel.batch.local import Run
 from spaniel.batch.outputs.stored import raw_lines
+from spaniel.batch.supervisor import Pace, Processes
 from spaniel.errors import SpanielError
 from spaniel.testing.batching import WHERE
 from tests.batch import crashing
@@ -38,8 +37,8 @@ def run(served: Served, folder: Path, urls: list[str], where: str = WHERE, place
     with Run(str(folder / "out.jsonl")) as each:
         wanted = order(written(folder, urls), parts=parts)
         each.resume(wanted)
-        told = wiring(settings(served.port, folder), "web_fetch", parts=parts)
-        return each.fetch(Processes(2, where, told), Pace(2, 8, FAST))
+        told = wiring(settings(served.port, folder), "web_fetch")
+        return each.fetch(Processes(where, told), Pace(2, 8, FAST))
 
 
 def some(served: Served) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.batch.coordinator import Pace
+from spaniel.batch.supervisor import Pace
 from spaniel.errors import SpanielError
 from spaniel.hosts.rules import Rule, Rules, read_rules
 from tests.batch.harness import Request, Served, batch, records, serving

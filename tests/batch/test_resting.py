@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from spaniel.app.batch_wiring import wiring
-from spaniel.batch.coordinator import Pace
-from spaniel.batch.crew import Processes
 from spaniel.batch.local import Run
+from spaniel.batch.supervisor import Pace, Processes
 from spaniel.hosts.limits import Limits
 from spaniel.testing.batching import WHERE
 from tests.batch.command import command, environment
@@ -31,7 +30,7 @@ def run(served: Served, folder: Path, urls: list[str], jobs: int, seconds: int) 
     with Run(str(folder / "out.jsonl")) as batch:
         batch.begin(order(written(folder, urls)))
         told = wiring(settings(served.port, folder), profile(folder, seconds))
-        return batch.fetch(Processes(1, WHERE, told), Pace(1, jobs, FAST))
+        return batch.fetch(Processes(WHERE, told), Pace(1, jobs, FAST))
 
 
 def test_others_are_fetched_while_a_page_waits_to_be_asked_for_again(tmp_path: Path) -> None:
@@ -52,7 +51,7 @@ def test_others_are_fetched_while_a_page_waits_to_be_asked_for_again(tmp_path: P
 
 
 def test_all_that_rest_go_on_though_they_are_more_than_there_are_places(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr("spaniel.batch.members.MOST_RESTING", 2)
+    monkeypatch.setattr("spaniel.hosts.scheduler.MOST_RESTING", 2)
     with serving(tmp_path) as served:
         urls = [served.url(f"www.site{n}.example", "/fail") for n in range(8)]
         progress, whole = run(served, tmp_path, urls, jobs=1, seconds=1)
@@ -71,7 +70,7 @@ def test_a_host_that_is_not_reached_is_given_up_by_its_attempts(tmp_path: Path) 
             security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [1]}
             told = wiring(settings(served.port, tmp_path, security=security), profile(tmp_path, 1))
             pace = Pace(1, 4, FAST, Limits(failures=3, pause=0.3))
-            progress, whole = batch.fetch(Processes(1, WHERE, told), pace)
+            progress, whole = batch.fetch(Processes(WHERE, told), pace)
     tried = [record for record in records(tmp_path) if record["ladder"]]
     assert (whole, progress.records) == (True, 20)
     assert 0 < len(tried) <= 4

@@ -11,13 +11,9 @@ import pytest
 
 import spaniel
 from spaniel.app.batch_wiring import wiring
-from spaniel.batch.coordinator import Pace
-from spaniel.batch.crew import Processes
-from spaniel.batch.granting import Granting
 from spaniel.batch.local import Run
-from spaniel.batch.members import Member
-from spaniel.batch.ownership import Shard
-from spaniel.batch.turns import Turns
+from spaniel.batch.planning import InputShard
+from spaniel.batch.supervisor import Pace, Processes
 from spaniel.errors import SpanielError
 from spaniel.hosts import GIVEN_UP
 from spaniel.hosts.limits import Limits
@@ -84,7 +80,7 @@ def test_the_same_records_come_from_any_number_of_workers_and_from_shards(tmp_pa
         for place in range(3):
             folder = tmp_path / f"shard{place}"
             folder.mkdir()
-            batch(served, folder, urls, Pace(1, 8, FAST), shard=Shard(place, 3))
+            batch(served, folder, urls, Pace(1, 8, FAST), shard=InputShard(place, 3))
             shards += records(folder)
         assert sorted(record["ordinal"] for record in shards) == list(range(60))
         digests.add(digest(shards))
@@ -101,7 +97,7 @@ def test_a_host_that_is_dead_is_given_up_and_its_pages_say_so(tmp_path: Path) ->
         with Run(str(tmp_path / "out.jsonl")) as run:
             run.begin(order(written(tmp_path, urls)))
             pace = Pace(1, 4, FAST, patience)
-            progress, _ = run.fetch(Processes(1, "spaniel.testing.batching:open_fetcher", told), pace)
+            progress, _ = run.fetch(Processes("spaniel.testing.batching:open_fetcher", told), pace)
     found = by_ordinal(tmp_path)
     assert progress.pages == 9
     errors = [found[n]["error"] for n in range(40)]
@@ -130,7 +126,7 @@ def crashing_run(served: Served, folder: Path, urls: list[str], where: str = cra
     told = wiring(settings(served.port, folder), "web_fetch")
     with Run(str(folder / "out.jsonl")) as run:
         run.begin(order(written(folder, urls)))
-        return run.fetch(Processes(2, where, told), Pace(2, 8, FAST))
+        return run.fetch(Processes(where, told), Pace(2, 8, FAST))
 
 
 def test_a_worker_that_dies_is_replaced_and_only_the_page_that_killed_it_is_lost(tmp_path: Path) -> None:
@@ -213,26 +209,13 @@ def test_a_limit_takes_the_first(tmp_path: Path) -> None:
     assert sorted(by_ordinal(tmp_path)) == [0, 1, 2, 3]
 
 
-def test_a_bug_in_the_coordinator_ends_the_run_and_does_not_hang_it(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_bug_in_the_supervisor_ends_the_run_and_does_not_hang_it(tmp_path: Path, monkeypatch: Any) -> None:
     def broken(*_: object) -> None:
         raise LookupError("a bug of ours")
 
-    monkeypatch.setattr("spaniel.batch.granting.Granting.leave", broken)
+    monkeypatch.setattr("spaniel.batch.supervisor.Supervisor._status", broken)
     with serving(tmp_path) as served, pytest.raises(SpanielError, match="a bug of ours"):
         batch(served, tmp_path, [served.url("www.a.example", "/ok")], Pace(1, 4, FAST))
-
-
-async def test_turns_of_a_worker_that_has_died_are_given_to_nobody_of_its_name() -> None:
-    """One that ends lets in the next, which must not be one that the dead worker waited for."""
-    clock = asyncio.get_running_loop()
-    turns = Turns(FAST, clock.time, clock.call_at)
-    told: list[tuple[int, str, int]] = []
-    granting, dead, other = Granting(turns, lambda *said: told.append(said), clock.time), Member(), Member()
-    granting.ask(dead, 0, 1, "a.example")
-    granting.ask(dead, 0, 2, "a.example")
-    granting.ask(other, 1, 1, "a.example")
-    granting.worker_gone(dead)
-    assert told == [(0, "go", 1), (1, "go", 1)]
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,12 @@ from warcio.archiveiterator import ArchiveIterator
 from spaniel.batch import captures
 from spaniel.batch.outputs import warc_parts
 from spaniel.batch.outputs.warc import capture_records
-from spaniel.batch.outputs.warc_parts import WarcParts, files_of, is_there, place_of
+from spaniel.batch.outputs.warc_parts import files_of, is_there, output, place_of
 from spaniel.clock import SystemClock
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard
 from spaniel.net.http import Http, Options
+from spaniel.runs.parts import CAPTURES, Collector
 from spaniel.testing import FakeResolver
 from spaniel.url.parsing import parse
 from tests.batch.command import command, environment, spaniel, urls_at
@@ -113,23 +114,26 @@ def run(served: Served, folder: Path, words: list[str]) -> int:
 def test_beside_a_folder_are_several_files_and_a_kill_costs_none_of_them(tmp_path: Path) -> None:
     out = f"{tmp_path}/pages/"
     assert place_of(out) == f"{tmp_path}/pages.warc"
-    parts = WarcParts(out, 0, "a test", file_bytes=3000)
-    places = []
+    part = tmp_path / "shard-0000-00000.warc.gz"
     for number in range(6):
-        parts.append(_record(number))
-        places.append(parts.sync())
-    parts.close()
+        with part.open("ab") as file:
+            file.write(_record(number))
+        collector = Collector(str(tmp_path), {CAPTURES: output(out, "a test", file_bytes=3000)})
+        collector.open()
+        collector.collect({(0, CAPTURES, 0): part.stat().st_size})
+        place = collector.length(CAPTURES)
+        collector.close()
+        with Path(files_of(out)[-1]).open("ab") as file:  # what a run had written that was killed
+            file.write(b"torn")
+    collector = Collector(str(tmp_path), {CAPTURES: output(out, "a test", file_bytes=3000)})
+    collector.open()
+    collector.close()
     whole = [url for kind, url, *_ in found_in(*files_of(out)) if kind == "response"]
     assert len(files_of(out)) > 2
     assert whole == [f"http://a.example/{number}" for number in range(6)]
-    assert is_there(out, places[-1])
-    again = WarcParts(out, places[2], "a test", file_bytes=3000)  # what came later was not committed
-    again.append(_record(9))
-    again.sync()
-    again.close()
-    kept = [url for kind, url, *_ in found_in(*files_of(out)) if kind == "response"]
-    assert kept == [*whole[:3], "http://a.example/9"]
-    assert not is_there(out, places[-1])
+    assert is_there(out, *place)
+    os.truncate(files_of(out)[place[0]], 10)
+    assert not is_there(out, *place)
     warc_parts.remove(out)
     assert not os.path.exists(place_of(out))
 

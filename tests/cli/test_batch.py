@@ -211,7 +211,7 @@ def test_a_file_of_yours_in_the_folder_of_a_run_stays(tmp_path: Path) -> None:
         (tmp_path / "out.jsonl.batch" / "notes.txt").write_text("mine")
         assert spaniel(served, tmp_path, "-q", "--overwrite").returncode == 0
         left = sorted(file.name for file in (tmp_path / "out.jsonl.batch").iterdir())
-        assert left == ["journal", "lock", "notes.txt", "run.json", "summary.json"]  # the plan of a done run is gone
+        assert left == ["lock", "notes.txt", "run.json", "run.lock", "run.sqlite3", "summary.json"]  # no plan
 
 
 @pytest.mark.parametrize("where", ["out.jsonl/", "missing/deep/out.jsonl"])

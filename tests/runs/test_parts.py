@@ -31,7 +31,7 @@ def shards(tmp_path: Path) -> Iterator[Shards]:
 
 
 def result(ordinal: int) -> Result:
-    return Result(ordinal % 2, [b"line %d\n" % ordinal], [(ordinal, "")], ordinal)
+    return Result(ordinal % 2, [b"line %d\n" % ordinal], [(ordinal, "")], [ordinal])
 
 
 def write(shards: Shards, ordinals: range) -> Writer:
@@ -103,9 +103,7 @@ def test_part_that_was_cut_or_removed_is_refused(shards: Shards, tmp_path: Path)
         PartFiles(shards[0], RECORDS, "jsonl").sync()
 
 
-def test_writer_that_cannot_write_commits_nothing_and_says_so(
-    shards: Shards, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_writer_that_cannot_write_commits_nothing_and_says_so(shards: Shards, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 

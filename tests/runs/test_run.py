@@ -41,8 +41,16 @@ def test_only_files_of_the_run_are_removed(tmp_path: Path) -> None:
             (tmp_path / "out.jsonl.batch" / name).write_text("")
         folder.remove_shards()
         left = sorted(path.name for path in (tmp_path / "out.jsonl.batch").iterdir())
-        assert left == ["journal", "lock", "notes.txt", "run.json", "run.sqlite3", "run.sqlite3-wal",
-                        "run.sqlite3.bak", "shard-1.txt"]
+        assert left == [
+            "journal",
+            "lock",
+            "notes.txt",
+            "run.json",
+            "run.sqlite3",
+            "run.sqlite3-wal",
+            "run.sqlite3.bak",
+            "shard-1.txt",
+        ]
         folder.clear()
         left = sorted(path.name for path in (tmp_path / "out.jsonl.batch").iterdir())
         assert left == ["lock", "notes.txt", "run.sqlite3.bak", "shard-1.txt"]

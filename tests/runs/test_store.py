@@ -39,12 +39,12 @@ def test_hosts_with_most_pages_come_first(shard: Shard) -> None:
 
 
 def test_items_with_one_url_are_one_task(shard: Shard) -> None:
-    first, second = shard.of_host("a.example", -1, 10)
-    assert (first.id, first.url, first.copies) == (0, "https://a.example/1", 2)
+    first, second = shard.of_host("a.example", 0, 10)
+    assert (first.ordinal, first.url, first.copies) == (0, "https://a.example/1", 2)
     assert shard.copies(first) == [Item(2, "HTTPS://A.example/1", {"n": 2}), Item(5, "https://a.example/1", {})]
-    assert (second.id, second.copies, shard.copies(second)) == (4, 0, [])
-    assert shard.of_host("a.example", 0, 10) == [second]
-    assert shard.of_host("other.example", -1, 10) == []
+    assert (second.ordinal, second.copies, shard.copies(second)) == (4, 0, [])
+    assert shard.of_host("a.example", first.id, 10) == [second]
+    assert shard.of_host("other.example", 0, 10) == []
 
 
 def test_lines_that_are_not_urls_keep_their_reason(shard: Shard) -> None:
@@ -54,10 +54,10 @@ def test_lines_that_are_not_urls_keep_their_reason(shard: Shard) -> None:
 def test_what_is_committed_is_not_given_out_again(shard: Shard) -> None:
     shard.commit({("records", 0): 120}, [(0, ""), (2, ""), (3, "invalid_url")], [3])
     assert list(shard.refused()) == []
-    (first, _) = shard.of_host("a.example", -1, 10)
+    (first, _) = shard.of_host("a.example", 0, 10)
     assert (shard.is_done(0), [item.ordinal for item in shard.copies(first)]) == (True, [5])  # the task is still open
     shard.commit({("records", 0): 150, ("captures", 1): 9}, [(5, "http_4xx")], [0])
-    assert [task.id for task in shard.of_host("a.example", -1, 10)] == [4]
+    assert [task.ordinal for task in shard.of_host("a.example", 0, 10)] == [4]
     assert list(shard.hosts()) == [("b.example", 1), ("a.example", 1)]
     assert shard.recorded() == {"": 2, "invalid_url": 1, "http_4xx": 1}
     assert shard.parts() == {("captures", 1): 9, ("records", 0): 150}
@@ -93,12 +93,12 @@ def test_every_item_comes_out_once(pages: list[tuple[int, int]], count: int) -> 
         shards = Shards(Shard.open(folder, number) for number in range(count))
         found = []
         for host, _ in shards.hosts():
-            after = -1
+            after = 0
             while tasks := shards.of_host(host, after, 2):
                 after = tasks[-1].id
                 for task in tasks:
                     assert host_of(task.url) == host
-                    found += [task.id, *(item.ordinal for item in shards[task.shard].copies(task))]
+                    found += [task.ordinal, *(item.ordinal for item in shards[task.shard].copies(task))]
         shards.close()
     assert sorted(found) == list(range(len(pages)))
 

@@ -20,10 +20,9 @@ def wiring(
     cached: bool = False,
     logs: tuple[int, bool] | None = None,
     captures: bool = False,
-    parts: str = "",
 ) -> dict[str, object]:
     """What a worker is told, as plain data: it reads the settings' files no second time. `logs`: how to write its own;
-    `captures`: whether it keeps what comes over the wire; `parts`: where it writes records itself.
+    `captures`: whether it keeps what comes over the wire.
 
     What there is to say of the settings is said here, once, and not by every worker.
     """
@@ -32,7 +31,7 @@ def wiring(
 
     Guard(SystemResolver(), settings.security)
     told = [(path, value, source) for path, (value, source) in settings.items()]
-    return {"settings": told, "profile": profile, "cached": cached, "logs": logs, "captures": captures, "parts": parts}
+    return {"settings": told, "profile": profile, "cached": cached, "logs": logs, "captures": captures}
 
 
 def limits(settings: Settings, host_time: float | None = None, total_time: float | None = None) -> Limits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
-from contextlib import aclosing, asynccontextmanager, closing
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,18 +15,15 @@ from spaniel.app.logs import configure
 from spaniel.app.settings import Setting, Settings, load
 from spaniel.app.several import several
 from spaniel.batch.captures import CapturingHttp
-from spaniel.batch.coordinator import Pace
-from spaniel.batch.in_process import InProcess
-from spaniel.batch.plan import Plan
 from spaniel.batch.planning import make_plan
-from spaniel.batch.ports import Item
 from spaniel.batch.records import record_of
-from spaniel.batch.streaming import stream
-from spaniel.batch.worker import WorkerClock
+from spaniel.batch.worker import stream
 from spaniel.clock import SystemClock
 from spaniel.defaults import BATCH_DELAY_SECONDS, BATCH_JOBS, BATCH_PER_HOST
 from spaniel.errors import Code, SpanielError
+from spaniel.hosts import Hosts
 from spaniel.hosts.rules import Rule, Rules
+from spaniel.hosts.scheduler import PlaceClock
 from spaniel.net.resolver import RememberingResolver, SystemResolver
 from spaniel.pipeline.profile import Rung
 from spaniel.pipeline.profile import load as load_profile
@@ -34,12 +31,13 @@ from spaniel.pipeline.readers import ALONE, AMONG_OTHERS
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.rungs.site import MOST_ASKED
 from spaniel.reading import html as _html  # noqa: F401  every worker needs it, and loads it while the coordinator plans
+from spaniel.runs.store import Item
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 
     from spaniel.batch.ports import Fetch, Record
-    from spaniel.batch.worker import OpenFetcher, RemoteHosts
+    from spaniel.batch.worker import OpenFetcher
     from spaniel.clock import Clock
     from spaniel.net.resolver import Resolver
     from spaniel.pipeline.profile import Profile
@@ -50,9 +48,7 @@ QUEUE = "queue"  # a rung: for a person, to whom a batch gives its output
 
 
 @asynccontextmanager
-async def open_fetcher(
-    told: Mapping[str, Any], hosts: RemoteHosts, resolver: Resolver | None = None
-) -> AsyncIterator[Fetch]:
+async def open_fetcher(told: Mapping[str, Any], hosts: Hosts, resolver: Resolver | None = None) -> AsyncIterator[Fetch]:
     """What a worker fetches with, from its wiring."""
     if told["logs"]:  # it is a process of its own
         configure(*told["logs"])
@@ -62,7 +58,7 @@ async def open_fetcher(
     names = RememberingResolver(resolver or SystemResolver())
     around = partial(CapturingHttp, clock=SystemClock()) if told.get("captures") else None
     working = Working(hosts, ALONE if told["logs"] else AMONG_OTHERS, around)
-    async with Engine(settings, names, WorkerClock(hosts), working=working) as engine:
+    async with Engine(settings, names, PlaceClock(hosts.clock), working=working) as engine:
         limits = settings.batch
         profile = engine.profile(
             for_batches(engine.read_profile(told["profile"]), limits.max_retry_after_seconds, cached=told["cached"])
@@ -104,16 +100,16 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     if not BATCH_JOBS.allows(jobs):
         raise SpanielError(Code.BAD_ARGS, field="jobs", reason=f"must be {BATCH_JOBS.range}")
     given = settings if isinstance(settings, Settings) else load(call=settings)
-    pace = Pace(1, jobs, Rules(Rule(per_host, delay)), limits(given, host_time, total_time))
-    crew = InProcess(fetcher or open_fetcher, wiring(given, profile, cached=cached), clock)
+    clock = clock or SystemClock()
+    hosts = Hosts(clock, rules=Rules(Rule(per_host, delay)), limits=limits(given, host_time, total_time))
+    wires = wiring(given, profile, cached=cached)
     canonical = load_profile(profile).policy.apply
     items = (Item(ordinal, url) for ordinal, url in enumerate(several(urls, "urls", str)))
     with tempfile.TemporaryDirectory(prefix="spaniel-batch-") as folder:
         await asyncio.to_thread(make_plan, items, lambda raw: canonical(raw).url, folder)
-        with closing(Plan(folder)) as plan:
-            async with aclosing(stream(plan, crew, pace, clock)) as records:
-                async for record in records:
-                    yield record
+        async with aclosing(stream(folder, fetcher or open_fetcher, wires, hosts, jobs, clock)) as records:
+            async for record in records:
+                yield record
 
 
 def for_batches(profile: Profile, longest_wait: float, *, cached: bool) -> Profile:

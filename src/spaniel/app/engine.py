@@ -35,7 +35,6 @@ from spaniel.robots.gate import RobotsGate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spaniel.batch.worker import RemoteHosts
     from spaniel.clock import Clock
     from spaniel.net.resolver import Resolver
     from spaniel.online.canonicalizer import Reach
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 class Working(NamedTuple):
     """What an engine has besides, that is a worker of a batch."""
 
-    hosts: RemoteHosts  # shared with the others: every request of the engine begins with a turn
+    hosts: Hosts  # of the run: every request of the engine begins with a turn
     reading: Limits = AMONG_OTHERS  # which pages are read here
     around: Callable[[Http], Fetcher] | None = None  # a client of pages, for whoever keeps what comes over the wire
 

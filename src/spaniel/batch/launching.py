@@ -8,8 +8,7 @@ from collections import deque
 from contextlib import suppress
 
 COMMAND = (
-    "import sys; where, sys.path[:] = sys.argv[1], sys.argv[2:]; "
-    "from spaniel.batch.worker_process import main; main(where)"
+    "import sys; where, sys.path[:] = sys.argv[1], sys.argv[2:]; from spaniel.batch.worker import main; main(where)"
 )
 Process = subprocess.Popen[bytes]
 

@@ -5,52 +5,53 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+from collections import Counter
 from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.batch.arrow import arrow
-from spaniel.batch.coordinator import Coordinator
-from spaniel.batch.journal import Journal
 from spaniel.batch.outputs import warc_parts
 from spaniel.batch.outputs.finish import finish
 from spaniel.batch.outputs.form import Form, form_of
-from spaniel.batch.outputs.lines_part import LinesPart
 from spaniel.batch.outputs.parquet import parts_in
-from spaniel.batch.ownership import WHOLE
-from spaniel.batch.plan import Plan
-from spaniel.batch.planning import make_plan
+from spaniel.batch.planning import WHOLE, make_plan
 from spaniel.batch.progress import Progress
-from spaniel.batch.run_folder import PART, About, RunFolder, require_same
-from spaniel.batch.writer import PartsWriter, Writer
+from spaniel.batch.supervisor import Supervisor
 from spaniel.errors import Code, SpanielError
 from spaniel.files import sync_folder, write_atomically
+from spaniel.runs.parts import CAPTURES, RECORDS, Collector, Output
+from spaniel.runs.run import PART, About, RunFolder, require_same
+from spaniel.runs.store import Shard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from spaniel.batch.coordinator import Pace
-    from spaniel.batch.crew import Crew
-    from spaniel.batch.ownership import Shard
-    from spaniel.batch.planning import Counts
-    from spaniel.batch.ports import Item, OpenPart, Source
+    from spaniel.batch.planning import InputShard
+    from spaniel.batch.ports import Item, Source
     from spaniel.batch.sources.rows import Problems
+    from spaniel.batch.supervisor import Pace, Workers
+    from spaniel.runs.run import PlanCounts
 
-    Watch = Callable[[Coordinator, Progress], AbstractContextManager[None]]
+    Watch = Callable[[Supervisor, Progress], AbstractContextManager[None]]
+
+SHARDS = 8  # of a run, unless it says otherwise
 
 
 class Order(NamedTuple):
-    """What is to be done, as far as it decides which records there will be."""
+    """What is to be done, as far as it decides which records there will be; and how it is divided."""
 
     sources: Sequence[Source]
     canonical: Callable[[str], str]  # the spelling of a URL by the profile's policy
     shape: dict[str, str]  # what else decides it, in words: the profile and its version
-    shard: Shard = WHOLE
+    shard: InputShard = WHOLE
     limit: int | None = None
     warc: str = ""  # the software's name, where what comes over the wire is to be kept too
     parts: str = ""  # where workers write records themselves; the output is then a list of parts
     problems: Problems | None = None  # what was wrong in the sources, known when they were read
+    shards: int = SHARDS
+    is_spread: bool = False  # whether the pages of one host may be in several shards: hosts need no delays
 
     def items(self) -> Iterator[Item]:
         """All URLs, numbered through."""
@@ -75,8 +76,8 @@ class Order(NamedTuple):
 class Run:
     """One run over its output, as a context: it holds the lock. `begin` or `resume`, then `fetch`."""
 
-    def __init__(self, output: str, open_part: OpenPart = LinesPart) -> None:
-        self._folder, self._open_part, self._stack = RunFolder(output), open_part, ExitStack()
+    def __init__(self, output: str) -> None:
+        self._folder, self._stack = RunFolder(output), ExitStack()
         # Lines are written to the output itself; every other form is made of them when all are there.
         self._form = form_of(output)
         if self._form == Form.WARC:
@@ -85,10 +86,8 @@ class Run:
             arrow()  # refused now where it is not installed, rather than when all pages are fetched
         is_lines = self._form in (Form.JSONL, Form.JSONL_ZST)
         self._part = output if is_lines else os.path.join(self._folder.path, PART)
-        self.counts: Counts | None = None
-        self.lost = 0  # how often URLs of the sources could not be read
+        self._about: About | None = None
         self._warc = self._parts = ""
-        self._coordinator: Coordinator | None = None
 
     def __enter__(self) -> Run:
         self._stack.enter_context(self._folder.locked())
@@ -97,7 +96,7 @@ class Run:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def begin(self, order: Order, told: Callable[[int], None] | None = None, *, overwrite: bool = False) -> None:
+    def begin(self, order: Order, report: Callable[[int], None] | None = None, *, overwrite: bool = False) -> None:
         """Plan a new run. Output that is there is not touched unless it may be."""
         output = self._folder.output
         self._warc, self._parts = order.warc, order.parts
@@ -110,7 +109,15 @@ class Run:
         with _refused(output):
             self._folder.clear()
             try:
-                self.counts = make_plan(order.items(), order.canonical, self._folder.path, order.shard, told)
+                plan = make_plan(
+                    order.items(),
+                    order.canonical,
+                    self._folder.path,
+                    shards=order.shards,
+                    is_spread=order.is_spread,
+                    input_shard=order.shard,
+                    report=report,
+                )
             except BaseException:
                 self._folder.clear()
                 raise
@@ -119,8 +126,10 @@ class Run:
                 os.unlink(output)
             if order.warc:
                 warc_parts.remove(output)
-            self.lost = order.problems.lost if order.problems is not None else 0
-            self._folder.write(About(sources, order.whole_shape(), self.counts, self.lost))
+            lost = order.problems.lost if order.problems is not None else 0
+            shape, shards = order.whole_shape(), tuple(plan.shards)
+            self._about = About(sources, shape, plan.counts, lost, shards, order.shards, order.is_spread)
+            self._folder.write(self._about)
 
     def _require_nothing_there(self, captured: list[str]) -> None:
         output, is_run = self._folder.output, self._folder.read() is not None
@@ -132,7 +141,7 @@ class Run:
                 may += " and replaces nothing but the same pages"
             raise _bad(there, f"is there already. {may}")
 
-    def resume(self, order: Order, told: Callable[[int], None] | None = None) -> None:
+    def resume(self, order: Order, report: Callable[[int], None] | None = None) -> None:
         """Go on with a run that ended before its time; one that was still planning begins again."""
         about = self._folder.read()
         if about is None:
@@ -140,41 +149,88 @@ class Run:
                 raise _bad(
                     self._folder.output, "is there, but no run of it to go on with; begin again with --overwrite"
                 )
-            self.begin(order, told)
+            self.begin(order, report)
             return
         require_same(about, order.fingerprints(), order.whole_shape(), self._folder.output)
-        self.counts, self.lost, self._warc, self._parts = about.counts, about.lost, order.warc, order.parts
+        self._about, self._warc, self._parts = about, order.warc, order.parts
 
-    def fetch(self, crew: Crew, pace: Pace, watch: Watch | None = None) -> tuple[Progress, bool]:
+    def fetch(self, workers: Workers, pace: Pace, watch: Watch | None = None) -> tuple[Progress, bool]:
         """Fetch what is left. Returns what was done, and whether it was all."""
-        return asyncio.run(self._fetch(crew, pace, watch))
+        return asyncio.run(self._fetch(workers, pace, watch))
 
-    async def _fetch(self, crew: Crew, pace: Pace, watch: Watch | None) -> tuple[Progress, bool]:
+    async def _fetch(self, workers: Workers, pace: Pace, watch: Watch | None) -> tuple[Progress, bool]:
         with ExitStack() as stack, _refused(self._folder.output):
-            journal = Journal(self._folder.journal)
-            stack.callback(journal.close)
+            outputs = self._outputs()
+            collector = Collector(self._folder.path, outputs)
+            stack.callback(collector.close)
+            self._require_output(collector)
             clock = asyncio.get_running_loop().time
-            progress = Progress(self._planned(), journal.done.count, clock, journal.failed)
-            self._require_output(journal)
-            if not progress.left:
-                self._open_part(self._part, journal.length).close()  # of an empty shard there is a file, too
-                return progress, True
-            plan = Plan(self._folder.path)
-            stack.callback(plan.close)
-            writer = self._writer(journal)
-            stack.callback(writer.close)  # before the journal
-            self._coordinator = Coordinator(plan, journal.done, crew, writer, progress, pace)
+            if (records := collector.finished()) is not None:
+                return Progress(self._planned.counts.planned, records, clock), True
+            left, recorded, parts = self._state()
+            progress = Progress(self._planned.counts.planned, recorded, clock)
+            collector.open()
+            for name in (self._folder.path, os.path.dirname(self._part) or "."):
+                sync_folder(name)  # a power cut must not take the new files' names
+            collector.collect(parts)
+            whole = True
+            if left:
+                supervisor = Supervisor(
+                    self._folder.path,
+                    left,
+                    self._planned.shard_count,
+                    workers,
+                    collector,
+                    progress,
+                    pace,
+                    {kind: output.ending for kind, output in outputs.items()},
+                    is_spread=self._planned.is_spread,
+                    parts=self._parts,
+                )
+                whole = await self._supervise(supervisor, progress, watch)
+                left, recorded, parts = self._state()
+                collector.collect(parts)
+                progress.settle(recorded)
+            if not left:
+                collector.finish(recorded)
+                self._folder.remove_shards()
+        return progress, whole and not left
+
+    async def _supervise(self, supervisor: Supervisor, progress: Progress, watch: Watch | None) -> bool:
+        with ExitStack() as stack:
             if watch is not None:
-                stack.enter_context(watch(self._coordinator, progress))
+                stack.enter_context(watch(supervisor, progress))
             try:
-                whole = await self._coordinator.run()
-            except asyncio.CancelledError:  # told to stop at once
-                whole = False
-        if writer.error is not None:
-            raise _unwritable(writer.error)
-        if not progress.left:
-            self._folder.remove_plan()
-        return progress, whole
+                return await supervisor.run()
+            except asyncio.CancelledError:  # a second Ctrl-C: stop at once
+                return False
+            except SpanielError as error:
+                if error.code == Code.BAD_ARGS:
+                    raise _unwritable(error) from None
+                raise
+
+    def _state(self) -> tuple[dict[int, int], Counter[str], dict[tuple[int, str, int], int]]:
+        """What is left in each shard, the records that are there, and the committed lengths of part files."""
+        left: dict[int, int] = {}
+        recorded: Counter[str] = Counter()
+        parts: dict[tuple[int, str, int], int] = {}
+        for number in self._planned.shards:
+            shard = Shard.open(self._folder.path, number)
+            try:
+                if count := shard.left():
+                    left[number] = count
+                recorded.update(shard.recorded())
+                parts |= {(number, *part): size for part, size in shard.parts().items()}
+            finally:
+                shard.close()
+        return left, recorded, parts
+
+    def _outputs(self) -> dict[str, Output]:
+        ending = "jsonl.zst" if self._part.endswith(".zst") else "jsonl"
+        found = {RECORDS: Output(ending, lambda _: self._part)}
+        if self._warc:
+            found[CAPTURES] = warc_parts.output(self._folder.output, self._warc)
+        return found
 
     def finish(self) -> None:
         """Make the output of the records, where it is not made of lines. A run that ends here can do it again."""
@@ -187,44 +243,38 @@ class Run:
 
     def write_summary(self, progress: Progress) -> dict[str, object]:
         """For programs: what was done, beside what is needed to resume. What was written is returned."""
-        plan = self.counts and self.counts._asdict()
+        plan = self._planned.counts._asdict()
         summary = {**progress.as_dict(), "unread": self.lost, "output": self._folder.output, "plan": plan}
         write_atomically(self._folder.summary, json.dumps(summary, indent=1).encode(), None)
         return summary
 
     @property
+    def counts(self) -> PlanCounts:
+        return self._planned.counts
+
+    @property
+    def lost(self) -> int:
+        """How often URLs of the sources could not be read."""
+        return self._planned.lost
+
+    @property
     def pages(self) -> int:
         """How many are to be fetched, those of earlier runs included."""
-        return self.counts.tasks if self.counts else 0
+        return self._planned.counts.tasks
 
-    def _planned(self) -> int:
-        if self.counts is None:
+    @property
+    def _planned(self) -> About:
+        if self._about is None:
             raise RuntimeError("begin or resume first")
-        return self.counts.planned
+        return self._about
 
-    def _writer(self, journal: Journal) -> Writer:
-        loop = asyncio.get_running_loop()
-        part = self._open_part(self._part, journal.length)
-        beside = warc_parts.WarcParts(self._folder.output, journal.beside, self._warc) if self._warc else None
-        for name in (self._folder.path, os.path.dirname(self._part) or "."):
-            sync_folder(name)  # a power cut must not take the new files' names
-
-        def failed(error: Exception) -> None:
-            loop.call_soon_threadsafe(self._cannot_write, error)
-
-        return PartsWriter(self._parts, part, journal, failed) if self._parts else Writer(part, journal, failed, beside)
-
-    def _cannot_write(self, error: Exception) -> None:
-        if self._coordinator is not None:
-            self._coordinator.fail(_unwritable(error))
-
-    def _require_output(self, journal: Journal) -> None:
-        """Somebody may have cut or removed it meanwhile."""
-        output = self._part
-        there = os.path.getsize(output) if os.path.exists(output) else 0
-        if there < journal.length:
-            raise _bad(output, f"has {there} bytes, but {journal.length} were written; begin again with --overwrite")
-        if self._warc and not warc_parts.is_there(self._folder.output, journal.beside):
+    def _require_output(self, collector: Collector) -> None:
+        """It may have been cut or removed meanwhile."""
+        _, length = collector.length(RECORDS)
+        there = os.path.getsize(self._part) if os.path.exists(self._part) else 0
+        if there < length:
+            raise _bad(self._part, f"has {there} bytes, but {length} were written; begin again with --overwrite")
+        if self._warc and not warc_parts.is_there(self._folder.output, *collector.length(CAPTURES)):
             place = warc_parts.place_of(self._folder.output)
             raise _bad(place, "is shorter than what was written to it; begin again with --overwrite")
 
@@ -238,14 +288,8 @@ def _refused(output: str) -> Iterator[None]:
         raise _bad(output, f"cannot be written: {error.strerror}") from None
 
 
-def _unwritable(error: Exception) -> SpanielError:
-    field = "-o"
-    if isinstance(error, SpanielError):
-        field, reason = str(error.details.get("field", field)), str(error.details.get("reason", error.message))
-    elif isinstance(error, OSError):
-        reason = f"cannot be written: {error.strerror}"
-    else:
-        return SpanielError(Code.INTERNAL, error=f"{type(error).__name__}: {error}")
+def _unwritable(error: SpanielError) -> SpanielError:
+    field, reason = str(error.details.get("field", "-o")), str(error.details.get("reason", error.message))
     return _bad(field, f"{reason}. What was written is safe; make room, then go on with --resume")
 
 

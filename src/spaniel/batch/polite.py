@@ -8,8 +8,8 @@ from spaniel.net.deadline import Deadline
 from spaniel.net.http import Options
 
 if TYPE_CHECKING:
-    from spaniel.batch.worker import RemoteHosts
     from spaniel.browser.rendered import Rendered, Wanted
+    from spaniel.hosts import Hosts
     from spaniel.net.guard import Target
     from spaniel.net.http import Http, Page
     from spaniel.pipeline.ports import Renders
@@ -22,11 +22,11 @@ ROBOTS = "/robots.txt"  # what else is asked for here, a redirect has led to
 class PoliteHttp:
     """For robots.txt: it is a request like any other to the server."""
 
-    def __init__(self, http: Http, hosts: RemoteHosts) -> None:
+    def __init__(self, http: Http, hosts: Hosts) -> None:
         self._http, self._hosts = http, hosts
 
     async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = _USUAL) -> Page:
-        turn = self._hosts.shared_turn(url.origin, deadline)
+        turn = self._hosts.turn(url.origin, deadline, shared=True)
         async with turn:
             page = await self._http.get(url, target, deadline, options._replace(before_repeat=turn.again))
             self._hosts.answered(url.origin, page.status, page.headers, led=url.target != ROBOTS)
@@ -36,9 +36,9 @@ class PoliteHttp:
 class PoliteRenderer:
     """For the browser: what a page loads into itself belongs to its turn."""
 
-    def __init__(self, renderer: Renders, hosts: RemoteHosts) -> None:
+    def __init__(self, renderer: Renders, hosts: Hosts) -> None:
         self._renderer, self._hosts = renderer, hosts
 
     async def render(self, wanted: Wanted) -> Rendered:
-        async with self._hosts.shared_turn(wanted.url.host, Deadline(wanted.timeout_seconds)):
+        async with self._hosts.turn(wanted.url.host, Deadline(wanted.timeout_seconds), shared=True):
             return await self._renderer.render(wanted)

@@ -1,21 +1,22 @@
-"""What a run has done so far, for whoever looks on, and for its summary."""
+"""What a run has done so far, for people who watch it, and for its summary."""
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter, deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from spaniel.hosts.answer_times import Slow
+from spaniel.runs.store import PAGE_OK
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from spaniel.batch.records import Ending
-    from spaniel.hosts.answer_times import Slow
+    from collections.abc import Callable, Iterable, Mapping
 
 SHOWN = 5  # hosts
 WINDOW = 30.0  # seconds over which the rate is taken
 
 
-class Waiting(NamedTuple):
+class WaitingHost(NamedTuple):
     """A host that is waited for."""
 
     host: str
@@ -25,31 +26,59 @@ class Waiting(NamedTuple):
 
 
 class Progress:
-    """Counts of records. `before` are those of an earlier run that this one resumes, and `failed` has its own too."""
+    """Counts of records, from the status of workers. `before` are those of an earlier run that this one resumes."""
 
-    def __init__(
-        self, total: int, before: int, clock: Callable[[], float], failed_before: Mapping[str, int] | None = None
-    ) -> None:
-        self.total, self.before, self._clock = total, before, clock
-        self.records = self.fetched = 0  # records written; fetches that ended
-        self.failed: Counter[str] = Counter(failed_before or {})
-        self.pages = before - self.failed.total()
+    def __init__(self, total: int, before: Mapping[str, int], clock: Callable[[], float]) -> None:
+        """`before`: how many by why they have no page."""
+        self.total, self.before, self._clock = total, sum(before.values()), clock
+        self._before, self._kept, self._fetched = Counter(before), Counter[str](), 0
+        self._statuses: Callable[[], Iterable[Mapping[str, Any]]] = list
         self.workers_lost = 0
         self.began = clock()
         self._recent: deque[tuple[float, int]] = deque()
-        self.under_way: Callable[[], int] = lambda: 0
-        self.waiting: Callable[[], list[Waiting]] = list
-        self.slowest: Callable[[int], list[Slow]] = lambda _: []
 
-    def ended(self) -> None:
-        self.fetched += 1
+    def watch(self, statuses: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
+        """Where the last status of each worker is found."""
+        self._statuses = statuses
 
-    def recorded(self, ending: Ending) -> None:
-        self.records += 1
-        if ending.code:
-            self.failed[ending.code] += 1
-        else:
-            self.pages += 1
+    def keep(self, status: Mapping[str, Any]) -> None:
+        """The last status of a worker that has gone."""
+        self._kept.update(status.get("records", {}))
+        self._fetched += status.get("fetched", 0)
+
+    def settle(self, records: Mapping[str, int]) -> None:
+        """Nothing more comes: these are the records of all runs."""
+        statuses = list(self._statuses())
+        self._fetched += sum(status.get("fetched", 0) for status in statuses)
+        self._kept = Counter(records)
+        self._kept.subtract(self._before)
+        slowest = [status.get("slowest", []) for status in statuses]
+        self._statuses = lambda: [{"slowest": each} for each in slowest]
+
+    def _records(self) -> Counter[str]:
+        found = Counter(self._kept)
+        for status in self._statuses():
+            found.update(status.get("records", {}))
+        return found
+
+    @property
+    def records(self) -> int:
+        return self._records().total()
+
+    @property
+    def failed(self) -> Counter[str]:
+        """Of all runs."""
+        found = self._before + self._records()
+        return Counter({code: found[code] for code in sorted(found) if code != PAGE_OK})
+
+    @property
+    def pages(self) -> int:
+        return self._before[PAGE_OK] + self._records()[PAGE_OK]
+
+    @property
+    def fetched(self) -> int:
+        """Fetches that ended."""
+        return self._fetched + int(sum(status.get("fetched", 0) for status in self._statuses()))
 
     @property
     def left(self) -> int:
@@ -59,26 +88,38 @@ class Progress:
     def seconds(self) -> float:
         return self._clock() - self.began
 
+    def under_way(self) -> int:
+        return sum(status.get("under_way", 0) for status in self._statuses())
+
+    def waiting(self) -> list[WaitingHost]:
+        """Hosts that are waited for: those with the most to do."""
+        found = [WaitingHost(*each) for status in self._statuses() for each in status.get("waiting", [])]
+        return heapq.nlargest(SHOWN, found, key=lambda host: host.left)
+
+    def slowest(self, most: int) -> list[Slow]:
+        found = [Slow(*each) for status in self._statuses() for each in status.get("slowest", [])]
+        return heapq.nlargest(most, found, key=lambda slow: slow.seconds)
+
     def rate(self) -> float:
         """Records a second, of late."""
-        now = self._clock()
-        self._recent.append((now, self.records))
+        now, records = self._clock(), self.records
+        self._recent.append((now, records))
         while len(self._recent) > 2 and now - self._recent[0][0] > WINDOW:
             self._recent.popleft()
-        then, records = self._recent[0]
-        return (self.records - records) / (now - then) if now > then else 0.0
+        then, earlier = self._recent[0]
+        return (records - earlier) / (now - then) if now > then else 0.0
 
     def as_dict(self) -> dict[str, object]:
-        seconds = max(self.seconds, 1e-9)
+        seconds, records = max(self.seconds, 1e-9), self.records
         return {
             "urls": self.total,
-            "recorded": self.before + self.records,
-            "recorded_by_this_run": self.records,
+            "recorded": self.before + records,
+            "recorded_by_this_run": records,
             "pages": self.pages,
             "failed": dict(sorted(self.failed.items())),
             "fetches": self.fetched,
             "seconds": round(seconds, 3),
-            "records_per_second": round(self.records / seconds, 2),
+            "records_per_second": round(records / seconds, 2),
             "workers_lost": self.workers_lost,
             "slowest_hosts": [
                 {"host": slow.host, "mean_seconds": round(slow.seconds, 3), "answers": slow.answers}

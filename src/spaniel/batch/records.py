@@ -86,9 +86,3 @@ def _warned(tail: bytes) -> bytes:
     shared["warnings"] = list(dict.fromkeys([*shared["warnings"], CREDENTIALS_WARNING]))
     shared["caveats"] = list(dict.fromkeys([*shared["caveats"], CREDENTIALS_DROPPED]))
     return encode(shared)
-
-
-def whole_record(item: Item, record: Record) -> dict[str, object]:
-    """The same as a value: what a program would read from the line."""
-    told: dict[str, object] = msgspec.json.decode(line_of(item, tail_of(record)))
-    return told

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import Counter, deque
 from functools import partial
 from heapq import heapreplace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from spaniel.batch import channel as say
 from spaniel.batch.planning import shard_of
-from spaniel.batch.worker import TaskFile
+from spaniel.batch.worker import TaskFile, why_unwritable
 from spaniel.defaults import BATCH_JOBS
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts.limits import Limits
 from spaniel.hosts.rules import Rules
-from spaniel.runs.store import PAGE_OK, Shard
+from spaniel.runs.parts import CAPTURES, RECORDS, Result, Writer
+from spaniel.runs.store import Shard, Shards
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from spaniel.batch.progress import Progress
     from spaniel.runs.parts import Collector
 
-    Hear = Callable[..., None]  # the worker's number, a word, its values
+    Hear = Callable[..., bool]  # the worker's number, a word, its values; whether it should wait before it says more
     Brief = Callable[[int], dict[str, Any]]  # what a worker is to do, each time that it is started
 
 GONE = "gone"  # of a worker that has died
@@ -36,6 +36,7 @@ DEAD_STARTS = 3  # in a row, after which a worker is not started again
 END_SECONDS = 5.0
 COLLECT_SECONDS = 0.5
 TASK_FILE = "worker-{}.tasks"
+MOST_FUTILE = 10  # workers in a row that died with nothing done and nothing under way
 
 
 class Pace(NamedTuple):
@@ -87,13 +88,14 @@ class Supervisor:
         self._members = [_Member() for _ in range(count)]
         self._suspects: set[int] = set()  # tasks that were under way when a worker died
         self._blamed: set[int] = set()  # of them: under way alone when it died again
-        self._leases: dict[tuple[int, int], int] = {}  # who holds or waits for a lease, and its owner
-        self._news = asyncio.Event()
+        self._leases: dict[tuple[int, int], _Lease] = {}  # by who holds or waits for it
+        self._news, self._loop = asyncio.Event(), asyncio.get_running_loop()
         self._is_stopping = False
+        self._over: float | None = None  # the time for the run, once it is over
         self._failure: SpanielError | None = None
         self._parts_known: dict[tuple[int, str, int], int] = {}
         self._heard: dict[str, Callable[..., None]] = {
-            say.READY: lambda _worker: None,
+            say.READY: self._ready,
             say.STATUS: self._status,
             say.DONE: self._done,
             say.FAILED: self._failed,
@@ -103,17 +105,23 @@ class Supervisor:
             say.DENIED: self._denied,
             say.REPORT: self._report,
             say.LEARNT: self._learnt,
+            say.RESULTS: self._results,
             GONE: self._gone,
         }
+        self._writer: Writer | None = None
+        self._shards = Shards(Shard.open(folder, number) for number in shards) if workers.is_remote else None
+        self._futile = 0  # lives of workers that ended for no known reason
         progress.watch(lambda: [member.status for member in self._members])
 
     async def run(self) -> bool:
         """Fetch all; whether all was done. Cancelled, it ends workers at once."""
         limit, timer = self._pace.limits.total_time, None
+        if self._shards is not None:
+            self._writer = Writer(self._shards, self._endings, self._cannot_write)
         collecting = asyncio.create_task(self._collect_often())
         try:
             if limit:
-                timer = asyncio.get_running_loop().call_later(limit, self._tell_all, say.OVER, limit)
+                timer = asyncio.get_running_loop().call_later(limit, self._end_time, limit)
             await self._workers.start(len(self._members), self._hear, self._brief)
             while self._failure is None and not all(member.is_done for member in self._members):
                 await self._news.wait()
@@ -123,10 +131,18 @@ class Supervisor:
                 timer.cancel()
             collecting.cancel()
             await self._workers.close()
+            if self._writer is not None:
+                await asyncio.to_thread(self._writer.close)
+            if self._shards is not None:
+                self._shards.close()
             await asyncio.gather(collecting, return_exceptions=True)
         if self._failure is not None:
             raise self._failure
         return not self._is_stopping
+
+    def _end_time(self, limit: float) -> None:
+        self._over = limit
+        self._tell_all(say.OVER, limit)
 
     def stop(self) -> None:
         """Begin nothing more, and finish what is under way."""
@@ -141,8 +157,14 @@ class Supervisor:
         """What a worker is to do; the same again when it is restarted, but for what is known of the pages by then."""
         pace = self._pace
         mine = self._members[worker]
-        mine.is_done = False
-        return {
+        mine.is_done = self._is_stopping
+        mine.lives += 1
+        beside: dict[str, Any] = {}
+        if self._shards is not None and self._writer is not None:
+            self._writer.flush()  # what a worker before it has sent is not fetched again
+            copies = {f"{self._shards[n].name}.sqlite3": self._shards[n].copy() for n in self._given[worker]}
+            beside = {"shard_files": copies, "folder_id": os.stat(self._folder).st_ino}
+        return beside | {
             "folder": self._folder,
             "tasks": os.path.join(self._folder, TASK_FILE.format(worker)),
             "shards": self._given[worker],
@@ -157,6 +179,8 @@ class Supervisor:
             "parts": self._parts,
             "suspects": sorted(self._suspects),
             "blamed": sorted(self._blamed),
+            "over": self._over,
+            "pause": pace.rules.longest_delay() if mine.lives > 1 else 0.0,
         }
 
     async def _collect_often(self) -> None:
@@ -164,7 +188,8 @@ class Supervisor:
         while True:
             await asyncio.sleep(COLLECT_SECONDS)
             try:
-                await asyncio.to_thread(self._collector.collect, dict(self._parts_known))
+                known = self._parts_known if self._writer is None else self._writer.parts
+                await asyncio.to_thread(self._collector.collect, dict(known))
             except SpanielError as error:
                 self.fail(error)
                 return
@@ -175,14 +200,33 @@ class Supervisor:
 
     # what workers say
 
-    def _hear(self, worker: int, word: str, *values: Any) -> None:
+    def _hear(self, worker: int, word: str, *values: Any) -> bool:
         self._heard[word](worker, *values)
         self._news.set()
+        return self._writer is not None and self._writer.is_behind
+
+    def _results(
+        self, _worker: int, shard: int, written: Mapping[str, list[bytes]], done: list[Any], closed: list[int]
+    ) -> None:
+        """Of a worker that cannot write here."""
+        if self._writer is not None:
+            captured = b"".join(written.get(CAPTURES, ()))
+            self._writer.put(Result(shard, written.get(RECORDS, []), done, closed, captured))
+
+    def _cannot_write(self, error: Exception) -> None:
+        self._loop.call_soon_threadsafe(self._failed, 0, *why_unwritable(error))
 
     def _status(self, worker: int, status: dict[str, Any]) -> None:
         self._members[worker].status = status
-        for *part, size in status["parts"]:
-            self._parts_known[tuple(part)] = size  # type: ignore[index]
+        for shard, kind, number, size in status["parts"]:
+            self._parts_known[shard, kind, number] = size
+
+    def _ready(self, worker: int) -> None:
+        """One that takes the place of another knows nothing of the leases that were asked for or given."""
+        self._members[worker].is_ready = True
+        for (holder, number), lease in self._leases.items():
+            if lease.owner == worker:
+                self._workers.tell(worker, say.TAKE, holder, number, lease.host, lease.led)
 
     def _done(self, worker: int) -> None:
         self._members[worker].is_done = True
@@ -196,15 +240,19 @@ class Supervisor:
         """A worker has died: what it was working on is tried again, each page alone."""
         self._progress.workers_lost += 1
         member = self._members[worker]
+        did_something = bool(member.status.get("records"))
         self._progress.keep(member.status)
         member.status = {}
-        for ordinal, was_alone in TaskFile.read(os.path.join(self._folder, TASK_FILE.format(worker))):
+        under_way = TaskFile.read(os.path.join(self._folder, TASK_FILE.format(worker)))
+        for ordinal, was_alone in under_way:
             (self._blamed if was_alone else self._suspects).add(ordinal)
-        for (holder, number), owner in list(self._leases.items()):
+        self._futile = 0 if under_way or did_something else self._futile + 1
+        if self._futile >= MOST_FUTILE:
+            self._failed(worker, "workers end again and again; what they say is above")
+        member.is_ready = False
+        for holder, number in list(self._leases):
             if holder == worker:
                 self._release(holder, number, False)
-            elif owner == worker:  # it does not know of the lease any more
-                self._workers.tell(holder, say.GRANTED, number)
         if self._is_stopping:
             member.is_done = True
 
@@ -214,13 +262,14 @@ class Supervisor:
         return self._owners[shard_of(host, self._shard_count)]
 
     def _take(self, worker: int, number: int, host: str, led: bool) -> None:
-        owner = self._leases[worker, number] = self._owner_of(host)
-        self._workers.tell(owner, say.TAKE, worker, number, host, led)
+        lease = self._leases[worker, number] = _Lease(self._owner_of(host), host, led)
+        if self._members[lease.owner].is_ready:
+            self._workers.tell(lease.owner, say.TAKE, worker, number, host, led)
 
     def _release(self, worker: int, number: int, answered: bool) -> None:
-        owner = self._leases.pop((worker, number), None)
-        if owner is not None:
-            self._workers.tell(owner, say.RELEASE, worker, number, answered)
+        lease = self._leases.pop((worker, number), None)
+        if lease is not None:
+            self._workers.tell(lease.owner, say.RELEASE, worker, number, answered)
 
     def _granted(self, _owner: int, worker: int, number: int) -> None:
         self._workers.tell(worker, say.GRANTED, number)
@@ -238,12 +287,21 @@ class Supervisor:
                 self._workers.tell(other, say.LEARNT, method, values)
 
 
+class _Lease(NamedTuple):
+    """A turn at a host that another worker owns, which is waited for or held."""
+
+    owner: int
+    host: str
+    led: bool
+
+
 class _Member:
     """What is known of a worker."""
 
     def __init__(self) -> None:
         self.status: dict[str, Any] = {}
-        self.is_done = False
+        self.is_ready = self.is_done = False
+        self.lives = 0
 
 
 def assign(shards: Mapping[int, int], workers: int) -> list[list[int]]:
@@ -313,7 +371,7 @@ class Processes:
             pipe.write(say.frame((word, *values)))
 
     async def close(self) -> None:
-        """They end when their input does. One that does not is killed, and one that still loads has nothing to finish."""
+        """They end when their input does. One that does not is killed, and so is one that is still loading."""
         self._closing = True
         for pipe, process, is_ready in zip(self._pipes, self._processes, self._ready, strict=True):
             if pipe is not None and is_ready:
@@ -346,8 +404,8 @@ class Processes:
         except (EOFError, ConnectionError):
             pass
         finally:
-            if (pipe := self._pipes[number]) is not None and not pipe.is_closing():
-                pipe.abort()
+            if (open_pipe := self._pipes[number]) is not None and not open_pipe.is_closing():
+                open_pipe.abort()
             self._pipes[number] = self._processes[number] = None
             process.kill()
             await asyncio.to_thread(process.wait)

@@ -6,7 +6,7 @@ import json
 import os
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spaniel import __version__
 from spaniel.app.batch_wiring import WHERE, limits, wiring
@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from spaniel.app.settings import Settings
-    from spaniel.batch.coordinator import Coordinator, Pace
-    from spaniel.batch.crew import Crew
     from spaniel.batch.local import Order, Run
     from spaniel.batch.progress import Progress
     from spaniel.batch.sources.rows import Problems
+    from spaniel.batch.supervisor import Pace, Supervisor, Workers
 
 MERGE, RAY = "merge", "ray"
 NONE = "none"
@@ -111,7 +110,7 @@ def _problems() -> Problems:
 def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> Order:
     from spaniel.app.batch_sources import ReadSource
     from spaniel.batch.local import Order
-    from spaniel.batch.ownership import read_shard
+    from spaniel.batch.planning import MOST_SHARDS, SHARDS, read_shard
     from spaniel.batch.sources.rows import Options
     from spaniel.pipeline.profile import load
 
@@ -126,16 +125,27 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
     apply, options = profile.policy.apply, Options(args.kind, args.column, args.field)
     sources = [ReadSource(name, options, problems, settings, args.profile) for name in args.sources]
     software = f"Spaniel {__version__}" if args.warc else ""
-    shard = read_shard(args.shard)
-    return Order(sources, lambda raw: apply(raw).url, shape, shard, args.limit, software, args.parts, problems)
+    workers = _workers(args)
+    return Order(
+        sources,
+        lambda raw: apply(raw).url,
+        shape,
+        read_shard(args.shard),
+        args.limit,
+        software,
+        args.parts,
+        problems,
+        shards=1 if workers == 1 else min(SHARDS * workers, MOST_SHARDS),
+        is_spread=workers > 1 and args.per_host > 1 and args.delay == 0,
+    )
 
 
 def _pace(args: argparse.Namespace, settings: Settings) -> Pace:
-    from spaniel.batch.coordinator import Pace
+    from spaniel.batch.supervisor import Pace
     from spaniel.hosts.rules import Rule, read_rules
 
-    politeness = read_rules(Rule(args.per_host, args.delay), args.hosts)
-    return Pace(_workers(args), args.jobs, politeness, limits(settings, args.host_time, args.total_time))
+    rules = read_rules(Rule(args.per_host, args.delay), args.hosts)
+    return Pace(_workers(args), args.jobs, rules, limits(settings, args.host_time, args.total_time))
 
 
 def _workers(args: argparse.Namespace) -> int:
@@ -151,9 +161,9 @@ def _run(args: argparse.Namespace, settings: Settings, launched: Launched) -> in
     order, long_run = _order(args, settings, problems), LongRun("pages", quiet=args.quiet)
 
     @contextmanager
-    def watch(coordinator: Coordinator, progress: Progress) -> Iterator[None]:
+    def watch(supervisor: Supervisor, progress: Progress) -> Iterator[None]:
         display = Display(lambda: display_lines(progress), quiet=args.quiet, share=lambda: _share(progress))
-        with long_run.watched(coordinator.stop, progress.under_way, display):
+        with long_run.watched(supervisor.stop, progress.under_way, display):
             yield
 
     with Run(args.output) as run:
@@ -162,7 +172,7 @@ def _run(args: argparse.Namespace, settings: Settings, launched: Launched) -> in
         say_problems(problems)
         pace = pace._replace(workers=min(pace.workers, run.pages or 1))  # more would have nothing to do
         launched.keep(pace.workers)
-        progress, whole = run.fetch(_crew(args, pace.workers, settings, launched), pace, watch)
+        progress, whole = run.fetch(_started(args, settings, launched), pace, watch)
         if whole:
             run.finish()
         summary = run.write_summary(progress)
@@ -228,15 +238,15 @@ def _some(count: int) -> str:
     return f"{count:,}" if count else ""
 
 
-def _crew(args: argparse.Namespace, workers: int, settings: Settings, launched: Launched) -> Crew:
-    beside: dict[str, Any] = {"captures": args.warc, "parts": args.parts}
-    wires = wiring(settings, args.profile, cached=args.cache, logs=(args.verbose, args.quiet), **beside)
+def _started(args: argparse.Namespace, settings: Settings, launched: Launched) -> Workers:
+    logs = args.verbose, args.quiet
+    wires = wiring(settings, args.profile, cached=args.cache, logs=logs, captures=args.warc)
     if args.engine == RAY:
         from spaniel.app.batch_wiring import keep_ray_quiet
-        from spaniel.batch.ray_crew import RayCrew
+        from spaniel.batch.ray_workers import RayWorkers
 
         keep_ray_quiet()
-        return RayCrew(workers, WHERE, wires, args.address)
-    from spaniel.batch.crew import Processes
+        return RayWorkers(WHERE, wires, args.address)
+    from spaniel.batch.supervisor import Processes
 
-    return Processes(workers, WHERE, wires, launched)
+    return Processes(WHERE, wires, launched)

@@ -10,16 +10,16 @@ from spaniel.cli.durations import in_words
 from spaniel.cli.long_run import reading, say_problems
 
 if TYPE_CHECKING:
-    from spaniel.batch.coordinator import Pace
     from spaniel.batch.local import Order
     from spaniel.batch.sources.rows import Problems
+    from spaniel.batch.supervisor import Pace
 
 
 def dry_run(order: Order, pace: Pace, problems: Problems, *, as_json: bool = False) -> int:
     with tempfile.TemporaryDirectory(prefix="spaniel-plan-") as folder, reading(quiet=False) as told:
-        counts = make_plan(order.items(), order.canonical, folder, order.shard, told)
+        counts = make_plan(order.items(), order.canonical, folder, input_shard=order.shard, report=told).counts
     say_problems(problems)
-    rule = pace.politeness.usual
+    rule = pace.rules.usual
     pauses = counts.longest * rule.delay / rule.per_host
     if as_json:
         import json

@@ -19,8 +19,7 @@ SOME_MISSING = 1
 
 def merge_outputs(outputs: Sequence[str], args: argparse.Namespace) -> int:
     """The exit code: 0, or 1 where something is missing. What was there before is not touched."""
-    from spaniel.batch.outputs.merge import merge, merge_captures
-    from spaniel.batch.shards import require_one_input
+    from spaniel.batch.outputs.merge import merge, merge_captures, require_one_input
 
     out = args.output
     if len(outputs) < 1:

@@ -34,6 +34,14 @@ class Rules:
         self.usual = _checked(usual, "")
         self._by_domain = {domain.lower().rstrip("."): rule for domain, rule in (by_domain or {}).items()}
 
+    def as_data(self) -> tuple[tuple[int, float], dict[str, tuple[int, float]]]:
+        """The usual rule, and those of domains, as plain data for another process."""
+        usual = self.usual.per_host, self.usual.delay
+        return usual, {domain: (rule.per_host, rule.delay) for domain, rule in self._by_domain.items()}
+
+    def longest_delay(self) -> float:
+        return max(rule.delay for rule in (self.usual, *self._by_domain.values()))
+
     def of(self, host: str) -> Rule:
         if not self._by_domain:
             return self.usual

@@ -209,22 +209,29 @@ class Result(NamedTuple):
     shard: int
     lines: Sequence[bytes]
     done: Sequence[tuple[int, str]]  # the ordinal of each line, and why it has no page
-    closed: int | None  # the task of which these are the last records
+    closed: Sequence[int]  # the tasks of which these are the last records
     captured: bytes = b""  # what came over the wire
 
 
 class Writer:
     """Commits results, in a thread: appends, syncs, then commits to each shard. `failed` is called from the thread.
 
-    `endings`: the kinds of part files that are written, and how their names end.
+    `endings`: the kinds of part files that are written, and how their names end. `relay`: what takes a batch instead
+    (shard, what is appended by kind, done, closed), where another process writes.
     """
 
     batch, batch_bytes, seconds = BATCH, NO_LIMIT, SECONDS
 
-    def __init__(self, shards: Shards, endings: Mapping[str, str], failed: Callable[[Exception], object]) -> None:
-        self._shards, self._endings, self._failed = shards, endings, failed
+    def __init__(
+        self,
+        shards: Shards,
+        endings: Mapping[str, str],
+        failed: Callable[[Exception], object],
+        relay: Callable[..., object] | None = None,
+    ) -> None:
+        self._shards, self._endings, self._failed, self._relay = shards, endings, failed, relay
         self._files: dict[tuple[int, str], PartFiles] = {}
-        self._queue: queue.SimpleQueue[Result | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Result | threading.Event | None] = queue.SimpleQueue()
         self._taken = self._given = 0  # bytes; each is changed by one thread alone
         self.committed: Counter[str] = Counter()  # records by their code
         self.parts: dict[tuple[int, str, int], int] = {}  # committed lengths, by shard, kind and number
@@ -239,6 +246,13 @@ class Writer:
     @property
     def is_behind(self) -> bool:
         return self._given - self._taken > MOST_BYTES and self.error is None
+
+    def flush(self) -> None:
+        """Wait until what was put is committed."""
+        done = threading.Event()
+        self._queue.put(done)
+        while not done.wait(0.05) and self._thread.is_alive():
+            pass
 
     def close(self) -> None:
         """Commit what was put, and end."""
@@ -259,6 +273,7 @@ class Writer:
         """Whether more may come."""
         batch: dict[int, list[Result]] = {}
         count, size, until, is_last = 0, 0, None, False
+        flushed: threading.Event | None = None
         while count < self.batch and size < self.batch_bytes:
             try:
                 result = self._queue.get(timeout=until and max(0.0, until - time.monotonic()))
@@ -267,34 +282,45 @@ class Writer:
             if result is None:
                 is_last = True
                 break
+            if isinstance(result, threading.Event):
+                flushed = result
+                break
             batch.setdefault(result.shard, []).append(result)
             count += len(result.done)
             size += sum(map(len, result.lines))
             until = until or time.monotonic() + self.seconds
         for number, results in batch.items():
             self._commit(number, results)
+        if flushed is not None:
+            flushed.set()
         return not is_last
 
     def _commit(self, number: int, results: list[Result]) -> None:
         written = self.written(number, results)
+        done = [each for result in results for each in result.done]
+        closed = [ordinal for result in results for ordinal in result.closed]
+        (self._relay or self._store)(number, written, done, closed)
+        self.committed.update(code for _, code in done)
+        self._taken += sum(sum(map(len, result.lines)) + len(result.captured) for result in results)
+
+    def _store(
+        self, number: int, written: Mapping[str, list[bytes]], done: Sequence[tuple[int, str]], closed: list[int]
+    ) -> None:
         parts = {}
         for kind, pieces in written.items():
             files = self._opened(number, kind)
             files.append(pieces)
             part, size = files.sync()
             parts[part] = size
-        done = [each for result in results for each in result.done]
-        closed = [result.closed for result in results if result.closed is not None]
         self._shards[number].commit(parts, done, closed)
-        self.committed.update(code for _, code in done)
         for (kind, part_number), size in parts.items():
             self.parts[number, kind, part_number] = size
-        self._taken += sum(sum(map(len, result.lines)) + len(result.captured) for result in results)
 
     def written(self, _number: int, results: list[Result]) -> dict[str, list[bytes]]:
         """What is appended to part files, by their kinds."""
         found = {RECORDS: [line for result in results for line in result.lines]}
-        if captured := [result.captured for result in results if result.captured]:
+        captured = [result.captured for result in results if result.captured]
+        if captured and CAPTURES in self._endings:
             found[CAPTURES] = captured
         return found
 
@@ -346,8 +372,13 @@ class Collector:
 
     def open(self) -> None:
         """Cut the output to what was committed."""
-        for kind in self._outputs:
+        for kind, output in self._outputs.items():
             number, size = self._places.get(kind, (0, 0))
+            if size >= output.file_bytes:
+                number, size = number + 1, 0
+            behind = output.path(number + 1)
+            if behind != output.path(number) and os.path.lexists(behind):
+                os.unlink(behind)  # begun, and nothing of it was committed
             self._files[kind] = number, self._opened(kind, number, size)
 
     def length(self, kind: str) -> tuple[int, int]:

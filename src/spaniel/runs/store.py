@@ -24,7 +24,7 @@ from spaniel.database import Database, Layout
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     # ordinal, host (empty: not a URL), canonical URL, URL as written (None: the same), columns, why it is not a URL
     Row = tuple[int, str, str, str | None, Mapping[str, object] | None, Mapping[str, object] | None]
@@ -60,12 +60,21 @@ class Item(NamedTuple):
 class Task(NamedTuple):
     """A page to fetch, for every item that has its URL."""
 
-    id: int  # the ordinal of the first of them
     shard: int
     host: str
     url: str
     first: Item
     copies: int = 0  # how many other items have the same URL
+
+    @property
+    def ordinal(self) -> int:
+        """Of the first of them."""
+        return self.first.ordinal
+
+    @property
+    def id(self) -> int:
+        """As schedulers count: from 1."""
+        return self.first.ordinal + 1
 
 
 class Counts(NamedTuple):
@@ -208,6 +217,13 @@ class Shard:
             found: int = self._read.execute("SELECT COUNT(*) FROM items WHERE is_open = 1").fetchone()[0]
             return found
 
+    def left_of(self, host: str) -> int:
+        """How many pages of a host are still to be fetched."""
+        wanted = "SELECT COUNT(*) FROM items WHERE is_open = 1 AND host = ?"
+        with _readable(self):
+            found: int = self._read.execute(wanted, (host_number(host),)).fetchone()[0]
+            return found
+
     def hosts(self) -> Iterator[tuple[str, int]]:
         """Hosts with pages that are still to be fetched, and how many: the most first.
 
@@ -227,12 +243,12 @@ class Shard:
                     yield host_of(url), count
 
     def of_host(self, host: str, after: int, count: int) -> list[Task]:
-        """The next pages of a host that are still to be fetched, in the order of the input."""
+        """The next pages of a host that are still to be fetched, in the order of the input: with an `id` above this."""
         wanted = "SELECT ordinal, url, raw, columns, copies FROM items WHERE is_open = 1 AND host = ? AND ordinal > ?"
         with _readable(self):
-            rows = self._read.execute(f"{wanted} ORDER BY ordinal LIMIT ?", (host_number(host), after, count))
+            rows = self._read.execute(f"{wanted} ORDER BY ordinal LIMIT ?", (host_number(host), after - 1, count))
             return [
-                Task(ordinal, self.number, host, url, _item(ordinal, url, raw, columns), copies)
+                Task(self.number, host, url, _item(ordinal, url, raw, columns), copies)
                 for ordinal, url, raw, columns, copies in rows
             ]
 
@@ -243,7 +259,12 @@ class Shard:
             " ORDER BY ordinal LIMIT ?"
         )
         with _readable(self):
-            return [_item(*row) for row in self._read.execute(wanted, (task.id, after, count))]
+            return [_item(*row) for row in self._read.execute(wanted, (task.ordinal, after, count))]
+
+    def copy(self) -> bytes:
+        """The whole file, for a machine that has no access to it."""
+        with _readable(self):
+            return self._read.serialize()
 
     def is_done(self, ordinal: int) -> bool:
         with _readable(self):
@@ -307,10 +328,12 @@ class Shard:
 
 
 class Shards:
-    """Several shards as one source of items, by their numbers."""
+    """Several shards as one source of items, by their numbers. `find` says in which one a host is; None: it may be in
+    any of them, or in several."""
 
-    def __init__(self, shards: Iterable[Shard]) -> None:
+    def __init__(self, shards: Iterable[Shard], find: Callable[[str], int] | None = None) -> None:
         self._shards = {shard.number: shard for shard in shards}
+        self._find = find if len(self._shards) > 1 else lambda _: next(iter(self._shards), -1)
 
     def __getitem__(self, number: int) -> Shard:
         return self._shards[number]
@@ -319,18 +342,19 @@ class Shards:
         return iter(self._shards.values())
 
     def hosts(self) -> Iterator[tuple[str, int]]:
-        """As of one shard. A host that is in several shards comes once, at the place of its largest part."""
+        """As of one shard. A host that is in several comes once, at the place of its largest part."""
         seen: set[int] = set()
-        several = len(self._shards) > 1
         for host, count in merge(*(shard.hosts() for shard in self), key=lambda found: -found[1]):
-            if several:
-                number = host_number(host)
-                if number in seen:
-                    continue
+            if self._find is not None:
+                yield host, count
+            elif (number := host_number(host)) not in seen:
                 seen.add(number)
-            yield host, count
+                yield host, sum(shard.left_of(host) for shard in self)
 
     def of_host(self, host: str, after: int, count: int) -> list[Task]:
+        if self._find is not None:
+            shard = self._shards.get(self._find(host))
+            return shard.of_host(host, after, count) if shard is not None else []
         found = [task for shard in self for task in shard.of_host(host, after, count)]
         found.sort(key=attrgetter("id"))
         return found[:count]

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from spaniel.batch.ports import Fetch
-    from spaniel.batch.worker import RemoteHosts
+    from spaniel.hosts import Hosts
 
 WHERE = f"{__name__}:open_fetcher"
 
 
-def open_fetcher(told: Mapping[str, Any], hosts: RemoteHosts) -> AbstractAsyncContextManager[Fetch]:
+def open_fetcher(told: Mapping[str, Any], hosts: Hosts) -> AbstractAsyncContextManager[Fetch]:
     """As the application's own."""
     return batching.open_fetcher(told, hosts, FakeResolver())

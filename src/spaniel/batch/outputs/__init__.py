@@ -3,6 +3,6 @@
 from spaniel.batch.outputs.finish import finish
 from spaniel.batch.outputs.form import Form, form_of
 from spaniel.batch.outputs.merge import Merged, merge
-from spaniel.batch.outputs.part import Part, as_line
+from spaniel.runs.parts import Part, as_line
 
 __all__ = ["Form", "Merged", "Part", "as_line", "finish", "form_of", "merge"]

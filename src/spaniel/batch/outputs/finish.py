@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from spaniel.batch.outputs.form import Form, form_of
 from spaniel.batch.outputs.pages import PageTree
 from spaniel.batch.outputs.parquet import write_parquet, write_parquet_folder
-from spaniel.batch.outputs.part import packed
 from spaniel.batch.outputs.stored import raw_lines
 from spaniel.errors import Code, SpanielError
 from spaniel.files import replacing
+from spaniel.runs.parts import packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -7,13 +7,11 @@ import re
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from spaniel.batch.outputs.part import Part
 from spaniel.batch.outputs.warc import warcinfo
+from spaniel.runs.parts import NO_LIMIT, Output
 
 FILE, FOLDER = ".warc.gz", ".warc"  # behind the name of the output
 FILE_BYTES = 1 << 30  # after which a folder's next file begins, as is usual for WARC
-BUFFER = 1 << 20  # bytes that wait in memory at the most
-_SHIFT = 48  # a place is the number of a file and the length of it
 _PART = re.compile(r"part-(\d{5,})\.warc\.gz")
 
 
@@ -42,59 +40,26 @@ def remove(output: str) -> None:
             os.rmdir(place)
 
 
-class WarcParts:
-    """Opened at a place: what a run that was killed had written behind it is cut off."""
+def output(of: str, software: str, file_bytes: int = FILE_BYTES) -> Output:
+    """Where captures are collected; each file begins with a record that names the software."""
+    place = place_of(of)
+    is_folder = place.endswith(FOLDER)
 
-    def __init__(self, output: str, place: int, software: str, file_bytes: int = FILE_BYTES) -> None:
-        self._path, self._software = place_of(output), software
-        self._limit = file_bytes if self._path.endswith(FOLDER) else 1 << _SHIFT
-        self._number, length = place >> _SHIFT, place & ((1 << _SHIFT) - 1)
-        self._held: list[bytes] = []
-        self._size = 0
-        if self._path.endswith(FOLDER):
-            os.makedirs(self._path, exist_ok=True)
-            for path in files_of(output)[self._number + 1 :]:
-                os.unlink(path)
-        self._part = self._open(length)
+    def path(number: int) -> str:
+        if not is_folder:
+            return place
+        os.makedirs(place, exist_ok=True)
+        return os.path.join(place, f"part-{number:05}{FILE}")
 
-    def append(self, records: bytes) -> None:
-        self._held.append(records)
-        self._size += len(records)
-        if self._size > BUFFER:
-            self._flush()
+    def head(name: str) -> bytes:
+        return warcinfo(os.path.basename(name), software, datetime.now(UTC))
 
-    def sync(self) -> int:
-        """Bring all that was appended to the disk; the place that is to be committed."""
-        self._flush()
-        self._part.sync()
-        place = self._number << _SHIFT | self._part.offset
-        if self._part.offset >= self._limit:
-            self._part.close()
-            self._number += 1
-            self._part = self._open(0)
-        return place
-
-    def close(self) -> None:
-        self._part.close()
-
-    def _flush(self) -> None:
-        held, self._held, self._size = self._held, [], 0
-        self._part.append(held)
-
-    def _open(self, length: int) -> Part:
-        path = self._path
-        if path.endswith(FOLDER):
-            path = os.path.join(path, f"part-{self._number:05}{FILE}")
-        part = Part.reopen(path, length) if os.path.lexists(path) else Part.create(path)
-        if not part.offset:
-            part.append([warcinfo(os.path.basename(path), self._software, datetime.now(UTC))])
-        return part
+    return Output(FILE[1:], path, file_bytes if is_folder else NO_LIMIT, head)
 
 
-def is_there(output: str, place: int) -> bool:
-    """Whether all that was committed is still there: somebody may have cut or removed it meanwhile."""
-    number, length = place >> _SHIFT, place & ((1 << _SHIFT) - 1)
-    files = files_of(output)
+def is_there(of: str, number: int, length: int) -> bool:
+    """Whether all that was committed is still there: it may have been cut or removed meanwhile."""
+    files = files_of(of)
     return not length or (number < len(files) and os.path.getsize(files[number]) >= length)
 
 

@@ -1,0 +1,138 @@
+"""Workers that die, hosts of other workers, hosts that are spread over workers: from the log of a server."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spaniel.app.batch_wiring import wiring
+from spaniel.batch.local import Run
+from spaniel.batch.supervisor import Pace, Processes
+from spaniel.batch.worker import ForeignHosts, Lender
+from spaniel.clock import SystemClock
+from spaniel.errors import Code, SpanielError
+from spaniel.hosts import Hosts
+from spaniel.hosts.limits import Limits
+from spaniel.hosts.rules import Rule, Rules
+from spaniel.testing.batching import WHERE
+from tests.batch.harness import FAST, Served, order, records, serving, settings, written
+from tests.batch.test_politely import gaps
+
+
+def run(served: Served, folder: Path, urls: list[str], pace: Pace, workers: Any = None, **more: Any) -> Any:
+    with Run(str(folder / "out.jsonl")) as batch:
+        batch.begin(order(written(folder, urls), **more))
+        told = wiring(settings(served.port, folder), "web_fetch")
+        return batch.fetch(workers or Processes(WHERE, told), pace)
+
+
+def overlapping(served: Served, host: str) -> int:
+    """The most requests that were under way at a host at one time."""
+    moments = [(each.came, 1) for each in served.by_host()[host]] + [(each.gone, -1) for each in served.by_host()[host]]
+    most = now = 0
+    for _, change in sorted(moments):
+        now += change
+        most = max(most, now)
+    return most
+
+
+class Killed(Processes):
+    """Workers of which one is killed when some pages have been asked for."""
+
+    def kill(self, served: Served, after: int) -> None:
+        while len(served.requests()) < after:
+            time.sleep(0.01)
+        process = self._processes[0]
+        assert process is not None
+        os.kill(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.req("FG-28")
+def test_worker_that_is_killed_costs_no_record_and_no_lease(tmp_path: Path) -> None:
+    """All pages redirect to one host, which the killed worker or another one owns."""
+    with serving(tmp_path, pause=0.01) as served:
+        target = served.url("www.shared.example", "/ok-target")
+        urls = [served.url(f"www.site{n % 12}.example", f"/to?{target}{n}") for n in range(60)]
+        workers = Killed(WHERE, wiring(settings(served.port, tmp_path), "web_fetch"))
+        threading.Thread(target=workers.kill, args=(served, 40), daemon=True).start()
+        progress, whole = run(served, tmp_path, urls, Pace(3, 16, FAST), workers)
+    assert (whole, progress.workers_lost) == (True, 1)
+    found = records(tmp_path)
+    assert sorted(record["ordinal"] for record in found) == list(range(60))
+    assert [record["extraction"]["status"] for record in found] == [200] * 60
+
+
+def test_one_site_without_delays_is_fetched_by_all_workers(tmp_path: Path) -> None:
+    with serving(tmp_path, pause=0.02) as served:
+        urls = [served.url("www.site.example", f"/ok{n}") for n in range(80)]
+        _, whole = run(served, tmp_path, urls, Pace(2, 16, Rules(Rule(4, 0.0))), is_spread=True)
+        assert whole
+        assert overlapping(served, "www.site.example") in (3, 4)  # as many as may be, and not more
+        asked = Counter(request.path for request in served.requests())
+    assert asked.pop("/robots.txt") <= 2  # each worker may read it
+    assert sorted(asked.values()) == [1] * 80
+    assert sorted(record["ordinal"] for record in records(tmp_path)) == list(range(80))
+
+
+@pytest.mark.req("FG-28")
+@pytest.mark.parametrize("host", ["www.site.example", "slow-robots.example"])
+def test_host_in_several_shards_is_asked_politely_all_the_same(tmp_path: Path, host: str) -> None:
+    """The plan was made without delays; the run has them, or robots.txt asks for them."""
+    slow = host.startswith("slow")
+    with serving(tmp_path) as served:
+        urls = [served.url(host, f"/ok{n}") for n in range(5 if slow else 12)]
+        rules = Rules(Rule(8, 0.0) if slow else Rule(1, 0.2))
+        _, whole = run(served, tmp_path, urls, Pace(2, 16, rules), is_spread=True)
+        assert whole
+        requests = [each for each in served.by_host()[host] if each.path != "/robots.txt"]
+        if slow:  # what had begun before it was known does not count
+            assert requests[-1].came - requests[0].came > 2.5
+        else:
+            assert not gaps(served, 0.2)
+    assert sorted(record["ordinal"] for record in records(tmp_path)) == list(range(len(urls)))
+
+
+async def test_lease_that_is_not_waited_for_any_more_is_given_back() -> None:
+    import asyncio
+
+    said: list[tuple[Any, ...]] = []
+    hosts = Hosts(SystemClock(), rules=Rules(Rule(1, 0.0)), limits=Limits())
+    lender = Lender(hosts, lambda *each: said.append(each))
+    lender.take(1, 1, "a.example", False)
+    lender.take(1, 2, "a.example", False)
+    lender.take(2, 1, "a.example", True)
+    await asyncio.sleep(0.01)
+    assert said == [("granted", 1, 1)]
+    lender.release(1, 2, False)  # its worker has died, or the fetch was cancelled
+    lender.release(1, 1, True)
+    await asyncio.sleep(0.01)
+    assert said == [("granted", 1, 1), ("granted", 2, 1)]
+    hosts.give_up("a.example", SpanielError(Code.NETWORK, host="a.example", error="dead"))
+    lender.take(1, 3, "a.example", False)
+    await asyncio.sleep(0.01)
+    assert said[-1][:4] == ("denied", 1, 3, "network")
+    await lender.close()
+
+
+async def test_host_that_its_owner_has_given_up_is_refused() -> None:
+    import asyncio
+
+    said: list[tuple[Any, ...]] = []
+    leases = ForeignHosts(lambda *each: said.append(each), lambda _: False)
+    taking = asyncio.create_task(leases.take("a.example", led=True))
+    await asyncio.sleep(0)
+    leases.denied(1, "network", {"host": "a.example", "error": "dead"})
+    with pytest.raises(SpanielError, match="dead"):
+        await taking
+    given_up = asyncio.create_task(leases.take("a.example", led=True))
+    await asyncio.sleep(0)
+    given_up.cancel()
+    await asyncio.gather(given_up, return_exceptions=True)
+    assert said == [("take", 1, "a.example", True), ("take", 2, "a.example", True), ("release", 2, False)]
