@@ -68,7 +68,6 @@ INLINE = frozenset(
 ARTICLE = "article, main, [role=main i], [itemprop~=articleBody i]"
 NOT_TEXT = "script, style, nav, footer, head"
 STYLES = "style:not([media]), style[media=screen i], style[media=all i]"
-_SPACE = re.compile(r"\s+")
 _BLOCK_RULE = re.compile(r"@[^{};]++\{(?:[^{}]*+\{[^{}]*+\})*+[^{}]*+\}|/\*.*?\*/", re.DOTALL)  # other media, comments
 _RULE = re.compile(r"([^{}]++)\{([^{}]*+)\}")
 _SHOWS = re.compile(r"(?:^|[;\s])(?:display|visibility)\s*:\s*([a-z-]+)", re.IGNORECASE)
@@ -86,6 +85,7 @@ class Wall(NamedTuple):
 
 class _Language(NamedTuple):
     stems: tuple[str, ...]
+    stem_bytes: tuple[bytes, ...]  # of them in UTF-8
     patterns: Mapping[str, re.Pattern[str]]  # by kind
 
 
@@ -108,7 +108,18 @@ class _Words(NamedTuple):
             yield from islice(language.patterns[kind].finditer(text), CANDIDATES)
 
 
-def wall_in(body: bytes, charset: str | None = None, *, free: bool | None = None) -> Wall | None:
+def has_wall_words(root: Element, *, free: bool) -> bool:
+    """Whether a page has the words of a wall anywhere, shown or hidden. Most pages do not, and need no closer look."""
+    scripts = {element.text for element in root.select("script, style")}
+    text = _plain(" ".join(text for text in root.strings if text not in scripts))
+    return _words_for(text).found(_kinds(free=free), text)
+
+
+def _kinds(*, free: bool) -> tuple[str, ...]:
+    return (WALLS, RESERVED, OFFERS) if free else (WALLS, RESERVED, OFFERS, SELLS)
+
+
+def wall_in(body: bytes, charset: str | None = None, *, free: bool = True) -> Wall | None:
     """The wall that a page shows; None where it shows none. `free`: what its linked data says."""
     tree = parse_within(body, charset).tree
     css = "\n".join(style.text for style in tree.select(STYLES))[:CSS]
@@ -117,7 +128,7 @@ def wall_in(body: bytes, charset: str | None = None, *, free: bool | None = None
     if root is None:
         return None
     text = _plain(" ".join(root.strings))
-    words, kinds = _words_for(text), (WALLS, RESERVED, OFFERS, *((SELLS,) if free is False else ()))
+    words, kinds = _words_for(text), _kinds(free=free)
     if not words.found(kinds, text):
         return None
     flow = _Flow(root, css)
@@ -341,7 +352,7 @@ def _place(element: Element) -> str:
 
 
 def _plain(text: str) -> str:
-    return _SPACE.sub(" ", text).strip().lower().replace("’", "'")
+    return " ".join(text.split()).lower().replace("’", "'")
 
 
 def _near(stems: tuple[str, ...], text: str) -> Iterator[str]:
@@ -366,7 +377,15 @@ def _places(stem: str, text: str) -> Iterator[int]:
 
 
 def _words_for(text: str) -> _Words:
-    return _Words(tuple(one for one in _languages() if any(stem in text for stem in one.stems)))
+    """Bytes are searched several times faster than a text with typographic quotes."""
+    page = text.encode("utf-8", "surrogatepass")
+    there = {stem for stem in _stems() if stem in page}
+    return _Words(tuple(one for one in _languages() if not there.isdisjoint(one.stem_bytes)))
+
+
+@cache
+def _stems() -> tuple[bytes, ...]:
+    return tuple(dict.fromkeys(stem for one in _languages() for stem in one.stem_bytes))
 
 
 @cache
@@ -380,6 +399,10 @@ def _languages() -> tuple[_Language, ...]:
         return re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or "(?!)")
 
     return tuple(
-        _Language(tuple(one["stems"]), {kind: either(one.get(kind, [])) for kind in (WALLS, RESERVED, OFFERS, SELLS)})
+        _Language(
+            tuple(one["stems"]),
+            tuple(stem.encode() for stem in one["stems"]),
+            {kind: either(one.get(kind, [])) for kind in (WALLS, RESERVED, OFFERS, SELLS)},
+        )
         for one in lexicon("walls")["language"]
     )
