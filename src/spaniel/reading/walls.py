@@ -26,6 +26,7 @@ WALLS, RESERVED, OFFERS, SELLS = "walls", "reserved", "offers", "sells"  # what 
 BOX_WORDS = 400  # a larger box is not a wall: it holds the article
 FLOW_WORDS = 120  # of a subscribe box in the flow of the text
 PARAGRAPH = 15  # words that make a paragraph part of an article, not a caption or a legal line
+LONG, TAIL = 300, 250  # characters of a paragraph, and of the end of it
 REACH = 250  # characters around a stem in which a pattern may match
 CANDIDATES = 30  # words of a language that are looked at
 RULES, CSS = 400, 200_000  # rules and characters of the page's own style sheets
@@ -110,9 +111,13 @@ class _Words(NamedTuple):
 
 def has_wall_words(root: Element, *, free: bool) -> bool:
     """Whether a page has the words of a wall anywhere, shown or hidden. Most pages do not, and need no closer look."""
-    scripts = {element.text for element in root.select("script, style")}
-    text = _plain(" ".join(text for text in root.strings if text not in scripts))
+    text = _plain(" ".join([text if len(text) < LONG else _end_of(text) for text in root.strings]))
     return _words_for(text).found(_kinds(free=free), text)
+
+
+def _end_of(text: str) -> str:
+    """Of a long paragraph the end, where a wall would begin; of a script or a style sheet nothing."""
+    return "" if "{" in text else text[-TAIL:]
 
 
 def _kinds(*, free: bool) -> tuple[str, ...]:
