@@ -113,13 +113,18 @@ def test_ctrl_c_finishes_what_is_under_way_and_the_run_goes_on_later(tmp_path: P
 
 
 def test_a_run_that_is_stopped_while_it_plans_leaves_nothing_behind(tmp_path: Path) -> None:
-    line = [sys.executable, "-m", "spaniel", "batch", "/dev/zero", "-o", str(tmp_path / "out.jsonl"), "--workers", "1"]
+    endless = tmp_path / "endless.txt"
+    os.mkfifo(endless)
+    writer = os.open(endless, os.O_RDWR)  # so that it has no end
+    os.write(writer, b"https://a.example/\n")
+    line = [sys.executable, "-m", "spaniel", "batch", str(endless), "-o", str(tmp_path / "out.jsonl"), "--workers", "1"]
     with subprocess.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as run:
         while not (tmp_path / "out.jsonl.batch/lock").exists():
             time.sleep(0.01)
         time.sleep(0.5)  # it has the lock by now, and reads what never ends
         run.send_signal(signal.SIGTERM)
         _, told = run.communicate(timeout=60)
+    os.close(writer)
     assert (run.returncode, told) == (128 + signal.SIGTERM, "")
     assert not list(tmp_path.glob("out.jsonl*"))
 

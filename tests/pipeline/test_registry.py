@@ -113,7 +113,7 @@ async def _too_deep(scenario: Scenario) -> None:
         elif step.name == "extract":
             sys.setrecursionlimit(limit)
 
-    for spare in range(5, 60, 5):
+    for spare in range(5, 60, 5):  # noqa: B007  `watch` uses it
         try:
             await scenario.spaniel.fetch(scenario.site.url("/good"), no_cache=True, trace=Trace(watch))
         except RecursionError:  # not even enough to build the error

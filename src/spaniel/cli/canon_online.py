@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.canon_show import writer_for
-from spaniel.cli.incoming import incoming
+from spaniel.cli.lists import incoming
 from spaniel.cli.long_run import LongRun, run_async
 from spaniel.cli.main import report
 from spaniel.cli.options import configure_logs, settings_from
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from spaniel.app.client import Spaniel
-    from spaniel.cli.incoming import Asked
+    from spaniel.cli.lists import Asked
     from spaniel.online.canonicalizer import Found
     from spaniel.url.canonical import Canonical
     from spaniel.url.policy import Policy
@@ -57,7 +57,8 @@ async def run(policy: Policy, args: argparse.Namespace, client: Spaniel) -> int:
         return asked, found
 
     try:
-        await run.in_order(incoming(args.urls), work, printed.take, lambda asked: places.at(host_in(asked.url)))
+        asked = incoming(args.urls, client.settings)
+        await run.in_order(asked, work, printed.take, lambda asked: places.at(host_in(asked.url)))
     finally:
         canonicalizer.learnt.save()
     printed.end()
@@ -82,7 +83,7 @@ class _Printed:
             return
         if found.error is not None:
             sys.stdout.flush()
-            report(found.error, f"line {asked.line}: " if asked.line else "")
+            report(found.error, f"{asked.where}: " if asked.where else "")
             self._codes.append(found.error.row.exit)
             self.stopped = self._args.fail_fast
         elif found.canonical is not None and self._args.form == "table":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from spaniel.cli.db_adding import add_links, check, explained, tell
 from spaniel.cli.db_folder import Failures, is_several, opened
 from spaniel.cli.lines import inputs
-from spaniel.cli.options import configure_logs
+from spaniel.cli.options import configure_logs, settings_from
 
 if TYPE_CHECKING:
     import argparse
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from spaniel.registry.database import Registry
     from spaniel.registry.editor import Added
-    from spaniel.registry.sources import Link
+    from spaniel.registry.links import Link
 
 
 def run_add(args: argparse.Namespace) -> int:
@@ -26,7 +26,7 @@ def run_add(args: argparse.Namespace) -> int:
     failed = Failures(several=is_several(args.urls))
     if args.static or args.online:
         return _add_with_web(args, registry, failed)
-    from spaniel.registry.sources import Link
+    from spaniel.registry.links import Link
 
     links: Iterable[Link] = (Link(place, url) for place, url in inputs(args.urls))
     if args.explain:
@@ -48,16 +48,16 @@ def _add_with_web(args: argparse.Namespace, registry: Registry, failed: Failures
         count += 1
         show(link, added)
 
-    code = add_with_web(args, registry, failed, incoming_links(args.urls), told)
+    code = add_with_web(args, registry, failed, incoming_links(args), told)
     if is_several(args.urls) and not args.quiet:
         done = f"{count} {'measured' if args.static else 'looked up'}"
         sys.stderr.write(f"spaniel: {done}{f', {failed.count} failed' if failed.count else ''}\n")
     return code
 
 
-async def incoming_links(urls: list[str]) -> AsyncIterator[Link]:
-    from spaniel.cli.incoming import incoming
-    from spaniel.registry.sources import Link
+async def incoming_links(args: argparse.Namespace) -> AsyncIterator[Link]:
+    from spaniel.cli.lists import incoming
+    from spaniel.registry.links import Link
 
-    async for asked in incoming(urls):
-        yield Link(f"line {asked.line}: " if asked.line else "", asked.url)
+    async for asked in incoming(args.urls, settings_from(args)):
+        yield Link(f"{asked.where}: " if asked.where else "", asked.url)

@@ -112,7 +112,7 @@ def _as_json_lines(records: Iterator[Record], *, with_place: bool = False) -> No
 def _as_csv(records: Iterator[Record]) -> None:
     import csv
 
-    from spaniel.registry.sources import in_a_cell
+    from spaniel.registry.links import in_a_cell
 
     rows = csv.writer(sys.stdout, lineterminator="\n")
     rows.writerow(COLUMNS)
