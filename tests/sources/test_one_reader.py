@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,7 +16,8 @@ from typing import NamedTuple
 
 import pytest
 
-from spaniel.cli.main import main
+from spaniel.cli.main import main, report
+from spaniel.errors import SpanielError
 from tests.batch import packing
 
 CHILD = "/child.xml"
@@ -153,7 +155,11 @@ class World:
 
     def run(self, *argv: str) -> tuple[int, str, str]:
         self._capsys.readouterr()
-        code = main([*argv, "--config", str(self.config)])
+        try:
+            code = main([*argv, "--config", str(self.config)])
+        except SpanielError as error:  # as the process reports it
+            report(error)
+            code = error.row.exit
         out, err = self._capsys.readouterr()
         return code, out, err
 
@@ -180,17 +186,22 @@ def by_batch(world: World, listed: Listed) -> tuple[list[str], str]:
     return [item.raw for item in source.items()], "\n".join(problems.first)
 
 
-def by_fetch(world: World, listed: Listed) -> tuple[list[str], str]:
+def with_input(world: World, listed: Listed, *argv: str) -> tuple[int, str, str]:
+    """A command whose standard input is the list."""
     before = os.dup(0)
     with (world.folder / listed.name).open("rb") as file:
         os.dup2(file.fileno(), 0)
         stdin, sys.stdin = sys.stdin, io.TextIOWrapper(open(0, "rb", closefd=False))  # noqa: SIM115
         try:
-            _, out, err = world.run("fetch", "-", "-f", "page", *listed.options)
+            return world.run(*argv, *listed.options)
         finally:
             sys.stdin = stdin
             os.dup2(before, 0)
             os.close(before)
+
+
+def by_fetch(world: World, listed: Listed) -> tuple[list[str], str]:
+    _, out, err = with_input(world, listed, "fetch", "-", "-f", "page")
     return [json.loads(line)["requested_url"] for line in out.splitlines()], err
 
 
@@ -211,7 +222,38 @@ def by_audit(world: World, listed: Listed) -> tuple[list[str], str]:
     return [finding["url"] for finding in json.loads(out)], err
 
 
+def by_canon(world: World, listed: Listed) -> tuple[list[str], str]:
+    _, out, err = with_input(world, listed, "canon", "-")
+    return out.split(), err
+
+
+def by_add(world: World, listed: Listed) -> tuple[list[str], str]:
+    world.run("db", "init", "--db", "urls")
+    _, _, err = with_input(world, listed, "db", "add", "--db", "urls", "-")
+    return world.run("db", "dump", "--db", "urls")[1].split(), err
+
+
+def by_show(world: World, listed: Listed) -> tuple[list[str], str]:
+    by_import(world, listed)
+    _, out, err = with_input(world, listed, "db", "show", "--json", "--db", "urls", "-")
+    return [json.loads(line)["url"] for line in out.splitlines()], err
+
+
+def by_rm(world: World, listed: Listed) -> tuple[list[str], str]:
+    by_import(world, listed)
+    _, out, err = with_input(world, listed, "db", "rm", "--json", "--db", "urls", "-")
+    return [json.loads(line)["removed"] for line in out.splitlines()], err
+
+
+def by_history(world: World, listed: Listed) -> tuple[list[str], str]:
+    """Of pages that were never checked."""
+    world.run("db", "init", "--db", "urls")
+    _, _, err = with_input(world, listed, "db", "history", "--db", "urls", "-")
+    return re.findall(r"(http\S+): nothing was seen", err), err
+
+
 COMMANDS: list[Callable[[World, Listed], tuple[list[str], str]]] = [by_batch, by_fetch, by_check, by_import, by_audit]
+OFFLINE: list[Callable[[World, Listed], tuple[list[str], str]]] = [by_canon, by_add, by_show, by_rm, by_history]
 
 
 def test_names_are_those_of_the_lists(world: World) -> None:
@@ -220,11 +262,83 @@ def test_names_are_those_of_the_lists(world: World) -> None:
 
 @pytest.mark.req("LH-05")
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.__name__.removeprefix("by_"))
+@pytest.mark.parametrize("command", [*COMMANDS, *OFFLINE], ids=lambda command: command.__name__.removeprefix("by_"))
 def test_list_gives_the_same_items_through_every_command(
     world: World, command: Callable[[World, Listed], tuple[list[str], str]], name: str
 ) -> None:
     listed = world.lists[name]
     found, complaints = command(world, listed)
+    if name == "index.xml" and command in OFFLINE:
+        assert not found
+        assert f"{CHILD}: is named by a sitemap index; it was not read" in complaints
+        return
     assert sorted(found) == sorted(listed.items), complaints
     assert listed.problem in complaints
+
+
+@pytest.mark.req("LH-05")
+@pytest.mark.parametrize("command", OFFLINE, ids=lambda command: command.__name__.removeprefix("by_"))
+@pytest.mark.parametrize(("body", "code"), [(b"", 0), (b"\x89PNG\0\0", 2), (b'{"url": \n', 1)])
+def test_filter_takes_an_empty_list_but_not_a_bad_one(
+    world: World, command: Callable[[World, Listed], tuple[list[str], str]], body: bytes, code: int
+) -> None:
+    (world.folder / "list").write_bytes(body)
+    world.run("db", "init", "--db", "urls")
+    name = command.__name__.removeprefix("by_")
+    argv = ["canon", "-"] if name == "canon" else ["db", name, "--db", "urls", "-"]
+    assert with_input(world, Listed("list", body, []), *argv)[:2] == (code, "")
+
+
+def test_pairs_of_urls_are_read_in_any_encoding(world: World) -> None:
+    for number, encoding in enumerate(("utf-8-sig", "utf-16", "utf-8")):
+        old, new = (f"https://e.example/{part}{number}" for part in ("old", "new"))
+        text = f"# old and new\r\n{old} {new}\r\n".encode(encoding)
+        (world.folder / "pairs").write_bytes(gzip.compress(text) if number else text)
+        world.run("db", "init", "--db", "urls")
+        world.run("db", "add", "--db", "urls", old)
+        assert with_input(world, Listed("pairs", b"", []), "db", "mv", "--db", "urls", "-")[0] == 0
+        assert new in world.run("db", "dump", "--db", "urls")[1].split()
+
+
+@pytest.mark.parametrize(
+    ("option", "argv"),
+    [
+        ("--from", ("batch", "data", "-o", "out.jsonl", "--dry-run", "--json")),
+        ("--from", ("db", "import", "--db", "urls", "data")),
+        ("--input", ("db", "audit", "data", "--all", "-f", "json")),
+    ],
+    ids=["batch", "import", "audit"],
+)
+def test_earlier_names_of_kind_still_work(
+    world: World, capsys: pytest.CaptureFixture[str], option: str, argv: tuple[str, ...]
+) -> None:
+    (world.folder / "data").write_text('"https://e.example/one","x"\n')
+    world.run("db", "init", "--db", "urls")
+    code, out, err = world.run(*argv, option, "csv")
+    assert code == 0
+    assert '"planned": 1' in out or "e.example" in out or "1 added" in err
+    with pytest.raises(SystemExit):
+        world.run(*argv[: 1 + (argv[0] == "db")], "--help")
+    assert option not in capsys.readouterr().out
+    code, _, err = world.run(*argv, option, "nonsense")
+    assert code == 2
+    assert "'nonsense' is not a kind of source" in err
+
+
+@pytest.mark.req("LH-05")
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("a.json", '{"url": ', "line 1: is not JSON that can be read"),
+        ("b.json", "nothing of JSON", "line 1: is not JSON that can be read"),
+        ("c.yaml", "a: [1, 2\nb: }\n", "line 2: is not YAML that can be read"),
+        ("commented.json", '// settings\n{"a": ["b", /* c */ 1,],}\n', ""),
+        ("no-links.json", '["red", {"url": 5}]', ""),
+        ("no-links.yaml", "- red\n- green\n", ""),
+    ],
+)
+def test_check_refuses_data_of_which_nothing_can_be_read(world: World, name: str, text: str, problem: str) -> None:
+    (world.folder / name).write_text(text)
+    code, out, err = world.run("check", name, "--no-history")
+    assert (code, f"{name}: {problem}" in err) == ((2, True) if problem else (0, False))
+    assert ("nothing to check" in out) is not bool(problem)

@@ -61,11 +61,18 @@ class ReadSource:
 
 
 async def read_lists(
-    names: Sequence[str], options: Options, problems: Problems, settings: Settings, profile: str = DEFAULT
+    names: Sequence[str],
+    options: Options,
+    problems: Problems,
+    settings: Settings,
+    profile: str = DEFAULT,
+    *,
+    may_be_empty: bool = False,
 ) -> AsyncGenerator[rows.Item, None]:
     """Every URL of these sources, in order."""
     async with AsyncExitStack() as stack:
-        async for item in items(names, _fetcher(stack, settings, profile), options, problems):
+        fetch = _fetcher(stack, settings, profile)
+        async for item in items(names, fetch, options, problems, may_be_empty=may_be_empty):
             yield item
 
 

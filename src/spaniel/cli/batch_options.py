@@ -48,7 +48,7 @@ def add_common(p: argparse.ArgumentParser) -> None:
 def add_input(p: argparse.ArgumentParser) -> None:
     """How sources are read."""
     source = p.add_argument_group("input")
-    add_list_options(source, ", site")
+    add_list_options(source, ", site", earlier="--from")
 
 
 def add_pace(p: argparse.ArgumentParser) -> None:

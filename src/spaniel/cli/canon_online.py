@@ -6,12 +6,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.canon_show import writer_for
-from spaniel.cli.lists import incoming
+from spaniel.cli.lists import SOME_LOST, incoming, list_options, report_problems
 from spaniel.cli.long_run import LongRun, run_async
 from spaniel.cli.main import report
 from spaniel.cli.options import configure_logs, settings_from
 from spaniel.cli.places import Places, host_in
 from spaniel.defaults import FETCH_PER_HOST
+from spaniel.sources.rows import Problems
 
 if TYPE_CHECKING:
     import argparse
@@ -56,15 +57,17 @@ async def run(policy: Policy, args: argparse.Namespace, client: Spaniel) -> int:
             run.fail(str(found.error.code))
         return asked, found
 
+    problems = Problems()
     try:
-        asked = incoming(args.urls, client.settings)
+        asked = incoming(args.urls, client.settings, list_options(args), problems, may_be_empty=True)
         await run.in_order(asked, work, printed.take, lambda asked: places.at(host_in(asked.url)))
     finally:
         canonicalizer.learnt.save()
     printed.end()
+    report_problems(problems)
     if several and not printed.stopped:
         run.say(run.summary("looked up"))
-    return run.exit_code or printed.code()
+    return run.exit_code or printed.code() or (SOME_LOST if problems.lost else 0)
 
 
 class _Printed:

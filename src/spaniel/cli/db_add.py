@@ -6,9 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.db_adding import add_links, check, explained, tell
-from spaniel.cli.db_folder import Failures, is_several, opened
-from spaniel.cli.lines import inputs
+from spaniel.cli.db_folder import SOME_FAILED, Failures, is_several, opened
+from spaniel.cli.lists import Inputs, incoming, list_options, report_problems
 from spaniel.cli.options import configure_logs, settings_from
+from spaniel.sources.rows import Problems
 
 if TYPE_CHECKING:
     import argparse
@@ -28,13 +29,14 @@ def run_add(args: argparse.Namespace) -> int:
         return _add_with_web(args, registry, failed)
     from spaniel.registry.links import Link
 
-    links: Iterable[Link] = (Link(place, url) for place, url in inputs(args.urls))
+    urls = Inputs(args.urls, list_options(args))
+    links: Iterable[Link] = (Link(place, url) for place, url in urls)
     if args.explain:
         links = explained(registry, links, failed)
     drawn = is_several(args.urls) and not args.quiet
     for link, added in add_links(registry, links, args.category, failed, drawn=drawn):
         tell(link, added, args)
-    return failed.exit_code
+    return urls.exit_code(failed.exit_code)
 
 
 def _add_with_web(args: argparse.Namespace, registry: Registry, failed: Failures) -> int:
@@ -48,16 +50,17 @@ def _add_with_web(args: argparse.Namespace, registry: Registry, failed: Failures
         count += 1
         show(link, added)
 
-    code = add_with_web(args, registry, failed, incoming_links(args), told)
+    problems = Problems()
+    code = add_with_web(args, registry, failed, incoming_links(args, problems), told)
+    report_problems(problems)
     if is_several(args.urls) and not args.quiet:
         done = f"{count} {'measured' if args.static else 'looked up'}"
         sys.stderr.write(f"spaniel: {done}{f', {failed.count} failed' if failed.count else ''}\n")
-    return code
+    return code or (SOME_FAILED if problems.lost else 0)
 
 
-async def incoming_links(args: argparse.Namespace) -> AsyncIterator[Link]:
-    from spaniel.cli.lists import incoming
+async def incoming_links(args: argparse.Namespace, problems: Problems) -> AsyncIterator[Link]:
     from spaniel.registry.links import Link
 
-    async for asked in incoming(args.urls, settings_from(args)):
+    async for asked in incoming(args.urls, settings_from(args), list_options(args), problems, may_be_empty=True):
         yield Link(f"{asked.where}: " if asked.where else "", asked.url)

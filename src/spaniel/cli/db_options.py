@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from spaniel.cli.options import Group
 
-URLS = "the URLs; '-' reads them from standard input, one per line ('#' begins a comment)"
+URLS = "the URLs; '-' reads a list of them from standard input"
 FIELDS = ("fuente_url", "url")
 
 
@@ -39,7 +39,12 @@ def for_add(p: ArgumentParser) -> None:
         help="fetch each URL, and record the length and the SHA-256 of its content: it should not change",
     )
     p.add_argument("--type", action="store_true", help="with --static: also record the type of the content")
+    _add_list(p)
     _add_new_records(p)
+
+
+def _add_list(p: ArgumentParser) -> None:
+    add_list_options(group(p, "a list on standard input"))
 
 
 def for_import(p: ArgumentParser) -> None:
@@ -49,7 +54,7 @@ def for_import(p: ArgumentParser) -> None:
     )  # fmt: skip
     _add_db(p)
     _add_category(p)
-    add_list_options(p)
+    add_list_options(p, earlier="--from")
     _add_new_records(p)
     p.set_defaults(static=False, type=False)
 
@@ -93,6 +98,7 @@ def for_rm(p: ArgumentParser) -> None:
     p.add_argument("urls", nargs="+", type=typed, metavar="URL", help=URLS)
     _add_db(p)
     add_json(p)
+    _add_list(p)
     add_config_option(p)
 
 
@@ -174,6 +180,7 @@ def for_history(p: ArgumentParser) -> None:
     what = "text (the default) or json"
     add_format(p, ("text", "json"), "text", what, ("json", "print one JSON object per line"))
     p.add_argument("--documents", action="store_true", help="results of 'spaniel check', not of 'spaniel db check'")
+    _add_list(p)
     add_config_option(p)
 
 
@@ -181,6 +188,7 @@ def for_show(p: ArgumentParser) -> None:
     p.add_argument("urls", nargs="+", type=typed, metavar="URL", help=URLS)
     _add_db(p)
     add_json(p)
+    _add_list(p)
     add_config_option(p)
 
 
@@ -213,7 +221,7 @@ def for_audit(p: ArgumentParser) -> None:
         "--allowlist", metavar="FILE", help="refuse links that are not on this list of hosts, or redirect away from it"
     )
     source = group(p, "input")
-    add_list_options(source)
+    add_list_options(source, earlier="--input")
     source.add_argument(
         "--title-field", action="append", default=[], metavar="NAME",
         help="the field that has the title of a record; may be repeated (default: titulo, title, nombre and the like)",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.health.documents import encoding, kinds
+from spaniel.health.documents.json_fields import is_commented_json
 from spaniel.health.documents.mention import Mention
 from spaniel.health.ignoring import above
 from spaniel.health.verdict import Place
@@ -113,8 +114,8 @@ def _links_of(raw: bytes, path: str, options: Options) -> Iterator[Mention]:
     if options.column is not None and kind not in (Kind.CSV, Kind.TSV):
         options.remark(path, f"is read as {kind}, where --column means nothing")
     found = kinds.mentions(text, path, kind, (options.column,) if options.column is not None else options.fields)
-    if kind in kinds.DATA and (kind != Kind.YAML or options.fields):
-        yield from _data(found, _items(raw, path, options, kind))
+    if kind in kinds.DATA:
+        yield from _data(found, _items(raw, path, options, kind), text, kind, is_chosen=_is_chosen(options))
     elif kind == Kind.BOOKMARKS or (options.kind != XML_DOCUMENT and _is_xml_list(kind, text)):
         yield from _placed(found, _items(raw, path, options, kind))
     elif kind == Kind.TEXT and is_url_list(text):
@@ -137,7 +138,6 @@ def _items(raw: bytes, path: str, options: Options, kind: str) -> Iterator[Menti
     from spaniel.sources.files import About, read_stream  # which a run over documents has no use for
 
     problems, children = Problems(), []
-    is_chosen = bool(options.fields) or options.column is not None
     records = kind in (Kind.JSON, Kind.JSONL, Kind.YAML) and not options.fields
     wanted = ReadOptions(options.kind or None, options.column, options.fields, records)
     count = 0
@@ -149,11 +149,11 @@ def _items(raw: bytes, path: str, options: Options, kind: str) -> Iterator[Menti
             else:
                 yield from _mentions(row, path)
     except SpanielError:
-        if is_chosen or kind == Kind.PARQUET:
+        if _is_chosen(options) or kind == Kind.PARQUET:
             raise  # else it is data in which links are found wherever they are
     for url in options.follow(children) if options.follow and children else children:
         yield Mention(url, Place(path), 0, 0, "item")
-    if problems.lost and not count and kind not in (Kind.JSON, Kind.YAML):
+    if problems.lost and not count:
         where, _, reason = problems.first[0].partition(": ")
         where = where.removeprefix(path).lstrip(", ")
         raise SpanielError(Code.BAD_ARGS, field=path, reason=f"{where}: {reason}" if where else reason)
@@ -176,13 +176,33 @@ def _urls_of(record: object) -> list[str]:
         return []  # data whose links are found wherever they are
 
 
-def _data(found: Iterator[Mention], items: Iterator[Mention]) -> Iterator[Mention]:
-    """Every link of the data, and the items of the list among which some are written without a scheme."""
+def _is_chosen(options: Options) -> bool:
+    return bool(options.fields) or options.column is not None
+
+
+def _data(
+    found: Iterator[Mention], items: Iterator[Mention], text: str, kind: str, *, is_chosen: bool
+) -> Iterator[Mention]:
+    """Every link of the data, and the items of the list among which some are written without a scheme.
+
+    Data that is not well-formed is an error only where no link was found in it (LH-05), and not for its comments.
+    """
     known: set[str] = set()
     for mention in found:
-        known.add(mention.url)
+        known.add(_without_scheme(mention.url))
         yield mention
-    yield from (item for item in items if item.url not in known)
+    try:
+        for item in items:
+            # Without a field or column that says so, a string that does not look like an address is not one
+            if (is_chosen or _is_url(item.url)) and _without_scheme(item.url) not in known:
+                yield item
+    except SpanielError:
+        if kind not in (Kind.JSON, Kind.YAML) or not (known or (kind == Kind.JSON and is_commented_json(text))):
+            raise
+
+
+def _without_scheme(url: str) -> str:
+    return url.partition("://")[2] or url
 
 
 def _placed(found: Iterator[Mention], items: Iterator[Mention]) -> Iterator[Mention]:

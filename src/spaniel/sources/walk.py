@@ -64,11 +64,16 @@ class _Place(NamedTuple):
 
 
 async def items(
-    sources: Sequence[str], fetch: ListFetcher, options: Options | None = None, problems: Problems | None = None
+    sources: Sequence[str],
+    fetch: ListFetcher,
+    options: Options | None = None,
+    problems: Problems | None = None,
+    *,
+    may_be_empty: bool = False,
 ) -> AsyncIterator[Item]:
     """Every URL of the sources. `problems` says afterwards what could not be read.
 
-    Raises `bad_args` where a source cannot be read at all, or where nothing usable was in any of them.
+    Raises `bad_args` where a source cannot be read at all, or, unless `may_be_empty`, where nothing usable was in any.
     """
     problems = problems if problems is not None else Problems()
     before = len(problems.first)
@@ -80,7 +85,7 @@ async def items(
             for url, columns, _, place, record in rows:
                 yield Item(ordinal, url, columns, name, place, record)
                 ordinal += 1
-    if not ordinal:
+    if not ordinal and not may_be_empty:
         own = problems.first[before:]
         reason = f"there is no URL in it ({own[0]})" if own else "there is no URL in it"
         raise SpanielError(Code.BAD_ARGS, field=", ".join(named), reason=reason)
