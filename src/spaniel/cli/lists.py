@@ -112,14 +112,15 @@ class Inputs:
 
     def _listed(self) -> Iterator[tuple[str, str]]:
         from spaniel.sources.files import read_file
-        from spaniel.sources.rows import Child, Options, Problems
+        from spaniel.sources.rows import Options, Problems, Row
 
         self._problems = problems = self._problems or Problems()
         for row in read_file(STANDARD_INPUT, self._options or Options(), problems):
-            if isinstance(row, Child):
-                problems.note(row.url, "is named by a sitemap index; it was not read, since this makes no requests")
+            if type(row) is Row:
+                place = row.place
+                yield f"line {place}: " if type(place) is int else f"{place}: " if place else "", row.url
             else:
-                yield f"{row.where}: " if row.where else "", row.url
+                problems.note(row.url, "is named by a sitemap index; it was not read, since this makes no requests")
 
     def exit_code(self, code: int) -> int:
         """After the last URL: report what could not be read. `code`, unless that is 0 and something was lost."""

@@ -31,7 +31,7 @@ class Item(NamedTuple):
 
     @property
     def where(self) -> str:
-        return _where(self.place)
+        return f"line {self.place}" if isinstance(self.place, int) else self.place
 
 
 class Row(NamedTuple):
@@ -42,14 +42,6 @@ class Row(NamedTuple):
     size: int = 0  # bytes it was read from, so that buffers can be bounded
     place: int | str = ""
     record: object = None
-
-    @property
-    def where(self) -> str:
-        return _where(self.place)
-
-
-def _where(place: int | str) -> str:
-    return f"line {place}" if isinstance(place, int) else place
 
 
 class Child(NamedTuple):

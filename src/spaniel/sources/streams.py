@@ -9,6 +9,7 @@ import io
 import sys
 import threading
 import zlib
+from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
@@ -177,42 +178,43 @@ async def read_in_thread(rows: Iterator[T]) -> AsyncIterator[list[T]]:
 
 
 class _Handover(Generic[T]):
-    """A bounded buffer between the thread that reads and the event loop."""
+    """A bounded buffer between the thread that reads and the event loop.
+
+    When it is full, the thread waits until the loop asks for more: they would only compete for the interpreter.
+    Nothing here is locked, for each row would pay for it: rows go through a deque, whose ends are thread-safe, and
+    each flag is set before what it announces is looked at. A wake-up too many gives an empty list.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._some, self._full = asyncio.Event(), asyncio.Event()
-        self._changed = threading.Condition(threading.Lock())  # guards what follows
-        self._rows: list[T] = []
-        self._size = 0
-        self._finished = self._abandoned = False
+        self._asked = threading.Event()  # the loop wants more
+        self._rows: deque[T] = deque()
+        self._size = 0  # too large at times, if both sides write it at once
+        self._is_announced = self._finished = self._abandoned = False
         self._failure: Exception | None = None
         self.ended = False
 
     def read(self, rows: Iterator[T]) -> None:
+        waiting, append = self._rows, self._rows.append
         try:
             for row in rows:
-                if not self._put(row):
+                append(row)
+                self._size += row.size
+                if not self._is_announced:
+                    self._is_announced = True
+                    self._wake(self._some)
+                if len(waiting) >= MOST_ROWS or self._size >= MOST_BYTES:
+                    self._asked.clear()
+                    self._wake(self._some, self._full)
+                    if not self._abandoned:
+                        self._asked.wait()
+                if self._abandoned:
                     return
         except Exception as error:  # noqa: BLE001  it is raised where the rows are taken
             self._failure = error
-        with self._changed:
-            self._finished = True
-            self._wake(self._some, self._full)
-
-    def _put(self, row: T) -> bool:
-        with self._changed:
-            while len(self._rows) >= MOST_ROWS or self._size >= MOST_BYTES:
-                if self._abandoned:
-                    return False
-                self._changed.wait()
-            self._rows.append(row)
-            self._size += row.size
-            if len(self._rows) >= MOST_ROWS or self._size >= MOST_BYTES:
-                self._wake(self._some, self._full)
-            elif len(self._rows) == 1:
-                self._wake(self._some)
-            return not self._abandoned
+        self._finished = True
+        self._wake(self._some, self._full)
 
     def _wake(self, *events: asyncio.Event) -> None:
         with suppress(RuntimeError):  # the loop is closed
@@ -220,26 +222,27 @@ class _Handover(Generic[T]):
                 self._loop.call_soon_threadsafe(event.set)
 
     async def take(self) -> list[T]:
+        self._asked.set()
         await self._some.wait()
         with suppress(TimeoutError):
             async with asyncio.timeout(LINGER):
                 await self._full.wait()
-        with self._changed:
-            self._some.clear()
-            self._full.clear()
-            taken, self._rows, self._size = self._rows, [], 0
-            finished = self._finished
-            self._changed.notify_all()
+        self._some.clear()
+        self._full.clear()
+        finished = self._finished
+        self._is_announced = False
+        self._size = 0
+        next_row = self._rows.popleft
+        taken = [next_row() for _ in range(len(self._rows))]
         if finished and not taken:
             self.ended = True
             if self._failure is not None:
                 raise self._failure
-        elif finished:
-            self._wake(self._some, self._full)  # to end, or to raise, at the next call
+        elif finished:  # to end, or to raise, at the next call
+            self._some.set()
+            self._full.set()
         return taken
 
     def abandon(self) -> None:
-        with self._changed:
-            self._abandoned = True
-            self._rows, self._size = [], 0
-            self._changed.notify_all()
+        self._abandoned = True
+        self._asked.set()

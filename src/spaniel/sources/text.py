@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 def read_text(stream: BinaryIO, _options: Options, report: Report) -> Iterator[Row]:
     for number, line in numbered_lines(stream, LONGEST_LINE, report):
-        text = decoded(line).strip()
-        if text and not text.startswith("#"):
+        try:
+            text = line.decode().strip()
+        except UnicodeDecodeError:
+            text = decoded(line).strip()
+        if text and text[0] != "#":
             yield Row(text, {}, len(text), number)
 
 

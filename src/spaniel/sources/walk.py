@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from spaniel.errors import Code, SpanielError
 from spaniel.robots.rules import LIMIT
@@ -199,7 +199,9 @@ class _Walk:
 
 
 def _apart(taken: list[Row | Child]) -> tuple[list[Row], list[Child]]:
-    return [row for row in taken if isinstance(row, Row)], [row for row in taken if isinstance(row, Child)]
+    children = [row for row in taken if type(row) is Child]
+    rows = [row for row in taken if type(row) is Row] if children else cast("list[Row]", taken)
+    return rows, children
 
 
 def _absolute(row: Row, base: str) -> Row:
