@@ -44,7 +44,7 @@ KINDS = {
     Kind.TEXT: _Format("txt text lst urls list"),
     Kind.CSV: _Format("csv", "text/csv application/csv"),
     Kind.TSV: _Format("tsv tab", "text/tab-separated-values"),
-    Kind.JSON: _Format("json geojson webmanifest", "application/json"),
+    Kind.JSON: _Format("json geojson jsonld webmanifest", "application/json"),
     Kind.JSONL: _Format(
         "jsonl ndjson", "application/x-ndjson application/jsonl application/jsonlines application/x-jsonlines"
     ),
@@ -56,7 +56,7 @@ KINDS = {
     Kind.SITE: _Format(),
     Kind.MARKDOWN: _Format("md markdown mdown mdwn mkd mkdn mkdown qmd rmd", "text/markdown"),
     Kind.MDX: _Format("mdx"),
-    Kind.HTML: _Format("html htm xhtml shtml", "text/html application/xhtml+xml"),
+    Kind.HTML: _Format("html htm xhtml xht shtml", "text/html application/xhtml+xml"),
     Kind.RST: _Format("rst rest"),
     Kind.NOTEBOOK: _Format("ipynb"),
 }
