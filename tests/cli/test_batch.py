@@ -183,6 +183,20 @@ def test_a_full_disk_stops_the_run_says_so_and_loses_nothing(tmp_path: Path) -> 
         assert ordinals(tmp_path) == list(range(300))
 
 
+def test_run_begun_with_the_earlier_name_of_kind_is_resumed(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        written(tmp_path, urls_at(served, 2))
+        assert spaniel(served, tmp_path, "--from", "text").returncode == 0
+        about = tmp_path / "out.jsonl.batch" / "run.json"
+        text = about.read_text()
+        assert '"--kind"' in text
+        about.write_text(text.replace('"--kind"', '"--from"'))
+        assert spaniel(served, tmp_path, "--resume", "--kind", "text").returncode == 0
+        refused = spaniel(served, tmp_path, "--resume", "--kind", "csv")
+        assert refused.returncode == 2
+        assert "it was begun with" in refused.stderr
+
+
 def test_an_output_that_was_cut_meanwhile_is_noticed(tmp_path: Path) -> None:
     with serving(tmp_path, pause=0.05) as served:
         stopped_midway(served, tmp_path)
