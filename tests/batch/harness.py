@@ -11,16 +11,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from spaniel.app.batch_sources import ReadSource
 from spaniel.app.batch_wiring import wiring
 from spaniel.app.settings import Settings, from_data
+from spaniel.app.sources import ReadSource
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import Processes
 from spaniel.batch.local import Order, Run
 from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.progress import Progress
-from spaniel.batch.sources.rows import Options, Problems
 from spaniel.pipeline.profile import load
+from spaniel.sources.rows import Options, Problems
 from spaniel.testing.batching import WHERE
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -113,13 +113,18 @@ def test_ctrl_c_finishes_what_is_under_way_and_the_run_goes_on_later(tmp_path: P
 
 
 def test_a_run_that_is_stopped_while_it_plans_leaves_nothing_behind(tmp_path: Path) -> None:
-    line = [sys.executable, "-m", "spaniel", "batch", "/dev/zero", "-o", str(tmp_path / "out.jsonl"), "--workers", "1"]
+    endless = tmp_path / "endless.txt"
+    os.mkfifo(endless)
+    writer = os.open(endless, os.O_RDWR)  # so that it has no end
+    os.write(writer, b"https://a.example/\n")
+    line = [sys.executable, "-m", "spaniel", "batch", str(endless), "-o", str(tmp_path / "out.jsonl"), "--workers", "1"]
     with subprocess.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as run:
         while not (tmp_path / "out.jsonl.batch/lock").exists():
             time.sleep(0.01)
         time.sleep(0.5)  # it has the lock by now, and reads what never ends
         run.send_signal(signal.SIGTERM)
         _, told = run.communicate(timeout=60)
+    os.close(writer)
     assert (run.returncode, told) == (128 + signal.SIGTERM, "")
     assert not list(tmp_path.glob("out.jsonl*"))
 
@@ -176,6 +181,20 @@ def test_a_full_disk_stops_the_run_says_so_and_loses_nothing(tmp_path: Path) -> 
         again = spaniel(served, tmp_path, "--resume", "-q")
         assert again.returncode == 0, again.stderr
         assert ordinals(tmp_path) == list(range(300))
+
+
+def test_run_begun_with_the_earlier_name_of_kind_is_resumed(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        written(tmp_path, urls_at(served, 2))
+        assert spaniel(served, tmp_path, "--from", "text").returncode == 0
+        about = tmp_path / "out.jsonl.batch" / "run.json"
+        text = about.read_text()
+        assert '"--kind"' in text
+        about.write_text(text.replace('"--kind"', '"--from"'))
+        assert spaniel(served, tmp_path, "--resume", "--kind", "text").returncode == 0
+        refused = spaniel(served, tmp_path, "--resume", "--kind", "csv")
+        assert refused.returncode == 2
+        assert "it was begun with" in refused.stderr
 
 
 def test_an_output_that_was_cut_meanwhile_is_noticed(tmp_path: Path) -> None:

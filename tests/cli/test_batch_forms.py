@@ -114,7 +114,7 @@ def test_a_column_of_what_has_no_columns_is_named(served: Served, tmp_path: Path
     (tmp_path / "list.txt").write_text(f"{urls(served)[0]}\n")
     told = spaniel_batch(served, tmp_path, "list.txt", "--column", "page", "-o", "out.jsonl")
     assert told.returncode == 0, told.stderr
-    assert "list.txt: is read as text, where --column means nothing; --from csv reads it as a table" in told.stderr
+    assert "list.txt: is read as text, where --column means nothing; --kind csv reads it as a table" in told.stderr
 
 
 def test_a_run_goes_on_with_the_column_that_it_was_begun_with(served: Served, tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def test_fish_gets_a_line_for_every_command_and_option() -> None:
     script = spaniel("completion", "fish").stdout
     for command in COMMANDS:
         assert f" -a {command} -d '" in script
+    assert "SUPPRESS" not in script
     assert "-n '__fish_seen_subcommand_from check' -l fallback-extensions -r -d '" in script
     assert "__fish_seen_subcommand_from db && __fish_seen_subcommand_from ls' -l json -d '" in script
     assert "-l format -s f" in script or "-s f -l format -r -a 'table json" in script

@@ -93,7 +93,7 @@ def test_what_an_option_leaves_out_is_named(inside: Inside, tmp_path: Path) -> N
     with serving(tmp_path) as served:
         notes = document(tmp_path, f"[a]({served.url('/gone')})\n")
         told = inside(served, "check", notes, "--field", "url")
-        assert "is read as markdown, which has no fields: --field looks into csv, json, yaml" in told.stderr
+        assert "is read as markdown, which has no fields: --field looks into csv, json, jsonl, tsv, yaml" in told.stderr
         named = inside(served, "check", "--offline", served.url("/gone"))
         assert "1 link: 1 skipped" in named.stdout
         sitemap = inside(served, "check", "--offline", "--sitemap", served.url("/sitemap.xml"))

@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.batch.arrow import arrow
 from spaniel.batch.coordinator import Coordinator
 from spaniel.batch.journal import Journal
 from spaniel.batch.outputs import warc_parts
@@ -25,6 +24,7 @@ from spaniel.batch.run_folder import PART, About, RunFolder, require_same
 from spaniel.batch.writer import PartsWriter, Writer
 from spaniel.errors import Code, SpanielError
 from spaniel.files import sync_folder, write_atomically
+from spaniel.sources.parquet import arrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from spaniel.batch.ownership import Shard
     from spaniel.batch.planning import Counts
     from spaniel.batch.ports import Item, OpenPart, Source
-    from spaniel.batch.sources.rows import Problems
+    from spaniel.sources.rows import Problems
 
     Watch = Callable[[Coordinator, Progress], AbstractContextManager[None]]
 

@@ -21,6 +21,7 @@ LOCK, ABOUT, JOURNAL, SUMMARY = "lock", "run.json", "journal", "summary.json"
 FORMAT = 3
 PART = "records.jsonl.zst"  # of an output that is made of records when all are there
 _OURS = re.compile(rf"{ABOUT}|{JOURNAL}|{SUMMARY}|{re.escape(PART)}|{TASKS}|{HOSTS}|run-\d+|{TEMPORARY_NAME.pattern}")
+RENAMED = {"--from": "--kind"}  # options of runs that an earlier version began
 
 
 class About(NamedTuple):
@@ -130,8 +131,9 @@ def require_same(before: About, sources: Mapping[str, str], shape: Mapping[str, 
         if before.sources[name] != fingerprint:
             raise _changed(output, f"{name} has changed since")
     for name, value in before.shape.items():
-        if shape.get(name) != value:
-            raise _changed(output, f"it was begun with {name} {value}, not {shape.get(name)}")
+        now = shape.get(RENAMED.get(name, name))
+        if now != value:
+            raise _changed(output, f"it was begun with {name} {value}, not {now}")
 
 
 def _changed(output: str, reason: str) -> SpanielError:

@@ -1,24 +1,29 @@
-"""Sitemaps (urlset and index), RSS and Atom, scanned as they come: memory stays flat however long they are.
+"""Sitemaps (urlset and index), RSS and Atom, scanned as a stream: memory stays flat however long they are.
 
 expat reads on without a tree. What makes XML dangerous is refused: entities of its own (billion laughs, external
 files), nesting without end, a tag or comment without end, names without end. expat 2.5 reads an unfinished tag again
 with each piece, which the limit on its length keeps linear.
+
+Broken XML is searched for URLs and dates, in flat memory too.
 """
 
 from __future__ import annotations
 
 import re
+from html import unescape
 from typing import TYPE_CHECKING
 from xml.parsers import expat
 
-from spaniel.batch.sources.broken_xml import Entry, scan_broken
-from spaniel.batch.sources.rows import Child, Row
+from spaniel.sources.rows import Child, Row
+from spaniel.sources.streams import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from spaniel.batch.sources.rows import Options, Report
+    from spaniel.sources.rows import Options, Report
+
+Entry = dict[str, str]
 
 PIECE = 1 << 16
 MOST_BYTES = 50 << 20  # of a sitemap, decoded (sitemaps.org)
@@ -40,6 +45,13 @@ COLUMNS = {"lastmod": "lastmod", "pubDate": "published", "date": "published", "u
 _ROOT = re.compile(rb"<(?:\w+:)?(urlset|sitemapindex|rss|RDF|feed)\b")
 _RECODED = re.compile(rb"<\?xml[^>]{0,200}encoding=.utf-?(?:16|32)", re.IGNORECASE)  # said in bytes that are neither
 
+LONGEST_PART = 1 << 14  # bytes of a tag with its text; what is longer is no address
+_LINK = rb"""<link\b[^<>]{0,2000}?\bhref\s*=\s*["'](?P<href>[^"'<>]{1,8192})["'][^<>]{0,2000}>"""
+_TEXT = rb"<(?P<name>loc|lastmod|link|pubDate|updated)>\s*(?:<!\[CDATA\[)?(?P<text>[^<\]]{1,8192})"
+_BEGIN = rb"<(?P<entry>url|sitemap|item|entry)[ \t\r\n>]"
+_PART = re.compile(b"|".join((_BEGIN, _TEXT, _LINK)))
+_REL = re.compile(rb"""\brel\s*=\s*["'](?!alternate["'])""")
+
 
 class Refused(Exception):  # noqa: N818  it is no error of ours
     """XML that is not read any further, and why."""
@@ -51,7 +63,7 @@ def read_xml(stream: BinaryIO, _options: Options, report: Report) -> Iterator[Ro
     count = 0
     try:
         for entry in _entries(stream, scan, report):
-            if (made := _made(entry, scan.root)) is None:
+            if (made := _made(entry, scan.root, count + 1)) is None:
                 continue
             count += 1
             if count > MOST_URLS and scan.root in ("urlset", "sitemapindex"):
@@ -79,7 +91,7 @@ def _entries(stream: BinaryIO, scan: _Scan, report: Report) -> Iterator[Entry]:
         except (expat.ExpatError, ValueError, LookupError) as error:  # the others: encodings that expat does not know
             yield from scan.finished()
             report(scan.place, f"is broken XML ({error}); read as well as it can be")
-            yield from scan_broken(scan.unread(), stream, scan.root_or_guess(), MOST_BYTES - read)
+            yield from _scan_broken(scan.unread(), stream, scan.root_or_guess(), MOST_BYTES - read)
             return
     whole = scan.end()
     yield from scan.finished()
@@ -87,7 +99,7 @@ def _entries(stream: BinaryIO, scan: _Scan, report: Report) -> Iterator[Entry]:
         report("", "breaks off before its end; what was whole was read")
 
 
-def _made(entry: Entry, root: str) -> Row | Child | None:
+def _made(entry: Entry, root: str, number: int) -> Row | Child | None:
     name = entry.get("guid") or entry.get("id") or ""  # a name of an entry may be its address too
     url = (entry.get("loc") or entry.get("link") or (name if name.lstrip().startswith("http") else "")).strip()
     if not url:
@@ -95,7 +107,10 @@ def _made(entry: Entry, root: str) -> Row | Child | None:
     size = sum(map(len, entry.values()))
     if root == "sitemapindex":
         return Child(url, size)
-    return Row(url, {COLUMNS[name]: text for name in COLUMNS if name in entry and (text := entry[name].strip())}, size)
+    columns: dict[str, object] = {
+        COLUMNS[name]: text for name in COLUMNS if name in entry and (text := entry[name].strip())
+    }
+    return Row(url, columns, size, f"entry {number}")
 
 
 class _Scan:
@@ -225,3 +240,40 @@ class _Scan:
 
 def _refuse_entities(*_: object) -> None:
     raise Refused("declares entities of its own, which is how XML is made to explode; it was not read")
+
+
+def _scan_broken(begun: bytes, stream: BinaryIO, root: str, most: int) -> Iterator[Entry]:
+    """Entries from here on; `root` is empty where the XML broke before anything was known."""
+    entry: Entry = {}
+    for part in _parts(begun, stream, most):
+        if part["entry"]:
+            if entry:
+                yield entry
+            entry = {}
+        elif part["href"]:
+            if root in ("feed", "") and not _REL.search(part[0]):
+                entry.setdefault("link", _text(part["href"]))
+        else:
+            entry.setdefault(part["name"].decode(), _text(part["text"]))
+    if entry:
+        yield entry
+
+
+def _parts(begun: bytes, stream: BinaryIO, most: int) -> Iterator[re.Match[bytes]]:
+    """What is found, piece by piece; the end of a piece is looked at again with the next, since it may be cut there."""
+    held, more = begun, True
+    while more:
+        piece = stream.read(PIECE) if most > 0 else b""
+        most -= len(piece)
+        more = bool(piece)
+        held += piece
+        sure = len(held) - LONGEST_PART if more else len(held)
+        at = 0
+        while (found := _PART.search(held, at)) and found.start() < sure:
+            at = found.end()
+            yield found
+        held = held[max(at, sure, 0) :]
+
+
+def _text(raw: bytes) -> str:
+    return unescape(decoded(raw)).strip()

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spaniel.batch.sources.csv_rows import read_csv
-from spaniel.batch.sources.files import About, read_stream
-from spaniel.batch.sources.kinds import Kind
-from spaniel.batch.sources.rows import Child, Options, Problems, Row
-from spaniel.batch.sources.xml_scan import read_xml
 from spaniel.errors import SpanielError
+from spaniel.sources.files import About, read_stream
+from spaniel.sources.kinds import Kind
+from spaniel.sources.rows import Child, Options, Problems, Row
+from spaniel.sources.tables import read_csv
+from spaniel.sources.xml_lists import read_xml
 
 WRITABLE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\x00"))
 IN_XML = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufffe\uffff"), min_size=1)

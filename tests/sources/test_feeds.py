@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.testing import Site
-from tests.batch.sources.harness import read, read_site
+from tests.sources.harness import read, read_site
 
 RSS = """<?xml version="1.0"?><rss version="2.0" xmlns:atom="http://www.w3.org/2005/Atom"><channel>
 <link>https://a.example/</link><atom:link href="https://a.example/feed" rel="self"/>

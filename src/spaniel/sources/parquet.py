@@ -1,22 +1,33 @@
-"""A column of a Parquet file, row group by row group (needs `spaniel[parquet]`)."""
+"""Parquet files, row group by row group; the library is an extra (`spaniel[parquet]`)."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from spaniel.batch.arrow import arrow
-from spaniel.batch.sources.columns import find_column
-from spaniel.batch.sources.rows import LONGEST_LINE, Row
+from spaniel.errors import Code, SpanielError, install_command
+from spaniel.sources.rows import LONGEST_LINE, Row
+from spaniel.sources.tables import find_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from spaniel.batch.sources.rows import Options, Report
+    from spaniel.sources.rows import Options, Report
 
 MOST_ROWS, MOST_BYTES = 1024, 4 << 20  # at a time
 DEEPEST = 64
+
+
+def arrow() -> tuple[Any, Any]:
+    """`pyarrow` and `pyarrow.parquet`; `bad_args` where they are not installed."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        reason = f"Parquet needs a library that is not installed; run: {install_command('parquet')}"
+        raise SpanielError(Code.BAD_ARGS, field="parquet", reason=reason) from None
+    return pa, parquet
 
 
 class NoUrlError(Exception):
@@ -29,16 +40,20 @@ def read_parquet(stream: BinaryIO, options: Options, report: Report) -> Iterator
     try:
         with parquet.ParquetFile(stream, memory_map=False, pre_buffer=False, buffer_size=1 << 16) as file:
             names = list(file.schema_arrow.names)
-            name = names[find_column(names, options.column)]
+            name = "" if options.whole_records else names[find_column(names, options)]
             size = _row_size(file.metadata)
             rows = max(1, min(MOST_ROWS, MOST_BYTES // size))
             number = 0
             for batch in file.iter_batches(batch_size=rows, use_threads=False):
                 for values in batch.to_pylist():
                     number += 1
+                    if options.whole_records:
+                        record = {key: as_json(value) for key, value in values.items()}
+                        yield Row("", {}, size, f"row {number}", record)
+                        continue
                     blank = values.get(name) in (None, "")
                     try:
-                        yield _row(values, name, size)
+                        yield _row(values, name, size)._replace(place=f"row {number}")
                     except NoUrlError as error:
                         report(f"row {number}", str(error), lost=not blank)
     except (pa.ArrowException, OSError, ValueError) as error:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from spaniel.batch.sources import Fingerprint, fingerprint
-from spaniel.batch.sources.fingerprint import WHOLE
+from spaniel.sources.fingerprint import WHOLE, Fingerprint, fingerprint
 
 
 def taken(path: Path) -> Fingerprint:

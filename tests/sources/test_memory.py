@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.batch.sources import Problems, items
 from spaniel.errors import SpanielError
-from tests.batch.sources.harness import nobody
+from spaniel.sources.rows import Problems
+from spaniel.sources.walk import items
 from tests.batch.weigh import weigh
+from tests.sources.harness import nobody
 
-HERE = "tests.batch.sources.test_memory"
+HERE = "tests.sources.test_memory"
 MB = 1 << 20
 
 

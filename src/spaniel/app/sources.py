@@ -1,4 +1,4 @@
-"""Sources of a batch put together: files read where they are, lists and sitemaps fetched through the engine's door."""
+"""URL lists read with an engine: local files directly, lists and sitemaps on the web through the engine's door."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
 
 from spaniel.batch.ports import Item
-from spaniel.batch.sources.files import local_files
-from spaniel.batch.sources.fingerprint import fingerprint
-from spaniel.batch.sources.walk import items
 from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.profile import DEFAULT
+from spaniel.sources.files import local_files
+from spaniel.sources.fingerprint import fingerprint
+from spaniel.sources.walk import items
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 
     from spaniel.app.settings import Settings
-    from spaniel.batch.sources.bring import Bring, Brought
-    from spaniel.batch.sources.rows import Options, Problems
+    from spaniel.sources import rows
+    from spaniel.sources.rows import Options, Problems
+    from spaniel.sources.walk import FetchedList, ListFetcher
 
     T = TypeVar("T")
 
@@ -53,14 +55,29 @@ class ReadSource:
         return in_lots(self._items())
 
     async def _items(self) -> AsyncGenerator[Item, None]:
-        async with AsyncExitStack() as stack:
-            bring = _bring(stack, self._settings, self._profile)
-            async for ordinal, url, columns in items([self.name], bring, self._options, self._problems):
-                yield Item(ordinal, url, columns)
+        found = read_lists([self.name], self._options, self._problems, self._settings, self._profile)
+        async for item in found:
+            yield Item(item.ordinal, item.raw_url, item.columns)
+
+
+async def read_lists(
+    names: Sequence[str],
+    options: Options,
+    problems: Problems,
+    settings: Settings,
+    profile: str = DEFAULT,
+    *,
+    may_be_empty: bool = False,
+) -> AsyncGenerator[rows.Item, None]:
+    """Every URL of these sources, in order."""
+    async with AsyncExitStack() as stack:
+        fetch = _fetcher(stack, settings, profile)
+        async for item in items(names, fetch, options, problems, may_be_empty=may_be_empty):
+            yield item
 
 
 def in_lots(found: AsyncGenerator[T, None]) -> Iterator[T]:
-    """What an asynchronous iterator gives, for whoever has no event loop: it is entered once for many."""
+    """What an asynchronous iterator gives, for a caller without an event loop, which is entered once for many."""
 
     async def lot() -> list[T]:
         taken: list[T] = []
@@ -86,19 +103,19 @@ async def _close(found: AsyncGenerator[T, None]) -> None:
     await found.aclose()
 
 
-def _bring(stack: AsyncExitStack, settings: Settings, profile: str) -> Bring:
+def _fetcher(stack: AsyncExitStack, settings: Settings, profile: str) -> ListFetcher:
     """Fetches lists in the profile's name. The engine is opened when there is something to fetch."""
-    opened: list[Bring] = []
+    opened: list[ListFetcher] = []
 
     @asynccontextmanager
-    async def bring(url: str, most: int) -> AsyncIterator[Brought]:
+    async def fetch(url: str, most: int) -> AsyncIterator[FetchedList]:
         if not opened:
             from spaniel.app.engine import Engine
-            from spaniel.batch.sources.fetched import bring_through
+            from spaniel.sources.fetched import fetch_lists
 
             engine = await stack.enter_async_context(Engine(settings))
-            opened.append(bring_through(engine.rooms.door, engine.http, engine.read_profile(profile).way))
-        async with opened[0](url, most) as brought:
-            yield brought
+            opened.append(fetch_lists(engine.rooms.door, engine.http, engine.read_profile(profile).way))
+        async with opened[0](url, most) as fetched:
+            yield fetched
 
-    return bring
+    return fetch

@@ -5,16 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 from spaniel.errors import SpanielError
-from tests.batch.sources.harness import read, urls
+from tests.sources.harness import read, urls
 
 
-def rows(path: Path, text: str, **options: str) -> list[tuple[str, dict[str, object]]]:
+def rows(path: Path, text: str, **options: Any) -> list[tuple[str, dict[str, object]]]:
     path.write_text(text)
     return [(item.raw_url, item.columns) for item in read(path, **options)[0]]
 
@@ -108,7 +109,7 @@ def test_json_lines_carry_their_other_fields(tmp_path: Path) -> None:
 
 def test_a_field_is_a_name_or_a_way_of_names(tmp_path: Path) -> None:
     text = '{"page": {"url": "https://a.example/", "n": 1}}\n{"page.url": "https://b.example/"}\n'
-    assert rows(tmp_path / "a.jsonl", text, field="page.url") == [
+    assert rows(tmp_path / "a.jsonl", text, fields=("page.url",)) == [
         ("https://a.example/", {"page": {"n": 1}}),
         ("https://b.example/", {}),
     ]

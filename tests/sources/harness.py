@@ -7,18 +7,19 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from spaniel.batch.sources import Bring, Brought, Item, Options, Problems, items
-from spaniel.batch.sources.fetched import bring_through
+from spaniel.sources.fetched import fetch_lists
+from spaniel.sources.rows import Item, Options, Problems
+from spaniel.sources.walk import FetchedList, ListFetcher, items
 from spaniel.testing import Site
 from tests.loopback import rooms_for
 
 
-def nobody(url: str, most: int) -> AbstractAsyncContextManager[Brought]:
+def nobody(url: str, most: int) -> AbstractAsyncContextManager[FetchedList]:
     """For files alone."""
     raise AssertionError(f"{url} was not to be fetched")
 
 
-async def gather(bring: Bring, sources: Sequence[str], **options: Any) -> tuple[list[Item], Problems]:
+async def gather(bring: ListFetcher, sources: Sequence[str], **options: Any) -> tuple[list[Item], Problems]:
     problems = Problems()
     return [item async for item in items(sources, bring, Options(**options), problems)], problems
 
@@ -35,4 +36,4 @@ def urls(*sources: object, **options: Any) -> list[str]:
 async def read_site(*sources: str, sites: Sequence[Site], **options: Any) -> tuple[list[Item], Problems]:
     """The items of lists on loopback, brought through the real door."""
     async with rooms_for(*sites) as rooms:
-        return await gather(bring_through(rooms.door, rooms.http), sources, **options)
+        return await gather(fetch_lists(rooms.door, rooms.http), sources, **options)

@@ -1,4 +1,4 @@
-"""Sources at hand: files, patterns for files, standard input."""
+"""Local sources: files, patterns for files, standard input; read by their kind."""
 
 from __future__ import annotations
 
@@ -8,18 +8,33 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.batch.sources.kinds import READERS, Kind, kind_by_name, kind_named, kind_of
-from spaniel.batch.sources.parquet import read_parquet
-from spaniel.batch.sources.streams import BROKEN, as_utf8, uncompressed
 from spaniel.errors import Code, SpanielError
+from spaniel.sources.json_values import read_json, read_jsonl, read_yaml
+from spaniel.sources.kinds import DOCUMENTS, HEAD, Kind, kind_by_name, kind_named, list_kind
+from spaniel.sources.parquet import read_parquet
+from spaniel.sources.streams import BROKEN, as_utf8, uncompressed
+from spaniel.sources.tables import read_csv, read_tsv
+from spaniel.sources.text import read_bookmarks, read_text
+from spaniel.sources.xml_lists import read_xml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from spaniel.batch.sources.rows import Child, Options, Problems, Report, Row
+    from spaniel.sources.rows import Child, Options, Problems, Reader, Report, Row
 
 STANDARD_INPUT = "-"
+READERS: dict[Kind, Reader] = {  # Parquet is read from a file that can seek, a site by its sitemaps
+    Kind.TEXT: read_text,
+    Kind.CSV: read_csv,
+    Kind.TSV: read_tsv,
+    Kind.JSON: read_json,
+    Kind.JSONL: read_jsonl,
+    Kind.YAML: read_yaml,
+    Kind.SITEMAP: read_xml,
+    Kind.FEED: read_xml,
+    Kind.BOOKMARKS: read_bookmarks,
+}
 BUFFER = 1 << 18  # bytes: three times faster through a line of gigabytes than the usual 8 KB
 
 
@@ -60,7 +75,7 @@ def read_file(path: str, options: Options, problems: Problems) -> Iterator[Row |
 @contextmanager
 def _opened(path: str) -> Iterator[BinaryIO]:
     own = path != STANDARD_INPUT
-    if not own and sys.stdin is None:  # closed by whoever started us
+    if not own and sys.stdin is None:  # closed by the parent process
         raise SpanielError(Code.BAD_ARGS, field=path, reason="there is no standard input to read")
     try:
         # Of standard input a reader of its own: at the end of the process Python would wait for the other's lock
@@ -72,18 +87,21 @@ def _opened(path: str) -> Iterator[BinaryIO]:
 
 
 def read_stream(stream: BinaryIO, about: About, options: Options, problems: Problems) -> Iterator[Row | Child]:
-    """The rows of a stream, whatever kind it is; where it breaks off, that is a problem and the end."""
+    """The rows of a stream, whatever kind it is; if it breaks off, that is a problem and the end."""
     report = problems.at(about.place)
-    told = kind_named(options.kind)
-    kind = told or kind_by_name(about.name)
+    given = kind_named(options.kind)
+    if given in DOCUMENTS or given is Kind.SITE:
+        kinds = ", ".join([*READERS, Kind.PARQUET])
+        raise SpanielError(Code.BAD_ARGS, field="--kind", reason=f"'{given}' is not a list; lists are: {kinds}")
+    kind = given or kind_by_name(about.name)
     try:
         if kind != Kind.PARQUET:
             text = as_utf8(uncompressed(stream))
-            kind = told or kind_of(about.name, about.content_type, text.peek(1024), about.place)
-        _name_what_is_ignored(kind, options, report)
+            kind = given or list_kind(about.name, about.content_type, text.peek(HEAD), about.place)
+        _report_unused(kind, options, report)
         if kind == Kind.PARQUET:
             yield from read_parquet(_rewound(stream, about.place), options, report)
-        else:
+        elif kind is not None:
             yield from READERS[kind](text, options, report)
     except SpanielError as error:
         raise _at(about.place, error) from None
@@ -92,20 +110,19 @@ def read_stream(stream: BinaryIO, about: About, options: Options, problems: Prob
 
 
 def _at(place: str, error: SpanielError) -> SpanielError:
-    """Of several sources, whoever reads that a column is missing must know where."""
+    """Of several sources, the one without the column is named."""
     if error.code != Code.BAD_ARGS or error.details.get("field") != "--column":
         return error
     return SpanielError(Code.BAD_ARGS, field=place, reason=f"--column: {error.details.get('reason')}")
 
 
-def _name_what_is_ignored(kind: Kind | None, options: Options, report: Report) -> None:
-    """Of several sources one may be a table and the other not; but whoever says a column must know where it is not."""
-    if options.column is not None and kind in (Kind.TEXT, Kind.JSONL):
-        more = "; --field names a field" if kind == Kind.JSONL else "; --from csv reads it as a table"
+def _report_unused(kind: Kind | None, options: Options, report: Report) -> None:
+    """Of several sources one may be a table and the other not; but an option without effect is reported."""
+    if options.column is not None and kind in (Kind.TEXT, Kind.JSON, Kind.JSONL, Kind.YAML):
+        more = "; --kind csv reads it as a table" if kind == Kind.TEXT else "; --field names a field"
         report("", f"is read as {kind}, where --column means nothing{more}", lost=False)
-    if options.field is not None and kind in (Kind.TEXT, Kind.CSV, Kind.TSV, Kind.PARQUET):
-        more = "; --from jsonl reads it as JSON lines" if kind == Kind.TEXT else "; --column names a column"
-        report("", f"is read as {kind}, where --field means nothing{more}", lost=False)
+    if options.fields and not options.whole_records and kind == Kind.TEXT:
+        report("", f"is read as {kind}, where --field means nothing; --kind jsonl reads it as JSON lines", lost=False)
 
 
 def _rewound(stream: BinaryIO, place: str) -> BinaryIO:

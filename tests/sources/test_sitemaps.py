@@ -9,7 +9,7 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.testing import Reply, Site, html, redirect, text
-from tests.batch.sources.harness import read, read_site, urls
+from tests.sources.harness import read, read_site, urls
 
 NS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
 
@@ -145,7 +145,7 @@ def test_more_than_fifty_megabytes_are_cut_with_a_message(tmp_path: Path) -> Non
 
 
 def test_a_page_is_no_sitemap(tmp_path: Path) -> None:
-    with pytest.raises(SpanielError, match="begins with <html>"):
+    with pytest.raises(SpanielError, match="is a web page"):
         read(sitemap(tmp_path / "s.xml", "<html><body><url><loc>https://a.example/</loc></url></body></html>"))
     with pytest.raises(SpanielError, match="is a web page, not a list"):
         read(sitemap(tmp_path / "s", "<!doctype html><p>hello"))
@@ -176,7 +176,7 @@ async def test_a_site_without_such_lines_is_read_by_the_usual_place() -> None:
 
 async def test_a_site_without_a_sitemap_says_so() -> None:
     async with Site({"/sitemap.xml": html("<html><p>Not found")}) as site:
-        with pytest.raises(SpanielError, match="neither a sitemap nor a feed"):
+        with pytest.raises(SpanielError, match="is a web page"):
             await read_site(site.url("/"), sites=[site])
     async with Site({}) as site:
         with pytest.raises(SpanielError, match="404"):
@@ -269,7 +269,7 @@ async def test_a_kind_that_somebody_says_rules_over_what_it_looks_like() -> None
         assert found[0].raw_url == "https://a.example/"
         found, _ = await read_site(site.url("/deep/page"), sites=[site], kind="site")
         assert found[0].raw_url == "https://b.example/"
-        with pytest.raises(SpanielError, match="no kind of source"):
+        with pytest.raises(SpanielError, match="not a kind of source"):
             await read_site(site.url("/"), sites=[site], kind="xls")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from tests.batch import packing
-from tests.batch.sources.harness import read, urls
+from tests.sources.harness import read, urls
 
 
 def test_each_line_is_a_url_but_for_comments_and_blank_lines(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_many_problems_are_counted_and_the_first_are_told(tmp_path: Path) -> Non
 
 
 def test_standard_input_is_read() -> None:
-    script = "from tests.batch.sources.harness import urls; print(urls('-'))"
+    script = "from tests.sources.harness import urls; print(urls('-'))"
     command = [sys.executable, "-c", script]
     told = subprocess.run(
         command, input="https://a.example/\n", capture_output=True, text=True, timeout=60, check=False
@@ -147,8 +147,11 @@ def test_what_cannot_be_a_source_is_refused_with_a_reason(tmp_path: Path, name: 
     [
         ("a.xlsx", b"PK\x03\x04rest", "Save it as CSV"),
         ("a.pdf", b"%PDF-1.7", "is a PDF"),
-        ("a.json", b'[\n {"url": "https://a.example/"}]', "jq -c"),
-        ("a", b'["https://a.example/"]', "jq -c"),
+        ("a.docx", b"PK\x03\x04rest", "office document"),
+        ("a.html", b"<!doctype html><p>x", "is a web page"),
+        ("a", b"\x89PNG\r\n\x1a\n", "is an image"),
+        ("a", bytes(range(32)) * 20, "is binary data"),
+        ("a.md", b"[x](https://a.example/)", "is a document"),
     ],
 )
 def test_what_is_no_list_is_refused_and_not_taken_for_urls(
@@ -168,7 +171,7 @@ def test_where_nothing_is_usable_the_first_problem_says_why(tmp_path: Path) -> N
 def test_a_pipe_that_says_nothing_keeps_nobody_from_leaving() -> None:
     script = """
 import asyncio
-from tests.batch.sources.harness import gather, nobody
+from tests.sources.harness import gather, nobody
 async def main():
     try:
         async with asyncio.timeout(0.2):
