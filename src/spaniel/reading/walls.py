@@ -27,7 +27,7 @@ BOX_WORDS = 400  # a larger box is not a wall: it holds the article
 FLOW_WORDS = 120  # of a subscribe box in the flow of the text
 PARAGRAPH = 15  # words that make a paragraph part of an article, not a caption or a legal line
 LONG, TAIL = 300, 250  # characters of a paragraph, and of the end of it
-REACH = 250  # characters around a stem in which a pattern may match
+REACH = 500  # bytes around a stem in which a pattern may match
 CANDIDATES = 30  # words of a language that are looked at
 RULES, CSS = 400, 200_000  # rules and characters of the page's own style sheets
 SHOWN_TEXT = 160  # characters of the words that are recorded
@@ -85,34 +85,34 @@ class Wall(NamedTuple):
 
 
 class _Language(NamedTuple):
-    stems: tuple[str, ...]
-    stem_bytes: tuple[bytes, ...]  # of them in UTF-8
+    stems: tuple[bytes, ...]  # in UTF-8: bytes are searched several times faster than a text with typographic quotes
     patterns: Mapping[str, re.Pattern[str]]  # by kind
 
 
 class _Words(NamedTuple):
-    """The patterns of the languages that the page may be in."""
+    """The patterns of the languages that a text may be in, and where the stems of each are."""
 
-    languages: tuple[_Language, ...]
+    page: bytes
+    languages: tuple[tuple[_Language, list[int]], ...]
 
-    def found(self, kinds: tuple[str, ...], text: str) -> bool:
+    def found(self, kinds: tuple[str, ...]) -> bool:
         """Whether one of the patterns matches, tried only near the stems: most pages have few of them."""
         return any(
             language.patterns[kind].search(near)
-            for language in self.languages
-            for near in _near(language.stems, text)
+            for language, places in self.languages
+            for near in _near(places, self.page)
             for kind in kinds
         )
 
     def all(self, kind: str, text: str) -> Iterator[re.Match[str]]:
-        for language in self.languages:
+        for language, _ in self.languages:
             yield from islice(language.patterns[kind].finditer(text), CANDIDATES)
 
 
 def has_wall_words(root: Element, *, free: bool) -> bool:
     """Whether a page has the words of a wall anywhere, shown or hidden. Most pages do not, and need no closer look."""
     text = _plain(" ".join([text if len(text) < LONG else _end_of(text) for text in root.strings]))
-    return _words_for(text).found(_kinds(free=free), text)
+    return _words_for(text).found(_kinds(free=free))
 
 
 def _end_of(text: str) -> str:
@@ -134,7 +134,7 @@ def wall_in(body: bytes, charset: str | None = None, *, free: bool = True) -> Wa
         return None
     text = _plain(" ".join(root.strings))
     words, kinds = _words_for(text), _kinds(free=free)
-    if not words.found(kinds, text):
+    if not words.found(kinds):
         return None
     flow = _Flow(root, css)
     return next(
@@ -360,37 +360,54 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).lower().replace("’", "'")
 
 
-def _near(stems: tuple[str, ...], text: str) -> Iterator[str]:
-    """The text around each stem, further than any pattern reaches."""
-    places = sorted(place for stem in stems for place in _places(stem, text))
+def _near(places: list[int], page: bytes) -> Iterator[str]:
+    """The text around each place, further than any pattern reaches."""
     start = end = -1
     for place in places:
         if end < 0 or place - REACH > end:
             if end >= 0:
-                yield text[start:end]
+                yield page[start:end].decode(errors="ignore")
             start = max(0, place - REACH)
         end = place + REACH
     if end >= 0:
-        yield text[start:end]
-
-
-def _places(stem: str, text: str) -> Iterator[int]:
-    place = text.find(stem)
-    while place >= 0:
-        yield place
-        place = text.find(stem, place + 1)
+        yield page[start:end].decode(errors="ignore")
 
 
 def _words_for(text: str) -> _Words:
-    """Bytes are searched several times faster than a text with typographic quotes."""
-    page = text.encode("utf-8", "surrogatepass")
-    there = {stem for stem in _stems() if stem in page}
-    return _Words(tuple(one for one in _languages() if not there.isdisjoint(one.stem_bytes)))
+    page = text.encode("utf-8", "replace")
+    stems, of_stem = _stems()
+    places: dict[int, list[int]] = {}
+    for place, stem in stem_places(page, stems):
+        for language in of_stem[stem]:
+            places.setdefault(language, []).append(place)
+    return _Words(page, tuple((_languages()[language], places[language]) for language in sorted(places)))
+
+
+def stem_places_in(page: bytes, stems: tuple[bytes, ...]) -> list[tuple[int, int]]:
+    """Where each of the stems is, and its number; in the order of the page."""
+    found = []
+    for number, stem in enumerate(stems):
+        place = page.find(stem)
+        while place >= 0:
+            found.append((place, number))
+            place = page.find(stem, place + 1)
+    return sorted(found)
+
+
+try:
+    from spaniel.reading.native import stem_places
+except ImportError:  # not built here
+    stem_places = stem_places_in
 
 
 @cache
-def _stems() -> tuple[bytes, ...]:
-    return tuple(dict.fromkeys(stem for one in _languages() for stem in one.stem_bytes))
+def _stems() -> tuple[tuple[bytes, ...], tuple[list[int], ...]]:
+    """All stems, and the languages that have each."""
+    found: dict[bytes, list[int]] = {}
+    for number, language in enumerate(_languages()):
+        for stem in language.stems:
+            found.setdefault(stem, []).append(number)
+    return tuple(found), tuple(found.values())
 
 
 @cache
@@ -405,7 +422,6 @@ def _languages() -> tuple[_Language, ...]:
 
     return tuple(
         _Language(
-            tuple(one["stems"]),
             tuple(stem.encode() for stem in one["stems"]),
             {kind: either(one.get(kind, [])) for kind in (WALLS, RESERVED, OFFERS, SELLS)},
         )
