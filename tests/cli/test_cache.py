@@ -11,7 +11,7 @@ import pytest
 from spaniel.cache import key_for
 from spaniel.cli.cache import readable
 from tests.cache.harness import file_of, quick
-from tests.cli.test_canon import spaniel
+from tests.programs import spaniel
 
 ESCAPES = "\x1b[31m\u202e"
 
