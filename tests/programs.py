@@ -39,7 +39,7 @@ DEVNULL, PIPE, STDOUT = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
 
 ROOT = Path(__file__).resolve().parents[1]
 SPANIEL = [sys.executable, "-m", "spaniel"]
-PACKAGES = ("app", "batch", "cli", "health", "pipeline", "registry")  # what most commands import
+PACKAGES = ("app", "batch", "cli", "health", "pipeline", "registry", "testing")  # what most commands import
 AT_THE_START = ("PYTHON", "LANG", "LC_")  # what the names of such variables begin with
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
 CLONE_PARENT = 0x8000  # the new process is a child of the caller's parent
@@ -243,24 +243,52 @@ def serve() -> None:
     signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl-C is for pytest
     for package in PACKAGES:
         _import_all(f"spaniel.{package}")
-    connection = socket.socket(fileno=int(sys.argv[1]))
     gc.collect()
     gc.freeze()
+    _serve(socket.socket(fileno=int(sys.argv[1])))
+
+
+def _serve(connection: socket.socket) -> None:
     while True:
         data, streams, _, _ = socket.recv_fds(connection, SIZE.size, 3)
         if not data:
             return
         program: Program = pickle.loads(_received(connection, SIZE.unpack(data)[0]))  # noqa: S301  our own
-        if program.form == "-m" and program.what == "spaniel" and program.arguments[:1] == ["mcp"]:
+        if _command(program) == "mcp":
             _import_all("spaniel.mcp")
         pid = _clone() if len(os.listdir("/proc/self/task")) == 1 else -1
         if pid == 0:
             _prepare(program, streams)
+            if _command(program) == "batch":
+                _fork_workers()
             _run(program)
             return
         connection.sendall(SIZE.pack(max(pid, 0)))
         for stream in streams:
             os.close(stream)
+
+
+def _command(program: Program) -> str:
+    ours = program.form == "-m" and program.what == "spaniel"
+    return program.arguments[0] if ours and program.arguments else ""
+
+
+def _fork_workers() -> None:
+    """Have the workers of this process forked too: by a child of it, so that they are its own."""
+    from spaniel.batch import launching
+
+    ours, theirs = socket.socketpair()
+    if os.fork():
+        theirs.close()
+        _servers[os.getpid()] = _Server(read_at_the_start(os.environ), ours)
+        setattr(launching, "subprocess", sys.modules[__name__])  # noqa: B010
+        return
+    ours.close()
+    os.setsid()  # what is sent to the group of the program is not for this process
+    for number in range(3):
+        os.dup2(os.open(os.devnull, os.O_RDWR), number)
+    _serve(theirs)
+    os._exit(0)
 
 
 @cache

@@ -30,7 +30,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "config": (("config", "show"), {"SPANIEL_TIMEOUT_SECONDS": "7", "TZ": "Asia/Tokyo"}),
     "db": (("db", "add", "--db", "urls", "http://a.example/"), {}),
     "batch": (("batch", "urls.txt", "-o", "out.jsonl", "--workers", "1", "-q"), {}),
-    "mcp": (("mcp", "-q"), {"input": b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'}),
+    "mcp": (("mcp", "-q"), {}),
 }
 # What a program can see of itself.
 SEEN = """
