@@ -15,8 +15,8 @@ import fcntl
 import gc
 import importlib
 import io
+import marshal
 import os
-import pickle
 import pkgutil
 import platform
 import runpy
@@ -30,7 +30,7 @@ import threading
 import time
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,11 +38,13 @@ from typing import Any, NamedTuple
 DEVNULL, PIPE, STDOUT = subprocess.DEVNULL, subprocess.PIPE, subprocess.STDOUT
 
 ROOT = Path(__file__).resolve().parents[1]
+LAUNCHER = Path(__file__).with_name("launcher.py")
 SPANIEL = [sys.executable, "-m", "spaniel"]
 PACKAGES = ("app", "batch", "cli", "health", "pipeline", "registry", "testing")  # what most commands import
 AT_THE_START = ("PYTHON", "LANG", "LC_")  # what the names of such variables begin with
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
 CLONE_PARENT = 0x8000  # the new process is a child of the caller's parent
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIZE = struct.Struct("!Q")
 
 
@@ -111,12 +113,11 @@ class Popen(subprocess.Popen[Any]):
             )  # fmt: skip
             return
         words = [os.fspath(word) for word in args]
-        ignored: list[int] = [number for number in signal.valid_signals() if signal.getsignal(number) is signal.SIG_IGN]
-        ignored += self._ignored
-        blocked = [*signal.pthread_sigmask(signal.SIG_BLOCK, ())]
+        ignored = [int(n) for n in SIGNALS if n in self._ignored or signal.getsignal(n) is signal.SIG_IGN]
+        blocked = [int(n) for n in signal.pthread_sigmask(signal.SIG_BLOCK, ())]
         program = Program(
             words[1], words[2], words[3:], os.path.abspath(cwd or "."), environment, ignored, blocked,
-            start_new_session, process_group, self._terminal, self._closed,
+            start_new_session, process_group, self._terminal, list(self._closed),
         )  # fmt: skip
         given = [stream if stream != -1 else number for number, stream in enumerate((p2cread, c2pwrite, errwrite))]
         try:
@@ -179,6 +180,23 @@ def forked_in_asyncio() -> Iterator[None]:
         where.subprocess = before  # type: ignore[attr-defined]
 
 
+@contextmanager
+def launcher(folder: Path) -> Iterator[Path]:
+    """A folder with a `spaniel` for shells, whose commands are forked. It has no signals and no terminal of its own."""
+    command, where = folder / "bin" / "spaniel", folder / "socket"
+    command.parent.mkdir()
+    command.write_text(f"#!/bin/sh\nexec '{sys.executable}' -IS '{LAUNCHER}' '{where}' \"$@\"\n")
+    command.chmod(0o755)
+    code = f"from tests.programs import serve_launchers; serve_launchers({str(where)!r})"
+    with Popen([sys.executable, "-c", code], cwd=ROOT, stdout=PIPE) as server:
+        assert server.stdout
+        server.stdout.readline()
+        try:
+            yield command.parent
+        finally:
+            server.kill()
+
+
 def _can_fork(args: Any, environment: dict[str, str]) -> bool:
     words = [] if isinstance(args, str | bytes | os.PathLike) else list(args)
     return (
@@ -197,7 +215,7 @@ def read_at_the_start(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _forked(program: Program, streams: list[int]) -> int:
     """Have the program started; returns its pid."""
-    data, ours = pickle.dumps(program), _running_server().socket
+    data, ours = marshal.dumps([*program]), _running_server().socket
     with _lock:
         socket.send_fds(ours, [SIZE.pack(len(data))], streams)
         ours.sendall(data)
@@ -253,7 +271,7 @@ def _serve(connection: socket.socket) -> None:
         data, streams, _, _ = socket.recv_fds(connection, SIZE.size, 3)
         if not data:
             return
-        program: Program = pickle.loads(_received(connection, SIZE.unpack(data)[0]))  # noqa: S301  our own
+        program = Program(*marshal.loads(_received(connection, SIZE.unpack(data)[0])))  # noqa: S302  our own
         if _command(program) == "mcp":
             _import_all("spaniel.mcp")
         pid = _clone() if len(os.listdir("/proc/self/task")) == 1 else -1
@@ -266,6 +284,32 @@ def _serve(connection: socket.socket) -> None:
         connection.sendall(SIZE.pack(max(pid, 0)))
         for stream in streams:
             os.close(stream)
+
+
+def serve_launchers(where: str) -> None:
+    """For each `tests/launcher.py` a process that starts its program, waits for it, and sends its status."""
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(where)
+    listening.listen()
+    print("listening", flush=True)
+    while True:
+        connection = listening.accept()[0]
+        if not os.fork():
+            break
+        connection.close()
+        with suppress(ChildProcessError):  # all have been waited for
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+    data, streams, _, _ = socket.recv_fds(connection, SIZE.size, 3)
+    program = Program(*marshal.loads(_received(connection, SIZE.unpack(data)[0])))  # noqa: S302  our own
+    if read_at_the_start(program.environment) != read_at_the_start(os.environ):
+        os._exit(0)  # it starts a fresh one
+    if pid := os.fork():
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        connection.sendall(str(status).encode())
+        os._exit(0)
+    _prepare(program, streams)
+    _run(program)
 
 
 def _command(program: Program) -> str:
@@ -348,7 +392,7 @@ def _prepare(program: Program, streams: Sequence[int]) -> None:
         opened = _stream(number, getattr(sys, f"__{name}__"))
         setattr(sys, name, opened)
         setattr(sys, f"__{name}__", opened)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
         signal.signal(number, signal.SIG_IGN if number in program.ignored else usual)
     signal.pthread_sigmask(signal.SIG_SETMASK, program.blocked)

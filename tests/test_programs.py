@@ -163,3 +163,23 @@ def test_programs_share_no_state() -> None:
     said = {programs.run([sys.executable, "-c", code], stdout=programs.PIPE, text=True).stdout for _ in range(3)}
     assert len(said) == 3  # each has its own random numbers
     assert all(line.endswith(" False\n") for line in said)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "spaniel canon - < urls.txt 2>&1 | head -2",
+        "spaniel nonsense; echo $?",
+        "spaniel fetch http://127.0.0.1:1/ 2>/dev/null; echo $?",
+        "PYTHONUTF8=0 spaniel --version",
+    ],
+)
+def test_shell_starts_what_a_fresh_interpreter_does(line: str, tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("HTTP://A.example/ü\nftp://b.example/\nhttp://c.example/\n")
+    said = []
+    with programs.launcher(tmp_path) as launched:
+        for folder in (launched, Path(sys.executable).parent):
+            env = os.environ | {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+            said.append(subprocess.run(["bash", "-c", line], cwd=tmp_path, env=env, capture_output=True, check=False))
+    assert said[0].stdout == said[1].stdout != b""
+    assert said[0].stderr == said[1].stderr
