@@ -46,6 +46,7 @@ CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform =
 CLONE_PARENT = 0x8000  # the new process is a child of the caller's parent
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIZE = struct.Struct("!Q")
+STREAMS: Sequence[Any] = (sys.__stdin__, sys.__stdout__, sys.__stderr__)  # of the process that forks
 
 
 class _Server(NamedTuple):
@@ -317,11 +318,17 @@ def _command(program: Program) -> str:
     return program.arguments[0] if ours and program.arguments else ""
 
 
+def _above_streams(end: socket.socket) -> socket.socket:
+    """The same socket, but not in the place of a standard stream that is closed."""
+    with end:
+        return socket.socket(fileno=fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3))
+
+
 def _fork_workers() -> None:
     """Have the workers of this process forked too: by a child of it, so that they are its own."""
     from spaniel.batch import launching
 
-    ours, theirs = socket.socketpair()
+    ours, theirs = map(_above_streams, socket.socketpair())
     if os.fork():
         theirs.close()
         _servers[os.getpid()] = _Server(read_at_the_start(os.environ), ours)
@@ -389,7 +396,7 @@ def _prepare(program: Program, streams: Sequence[int]) -> None:
     os.environ.update(program.environment)
     time.tzset()
     for number, name in enumerate(("stdin", "stdout", "stderr")):
-        opened = _stream(number, getattr(sys, f"__{name}__"))
+        opened = _stream(number, STREAMS[number])
         setattr(sys, name, opened)
         setattr(sys, f"__{name}__", opened)
     for number in SIGNALS:
