@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import fcntl
 import gc
 import importlib
 import io
@@ -25,7 +24,6 @@ import socket
 import struct
 import subprocess
 import sys
-import termios
 import threading
 import time
 import types
@@ -44,7 +42,7 @@ PACKAGES = ("app", "batch", "cli", "health", "pipeline", "registry", "testing") 
 AT_THE_START = ("PYTHON", "LANG", "LC_")  # what the names of such variables begin with
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform == "linux" else None
 CLONE_PARENT = 0x8000  # the new process is a child of the caller's parent
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 SIZE = struct.Struct("!Q")
 STREAMS: Sequence[Any] = (sys.__stdin__, sys.__stdout__, sys.__stderr__)  # of the process that forks
 
@@ -105,32 +103,30 @@ class Popen(subprocess.Popen[Any]):
         special = special or not os.path.isdir(cwd or ".")
         environment = dict(os.environ if env is None else env)
         streams = (p2cread, p2cwrite, c2pread, c2pwrite, errread, errwrite)
-        if special or not _can_fork(args, environment):
-            if self._terminal is not None or self._closed or self._ignored:
-                preexec_fn = self._prepare_fresh
-            super()._execute_child(  # type: ignore[misc]
-                args, executable, preexec_fn, close_fds, pass_fds, cwd, env, startupinfo, creationflags, shell,
-                *streams, restore_signals, gid, gids, uid, umask, start_new_session, process_group,
-            )  # fmt: skip
-            return
-        words = [os.fspath(word) for word in args]
-        ignored = [int(n) for n in SIGNALS if n in self._ignored or signal.getsignal(n) is signal.SIG_IGN]
-        blocked = [int(n) for n in signal.pthread_sigmask(signal.SIG_BLOCK, ())]
-        program = Program(
-            words[1], words[2], words[3:], os.path.abspath(cwd or "."), environment, ignored, blocked,
-            start_new_session, process_group, self._terminal, list(self._closed),
-        )  # fmt: skip
         given = [stream if stream != -1 else number for number, stream in enumerate((p2cread, c2pwrite, errwrite))]
-        try:
-            self.pid = _forked(program, given)
-            self._child_created = True
-        finally:
-            self._close_pipe_fds(*streams)  # type: ignore[attr-defined]
+        if not special and _can_fork(args, environment):
+            words = [os.fspath(word) for word in args]
+            program = Program(
+                words[1], words[2], words[3:], os.path.abspath(cwd or "."), environment,
+                [int(n) for n in SIGNALS if n in self._ignored or signal.getsignal(n) is signal.SIG_IGN],
+                [int(n) for n in signal.pthread_sigmask(signal.SIG_BLOCK, ())],
+                start_new_session, process_group, self._terminal, list(self._closed),
+            )  # fmt: skip
+            if pid := _forked(program, given):
+                self.pid, self._child_created = pid, True
+                self._close_pipe_fds(*streams)  # type: ignore[attr-defined]
+                return
+        if self._terminal is not None or self._closed or self._ignored:
+            preexec_fn = self._prepare_fresh
+        super()._execute_child(  # type: ignore[misc]
+            args, executable, preexec_fn, close_fds, pass_fds, cwd, env, startupinfo, creationflags, shell,
+            *streams, restore_signals, gid, gids, uid, umask, start_new_session, process_group,
+        )  # fmt: skip
 
     def _prepare_fresh(self) -> None:
         """In a fresh process, before its program."""
         if self._terminal is not None:
-            fcntl.ioctl(self._terminal, termios.TIOCSCTTY, 0)
+            _take_terminal(self._terminal)
         for number in self._ignored:
             signal.signal(number, signal.SIG_IGN)
         for stream in self._closed:
@@ -215,13 +211,12 @@ def read_at_the_start(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _forked(program: Program, streams: list[int]) -> int:
-    """Have the program started; returns its pid."""
+    """Have the program started; returns its pid, or 0 where the system has no such fork."""
     data, ours = marshal.dumps([*program]), _running_server().socket
     with _lock:
         socket.send_fds(ours, [SIZE.pack(len(data))], streams)
         ours.sendall(data)
         pid = SIZE.unpack(_received(ours, SIZE.size))[0]
-    assert pid, "the process that forks has more than one thread"
     return int(pid)
 
 
@@ -275,7 +270,8 @@ def _serve(connection: socket.socket) -> None:
         program = Program(*marshal.loads(_received(connection, SIZE.unpack(data)[0])))  # noqa: S302  our own
         if _command(program) == "mcp":
             _import_all("spaniel.mcp")
-        pid = _clone() if len(os.listdir("/proc/self/task")) == 1 else -1
+        assert len(os.listdir("/proc/self/task")) == 1, "a process of several threads must not be forked"
+        pid = _clone()
         if pid == 0:
             _prepare(program, streams)
             if _command(program) == "batch":
@@ -318,8 +314,17 @@ def _command(program: Program) -> str:
     return program.arguments[0] if ours and program.arguments else ""
 
 
+def _take_terminal(stream: int) -> None:
+    import fcntl
+    import termios
+
+    fcntl.ioctl(stream, termios.TIOCSCTTY, 0)
+
+
 def _above_streams(end: socket.socket) -> socket.socket:
     """The same socket, but not in the place of a standard stream that is closed."""
+    import fcntl
+
     with end:
         return socket.socket(fileno=fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 3))
 
@@ -388,7 +393,7 @@ def _prepare(program: Program, streams: Sequence[int]) -> None:
     elif program.process_group >= 0:
         os.setpgid(0, program.process_group)
     if program.terminal is not None:
-        fcntl.ioctl(program.terminal, termios.TIOCSCTTY, 0)
+        _take_terminal(program.terminal)
     for number in program.closed:
         os.close(number)
     os.chdir(program.folder)
