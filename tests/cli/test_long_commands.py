@@ -17,6 +17,7 @@ from tests import programs
 from tests.cli.long_commands import COMMANDS, OTHERS, RESUMABLE, SIGNALS, SILENT, World, running, wait_for
 from tests.cli.long_commands import world as new_world
 
+FROM_A_SHELL = ("fetch", "batch", "extract-2")  # a fresh interpreter; one that fetches, and two with workers
 PROGRESS = re.compile(r"\d (of \d+ )?(done|links)")
 
 
@@ -67,10 +68,12 @@ def test_second_signal_stops_at_once(world: World, name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ignored_signals_stay_ignored_and_standard_error_may_be_closed(world: World, name: str) -> None:
+    shell = ["sh", "-c", """trap '' INT TERM HUP; exec "$@" 2>&- """, "sh"]
     with (world.folder / "stdout").open("wb") as out, (world.folder / "urls.txt").open("rb") as listed:
         process = programs.Popen(
-            world.argv(name), cwd=world.folder, env=world.environment, stdin=listed, stdout=out,
-            closed=[2], ignored=SIGNALS,
+            [*shell, *world.argv(name)] if name in FROM_A_SHELL else world.argv(name),
+            cwd=world.folder, env=world.environment, stdin=listed, stdout=out,
+            closed=[] if name in FROM_A_SHELL else [2], ignored=() if name in FROM_A_SHELL else SIGNALS,
         )  # fmt: skip
     try:
         wait_for(process, world.is_held)

@@ -197,7 +197,7 @@ async def test_a_hundred_megabytes_are_refused_and_not_held(tmp_path: Path) -> N
         assert not (await client.call_tool("web_fetch", {"url": at(site, "/a")})).is_error
 
 
-async def test_hundreds_of_calls_at_once_are_all_answered(tmp_path: Path) -> None:
+async def test_a_thousand_calls_at_once_are_all_answered(tmp_path: Path) -> None:
     at_once = most = 0
 
     async def page() -> tuple[int, dict[str, str], bytes]:
@@ -209,10 +209,10 @@ async def test_hundreds_of_calls_at_once_are_all_answered(tmp_path: Path) -> Non
         return text("hello")
 
     async with served({"/a": page}, tmp_path) as (client, site):
-        calls = (client.call_tool("web_fetch", {"url": at(site, f"/a?n={n}")}) for n in range(300))
+        calls = (client.call_tool("web_fetch", {"url": at(site, f"/a?n={n}")}) for n in range(1000))
         results = await asyncio.gather(*calls)
-        assert [r.structured_content["requested_url"] for r in results] == [at(site, f"/a?n={n}") for n in range(300)]
-        assert sum(site.requests.values()) == 301  # robots.txt once
+        assert [r.structured_content["requested_url"] for r in results] == [at(site, f"/a?n={n}") for n in range(1000)]
+        assert sum(site.requests.values()) == 1001  # robots.txt once
         assert 1 < most <= 64
         assert (await client.list_tools(cache_mode="bypass")).tools
 
