@@ -22,6 +22,7 @@ from spaniel.batch.progress import Progress
 from spaniel.pipeline.profile import load
 from spaniel.sources.rows import Options, Problems
 from spaniel.testing.batching import WHERE
+from tests import programs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FAST = Politeness(Rule(1, 0.0))
@@ -56,7 +57,7 @@ class Served(NamedTuple):
 def serving(folder: Path, pause: float = 0.0) -> Iterator[Served]:
     log = folder / "server.log"
     command = [sys.executable, "-m", "tests.batch.server", str(log), str(pause)]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with programs.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
             yield Served(int(process.stdout.readline()), log)

@@ -12,12 +12,13 @@ import pytest
 
 from spaniel.cache import key_for
 from spaniel.cache.folder import write_all
+from tests import programs
 from tests.cache.harness import PAGE, ROOT, content, numbered, problems, quick, temporaries
 
 
 def start(*job: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tests.cache.worker", *map(str, job)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return programs.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def finish(process: subprocess.Popen[str]) -> dict[str, int]:

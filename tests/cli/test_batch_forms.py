@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
+from tests import programs
 from tests.batch.command import command, environment, urls_at
 from tests.batch.harness import Served, serving
 
@@ -31,7 +32,7 @@ def spaniel_batch(served: Served, folder: Path, *words: str) -> subprocess.Compl
     settings = usual[usual.index("--workers") : usual.index("-o")]
     pace = usual[usual.index("-o") + 2 :]
     line = [*fixed, *words, *settings, *pace]
-    return subprocess.run(
+    return programs.run(
         line, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=120, check=False
     )
 

@@ -10,14 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SPANIEL = [sys.executable, "-m", "spaniel"]
-
-
-def spaniel(*args: str, stdin: bytes = b"", cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*SPANIEL, *args], input=stdin, capture_output=True, timeout=60, cwd=cwd, env={**os.environ, **env}, check=False
-    )
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+from tests.programs import SPANIEL, spaniel
 
 
 def test_it_prints_the_canonical_url_one_a_line() -> None:

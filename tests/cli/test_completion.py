@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.cli.main import COMMANDS
-from tests.cli.test_canon import spaniel
+from tests.programs import spaniel
 
 
 def completed(tmp_path: Path, *words: str) -> set[str]:

@@ -11,7 +11,7 @@ import pytest
 
 from spaniel.cli.main import main
 from spaniel.errors import SpanielError
-from tests.cli.test_canon import spaniel
+from tests.programs import spaniel
 from tests.registry.files import MINIMAL, WILD, contents
 
 

@@ -17,6 +17,7 @@ from spaniel.health.ports import Heard
 from spaniel.health.verdict import Checked, Link
 from spaniel.registry.database import create, open_registry
 from spaniel.verdicts import APART, DAY, Evidence, Hop, Verdict, failures_apart
+from tests import programs
 
 URL, HOST = "http://a.example/page", "a.example"
 MONDAY = 1_800_000_000.0
@@ -220,7 +221,7 @@ def test_two_runs_at_once_lose_nothing(history: History, wall: Wall) -> None:
         "    history.note(run, [answer(Verdict.OK, 1_800_000_000.0 + n + int(sys.argv[2]), f'http://{n}.example/')])\n"
         "history.settle(run, network=True)\n"
     )
-    runs = [subprocess.Popen([sys.executable, "-c", writer, history.folder, str(n * 1000)]) for n in range(2)]
+    runs = [programs.Popen([sys.executable, "-c", writer, history.folder, str(n * 1000)]) for n in range(2)]
     assert [run.wait() for run in runs] == [0, 0]
     for n in range(100):
         assert sum(row.checks for row in history.of(f"http://{n}.example/")) == 2

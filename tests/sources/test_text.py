@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.errors import Code, SpanielError
+from tests import programs
 from tests.batch import packing
 from tests.sources.harness import read, urls
 
@@ -120,9 +121,7 @@ def test_many_problems_are_counted_and_the_first_are_told(tmp_path: Path) -> Non
 def test_standard_input_is_read() -> None:
     script = "from tests.sources.harness import urls; print(urls('-'))"
     command = [sys.executable, "-c", script]
-    told = subprocess.run(
-        command, input="https://a.example/\n", capture_output=True, text=True, timeout=60, check=False
-    )
+    told = programs.run(command, input="https://a.example/\n", capture_output=True, text=True, timeout=60, check=False)
     assert told.stdout.strip() == "['https://a.example/']", told.stderr
 
 
@@ -180,7 +179,7 @@ async def main():
         print("left")
 asyncio.run(main())
 """
-    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+    with programs.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stdout.read() == b"left\n"  # while its input is still open
         assert child.wait(timeout=60) == 0
