@@ -212,7 +212,7 @@ def test_compressed_and_wide_documents_are_read(check: Check, tmp_path: Path, na
     ("name", "body"),
     [
         ("cut.txt.gz", gzip.compress(b"https://one.org/\n" * 1000)[:-20]),
-        ("bomb.txt.gz", gzip.compress(bytes(LARGEST + 2))),
+        ("bomb.txt.gz", "bomb"),
         ("a.pdf", b"%PDF-1.7\n1 0 obj"),
         ("a.docx", b"PK\x03\x04\x14\0\x06\0"),
         ("a.png", b"\x89PNG\r\n\x1a\n"),
@@ -228,6 +228,8 @@ def test_compressed_and_wide_documents_are_read(check: Check, tmp_path: Path, na
 def test_source_that_cannot_be_read_is_an_error(
     check: Check, tmp_path: Path, name: str, body: bytes | str | None
 ) -> None:
+    if body == "bomb":
+        body = gzip.compress(bytes(LARGEST + 2))
     if isinstance(body, bytes):
         (tmp_path / name).write_bytes(body)
     elif body:
