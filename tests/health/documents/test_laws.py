@@ -136,18 +136,19 @@ HOSTILE = {
 }  # fmt: skip
 
 
+def grown(piece: str, kind: str, sizes: tuple[int, int], *, floor: float, below: float) -> float:
+    """How many times the work of a text of the first size one of the second takes."""
+    small, large = ((piece * size)[:size] for size in sizes)
+    return growth(
+        lambda: list(mentions(small, "f", kind)), lambda: list(mentions(large, "f", kind)), floor=floor, below=below
+    ).times
+
+
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_the_cost_is_that_of_the_length_however_hostile_the_text(kind: str) -> None:
     """Sixteen times the text: sixteen times the work is right, a square would be 256 times; the line is at 80."""
     for piece in HOSTILE[kind]:
-        small, large = ((piece * size)[:size] for size in (2_000, 32_000))
-        grown = growth(
-            lambda small=small: list(mentions(small, "f", kind)),
-            lambda large=large: list(mentions(large, "f", kind)),
-            floor=0.001,
-            below=80,
-        )
-        assert grown.times < 80, piece
+        assert grown(piece, kind, (2_000, 32_000), floor=0.001, below=80) < 80, piece
 
 
 def tree_of_documents(folder: Path) -> dict[str, list[tuple[int, int, str]]]:
