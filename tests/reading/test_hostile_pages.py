@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )
 def test_deep_nesting_neither_raises_nor_loses_the_text_nor_takes_more_than_its_share(tag: str) -> None:
     spent = []
-    for depth in (1_000, 10_000, 100_000):
+    for depth in (1_000, 100_000):
         before = time.process_time()
         page = extract(f"<p>outside</p>{f'<{tag}>' * depth}inner words", url=URL)
         spent.append(time.process_time() - before)
