@@ -165,7 +165,7 @@ def declared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer | Spa
         for number, way in enumerate(DECLARING.values())
         for mode in MODES
     }
-    inner = {f"/inner-{mode}": html(DECLARED.replace("KIND", mode)) for mode in MODES}
+    inner: dict[str, Page] = {f"/inner-{mode}": html(DECLARED.replace("KIND", mode)) for mode in MODES}
     return asyncio.run(fetched(pages | inner, pages, tmp_path_factory.mktemp("cache")))
 
 
