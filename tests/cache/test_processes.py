@@ -34,9 +34,7 @@ def run(*job: object) -> dict[str, int]:
 
 def mixed(folder: Path, processes: int, operations: int) -> dict[str, int]:
     """What all of them saw, added up."""
-    running = [start("mix", folder, writer, operations) for writer in range(processes)]
-    told = [finish(process) for process in running]
-    return {name: sum(one[name] for one in told) for name in told[0]}
+    return run("mix_many", folder, processes, operations)
 
 
 @pytest.mark.req("NFR-WF-REL-01", "FR-WF-16g")
