@@ -4,27 +4,16 @@
 from __future__ import annotations
 
 import re
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 from spaniel import defaults
 from spaniel.hosts.hosts import FIRST_PAUSE
 from spaniel.hosts.limits import Limits
 from spaniel.mcp.lines import LONGEST as LONGEST_MESSAGE
-from spaniel.mcp.server import MOST_AT_ONCE
 
 HERE = Path(__file__).resolve().parent
-VALUES = {
-    **vars(defaults),
-    "patience": Limits(),
-    "first_pause": FIRST_PAUSE,
-    "message_mib": LONGEST_MESSAGE >> 20,
-    "mcp_calls": MOST_AT_ONCE,
-    "check_delay": defaults.CHECK_DELAY_MS.default / 1000,
-    "cache_gib": defaults.CACHE_BYTES.default / (1 << 30),
-    "rendered_mib": defaults.RENDERED_BYTES.default / (1 << 20),
-    "blocked": ", ".join(f'"{name}"' for name in defaults.BLOCKED_RESOURCES),
-}
 STATED = {  # what stands in braces is a value; all else is as it is on the page, once
     "tool.md": (
         "| `max_chunk_tokens` | {CHUNK_TOKENS.range}; the settings' `default_max_chunk_tokens` ({CHUNK_TOKENS.default}) if",
@@ -61,6 +50,23 @@ STATED = {  # what stands in braces is a value; all else is as it is on the page
 }
 
 
+@cache
+def values() -> dict[str, Any]:
+    from spaniel.mcp.server import MOST_AT_ONCE  # with the SDK, which takes most of a second to import
+
+    return {
+        **vars(defaults),
+        "patience": Limits(),
+        "first_pause": FIRST_PAUSE,
+        "message_mib": LONGEST_MESSAGE >> 20,
+        "mcp_calls": MOST_AT_ONCE,
+        "check_delay": defaults.CHECK_DELAY_MS.default / 1000,
+        "cache_gib": defaults.CACHE_BYTES.default / (1 << 30),
+        "rendered_mib": defaults.RENDERED_BYTES.default / (1 << 20),
+        "blocked": ", ".join(f'"{name}"' for name in defaults.BLOCKED_RESOURCES),
+    }
+
+
 def filled(name: str) -> str:
     """The page with the values that the code has today."""
     text = (HERE / name).read_text(encoding="utf-8")
@@ -69,7 +75,8 @@ def filled(name: str) -> str:
         pattern = r"[^|\n]{1,80}?".join(map(re.escape, parts))
         if len(re.findall(pattern, text)) != 1:
             raise ValueError(f"{name} does not have this sentence once: {sentence}")
-        text = re.sub(pattern, lambda _, stated=sentence: stated.format_map(VALUES), text)
+        stated = sentence.format_map(values()).replace("\\", r"\\")
+        text = re.sub(pattern, stated, text)
     return text
 
 

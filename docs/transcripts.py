@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HERE = Path(__file__).resolve().parent
+PROGRAMS = Path(sys.executable).parent
 PAGES = (
     "../README.md",
     "quickstart.md",
@@ -44,13 +45,13 @@ STEADY = (
 )
 
 
-def told_again(page: str, port: int, folder: Path) -> str:
-    """The page with what its commands say today."""
+def told_again(page: str, port: int, folder: Path, programs: Path = PROGRAMS) -> str:
+    """The page with what its commands say today. `programs`: where `spaniel` is looked for first."""
 
     def run(found: re.Match[str]) -> str:
         kind, name, body = found.groups()
         if kind == "console":
-            return f"```console\n{_run_all(body, port, folder)}```"
+            return f"```console\n{_run_all(body, port, folder, programs)}```"
         if name:
             (folder / name).write_text(_with_port(body, PORT, str(port)), encoding="utf-8")
         return found[0]
@@ -58,11 +59,11 @@ def told_again(page: str, port: int, folder: Path) -> str:
     return BLOCK.sub(run, page)
 
 
-def _run_all(body: str, port: int, folder: Path) -> str:
+def _run_all(body: str, port: int, folder: Path, programs: Path) -> str:
     told = []
     for line in body.splitlines():
         if line.startswith("$ "):
-            told.append(f"{line}\n{'' if '# not run' in line else _output_of(line[2:], port, folder)}")
+            told.append(f"{line}\n{'' if '# not run' in line else _output_of(line[2:], port, folder, programs)}")
         elif told and "# not run" in told[-1]:
             told.append(f"{line}\n")
     return "".join(told)
@@ -72,9 +73,9 @@ def _with_port(text: str, old: str, new: str) -> str:
     return re.sub(rf"(?<![0-9A-Za-z]){old}(?![0-9A-Za-z])", new, text)
 
 
-def _output_of(command: str, port: int, folder: Path) -> str:
+def _output_of(command: str, port: int, folder: Path, programs: Path) -> str:
     """What a terminal shows."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = os.pathsep.join([str(programs), str(PROGRAMS), os.environ["PATH"]])
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPANIEL_", "XDG_"))}
     ours, theirs = pty.openpty()
     with subprocess.Popen(  # noqa: S603  the commands are those of our own pages

@@ -7,6 +7,7 @@ import re
 import runpy
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ import pytest
 
 from spaniel.cli.main import COMMANDS
 from spaniel.errors import Code
+from tests import programs
 from tests.cli.commands import commands_in, parse
 from tests.test_errors import REQUIREMENT
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 GUIDES = [ROOT / "README.md", *sorted(DOCS.glob("*.md")), *sorted((DOCS / "guides").glob("*.md"))]
+TRANSCRIPTS: dict[str, Any] = runpy.run_path(str(DOCS / "transcripts.py"))
 MADE: dict[str, Any] = runpy.run_path(str(DOCS / "make.py"))["PAGES"]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 BLOCKS = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
@@ -111,16 +114,23 @@ def test_every_limit_on_waiting_has_its_line() -> None:
     assert sorted(set(missing) - OTHERS) == []
 
 
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    """The port of the site that comes with Spaniel, and a folder with a `spaniel` that starts quickly."""
+    folder = tmp_path_factory.mktemp("launcher")
+    with TRANSCRIPTS["demo_site"]() as port, programs.launcher(folder) as found:
+        yield port, found
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="the transcripts are of a POSIX terminal")
 @pytest.mark.parametrize("name", ["../README.md", "quickstart.md", "first-minutes.md", "guides/testing-locally.md",
                                   "guides/many-pages.md", "guides/python.md", "guides/registry.md", "guides/ingest.md",
                                   "guides/canonical-links.md", "guides/links.md"])  # fmt: skip
-def test_the_transcripts_are_what_a_terminal_shows_today(name: str, tmp_path: Path) -> None:
-    transcripts = runpy.run_path(str(DOCS / "transcripts.py"))
-    assert name in transcripts["PAGES"]
+def test_the_transcripts_are_what_a_terminal_shows_today(name: str, demo: tuple[int, Path], tmp_path: Path) -> None:
+    assert name in TRANSCRIPTS["PAGES"]
     page = (DOCS / name).read_text(encoding="utf-8")
-    with transcripts["demo_site"]() as port:
-        assert transcripts["told_again"](page, port, tmp_path) == page, "run `make docs`"
+    port, programs = demo
+    assert TRANSCRIPTS["told_again"](page, port, tmp_path, programs) == page, "run `make docs`"
 
 
 def test_python_examples_pass_a_strict_type_checker(tmp_path: Path) -> None:

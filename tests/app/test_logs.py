@@ -6,7 +6,6 @@ import asyncio
 import io
 import json
 import logging
-import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from spaniel.net.guard import Guard, Security
 from spaniel.net.resolver import SystemResolver
 from spaniel.pipeline.request import Request
 from spaniel.testing import Page, Site, redirect, spaniel_for, text
+from tests import programs
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_an_unknown_level_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_log_of_a_command_is_on_standard_error() -> None:
-    done = subprocess.run(
+    done = programs.run(
         [sys.executable, "-m", "spaniel", "may-i", "-v", "http://127.0.0.1/?SECRET"],
         capture_output=True,
         text=True,

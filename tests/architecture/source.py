@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,9 +31,10 @@ class Use(NamedTuple):
     line: int
 
 
-def modules() -> list[Module]:
-    """Every module of the package."""
-    return [_read(path) for path in sorted(PACKAGE.rglob("*.py"))]
+@cache
+def modules() -> tuple[Module, ...]:
+    """Every module of the package; read once."""
+    return tuple(_read(path) for path in sorted(PACKAGE.rglob("*.py")))
 
 
 def _read(path: Path) -> Module:
@@ -45,28 +47,56 @@ def module(name: str, text: str) -> Module:
     return Module(name, ast.parse(text))
 
 
-def imports(found: Module) -> Iterator[Use]:
+@cache
+def _nodes(tree: ast.Module) -> tuple[ast.Import | ast.ImportFrom | ast.Name | ast.Attribute | ast.Call, ...]:
+    """What the rules look at; found once for all of them."""
+    wanted = (ast.Import, ast.ImportFrom, ast.Name, ast.Attribute, ast.Call)
+    return tuple(node for node in ast.walk(tree) if isinstance(node, wanted))
+
+
+def forget() -> None:
+    """Let go of the trees: they take more memory than everything else that a test run holds."""
+    modules.cache_clear()
+    for found in (_nodes, _imports, _mentions):
+        found.cache_clear()
+
+
+def imports(found: Module) -> tuple[Use, ...]:
     """Every name that is imported, wherever in the module, for its types too: `a.b` and, of `from a import b`, both."""
-    for node in ast.walk(found.tree):
+    return _imports(found.tree)
+
+
+@cache
+def _imports(tree: ast.Module) -> tuple[Use, ...]:
+    uses = []
+    for node in _nodes(tree):
         if isinstance(node, ast.Import):
-            yield from (Use(alias.name, node.lineno) for alias in node.names)
+            uses += [Use(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
-            yield Use(base, node.lineno)
-            yield from (Use(f"{base}.{alias.name}", node.lineno) for alias in node.names)
+            uses.append(Use(base, node.lineno))
+            uses += [Use(f"{base}.{alias.name}", node.lineno) for alias in node.names]
+    return tuple(uses)
 
 
-def mentions(found: Module) -> Iterator[Use]:
+def mentions(found: Module) -> tuple[Use, ...]:
     """Every dotted name in the module, as it is written: `os.environ`, `Path.home`, `file.write_text`."""
-    for node in ast.walk(found.tree):
+    return _mentions(found.tree)
+
+
+@cache
+def _mentions(tree: ast.Module) -> tuple[Use, ...]:
+    uses = []
+    for node in _nodes(tree):
         if isinstance(node, ast.Name):
-            yield Use(node.id, node.lineno)
+            uses.append(Use(node.id, node.lineno))
         elif isinstance(node, ast.Attribute):
-            yield Use(f"{_written(node.value)}.{node.attr}", node.lineno)
+            uses.append(Use(f"{_written(node.value)}.{node.attr}", node.lineno))
+    return tuple(uses)
 
 
 def calls(found: Module) -> Iterator[tuple[str, ast.Call]]:
-    for node in ast.walk(found.tree):
+    for node in _nodes(found.tree):
         if isinstance(node, ast.Call):
             yield _written(node.func), node
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.architecture.source import Module, Use, calls, imports, mentions, module, modules, within
+from tests.architecture.source import Module, Use, calls, forget, imports, mentions, module, modules, within
 
 PURE = {"url", "chunking", "reading", "errors"}
 OUTSIDE = frozenset(
@@ -63,6 +63,12 @@ PROGRAMS_BY_EXCEPTION = {  # Chromium, and whatever empties its folder in its na
 }
 
 Rule = Callable[[Module], Iterator[Use]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _trees_are_dropped_at_the_end() -> Iterator[None]:
+    yield
+    forget()
 
 
 def impure(found: Module) -> Iterator[Use]:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests import programs
 from tests.batch.harness import Served
 
 HOSTS = 4  # 127.0.0.1 to 127.0.0.4, where the server listens
@@ -36,4 +37,4 @@ def environment(folder: Path) -> dict[str, str]:
 
 def spaniel(served: Served, folder: Path, *more: str, fast: bool = True) -> subprocess.CompletedProcess[str]:
     line: Sequence[str] = command(served, folder, *more, fast=fast)
-    return subprocess.run(line, env=environment(folder), capture_output=True, text=True, timeout=120, check=False)
+    return programs.run(line, env=environment(folder), capture_output=True, text=True, timeout=120, check=False)

@@ -17,12 +17,11 @@ import threading
 import time
 from pathlib import Path
 
-from spaniel.batch.ray_workers import RayWorkers
-
 from spaniel.app.batch_wiring import wiring
 from spaniel.batch.local import Run
 from spaniel.batch.outputs.merge import merge, merge_captures
 from spaniel.batch.planning import WHOLE, InputShard
+from spaniel.batch.ray_workers import RayWorkers
 from spaniel.batch.supervisor import Pace, Processes, Workers
 from spaniel.testing.batching import WHERE
 from tests.batch.digests import captures_digest, digest

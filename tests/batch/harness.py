@@ -11,16 +11,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from spaniel.app.batch_sources import ReadSource
 from spaniel.app.batch_wiring import wiring
 from spaniel.app.settings import Settings, from_data
+from spaniel.app.sources import ReadSource
 from spaniel.batch.local import Order, Run
 from spaniel.batch.progress import Progress
-from spaniel.batch.sources.rows import Options, Problems
 from spaniel.batch.supervisor import Pace, Processes
 from spaniel.hosts.rules import Rule, Rules
 from spaniel.pipeline.profile import load
+from spaniel.sources.rows import Options, Problems
 from spaniel.testing.batching import WHERE
+from tests import programs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FAST = Rules(Rule(1, 0.0))
@@ -55,7 +56,7 @@ class Served(NamedTuple):
 def serving(folder: Path, pause: float = 0.0) -> Iterator[Served]:
     log = folder / "server.log"
     command = [sys.executable, "-m", "tests.batch.server", str(log), str(pause)]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with programs.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
             yield Served(int(process.stdout.readline()), log)

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
+from tests import programs
 from tests.batch import kill_scenario
 from tests.batch.command import command, environment, spaniel, urls_at
 from tests.batch.harness import Served, serving, written
@@ -95,7 +96,7 @@ def test_the_command_goes_on_where_it_was_killed(tmp_path: Path) -> None:
         written(tmp_path, urls)
         for _ in range(3):
             line = command(served, tmp_path, "--resume", "-q")
-            with subprocess.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as run:
+            with programs.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as run:
                 wait_until_it_writes(lambda: run.poll() is None, tmp_path, rng)
                 run.kill()
                 _, told = run.communicate()
@@ -108,7 +109,7 @@ def test_the_command_goes_on_where_it_was_killed(tmp_path: Path) -> None:
 def test_workers_end_with_their_coordinator(tmp_path: Path) -> None:
     with serving(tmp_path, pause=0.5) as served:
         written(tmp_path, urls_at(served, 400))
-        with subprocess.Popen(command(served, tmp_path, "-q"), env=environment(tmp_path)) as run:
+        with programs.Popen(command(served, tmp_path, "-q"), env=environment(tmp_path)) as run:
             workers = _children(run.pid, served)
             run.kill()
         assert workers

@@ -13,6 +13,7 @@ from spaniel.batch.local import Run
 from spaniel.batch.supervisor import Pace, Processes
 from spaniel.hosts.limits import Limits
 from spaniel.testing.batching import WHERE
+from tests import programs
 from tests.batch.command import command, environment
 from tests.batch.harness import FAST, Served, order, records, serving, settings, written
 
@@ -81,7 +82,7 @@ def test_a_run_that_is_stopped_does_not_wait_for_those_who_rest(tmp_path: Path) 
     with serving(tmp_path) as served:
         written(tmp_path, [served.url("127.0.0.1", "/fail")])
         line = [*command(served, tmp_path), "--profile", profile(tmp_path, seconds)]
-        with subprocess.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as batch:
+        with programs.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as batch:
             while not any(request.path == "/fail" for request in served.requests()):
                 assert batch.poll() is None
                 time.sleep(0.05)

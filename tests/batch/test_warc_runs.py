@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from spaniel.net.http import Http, Options
 from spaniel.runs.parts import CAPTURES, Collector
 from spaniel.testing import FakeResolver
 from spaniel.url.parsing import parse
+from tests import programs
 from tests.batch.command import command, environment, spaniel, urls_at
 from tests.batch.harness import Served, records, serving, settings, written
 from tests.batch.outputs.test_warc import PAGE, check
@@ -108,7 +108,7 @@ def test_shards_with_captures_are_put_together(tmp_path: Path) -> None:
 
 def run(served: Served, folder: Path, words: list[str]) -> int:
     line = command(served, folder)
-    return subprocess.run([*line[:4], *words], env=environment(folder), timeout=120, check=False).returncode
+    return programs.run([*line[:4], *words], env=environment(folder), timeout=120, check=False).returncode
 
 
 def test_beside_a_folder_are_several_files_and_a_kill_costs_none_of_them(tmp_path: Path) -> None:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import importlib
 import json
-import subprocess
 import sys
 from typing import Any
 
+from tests import programs
 from tests.net.measure import begin_anew, resident
 
 
 def weigh(work: str, *arguments: object) -> tuple[Any, int]:
     """What a function of a test module returns in a process of its own, and how far above its start memory went."""
     command = [sys.executable, "-m", "tests.batch.weigh", work, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = programs.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     return told["result"], told["grew"]

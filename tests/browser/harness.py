@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,11 @@ from typing import Any
 from spaniel.app.client import Spaniel
 from spaniel.browser.pool import Renderer
 from spaniel.browser.rendered import BrowserSettings, Rendered, Wanted
+from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Target
 from spaniel.net.sockets import stop_accepting
+from spaniel.pipeline.answer import Answer
 from spaniel.testing import FakeResolver, Page, Reply, Site, spaniel_for
 from spaniel.url import Url, parse
 from tests.net.harness import guard_with_a_hole
@@ -51,6 +53,24 @@ async def spaniel_at(
     webfetch.setdefault("timeout_seconds", 120)  # a busy machine takes its time
     async with Site(pages) as site, spaniel_for(site, cache=cache, browser=chosen, **webfetch) as spaniel:
         yield spaniel, site
+
+
+async def fetched(
+    pages: dict[str, Page], paths: Iterable[str], cache: Path, browser: dict[str, object] | None = None
+) -> dict[str, Answer | SpanielError]:
+    """Each page as one Spaniel with one Chromium renders it, a few at a time: its answer, or why there is none."""
+    turns = asyncio.Semaphore(4)
+    async with spaniel_at(pages, cache, browser) as (spaniel, site):
+
+        async def fetch(path: str) -> Answer | SpanielError:
+            async with turns:
+                try:
+                    return await spaniel.fetch(site.url(path), force_browser=True)
+                except SpanielError as error:
+                    return error
+
+        wanted = list(paths)
+        return dict(zip(wanted, await asyncio.gather(*map(fetch, wanted)), strict=True))
 
 
 async def anyone(_url: Url, _target: Target, /) -> str | None:

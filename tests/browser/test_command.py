@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.browser.harness import chromium_path
-from tests.cli.test_canon import spaniel
+from tests.programs import spaniel
 
 PAGE = (
     b"<!doctype html><title>T</title><main><script>document.write('<h1>Written by a script</h1><p>text</p>')</script>"

@@ -14,7 +14,7 @@ from spaniel.errors import SpanielError
 from spaniel.pipeline.profile import from_data
 from spaniel.pipeline.trace import Trace
 from spaniel.testing import Page, Reply, Site, redirect, spaniel_for, text
-from tests.browser.harness import WORDS, html, open_web, script, spaniel_at, with_chromium
+from tests.browser.harness import WORDS, fetched, html, open_web, script, spaniel_at, with_chromium
 
 SHELL = "<title>App</title><div id=root></div><script type=module src=/app.js></script>"
 APP = """
@@ -303,25 +303,25 @@ async def test_a_page_cannot_lie_by_redefining_what_reads_it(tmp_path: Path) -> 
     assert "forged" not in markdown
 
 
+NO_PAGES: list[tuple[Reply, str]] = [
+    (html("<h1>no</h1>", 404), "http_4xx"),
+    (html("<h1>no</h1>", 503), "http_5xx"),
+    ((204, {}, b""), "network"),
+    ((200, {"Content-Type": "application/pdf"}, b"%PDF-1.4"), "unsupported_content_type"),
+    ((200, {"Content-Type": "application/octet-stream"}, b"\0\1"), "unsupported_content_type"),
+    (html("<h1>file</h1>", Content_Disposition="attachment; filename=x.html"), "unsupported_content_type"),
+    (html("<h1>private</h1>", 401, WWW_Authenticate="Basic realm=x"), "http_4xx"),
+]
+
+
 @pytest.mark.req("FR-WF-18", "FR-WF-10g", "D2-27")
-@pytest.mark.parametrize(
-    ("reply", "code"),
-    [
-        (html("<h1>no</h1>", 404), "http_4xx"),
-        (html("<h1>no</h1>", 503), "http_5xx"),
-        ((204, {}, b""), "network"),
-        ((200, {"Content-Type": "application/pdf"}, b"%PDF-1.4"), "unsupported_content_type"),
-        ((200, {"Content-Type": "application/octet-stream"}, b"\0\1"), "unsupported_content_type"),
-        (html("<h1>file</h1>", Content_Disposition="attachment; filename=x.html"), "unsupported_content_type"),
-        (html("<h1>private</h1>", 401, WWW_Authenticate="Basic realm=x"), "http_4xx"),
-    ],
-)
-async def test_an_answer_that_is_no_page_has_the_code_that_http_would_give(
-    tmp_path: Path, reply: Reply, code: str
-) -> None:
-    async with spaniel_at({"/": reply, "/ok": html("<h1>fine</h1>")}, tmp_path) as (spaniel, site):
-        assert str((await refusal(spaniel, site.url("/"))).code) == code
-        assert "fine" in (await spaniel.fetch(site.url("/ok"), force_browser=True)).markdown
+async def test_an_answer_that_is_no_page_has_the_code_that_http_would_give(tmp_path: Path) -> None:
+    pages: dict[str, Page] = {f"/{number}": reply for number, (reply, _) in enumerate(NO_PAGES)}
+    async with spaniel_at({**pages, "/ok": html("<h1>fine</h1>")}, tmp_path) as (spaniel, site):
+        for path, (reply, code) in zip(pages, NO_PAGES, strict=True):
+            assert str((await refusal(spaniel, site.url(path))).code) == code, reply
+            again = await spaniel.fetch(site.url("/ok"), force_browser=True, no_cache=True)
+            assert "fine" in again.markdown
         assert not any("authorization" in seen for seen in site.seen)
 
 
@@ -401,20 +401,19 @@ async def test_subresources_that_redirect_for_ever_are_given_up(tmp_path: Path) 
         assert sum(n for path, n in site.requests.items() if path.startswith("/s")) <= 7
 
 
-@pytest.mark.parametrize("target", ["blob", "about:blank", "data:text/html,<h1>data</h1>", "file:///etc/passwd",
-                                    "view-source:http://site.example/", "chrome://version"])  # fmt: skip
-async def test_what_is_not_of_the_web_is_never_shown(tmp_path: Path, target: str) -> None:
-    go = f"location = {target!r}"
-    if target == "blob":
-        go = "location = URL.createObjectURL(new Blob(['<h1>blob</h1>'], {type: 'text/html'}))"
-    page = f"<h1>Stays</h1><p>{WORDS}</p><script>try {{ {go} }} catch (e) {{}}</script>"
-    async with spaniel_at({"/": html(page)}, tmp_path) as (spaniel, site):
-        try:
-            answer = await spaniel.fetch(site.url("/"), force_browser=True)
-        except SpanielError as error:
-            assert str(error.code) == "invalid_scheme"
+FOREIGN = ["about:blank", "data:text/html,<h1>data</h1>", "file:///etc/passwd", "view-source:http://site.example/",
+           "chrome://version"]  # fmt: skip
+
+
+async def test_what_is_not_of_the_web_is_never_shown(tmp_path: Path) -> None:
+    gone = ["URL.createObjectURL(new Blob(['<h1>blob</h1>'], {type: 'text/html'}))", *map(repr, FOREIGN)]
+    body = f"<h1>Stays</h1><p>{WORDS}</p><script>try {{{{ location = {{}} }}}} catch (e) {{{{}}}}</script>"
+    pages: dict[str, Page] = {f"/{number}": html(body.format(where)) for number, where in enumerate(gone)}
+    for path, answer in (await fetched(pages, pages, tmp_path)).items():
+        if isinstance(answer, SpanielError):
+            assert str(answer.code) == "invalid_scheme", path
         else:
-            assert "# Stays" in answer.markdown
+            assert "# Stays" in answer.markdown, path
 
 
 async def test_dialogs_popups_downloads_and_prompts_are_denied_and_the_page_is_read(tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ import pytest
 
 from spaniel.cache import key_for
 from spaniel.cache.folder import write_all
+from tests import programs
 from tests.cache.harness import PAGE, ROOT, content, numbered, problems, quick, temporaries
 
 
 def start(*job: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tests.cache.worker", *map(str, job)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return programs.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def finish(process: subprocess.Popen[str]) -> dict[str, int]:
@@ -33,9 +34,7 @@ def run(*job: object) -> dict[str, int]:
 
 def mixed(folder: Path, processes: int, operations: int) -> dict[str, int]:
     """What all of them saw, added up."""
-    running = [start("mix", folder, writer, operations) for writer in range(processes)]
-    told = [finish(process) for process in running]
-    return {name: sum(one[name] for one in told) for name in told[0]}
+    return run("mix_many", folder, processes, operations)
 
 
 @pytest.mark.req("NFR-WF-REL-01", "FR-WF-16g")

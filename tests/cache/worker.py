@@ -48,6 +48,25 @@ def mix(folder: str, writer: str, operations: str) -> dict[str, int]:
     return told
 
 
+def mix_many(folder: str, processes: str, operations: str) -> dict[str, int]:
+    """As many processes at once, which share nothing but the folder; what they saw, added up."""
+    go, start = os.pipe()
+    reading, writing = os.pipe()
+    for writer in range(int(processes)):
+        if os.fork() == 0:
+            os.close(start)
+            os.read(go, 1)  # nothing comes: it ends when all are there
+            os.write(writing, f"{json.dumps(mix(folder, str(writer), operations))}\n".encode())
+            os._exit(0)
+    os.close(start)
+    ended = [os.wait()[1] for _ in range(int(processes))]
+    os.close(writing)
+    with os.fdopen(reading) as lines:
+        told = [json.loads(line) for line in lines]
+    assert (set(ended), len(told)) == ({0}, int(processes))
+    return {name: sum(one[name] for one in told) for name in told[0]}
+
+
 def careless(folder: str) -> dict[str, int]:
     """The control: a writer that writes in place, and a reader that asks for no checksum. It must see torn values."""
     path = Path(folder) / "page"
@@ -223,7 +242,7 @@ def die(folder: str, step: str) -> dict[str, int]:
 
 if __name__ == "__main__":
     jobs: dict[str, Callable[..., dict[str, int]]] = {
-        "mix": mix,
+        "mix_many": mix_many,
         "careless": careless,
         "fill": fill,
         "use": use,

@@ -125,7 +125,7 @@ pages = st.lists(paragraphs | titles, max_size=12).map("\n\n".join)
 
 
 @pytest.mark.req("D2-30")
-@settings(max_examples=400)
+@settings(max_examples=150)
 @given(pages, st.sampled_from([24, 40, 128]))
 def test_a_heading_is_a_chunk_of_its_own_only_where_it_does_not_fit_with_what_follows(page: str, limit: int) -> None:
     starts = outline(page, view_of(page)).starts
@@ -193,7 +193,7 @@ def shown_by_commonmark(markdown: str) -> str | None:
 
 
 @pytest.mark.req("D2-30")
-@settings(max_examples=500)
+@settings(max_examples=150)
 @given(st.lists(st.sampled_from(BITS), min_size=1, max_size=7).map("".join))
 def test_it_is_the_text_that_commonmark_shows(markdown: str) -> None:
     shown = shown_by_commonmark(markdown.strip())

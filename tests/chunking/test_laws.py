@@ -92,7 +92,7 @@ SIGNS = st.text("".join(sign for sign in map(chr, range(128)) if not sign.isalnu
 
 
 @pytest.mark.req("FR-WF-15d", "T-WF-CHK-04")
-@settings(max_examples=500)
+@settings(max_examples=150)
 @given(lines, st.sampled_from(["word", "x1", "I'll", "漢", "n²", "é", ""]), SIGNS, st.sampled_from(["\n", "\n\n", " "]))
 def test_a_piece_without_the_white_space_around_it_is_counted_right(
     line: str, word: str, signs: str, space: str

@@ -7,7 +7,6 @@ one for the other.
 
 from __future__ import annotations
 
-import time
 from itertools import cycle, islice
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from spaniel.chunking.chunks import chunk_at
 from spaniel.chunking.tokens import Cl100k, cl100k
 from tests.chunking.test_laws import real_documents
 from tests.chunking.test_split import HOSTILE
+from tests.stopwatch import growth
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,20 +70,14 @@ def test_real_text_is_counted_not_much_more_than_once() -> None:
     assert meter.calls < 8 * len(chunks)
 
 
-def cost(markdown: str) -> float:
-    """CPU seconds for all that is done with a text: the least of three, since others use the machine too."""
-    least = float("inf")
-    for _ in range(3):
-        start = time.process_time()
-        chunks = chunk(markdown, 600)
-        fit({}, rebuild(markdown, boundaries(chunks)), 1 << 16)
-        least = min(least, time.process_time() - start)
-    return least
+def use(markdown: str) -> None:
+    """All that is done with a text."""
+    fit({}, rebuild(markdown, boundaries(chunk(markdown, 600))), 1 << 16)
 
 
 @pytest.mark.req("NFR-WF-PERF-02")
 @pytest.mark.parametrize("kind", KINDS)
 def test_sixteen_times_the_text_is_not_a_square_of_the_work(kind: str) -> None:
     chunk("the tokenizer is loaded")
-    small = max(cost(KINDS[kind](SMALL)), 1e-4)
-    assert cost(KINDS[kind](TIMES * SMALL)) < 4 * TIMES * small
+    small, large = KINDS[kind](SMALL), KINDS[kind](TIMES * SMALL)
+    assert growth(lambda: use(small), lambda: use(large), floor=1e-4, below=4 * TIMES).times < 4 * TIMES

@@ -21,6 +21,7 @@ from select import select
 from threading import Event, Thread
 
 from spaniel.queue import Failure, Queue, QueueSettings
+from tests import programs
 
 HELD, OTHERS = 2, 28
 PAGE = b"<!doctype html><title>A page</title><h1>Title</h1><p>The river carries more water in spring.</p>"
@@ -171,16 +172,11 @@ class Running:
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         self.seen = b""
 
-        def prepare() -> None:
-            fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
-            for number in SIGNALS:
-                signal.signal(number, signal.SIG_DFL)
-
         with (world.folder / "stdout").open("wb") as out, (world.folder / "urls.txt").open("rb") as listed:
-            self.process = subprocess.Popen(
+            self.process = programs.Popen(
                 argv, cwd=world.folder, env=world.environment, stdin=listed,
                 stdout=theirs if on_terminal else out, stderr=theirs,
-                start_new_session=True, preexec_fn=prepare,  # noqa: PLW1509  the threads here take no locks
+                terminal=2,
             )  # fmt: skip
         os.close(theirs)
         self._hung_up = False

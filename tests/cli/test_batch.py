@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import programs
 from tests.batch.command import command, environment, spaniel, urls_at
 from tests.batch.harness import Served, records, serving, written
 
@@ -85,7 +86,7 @@ def test_output_that_is_there_is_left_alone_unless_it_may_be_overwritten(tmp_pat
 
 def stopped_midway(served: Served, folder: Path, count: int = 300) -> None:
     written(folder, urls_at(served, count))
-    with subprocess.Popen(command(served, folder, "-q", "--delay", "0.01"), env=environment(folder)) as run:
+    with programs.Popen(command(served, folder, "-q", "--delay", "0.01"), env=environment(folder)) as run:
         wait_for(served, 20)
         run.send_signal(signal.SIGHUP)  # a terminal that is closed is as good as Ctrl-C
         assert run.wait(60) == 128 + signal.SIGHUP
@@ -94,7 +95,7 @@ def stopped_midway(served: Served, folder: Path, count: int = 300) -> None:
 def test_ctrl_c_finishes_what_is_under_way_and_the_run_goes_on_later(tmp_path: Path) -> None:
     with serving(tmp_path, pause=0.1) as served:
         written(tmp_path, urls_at(served, 400))
-        with subprocess.Popen(
+        with programs.Popen(
             command(served, tmp_path), env=environment(tmp_path), stderr=subprocess.PIPE, text=True
         ) as run:
             wait_for(served, 40)
@@ -113,13 +114,18 @@ def test_ctrl_c_finishes_what_is_under_way_and_the_run_goes_on_later(tmp_path: P
 
 
 def test_a_run_that_is_stopped_while_it_plans_leaves_nothing_behind(tmp_path: Path) -> None:
-    line = [sys.executable, "-m", "spaniel", "batch", "/dev/zero", "-o", str(tmp_path / "out.jsonl"), "--workers", "1"]
-    with subprocess.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as run:
+    endless = tmp_path / "endless.txt"
+    os.mkfifo(endless)
+    writer = os.open(endless, os.O_RDWR)  # so that it has no end
+    os.write(writer, b"https://a.example/\n")
+    line = [sys.executable, "-m", "spaniel", "batch", str(endless), "-o", str(tmp_path / "out.jsonl"), "--workers", "1"]
+    with programs.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as run:
         while not (tmp_path / "out.jsonl.batch/lock").exists():
             time.sleep(0.01)
         time.sleep(0.5)  # it has the lock by now, and reads what never ends
         run.send_signal(signal.SIGTERM)
         _, told = run.communicate(timeout=60)
+    os.close(writer)
     assert (run.returncode, told) == (128 + signal.SIGTERM, "")
     assert not list(tmp_path.glob("out.jsonl*"))
 
@@ -137,7 +143,7 @@ def test_a_run_that_is_asked_for_something_else_does_not_go_on(tmp_path: Path, c
         else:
             (tmp_path / "more.txt").write_text("http://a.example/\n")
             line.insert(line.index(str(tmp_path / "urls.txt")), str(tmp_path / "more.txt"))
-        refused = subprocess.run(line, env=environment(tmp_path), capture_output=True, text=True, check=False)
+        refused = programs.run(line, env=environment(tmp_path), capture_output=True, text=True, check=False)
         assert refused.returncode == 2
         reason = {"input": "has changed since", "limit": "--limit none, not 7", "sources": "it was begun with"}[change]
         assert reason in refused.stderr
@@ -148,7 +154,7 @@ def test_a_run_that_is_asked_for_something_else_does_not_go_on(tmp_path: Path, c
 def test_two_runs_do_not_write_to_one_output(tmp_path: Path) -> None:
     with serving(tmp_path, pause=0.5) as served:
         written(tmp_path, urls_at(served, 100))
-        with subprocess.Popen(command(served, tmp_path, "-q", "--per-host", "2"), env=environment(tmp_path)) as run:
+        with programs.Popen(command(served, tmp_path, "-q", "--per-host", "2"), env=environment(tmp_path)) as run:
             wait_for(served, 5)
             for more in ("--resume", "--overwrite"):
                 other = spaniel(served, tmp_path, more)
@@ -168,7 +174,7 @@ def test_a_full_disk_stops_the_run_says_so_and_loses_nothing(tmp_path: Path) -> 
         written(tmp_path, urls_at(served, 300))
         line = command(served, tmp_path)
         full = [line[0], "-c", FULL.format(200_000), *line[3:]]
-        done = subprocess.run(full, env=environment(tmp_path), capture_output=True, text=True, timeout=100, check=False)
+        done = programs.run(full, env=environment(tmp_path), capture_output=True, text=True, timeout=100, check=False)
         assert done.returncode == 2, done.stderr
         assert "cannot be written" in done.stderr
         assert "--resume" in done.stderr
@@ -176,6 +182,27 @@ def test_a_full_disk_stops_the_run_says_so_and_loses_nothing(tmp_path: Path) -> 
         again = spaniel(served, tmp_path, "--resume", "-q")
         assert again.returncode == 0, again.stderr
         assert ordinals(tmp_path) == list(range(300))
+
+
+def test_run_begun_by_the_version_before_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        written(tmp_path, urls_at(served, 2))
+        (tmp_path / "out.jsonl").write_text("of that run\n")
+        folder = tmp_path / "out.jsonl.batch"
+        folder.mkdir()
+        about = {"format": 3, "sources": {}, "shape": {"--from": "none"}, "counts": [2, 2, 2, 0, 2, 1], "lost": 0}
+        (folder / "run.json").write_text(json.dumps(about))
+        for name in ("journal", "tasks", "hosts"):
+            (folder / name).write_bytes(b"")
+        for more in ((), ("--resume",)):
+            refused = spaniel(served, tmp_path, *more)
+            assert refused.returncode == 2
+            assert "begun by an earlier version of Spaniel" in refused.stderr
+            assert "--overwrite" in refused.stderr
+        assert (tmp_path / "out.jsonl").read_text() == "of that run\n"
+        assert spaniel(served, tmp_path, "--overwrite", "-q").returncode == 0
+        assert ordinals(tmp_path) == [0, 1]
+        assert not (folder / "journal").exists()
 
 
 def test_an_output_that_was_cut_meanwhile_is_noticed(tmp_path: Path) -> None:
@@ -255,7 +282,7 @@ def test_standard_input_is_a_source_and_need_not_be_there_again(tmp_path: Path) 
         line = command(served, tmp_path, "-q")
         line[line.index(str(tmp_path / "urls.txt"))] = "-"
         text = "\n".join(["# a comment", "", *urls_at(served, 3)])
-        done = subprocess.run(
+        done = programs.run(
             line, env=environment(tmp_path), input=text, capture_output=True, text=True, timeout=60, check=False
         )
         assert done.returncode == 0, done.stderr
@@ -338,7 +365,7 @@ def test_on_a_terminal_there_is_a_live_display(tmp_path: Path) -> None:
     with serving(tmp_path, pause=0.3) as served:
         written(tmp_path, urls_at(served, 100))
         leader, terminal = pty.openpty()
-        with subprocess.Popen(command(served, tmp_path), env=environment(tmp_path), stderr=terminal) as run:
+        with programs.Popen(command(served, tmp_path), env=environment(tmp_path), stderr=terminal) as run:
             os.close(terminal)
             shown = b""
             try:

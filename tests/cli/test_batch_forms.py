@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
+from tests import programs
 from tests.batch.command import command, environment, urls_at
 from tests.batch.harness import Served, serving
 
@@ -31,7 +32,7 @@ def spaniel_batch(served: Served, folder: Path, *words: str) -> subprocess.Compl
     settings = usual[usual.index("--workers") : usual.index("-o")]
     pace = usual[usual.index("-o") + 2 :]
     line = [*fixed, *words, *settings, *pace]
-    return subprocess.run(
+    return programs.run(
         line, cwd=folder, env=environment(folder), capture_output=True, text=True, timeout=120, check=False
     )
 
@@ -114,7 +115,7 @@ def test_a_column_of_what_has_no_columns_is_named(served: Served, tmp_path: Path
     (tmp_path / "list.txt").write_text(f"{urls(served)[0]}\n")
     told = spaniel_batch(served, tmp_path, "list.txt", "--column", "page", "-o", "out.jsonl")
     assert told.returncode == 0, told.stderr
-    assert "list.txt: is read as text, where --column means nothing; --from csv reads it as a table" in told.stderr
+    assert "list.txt: is read as text, where --column means nothing; --kind csv reads it as a table" in told.stderr
 
 
 def test_a_run_goes_on_with_the_column_that_it_was_begun_with(served: Served, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from spaniel.cache import key_for
 from spaniel.cli.cache import readable
 from tests.cache.harness import file_of, quick
-from tests.cli.test_canon import spaniel
+from tests.programs import spaniel
 
 ESCAPES = "\x1b[31m\u202e"
 
@@ -63,7 +63,7 @@ def test_ls_stops_when_its_reader_does(folder: Path) -> None:
     import sys
 
     with quick(folder) as cache:
-        for number in range(3_000):
+        for number in range(800):  # more than a pipe holds
             cache.put(key_for(f"https://a.example/{'x' * 50}{number}"), 1)
     script = f'"{sys.executable}" -m spaniel cache ls --dir "{folder}" | head -1'
     done = subprocess.run(["bash", "-o", "pipefail", "-c", script], capture_output=True, text=True, check=False)

@@ -10,14 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SPANIEL = [sys.executable, "-m", "spaniel"]
-
-
-def spaniel(*args: str, stdin: bytes = b"", cwd: Path | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*SPANIEL, *args], input=stdin, capture_output=True, timeout=60, cwd=cwd, env={**os.environ, **env}, check=False
-    )
-    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+from tests.programs import SPANIEL, spaniel
 
 
 def test_it_prints_the_canonical_url_one_a_line() -> None:
@@ -48,7 +41,8 @@ def test_fail_fast_stops_at_the_first() -> None:
 def test_a_line_without_end_does_not_fill_the_memory() -> None:
     done = spaniel("canon", stdin=b"http://a.example/" + b"a" * 10_000_000 + b"\nhttps://b.example/\n")
     assert done.stdout == "https://b.example/\n"
-    assert "line 1: invalid_url" in done.stderr
+    assert "line 1: is longer than" in done.stderr
+    assert done.returncode == 1
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
@@ -84,8 +78,14 @@ def test_json_is_one_indented_document_a_url() -> None:
 
 
 def test_broken_bytes_in_the_original_are_still_json() -> None:
-    done = spaniel("canon", "--jsonl", "--policy", "clara", "-", stdin=b"https://example.es/tr\xe1mite\n", LC_ALL="C")
+    done = spaniel("canon", "--jsonl", "--policy", "clara", "https://example.es/tr\udce1mite", LC_ALL="C")
     assert json.loads(done.stdout)["url"] == "https://example.es/tr%E1mite"
+
+
+def test_list_that_is_not_utf_8_is_read_as_windows_1252() -> None:
+    """As every command reads it."""
+    done = spaniel("canon", "--jsonl", "--policy", "clara", "-", stdin=b"https://example.es/tr\xe1mite\n", LC_ALL="C")
+    assert json.loads(done.stdout)["url"] == "https://example.es/tr%C3%A1mite"
 
 
 @pytest.mark.req("CP-16")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_canon import spaniel
+from tests.programs import spaniel
 
 MARKDOWN = "# Guide\n\n## Install\n\n" + "Run the command again. " * 200 + "\n\n## Use\n\nDone.\n"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.cli.main import COMMANDS
-from tests.cli.test_canon import spaniel
+from tests.programs import spaniel
 
 
 def completed(tmp_path: Path, *words: str) -> set[str]:
@@ -56,6 +56,7 @@ def test_fish_gets_a_line_for_every_command_and_option() -> None:
     script = spaniel("completion", "fish").stdout
     for command in COMMANDS:
         assert f" -a {command} -d '" in script
+    assert "SUPPRESS" not in script
     assert "-n '__fish_seen_subcommand_from check' -l fallback-extensions -r -d '" in script
     assert "__fish_seen_subcommand_from db && __fish_seen_subcommand_from ls' -l json -d '" in script
     assert "-l format -s f" in script or "-s f -l format -r -a 'table json" in script

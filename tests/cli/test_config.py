@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.app.keys import KEYS
-from tests.cli.test_canon import spaniel
+from tests.programs import spaniel
 
 
 def test_init_writes_a_file_to_start_from_and_show_reads_it(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.cli.test_canon import spaniel
+from tests.programs import spaniel
 
 BODY = b"static content\n"
 DIGEST = hashlib.sha256(BODY).hexdigest()

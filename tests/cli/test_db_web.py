@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.cli.test_canon import spaniel
+from tests import programs
+from tests.programs import spaniel
 
 GUIDE = "/guia/solicitud-de-beca.html"
 HOME = (
@@ -133,7 +134,7 @@ def test_stopped_in_the_middle_it_keeps_and_tells_what_is_done(site: Site, comma
     data.write_text(json.dumps([{"url": url} for url in urls]), encoding="utf-8")
     given = urls if command == "add" else ["--all", "-f", "csv", str(data)]
     argv = [sys.executable, "-m", "spaniel", "db", command, *site.common, "-j", "1", *given]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+    with programs.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert site.slow.wait(60)
         running.send_signal(signal.SIGTERM)
         assert running.stderr

@@ -7,7 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.cli.test_canon import SPANIEL, spaniel
+from tests import programs
+from tests.programs import SPANIEL, spaniel
 
 
 def test_the_tour_shows_good_pages_and_bad() -> None:
@@ -40,7 +41,7 @@ def test_the_tour_ends_with_a_command_that_works_from_where_the_user_stands(tmp_
 
 def test_the_site_can_be_served_and_says_how_to_look_at_it(tmp_path: Path) -> None:
     command = [*SPANIEL, "demo", "--serve", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with programs.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         told = ""
         while "spaniel fetch" not in told:

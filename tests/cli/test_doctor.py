@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,8 @@ from typing import NamedTuple
 import pytest
 import trustme
 
-from tests.cli.test_canon import SPANIEL, spaniel
+from tests import programs
+from tests.programs import SPANIEL, spaniel
 
 UNBOXED = """#!/bin/sh
 case "$*" in
@@ -176,7 +176,7 @@ def test_colours_are_for_terminals_and_can_be_declined(machine: Machine, no_colo
         "XDG_CACHE_HOME": str(machine.folder),
         "NO_COLOR": no_color,
     }
-    done = subprocess.run([*SPANIEL, "doctor", "--host", "localhost"], stdout=theirs, env=env, check=False, timeout=60)
+    done = programs.run([*SPANIEL, "doctor", "--host", "localhost"], stdout=theirs, env=env, check=False, timeout=60)
     os.close(theirs)
     told = os.read(ours, 1 << 16).decode()
     os.close(ours)

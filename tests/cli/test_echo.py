@@ -7,7 +7,7 @@ import json
 import pytest
 
 from spaniel.url.parsing import parse, requested
-from tests.cli.test_canon import spaniel
+from tests.programs import spaniel
 
 HIDDEN = "\u202e\u2066\u200f\u2028\u2029\u200b\ufeff\ufffe\U0001bca0\U000e0041"
 C1 = "\x85\x9b31m"

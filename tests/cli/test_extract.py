@@ -14,7 +14,8 @@ import pytest
 
 from spaniel.cli.input_kinds import HTML, JSON, TEXT, content_type_of
 from spaniel.cli.input_kinds import MARKDOWN as MARKDOWN_TYPE
-from tests.cli.test_canon import SPANIEL, spaniel
+from tests import programs
+from tests.programs import SPANIEL, spaniel
 
 PAGE = "<html lang=en><head><title>{0} - Site</title></head><body><main><h1>{0}</h1><p>Words *of* it.</p></main></body>"
 MARKDOWN = "# A *title*\n\n1. a < b & c_d\n\n<br>\n\n[x](/y)\n"
@@ -135,7 +136,7 @@ def test_second_signal_ends_it_with_what_is_done(folder: Path, jobs: str, number
     """The last of the files is a pipe into which nobody writes."""
     os.mkfifo(folder / "never.html")
     command = [*SPANIEL, "extract", "-j", jobs, "site/b.html", "site/a/c.html", "never.html", "-o", "out/"]
-    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE) as process:
+    with programs.Popen(command, cwd=folder, stderr=subprocess.PIPE) as process:
         while not (folder / "out" / "site_a_c.html.md").exists():
             assert process.poll() is None
             time.sleep(0.05)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pytest
 
 from spaniel.cli.heading import under_title
-from tests.cli.test_canon import SPANIEL, spaniel
 from tests.net.servers import authority, serve, site, tls_for
+from tests.programs import SPANIEL, spaniel
 from tests.reading.pdfs import many_pages
 
 PAGE = (

@@ -15,7 +15,8 @@ from threading import Barrier, BrokenBarrierError, Event, Lock, Thread
 
 import pytest
 
-from tests.cli.test_canon import SPANIEL, spaniel
+from tests import programs
+from tests.programs import SPANIEL, spaniel
 
 HTML = "<html><head><title>{0} - The Site</title></head><body><main><h1>{0}</h1><p>{1}</p></main></body></html>"
 HOSTS = ("127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4")
@@ -181,7 +182,7 @@ def test_a_profile_may_ask_for_less(site: Many, config: str, tmp_path: Path) -> 
 
 
 def start(*args: str, stdin: int = subprocess.DEVNULL, before: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
+    return programs.Popen(
         [*before, *SPANIEL, "fetch", "-v", *args], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
 
@@ -375,7 +376,7 @@ def test_progress_is_drawn_on_a_terminal_and_nowhere_else(site: Many, config: st
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
     command = [*SPANIEL, "fetch", "--config", config, site.url("/a"), site.url("/b"), site.url("/gone")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
+    with programs.Popen(command, stdout=subprocess.PIPE, stderr=theirs) as process:
         os.close(theirs)
         drawn = bytearray()
         while piece := _read(ours):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import stat
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import pytest
 from spaniel.cli.files import replacing, write_bytes
 from spaniel.errors import Code, SpanielError
 from spaniel.files import TEMPORARY_NAME
+from tests import programs
 
 ROOT = Path(__file__).resolve().parents[2]
 STRANGER = 12_345
@@ -106,7 +106,7 @@ def test_ones_own_descriptors_are_written_to_where_they_lead(tmp_path: Path) -> 
         if os.geteuid() == 0:
             os.chown(out, STRANGER, STRANGER)
         with out.open("wb") as file:
-            subprocess.run([sys.executable, "-c", STANDARD, name], cwd=ROOT, stdout=file, check=True)
+            programs.run([sys.executable, "-c", STANDARD, name], cwd=ROOT, stdout=file, check=True)
         assert out.read_text() == f"{name}\n"
     assert os.path.islink("/dev/stdout")
 
@@ -141,7 +141,7 @@ with replacing(sys.argv[1]) as file:
 def test_a_run_that_is_killed_leaves_what_was_there_and_one_hidden_file(tmp_path: Path) -> None:
     out = tmp_path / "out.md"
     out.write_bytes(b"mine")
-    done = subprocess.run([sys.executable, "-c", KILLED, str(out)], cwd=ROOT, check=False)
+    done = programs.run([sys.executable, "-c", KILLED, str(out)], cwd=ROOT, check=False)
     assert done.returncode == -signal.SIGKILL
     assert out.read_bytes() == b"mine"
     (left,) = (path.name for path in tmp_path.iterdir() if path != out)

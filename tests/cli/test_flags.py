@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.cli.test_canon import spaniel
+from tests.programs import spaniel
 
 ROBOTS = b"User-agent: otter\nDisallow: /\n"
 

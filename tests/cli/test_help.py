@@ -12,7 +12,7 @@ from spaniel.cli.completion import whole_parser
 from spaniel.cli.main import COMMANDS
 from spaniel.cli.notes import NOTES
 from tests.cli.commands import WrongCommandError, commands_in, parse, parsers
-from tests.cli.test_canon import spaniel
+from tests.programs import spaniel
 from tests.test_errors import REQUIREMENT
 from tests.test_package import imported_by
 

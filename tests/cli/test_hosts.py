@@ -14,7 +14,7 @@ from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.app.settings import from_data
 from spaniel.testing import FakeClock, FakeResolver, Page, Site, redirect, text
-from tests.cli.test_canon import spaniel
+from tests.programs import spaniel
 
 BUSY = text("not now", 429, {"Retry-After": "86400"})
 WAITS = "the host asked to be left alone; it was not asked again"

@@ -13,9 +13,11 @@ import pytest
 from rich.cells import cell_len
 
 from spaniel.cli.long_run import fitted
+from tests import programs
 from tests.cli.long_commands import COMMANDS, OTHERS, RESUMABLE, SIGNALS, SILENT, World, running, wait_for
 from tests.cli.long_commands import world as new_world
 
+FROM_A_SHELL = ("fetch", "batch", "extract-2")  # a fresh interpreter; one that fetches, and two with workers
 PROGRESS = re.compile(r"\d (of \d+ )?(done|links)")
 
 
@@ -66,9 +68,13 @@ def test_second_signal_stops_at_once(world: World, name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ignored_signals_stay_ignored_and_standard_error_may_be_closed(world: World, name: str) -> None:
-    shell = ["sh", "-c", """trap '' INT TERM HUP; exec "$@" 2>&- """, "sh", *world.argv(name)]
+    shell = ["sh", "-c", """trap '' INT TERM HUP; exec "$@" 2>&- """, "sh"]
     with (world.folder / "stdout").open("wb") as out, (world.folder / "urls.txt").open("rb") as listed:
-        process = subprocess.Popen(shell, cwd=world.folder, env=world.environment, stdin=listed, stdout=out)
+        process = programs.Popen(
+            [*shell, *world.argv(name)] if name in FROM_A_SHELL else world.argv(name),
+            cwd=world.folder, env=world.environment, stdin=listed, stdout=out,
+            closed=[] if name in FROM_A_SHELL else [2], ignored=() if name in FROM_A_SHELL else SIGNALS,
+        )  # fmt: skip
     try:
         wait_for(process, world.is_held)
         for number in SIGNALS:
@@ -87,7 +93,7 @@ def test_reader_that_goes_away_ends_it_without_an_error(world: World, name: str)
     with (
         (world.folder / "urls.txt").open("rb") as listed,
         (world.folder / "stderr").open("wb") as errors,
-        subprocess.Popen(
+        programs.Popen(
             world.argv(name, "-q"), cwd=world.folder, env=world.environment,
             stdin=listed, stdout=subprocess.PIPE, stderr=errors,
         ) as process,
@@ -127,7 +133,7 @@ def test_plain_lines_now_and_then_where_there_is_no_terminal(world: World) -> No
     argv = world.argv("check")
     patched = "import sys; from spaniel.cli import long_run, main; long_run.LINE_SECONDS = 0.05; main.run(sys.argv[1:])"
     with (world.folder / "stderr").open("wb") as errors:
-        process = subprocess.Popen(
+        process = programs.Popen(
             [argv[0], "-c", patched, *argv[3:]], cwd=world.folder, env=world.environment,
             stdout=subprocess.DEVNULL, stderr=errors,
         )  # fmt: skip

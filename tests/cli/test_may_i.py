@@ -11,8 +11,8 @@ import pytest
 
 from spaniel.cli import may_i
 from spaniel.testing import Site, text
-from tests.cli.test_canon import spaniel
 from tests.loopback import engine_for
+from tests.programs import spaniel
 
 ROBOTS = text("User-agent: *\nDisallow: /no\nAllow: /no/but\nCrawl-delay: 2\nContent-Signal: ai-train=no\n")
 

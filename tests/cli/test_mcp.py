@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import pty
 import subprocess
 import sys
-import termios
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.test_canon import SPANIEL, spaniel
+from tests import programs
 from tests.mcp.harness import raw
-
-
-def with_a_terminal() -> None:
-    """In the child: its standard input is the terminal that rules it."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+from tests.programs import SPANIEL, spaniel
 
 
 @pytest.mark.parametrize("options", [[], ["-q"]])
 def test_at_a_terminal_it_says_what_it_is_and_ctrl_c_stops_it(options: list[str], tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
+    process = programs.Popen(
         [*SPANIEL, "mcp", *options],
         stdin=theirs,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        start_new_session=True,
-        preexec_fn=with_a_terminal,  # noqa: PLW1509
+        terminal=0,
         env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path)},
         cwd=tmp_path,
     )
@@ -52,7 +45,7 @@ def test_at_a_terminal_it_says_what_it_is_and_ctrl_c_stops_it(options: list[str]
 
 
 def test_a_host_is_not_told(tmp_path: Path) -> None:
-    done = subprocess.run([*SPANIEL, "mcp"], input=b"", capture_output=True, check=False, timeout=60, cwd=tmp_path)
+    done = programs.run([*SPANIEL, "mcp"], input=b"", capture_output=True, check=False, timeout=60, cwd=tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from spaniel.queue import Failure, Queue, QueueSettings
 from spaniel.testing import Page, Site, html, text
-from tests.cli.test_canon import spaniel
+from tests.programs import spaniel
 
 PROFILE = 'name = "mine"\nversion = "1"\npolicy = "ingest"\nladder = ["http", "queue"]\n[limits]\ntotal_seconds = 60\n'
 

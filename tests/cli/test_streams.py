@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import spaniel as package
-from tests.cli.test_canon import SPANIEL, spaniel
 from tests.cli.test_fetch import Place, place
+from tests.programs import SPANIEL, spaniel
 
 __all__ = ["place"]
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests import programs
 from tests.health.log_server import HOSTS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -80,7 +81,7 @@ class Served(NamedTuple):
 
     def run(self, *args: str, stdin: str = "", before: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
         line = [*before, *self.command(*args)]
-        return subprocess.run(
+        return programs.run(
             line, env=self.environment, input=stdin, capture_output=True, text=True, timeout=120, check=False, cwd=ROOT
         )
 
@@ -89,7 +90,7 @@ class Served(NamedTuple):
 def serving(folder: Path, pause: float = 0.0) -> Iterator[Served]:
     log = folder / "server.log"
     command = [sys.executable, "-m", "tests.health.log_server", str(log), str(pause)]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with programs.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
             yield Served(int(process.stdout.readline()), log, folder)

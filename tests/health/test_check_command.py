@@ -17,6 +17,7 @@ from typing import NamedTuple
 import pytest
 
 from spaniel.cli import main as cli
+from tests import programs
 from tests.health.command import Served, results, serving, verdicts
 
 Inside = Callable[..., "Done"]
@@ -109,7 +110,7 @@ def test_killed_at_any_time_a_run_goes_on_and_asks_each_link_once(tmp_path: Path
             out = tmp_path / "part.jsonl"
             with out.open("w") as file:
                 line = served.command(*check, *(("--resume",) if asked else ()))
-                process = subprocess.Popen(line, env=served.environment, stdout=file, stderr=subprocess.DEVNULL)
+                process = programs.Popen(line, env=served.environment, stdout=file, stderr=subprocess.DEVNULL)
                 wait_for(served, requests)
                 process.send_signal(signal.SIGKILL)
                 process.wait()
@@ -133,7 +134,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_writes_the_report(tmp_path: Path)
     with serving(tmp_path, pause=0.05) as served:
         folder = served.database(served.urls(300))
         check = ("db", "check", "--db", str(folder), "--delay", "0", "-f", "json")
-        process = subprocess.Popen(
+        process = programs.Popen(
             served.command(*check), env=served.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         wait_for(served, 30)
@@ -252,7 +253,7 @@ def test_two_runs_at_once_share_one_history(tmp_path: Path) -> None:
     with serving(tmp_path, pause=0.01) as served:
         folder = served.database(served.urls(60))
         line = served.command("db", "check", "--db", str(folder), "--delay", "0", "-f", "jsonl")
-        runs = [subprocess.Popen(line, env=served.environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+        runs = [programs.Popen(line, env=served.environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
         for run in runs:
             out, _ = run.communicate(timeout=120)
             assert run.returncode == 0
@@ -269,7 +270,7 @@ def test_a_terminal_shows_a_bar_and_quiet_shows_none(tmp_path: Path) -> None:
         def on_a_terminal(*more: str) -> str:
             ours, theirs = pty.openpty()
             line = served.command("db", "check", "--db", str(folder), "--delay", "0", *more)
-            with subprocess.Popen(line, env=served.environment, stdout=subprocess.DEVNULL, stderr=theirs):
+            with programs.Popen(line, env=served.environment, stdout=subprocess.DEVNULL, stderr=theirs):
                 os.close(theirs)
                 shown = b""
                 try:

@@ -17,6 +17,7 @@ import pytest
 from spaniel import Spaniel
 from spaniel.errors import SpanielError
 from spaniel.health.files import LARGEST
+from tests import programs
 from tests.health.command import Served, serving
 from tests.health.test_check_command import Inside, inside
 
@@ -93,7 +94,7 @@ def test_what_an_option_leaves_out_is_named(inside: Inside, tmp_path: Path) -> N
     with serving(tmp_path) as served:
         notes = document(tmp_path, f"[a]({served.url('/gone')})\n")
         told = inside(served, "check", notes, "--field", "url")
-        assert "is read as markdown, which has no fields: --field looks into csv, json, yaml" in told.stderr
+        assert "is read as markdown, which has no fields: --field looks into csv, json, jsonl, tsv, yaml" in told.stderr
         named = inside(served, "check", "--offline", served.url("/gone"))
         assert "1 link: 1 skipped" in named.stdout
         sitemap = inside(served, "check", "--offline", "--sitemap", served.url("/sitemap.xml"))
@@ -123,7 +124,7 @@ def test_a_baseline_is_written_by_a_whole_run_alone(tmp_path: Path) -> None:
         debts = tmp_path / "debts.json"
         debts.write_text("all that was known\n")
         line = served.command("check", notes, "--delay", "0", "--write-baseline", str(debts))
-        with subprocess.Popen(line, env=served.environment, stderr=subprocess.PIPE, text=True) as run:
+        with programs.Popen(line, env=served.environment, stderr=subprocess.PIPE, text=True) as run:
             for _ in range(600):
                 if served.requests():
                     break
@@ -200,7 +201,7 @@ def test_answers_to_another_question_are_not_gone_on_with(tmp_path: Path) -> Non
     with serving(tmp_path, pause=0.2) as served:
         notes = document(tmp_path, "".join(f"[a]({url})\n" for url in served.urls(24)))
         line = served.command("check", notes, "--delay", "0")
-        with subprocess.Popen(line, env=served.environment, stderr=subprocess.DEVNULL) as run:
+        with programs.Popen(line, env=served.environment, stderr=subprocess.DEVNULL) as run:
             for _ in range(600):
                 if len(served.requests()) >= 8:
                     break

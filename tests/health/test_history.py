@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,31 +16,10 @@ from spaniel.health.ports import Heard
 from spaniel.health.verdict import Checked, Link
 from spaniel.registry.database import create, open_registry
 from spaniel.verdicts import APART, DAY, Evidence, Hop, Verdict, failures_apart
+from tests import programs
+from tests.health.conftest import MONDAY, Wall
 
 URL, HOST = "http://a.example/page", "a.example"
-MONDAY = 1_800_000_000.0
-
-
-class Wall:
-    """A clock that stands where a test puts it."""
-
-    def __init__(self) -> None:
-        self.now = MONDAY
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def wall() -> Wall:
-    return Wall()
-
-
-@pytest.fixture
-def history(tmp_path: Path, wall: Wall) -> Iterator[History]:
-    made = History(str(tmp_path / "state" / "health"), now=wall)
-    yield made
-    made.close()
 
 
 def answer(verdict: Verdict, at: float, url: str = URL, **facts: object) -> Answer:
@@ -220,7 +198,7 @@ def test_two_runs_at_once_lose_nothing(history: History, wall: Wall) -> None:
         "    history.note(run, [answer(Verdict.OK, 1_800_000_000.0 + n + int(sys.argv[2]), f'http://{n}.example/')])\n"
         "history.settle(run, network=True)\n"
     )
-    runs = [subprocess.Popen([sys.executable, "-c", writer, history.folder, str(n * 1000)]) for n in range(2)]
+    runs = [programs.Popen([sys.executable, "-c", writer, history.folder, str(n * 1000)]) for n in range(2)]
     assert [run.wait() for run in runs] == [0, 0]
     for n in range(100):
         assert sum(row.checks for row in history.of(f"http://{n}.example/")) == 2

@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from spaniel.errors import EXTRAS
+from tests import programs
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -148,7 +149,7 @@ def test_the_hooks_entry_stops_a_commit_with_a_dead_link_and_lets_another_pass(t
     for target in ("docs/b.md#b", "docs/missing.md", "docs/b.md#gone"):
         (tmp_path / "README.md").write_text(f"# T\n[a]({target})\n")
         environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home")}
-        done = subprocess.run(
+        done = programs.run(
             [*entry, "README.md", "docs/b.md"],
             cwd=tmp_path,
             env=environment,
@@ -167,5 +168,5 @@ def test_a_link_of_which_nobody_can_say_anything_stops_no_commit(tmp_path: Path)
     (tmp_path / "README.md").write_text("[a](http://one.org:0/)\n")
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home")}
     command = [*entry, "README.md"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = programs.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, "1 blocked" in done.stdout) == (0, True), done.stdout

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests import programs
 from tests.health.sites import HTML, Check, Reply, Site, check, names, page, to
 
 __all__ = ["check"]
@@ -126,7 +127,7 @@ def start(folder: Path, *args: str) -> subprocess.Popen[str]:
     state = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CACHE", "CONFIG", "STATE", "DATA")}
     command = [sys.executable, "-m", "spaniel", *args, "--config", str(folder.parent / f"{folder.name}.toml")]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, env=os.environ | state, stdout=pipe, stderr=pipe, text=True, cwd=folder)
+    return programs.Popen(command, env=os.environ | state, stdout=pipe, stderr=pipe, text=True, cwd=folder)
 
 
 def verdicts(lines: str, key: str) -> dict[str, str]:

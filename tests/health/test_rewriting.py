@@ -24,6 +24,7 @@ from tests.health.gathered import to_links
 
 IN_HTML = "https://new.org/b?x=1&amp;y=(2)"
 OLD, NEW = "https://old.org/a", "https://new.org/b?x=1&y=(2)"
+SITEMAP = "<urlset><url><loc>{}</loc></url></urlset>"
 
 
 def moved(link: Link, to: str = NEW, *, is_permanent: bool = True, suspect: str = "") -> Checked:
@@ -73,7 +74,7 @@ def test_targets_written_as_themselves_change_nothing() -> None:
         ("a.ipynb", '{"cells": [{"cell_type": "markdown", "source": ["[a](' + OLD + ')"]}]}',
          '{"cells": [{"cell_type": "markdown", "source": ["[a](' + NEW + ')"]}]}'),
         ("a.txt", f"\ufeff{OLD}", f"\ufeff{NEW}"),
-        ("sitemap.xml", f"<urlset><url><loc>{OLD}</loc>", f"<urlset><url><loc>{NEW.replace('&', '&amp;')}</loc>"),
+        ("sitemap.xml", SITEMAP.format(OLD), SITEMAP.format(NEW.replace("&", "&amp;"))),
     ],
 )  # fmt: skip
 def test_a_new_address_is_written_as_its_syntax_wants_it(tmp_path: Path, name: str, before: str, after: str) -> None:

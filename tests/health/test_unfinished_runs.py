@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -16,19 +14,8 @@ from spaniel.health.resuming import begin
 from spaniel.health.spool import Spool
 from spaniel.health.verdict import Finding, Link, Place, Remark
 from spaniel.verdicts import Expected, Verdict
-from tests.health.test_history import MONDAY, Wall, answer
-
-
-@pytest.fixture
-def wall() -> Wall:
-    return Wall()
-
-
-@pytest.fixture
-def history(tmp_path: Path, wall: Wall) -> Iterator[History]:
-    made = History(str(tmp_path / "state" / "health"), now=wall)
-    yield made
-    made.close()
+from tests.health.conftest import MONDAY, Wall
+from tests.health.test_history import answer
 
 
 def spool_of(*links: Link) -> Spool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +16,7 @@ from spaniel.hosts import Asked, Hosts, Memory, Politeness
 from spaniel.hosts import memory as module
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
+from tests import programs
 
 HOST = "site.example"
 BUSY = {"retry-after": "100"}
@@ -42,7 +42,7 @@ hosts.answered("ill.example", 503, {{"retry-after": "2000"}})
 hosts.set_http_only("old.example")
 memory.close()
 """
-    subprocess.run([sys.executable, "-c", told], check=True, timeout=60)
+    programs.run([sys.executable, "-c", told], check=True, timeout=60)
     clock = FakeClock(datetime.now(UTC))
     hosts, memory = remembering(tmp_path, clock)
     busy, ill = hosts.asked("busy.example"), hosts.asked("ill.example")

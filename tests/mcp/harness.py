@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
-
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
+from typing import IO, TYPE_CHECKING, Any
 
 from spaniel.testing import Page, Site
+from tests import programs
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 MODERN = "2026-07-28"
 LEGACY = "legacy"  # the SDK's word for a client that shakes hands: revision 2025-11-25 and before
@@ -43,9 +45,14 @@ def configured(folder: Path, *ports: int, tools: str = "", webfetch: str = "", m
 @asynccontextmanager
 async def client_of(config: str, mode: str = MODERN, command: list[str] = SPANIEL) -> AsyncIterator[Client]:
     """The SDK's own client, with a server process of its own."""
-    server = StdioServerParameters(command=command[0], args=[*command[1:], "--config", config])
-    async with Client(stdio_client(server), mode=mode) as client:
-        yield client
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    known = programs.read_at_the_start(os.environ)
+    server = StdioServerParameters(command=command[0], args=[*command[1:], "--config", config], env=known)
+    with programs.forked_in_asyncio():
+        async with Client(stdio_client(server), mode=mode) as client:
+            yield client
 
 
 @asynccontextmanager
@@ -102,7 +109,7 @@ class Raw:
 
 @contextmanager
 def raw(*options: str, command: list[str] | None = None) -> Iterator[Raw]:
-    process = subprocess.Popen(
+    process = programs.Popen(
         [*(command or SPANIEL), *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     try:

@@ -8,11 +8,10 @@ import re
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
-from mcp import Client, MCPError, types
 
 from spaniel.errors import TABLE, Code
 from spaniel.pipeline.request import SCHEMA
@@ -20,6 +19,9 @@ from spaniel.testing import Page, Reply, Site, redirect, text
 from spaniel.tool.schemas import MORE_SCHEMA
 from tests.mcp.harness import LEGACY, MODERN, Dripping, at, client_of, configured, served
 from tests.tool.harness import LONG
+
+if TYPE_CHECKING:  # it takes most of a second to import, in each process of pytest
+    from mcp import Client, types
 
 # A server that asks no name server, so that none outside is.
 NAMELESS = """
@@ -73,8 +75,10 @@ def said(result: types.CallToolResult) -> Any:
 
 def words(result: types.CallToolResult) -> str:
     """The text block, which is the only one."""
+    from mcp.types import TextContent
+
     [block] = result.content
-    assert isinstance(block, types.TextContent)
+    assert isinstance(block, TextContent)
     return block.text
 
 
@@ -143,6 +147,8 @@ async def test_a_page_that_never_ends_is_a_timeout(tmp_path: Path) -> None:
 
 @pytest.mark.req("FR-WF-01")
 async def test_no_other_name_is_the_tools(tmp_path: Path) -> None:
+    from mcp import MCPError
+
     async with served({}, tmp_path) as (client, _):
         for name in ("Web_Fetch", "webfetch", "x" * 10_000):
             with pytest.raises(MCPError, match="Unknown tool") as caught:
@@ -216,13 +222,16 @@ LINKS = "resource_links = true\nmax_output_bytes = "
 
 @pytest.mark.req("D2-28", "D2-29", "FR-WF-03a")
 async def test_chunks_can_be_read_again_by_their_ids(tmp_path: Path) -> None:
+    from mcp import MCPError
+    from mcp.types import ResourceLink
+
     async with served({"/long": text(LONG)}, tmp_path, mcp=f"{LINKS} 5000") as (client, site):
         assert (await client.list_resources(cache_mode="bypass")).resources == []
         result = await client.call_tool("web_fetch", {"url": at(site, "/long")})
         given = result.structured_content["chunks"]
         listed = (await client.list_resources(cache_mode="bypass")).resources
         texts = [await read(client, resource.uri) for resource in listed]
-        links = [block.uri for block in result.content if isinstance(block, types.ResourceLink)]
+        links = [block.uri for block in result.content if isinstance(block, ResourceLink)]
         [template] = (await client.list_resource_templates()).resource_templates
         assert site.requests["/long"] == 1
         shutil.rmtree(tmp_path / "cache")
@@ -253,11 +262,13 @@ async def test_without_the_setting_a_cut_answer_is_one_block_of_text_that_tells_
 
 @pytest.mark.req("FR-WF-03a")
 async def test_a_chunk_that_was_cut_is_linked_whole_and_names_stay_short(tmp_path: Path) -> None:
+    from mcp.types import ResourceLink
+
     page = f"# {'Heading ' * 500}\n\n" + "words " * 400
     async with served({"/a": text(page)}, tmp_path, mcp=f"{LINKS} 6000") as (client, site):
         result = await client.call_tool("web_fetch", {"url": at(site, "/a"), "max_chunk_tokens": 2048})
         [cut] = result.structured_content["chunks"]
-        [link] = [block for block in result.content if isinstance(block, types.ResourceLink)]
+        [link] = [block for block in result.content if isinstance(block, ResourceLink)]
         whole = await read(client, link.uri)
         [listed] = (await client.list_resources(cache_mode="bypass")).resources
     assert len(cut["text"]) < len(whole)
@@ -266,13 +277,17 @@ async def test_a_chunk_that_was_cut_is_linked_whole_and_names_stay_short(tmp_pat
 
 
 async def read(client: Client, uri: str) -> str:
+    from mcp.types import TextResourceContents
+
     [contents] = (await client.read_resource(uri)).contents
-    assert isinstance(contents, types.TextResourceContents)
+    assert isinstance(contents, TextResourceContents)
     assert contents.mime_type == "text/markdown"
     return contents.text
 
 
 async def test_the_list_of_chunks_comes_in_pages_and_unknown_ones_are_said_to_be(tmp_path: Path) -> None:
+    from mcp import MCPError
+
     pages: dict[str, Page] = {f"/{n}": text(LONG.replace("Part", f"Page {n}, part")) for n in range(10)}
     async with served(pages, tmp_path) as (client, site):
         for path in pages:

@@ -10,7 +10,6 @@ import pytest
 
 from spaniel.app.groups import ToolSettings
 from spaniel.app.settings import Settings
-from spaniel.mcp.server import Handlers
 from spaniel.pipeline.answer import Answer
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.trace import Trace
@@ -32,6 +31,8 @@ class Client:
 
 @pytest.mark.parametrize(("asked", "kinds"), [({"screenshot": True}, ["text", "image"]), ({}, ["text"])])
 async def test_a_picture_is_an_image_block(asked: dict[str, Any], kinds: list[str]) -> None:
+    from spaniel.mcp.server import Handlers
+
     handlers = Handlers(cast("Any", Client()), ToolSettings(enabled=True, allow_auto_execution=True), Settings().mcp)
     result = await handlers._answer("web_fetch", {"url": "https://a.example/", **asked}, cast("Any", _Steps()))
     assert [block.type for block in result.content] == kinds

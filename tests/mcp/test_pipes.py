@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.testing import Site, text
+from tests import programs
 from tests.mcp.harness import ENVELOPE, SPANIEL, Dripping, at, configured, raw
 
 # A server whose every fetch also prints, from Python, from C's side, and from a child.
@@ -210,7 +211,7 @@ def test_a_client_that_stops_reading_is_left(tmp_path: Path) -> None:
 def test_nothing_starts_with_a_block_switched_off_by_halves(tmp_path: Path) -> None:
     file = tmp_path / "spaniel.toml"
     file.write_text("[tools.webfetch.security]\nblock_loopback = false\n", encoding="utf-8")
-    done = subprocess.run([*SPANIEL, "--config", str(file)], input=b"", capture_output=True, timeout=100, check=False)
+    done = programs.run([*SPANIEL, "--config", str(file)], input=b"", capture_output=True, timeout=100, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"allow_insecure_overrides" in done.stderr
     assert b"Traceback" not in done.stderr

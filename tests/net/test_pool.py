@@ -325,3 +325,39 @@ async def test_stalled_connection_leaves_time_for_a_fresh_one() -> None:
     async with serve(stalling()) as server, open_harness(server, options=options) as harness:
         await harness.get(server.url())
         assert (await harness.get(server.url(), seconds=1.0)).body == b"page"
+
+
+async def test_targets_that_stall_are_remembered_up_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "MOST_HOSTS", 2)
+    names = {f"{name}.test": "127.0.0.1" for name in "abc"}
+    async with serve(PAGES) as server, open_harness(server, names=names) as harness:
+        kept = harness.rooms.http._pool
+        keys = []
+        for host in names:
+            await harness.get(server.url("/", host))
+            keys.append(next(reversed(kept._idle)))
+        for key in keys[:2]:
+            kept.stalling(key)
+        connections = server.connections
+        for host in ("a.test", "a.test", "b.test", "b.test"):  # each time a fresh connection
+            await harness.get(server.url("/", host))
+        assert server.connections == connections + 4
+        kept.stalling(keys[2])  # one more than is remembered
+        for host in ("a.test", "a.test"):
+            await harness.get(server.url("/", host))
+        assert server.connections == connections + 5
+
+
+async def test_head_is_asked_again_on_the_same_connection() -> None:
+    """An answer to HEAD names the length of a body that does not come."""
+
+    async def behave(wire: Wire) -> None:
+        while await wire.request():
+            await wire.send(b"HTTP/1.1 200 OK\r\nContent-Length: 400\r\nContent-Type: text/html\r\n\r\n")
+
+    async with serve(behave) as server, open_harness(server) as harness:
+        url, deadline = parse(server.url()), Deadline(30.0)
+        for _ in range(3):
+            target = await harness.rooms.guard.vet(url, deadline)
+            assert (await harness.rooms.http.head(url, target, deadline)).status == 200
+        assert server.connections == 1

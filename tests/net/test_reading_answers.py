@@ -38,7 +38,7 @@ def outcome(pieces: list[bytes], *, bodiless: bool = False, ended: Exception | N
 
 
 @pytest.mark.req("NFR-WF-REL-03")
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data(), sent=streams(), bodiless=st.booleans())
 def test_the_same_bytes_are_the_same_answer_however_they_are_cut(
     data: st.DataObject, sent: bytes, bodiless: bool
@@ -50,7 +50,7 @@ def test_the_same_bytes_are_the_same_answer_however_they_are_cut(
 
 
 @pytest.mark.req("NFR-WF-REL-03")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     pieces=st.lists(st.binary(max_size=300), max_size=5), start=st.sampled_from([b"", OK, CHUNKED, CHUNKED + b"3\r\n"])
 )

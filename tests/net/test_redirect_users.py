@@ -17,13 +17,13 @@ import pytest
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.app.settings import from_data
-from spaniel.batch.sources import Brought, items
-from spaniel.batch.sources.fetched import bring_through
 from spaniel.errors import SpanielError
 from spaniel.net.http import Http
 from spaniel.pipeline.profile import from_data as profile_from
 from spaniel.pipeline.request import Request
 from spaniel.robots.gate import RobotsGate
+from spaniel.sources.fetched import fetch_lists
+from spaniel.sources.walk import FetchedList, items
 from spaniel.testing import FakeClock, FakeResolver
 from tests.net.harness import guard_with_a_hole
 from tests.net.servers import Server, Wire, answer, authority, serve, tls_for
@@ -137,14 +137,14 @@ async def _canonical(world: World, at: str) -> str:
 
 
 async def _list(world: World, at: str) -> str:
-    bring = bring_through(world.engine.rooms.door, world.engine.http)
+    fetch = fetch_lists(world.engine.rooms.door, world.engine.http)
     codes: list[str] = []
 
     @asynccontextmanager
-    async def watched(url: str, most: int) -> AsyncIterator[Brought]:
+    async def watched(url: str, most: int) -> AsyncIterator[FetchedList]:
         try:
-            async with bring(url, most) as brought:
-                yield brought
+            async with fetch(url, most) as fetched:
+                yield fetched
         except SpanielError as error:
             codes.append(str(error.code))
             raise
@@ -152,7 +152,7 @@ async def _list(world: World, at: str) -> str:
     with suppress(SpanielError):  # it says in a sentence what was wrong with which list
         assert [item.raw_url async for item in items([f"{at}{world.user.start}"], watched)] == ["http://a.example/"]
         return OK
-    return codes[0]
+    return codes[0] if codes else "no code"
 
 
 USERS = (

@@ -14,6 +14,7 @@ from spaniel.app.engine import Engine
 from spaniel.cli import db, db_audit, db_audit_online
 from spaniel.cli.db_folder import Failures
 from spaniel.registry.audit import Finding
+from spaniel.sources.rows import Problems
 from spaniel.url import load
 from spaniel.url.allowlist import read
 from tests.online.sites import page
@@ -30,7 +31,7 @@ async def audited(engine: Engine, *argv: str, allowlist: str = "") -> list[Findi
     args = db.parser().parse_args(["audit", "--online", *argv])
     policy = load("clara").with_allowlist(read(allowlist)) if allowlist else load("clara")
     async with Spaniel(engine=engine) as client:
-        links = db_audit._cited(args, None, Failures(several=True))
+        links = db_audit._cited(args, None, Failures(several=True), Problems())
         findings, stopped = await db_audit_online.run(args, links, policy, None, client)
     assert not stopped
     return findings

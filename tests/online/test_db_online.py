@@ -17,6 +17,7 @@ from spaniel.cli.db_add import incoming_links
 from spaniel.cli.db_folder import Failures
 from spaniel.errors import SpanielError
 from spaniel.registry.naming import LOCK
+from spaniel.sources.rows import Problems
 from spaniel.testing import settings_for
 from tests.online.sites import ALLOWLIST, page
 from tests.online.world import SLEEPS, World
@@ -34,7 +35,7 @@ def urls(tmp_path: Path) -> Path:
 async def add(engine: Engine, folder: Path, *argv: str) -> int:
     args = db.parser().parse_args(["add", "--online", "--db", str(folder), *argv])
     failed = Failures(several=len(args.urls) > 1)
-    links = incoming_links(args.urls)
+    links = incoming_links(args, Problems())
     return await db_web.run(args, registry.open(folder), failed, links, db_web.tell_all(args), engine)
 
 
@@ -166,11 +167,11 @@ async def test_off_the_allowlist_nothing_is_measured_either(engine: Engine, worl
     args = db.parser().parse_args(["add", "--static", "--explain", "--db", str(urls), "https://www.junta.es/indice"])
     failed = Failures(several=False)
     told = db_web.tell_all(args)
-    assert await db_web.run(args, registry.open(urls), failed, incoming_links(args.urls), told, engine) == 2
+    assert await db_web.run(args, registry.open(urls), failed, incoming_links(args, Problems()), told, engine) == 2
     assert not world.web.asked
     (urls / "registry.toml").write_text('policy = "clara"\nallowlist = ["junta.es"]', encoding="utf-8")  # the control
     failed = Failures(several=False)
-    assert await db_web.run(args, registry.open(urls), failed, incoming_links(args.urls), told, engine) == 0
+    assert await db_web.run(args, registry.open(urls), failed, incoming_links(args, Problems()), told, engine) == 0
     assert world.web.asked["GET https://www.junta.es/indice"] == 1
 
 
@@ -185,7 +186,7 @@ def test_a_folder_that_cannot_be_written_to_is_told_before_anybody_is_asked(tmp_
                 args,
                 registry.open(tmp_path / "urls", policy="clara"),
                 Failures(several=False),
-                incoming_links(args.urls),
+                incoming_links(args, Problems()),
                 db_web.tell_all(args),
                 Engine(settings_for(cache=tmp_path / "cache")),
             )

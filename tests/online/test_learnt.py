@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tomllib
 from datetime import date
@@ -15,6 +14,7 @@ from spaniel.learnt import Learnt
 from spaniel.url import load
 from spaniel.url.allowlist import read
 from spaniel.url.questions import Answer, Question
+from tests import programs
 from tests.online.sites import ALLOWLIST
 from tests.online.world import World
 
@@ -126,7 +126,7 @@ for i in range(20):
     learnt.learn(Question("host", f"{sys.argv[2]}{i}.es"), Answer(f"www.{sys.argv[2]}{i}.es", ""))
     learnt.save(sys.argv[1])
 """
-    runs = [subprocess.Popen([sys.executable, "-c", code, str(file), name]) for name in ("a", "b", "c")]
+    runs = [programs.Popen([sys.executable, "-c", code, str(file), name]) for name in ("a", "b", "c")]
     assert [run.wait(timeout=120) for run in runs] == [0, 0, 0]
     assert len(tomllib.loads(file.read_text(encoding="utf-8"))["preferred_hosts"]) == 60
     assert [path.name for path in tmp_path.iterdir()] == ["learnt.toml"]

@@ -11,17 +11,17 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import spaniel
+from tests import programs
 from tests.outputs.scenarios import SCENARIOS, SETTINGS, Scenario
 from tests.outputs.world import FIRST, SECOND, serving
+from tests.programs import SPANIEL
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = Path(__file__).parent / "expected"
@@ -100,46 +100,31 @@ def content(path: Path) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
-class Commands:
-    """A process that runs commands in forks of itself."""
-
-    def __init__(self) -> None:
-        line = [sys.executable, "-m", "tests.outputs.runner"]
-        self.process = subprocess.Popen(line, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def run(self, argv: tuple[str, ...], folder: Path) -> dict[str, Any]:
-        assert self.process.stdin
-        assert self.process.stdout
-        home = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CACHE", "CONFIG", "STATE")}
-        env = {**home, "PATH": os.environ["PATH"], "NO_COLOR": "1", "COLUMNS": "100", "HOME": str(folder)}
-        stdin = f"{FIRST}/article\n# comment\n{SECOND}/far\n" if "-" in argv else ""
-        json.dump({"argv": argv, "cwd": str(folder), "env": env, "stdin": stdin}, self.process.stdin)
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
-        return answer
-
-
 @pytest.fixture(scope="module")
-def commands() -> Iterator[Commands]:
+def world() -> Iterator[None]:
     with serving():
-        runner = Commands()
-        try:
-            yield runner
-        finally:
-            runner.process.kill()
-            runner.process.communicate()
+        yield
 
 
-def played(scenario: Scenario, commands: Commands, folder: Path) -> str:
+def run(argv: tuple[str, ...], folder: Path) -> subprocess.CompletedProcess[str]:
+    home = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CACHE", "CONFIG", "STATE")}
+    env = {**home, "PATH": os.environ["PATH"], "NO_COLOR": "1", "COLUMNS": "100", "HOME": str(folder)}
+    env |= programs.read_at_the_start(os.environ)
+    stdin = f"{FIRST}/article\n# comment\n{SECOND}/far\n" if "-" in argv else ""
+    return programs.run(
+        [*SPANIEL, *argv], cwd=folder, env=env, input=stdin, capture_output=True, encoding="utf-8", timeout=120
+    )
+
+
+def played(scenario: Scenario, folder: Path) -> str:
     (folder / "settings.toml").write_text(SETTINGS)
     for name, text in scenario.files.items():
         (folder / name).write_text(text)
     parts = []
     for argv in scenario.commands:
-        done = commands.run(argv, folder)
+        done = run(argv, folder)
         parts.append(
-            f"$ spaniel {' '.join(argv)}\n{done['out']}--- stderr\n{done['err']}--- exit code {done['code']}\n"
+            f"$ spaniel {' '.join(argv)}\n{done.stdout}--- stderr\n{done.stderr}--- exit code {done.returncode}\n"
         )
     for pattern in scenario.shown:
         found = sorted(path for path in folder.glob(pattern) if path.is_file())
@@ -149,8 +134,8 @@ def played(scenario: Scenario, commands: Commands, folder: Path) -> str:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
-def test_output_is_unchanged(scenario: Scenario, commands: Commands, tmp_path: Path) -> None:
-    now, stored = played(scenario, commands, tmp_path), EXPECTED / f"{scenario.name}.txt"
+def test_output_is_unchanged(scenario: Scenario, world: None, tmp_path: Path) -> None:
+    now, stored = played(scenario, tmp_path), EXPECTED / f"{scenario.name}.txt"
     if WRITE:
         stored.write_text(now, encoding="utf-8")
     before = stored.read_text(encoding="utf-8")

@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import cache
 from pathlib import Path
 
 from spaniel.app.client import Spaniel
@@ -30,9 +31,13 @@ CAP = 256 << 10
 DESCRIPTORS = 1024  # what most systems give a process
 HTML = "Content-Type: text/html; charset=utf-8"
 FOUND = "404 Not Found"
-BOMB = answer(200, gzip.compress(bytes(40 * CAP)), HTML, "Content-Encoding: gzip")
 
 Manner = Callable[[Wire, str], Awaitable[None]]
+
+
+@cache
+def the_bomb() -> bytes:
+    return answer(200, gzip.compress(bytes(40 * CAP)), HTML, "Content-Encoding: gzip")
 
 
 def page(path: str) -> bytes:
@@ -83,7 +88,7 @@ async def inside(wire: Wire, _: str) -> None:
 
 
 async def bombing(wire: Wire, _: str) -> None:
-    await wire.send(BOMB)
+    await wire.send(the_bomb())
 
 
 async def silent(wire: Wire, _: str) -> None:

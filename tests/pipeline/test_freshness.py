@@ -25,11 +25,6 @@ from tests.pipeline.revalidating import (
 )
 
 
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
 @pytest.mark.req("FG-38")
 async def test_the_class_says_how_long_a_page_is_fresh(tmp_path: Path, clock: FakeClock) -> None:
     """To the second: by the rules, by what the page says of itself, by the request, by the settings for the others."""

@@ -1,4 +1,4 @@
-"""Load: two thousand fetches at once, over two hundred hosts that are not all of good will."""
+"""Load: more than a thousand fetches at once, over two hundred hosts that are not all of good will."""
 
 from __future__ import annotations
 
@@ -49,9 +49,12 @@ async def one_storm(folder: Path, each: int, seconds: int) -> dict[str, Any]:
 
 @pytest.mark.req("NFR-WF-REL-02", "FR-WF-10a", "FR-WF-10e")
 @needs_proc
-async def test_two_thousand_fetches_at_once_are_all_answered_and_nothing_is_left_behind(tmp_path: Path) -> None:
+async def test_more_fetches_at_once_than_descriptors_are_all_answered_and_leave_nothing(
+    tmp_path: Path,
+) -> None:
     """With the 1,024 descriptors that most systems give a process: more are asked for at once than there are."""
-    told = await storm(tmp_path, each=10, seconds=8)
+    assert 6 * HOSTS > DESCRIPTORS
+    told = await storm(tmp_path, each=6, seconds=8)
     assert told["open"][1] < DESCRIPTORS / 2
-    swallowed = 100 * 40 * CAP  # what the bombs alone would take, were they let
+    swallowed = 60 * 40 * CAP  # what the bombs alone would take, were they let
     assert told["grew"] < swallowed / 5, told

@@ -24,11 +24,6 @@ from tests.pipeline.revalidating import (
 )
 
 
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
 @pytest.mark.req("FG-40")
 async def test_a_304_that_nobody_asked_for_is_refused(tmp_path: Path, clock: FakeClock) -> None:
     async with Site({"/blog": text("", 304)}) as site, ingesting(site, cache=tmp_path, clock=clock) as spaniel:

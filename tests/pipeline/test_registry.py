@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -106,16 +107,17 @@ async def _too_deep(scenario: Scenario) -> None:
     limit = sys.getrecursionlimit()
     await scenario.spaniel.fetch(scenario.site.url("/good"), no_cache=True)  # loads what is imported on first use
 
-    def watch(step: TraceStep) -> None:
+    def watch(spare: int, step: TraceStep) -> None:
         if step.name == "content_type":
             least = next(number for number in range(20, limit) if _settable(number))
             sys.setrecursionlimit(least + spare)
         elif step.name == "extract":
             sys.setrecursionlimit(limit)
 
-    for spare in range(5, 60, 5):
+    for frames in range(5, 60, 5):
+        trace = Trace(partial(watch, frames))
         try:
-            await scenario.spaniel.fetch(scenario.site.url("/good"), no_cache=True, trace=Trace(watch))
+            await scenario.spaniel.fetch(scenario.site.url("/good"), no_cache=True, trace=trace)
         except RecursionError:  # not even enough to build the error
             continue
         finally:

@@ -34,11 +34,6 @@ from tests.pipeline.revalidating import (
 from tests.pipeline.test_rungs import PAINTED, SHELL, Stage
 
 
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
 @pytest.mark.req("FG-37")
 async def test_an_entry_holds_all_that_the_document_asks_for(tmp_path: Path, clock: FakeClock) -> None:
     site = Versions({"/blog/a": Version(OTTER)}, {"/r": redirect("/blog/a")})

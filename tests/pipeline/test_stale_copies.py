@@ -31,11 +31,6 @@ from tests.pipeline.revalidating import (
 from tests.pipeline.test_rungs import Stage
 
 
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
 async def hangs_up() -> Reply:
     raise ConnectionResetError
 

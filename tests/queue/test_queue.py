@@ -13,6 +13,7 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.queue import Queue, QueueSettings
+from tests import programs
 from tests.queue.worker import failure
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,7 +105,7 @@ def test_attempts_that_somebody_has_spoilt_spoil_nothing_else(folder: Path, queu
 
 def worker(folder: Path, tag: str, count: int) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "tests.queue.worker", str(folder), tag, str(count)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    return programs.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
 @pytest.mark.req("FG-35")

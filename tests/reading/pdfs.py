@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import struct
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -197,11 +198,18 @@ def many_pages(count: int, text: str = "This is page {}.") -> bytes:
 @cache
 def flate_bomb(times: int = 3, megabytes: int = 1024) -> bytes:
     """A kilobyte that becomes gigabytes: compressed again and again."""
-    packer, blank = zlib.compressobj(9), b" " * (1 << 20)
-    data = b"".join([*(packer.compress(blank) for _ in range(megabytes)), packer.flush()])
+    data = _packed_blanks(megabytes)
     for _ in range(times - 1):
         data = zlib.compress(data, 9)
     return one_page(stream(data, b"/Filter[%b]" % (b"/FlateDecode" * times)))
+
+
+def _packed_blanks(megabytes: int) -> bytes:
+    """What zlib makes of so many megabytes of blanks, each packed by itself: the first is repeated."""
+    packer, blank, count = zlib.compressobj(9, wbits=-15), b" " * (1 << 20), megabytes << 20
+    one = packer.compress(blank) + packer.flush(zlib.Z_FULL_FLUSH)
+    low, high = (1 + 32 * count) % 65521, (count + 32 * count * (count + 1) // 2) % 65521  # RFC 1950: Adler-32
+    return b"\x78\xda" + one * megabytes + b"\x03\x00" + struct.pack(">HH", high, low)
 
 
 def endless(levels: int = 12, each: int = 10) -> bytes:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaniel.reading import budgets, signs
+from spaniel.reading import budgets, signs, walls
 from spaniel.reading import judge as python
 from spaniel.reading.charset import parse_page
 from spaniel.reading.clean import clean
@@ -96,6 +96,12 @@ SOURCE = st.lists(
 def test_both_count_the_same_tags_and_formatting_that_is_left_open(parts: list[str]) -> None:
     body = "".join(parts).encode()
     assert native.count_tags(body) == budgets.count_tags(body)
+
+
+@given(st.text("abé -", max_size=40), st.lists(st.text("abé -", min_size=1, max_size=4), unique=True, max_size=6))
+def test_both_find_the_same_stems(text: str, stems: list[str]) -> None:
+    page, words = text.encode(), tuple(stem.encode() for stem in stems)
+    assert sorted(native.stem_places(page, words)) == walls.stem_places_in(page, words)
 
 
 NOTHING_TO_SEE = (

@@ -5,6 +5,7 @@ Each page is read in a process of its own, forked from one that has done nothing
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -118,6 +119,7 @@ def main() -> None:
     extract(page("tables", 30_000) + page("p[class] in an article", 30_000) + page("cards", 10_000), url=URL)
     for kind in {name.partition(": ")[0]: name for name in NAMES}.values():
         read(text(kind, 1000), kind.partition(": ")[0], URL)
+    gc.freeze()  # or each child would copy what it only looks through
     for line in sys.stdin:
         print(json.dumps(_weigh(*json.loads(line))), flush=True)
 

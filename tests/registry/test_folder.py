@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import stat
-import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -20,6 +19,7 @@ from spaniel.registry.database import create
 from spaniel.registry.lock import writing
 from spaniel.registry.naming import LOCK, authority, file_name, host_of
 from spaniel.registry.selection import Selection
+from tests import programs
 from tests.registry.files import MINIMAL, contents, database
 
 
@@ -198,7 +198,7 @@ def test_the_lock_of_a_killed_writer_holds_nobody_up(tmp_path: Path) -> None:
         "import os, sys, signal\nfrom spaniel import registry\n"
         "with registry.open(sys.argv[1]).editing(): os.kill(os.getpid(), signal.SIGKILL)"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False, timeout=60)
+    done = programs.run([sys.executable, "-c", script, str(tmp_path)], check=False, timeout=60)
     assert done.returncode == -9
     assert (tmp_path / LOCK).exists()
     with found.editing(patience=0.05) as editor:

@@ -19,6 +19,7 @@ from spaniel.registry.database import Registry
 from spaniel.registry.host_file import formatted
 from spaniel.registry.naming import LOCK
 from spaniel.registry.reformat import misfits
+from tests import programs
 from tests.registry.files import database
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +30,7 @@ def test_four_writers_at_once_lose_nothing(tmp_path: Path) -> None:
     found = database(tmp_path)
     count = 25
     command = [sys.executable, "-m", "tests.registry.writer", str(tmp_path)]
-    writers = [subprocess.Popen([*command, name, str(count)], cwd=ROOT, stdout=subprocess.DEVNULL) for name in "abcd"]
+    writers = [programs.Popen([*command, name, str(count)], cwd=ROOT, stdout=subprocess.DEVNULL) for name in "abcd"]
     for writer in writers:
         assert writer.wait(120) == 0
     paths = {record.url for record in found}
@@ -130,7 +131,7 @@ def kill_commands(folder: Path, times: int) -> Counter[str]:
 
 
 def _adding(folder: Path, urls: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "spaniel", "db", "add", "-q", "--db", str(folder), *urls], cwd=ROOT)
+    return programs.Popen([sys.executable, "-m", "spaniel", "db", "add", "-q", "--db", str(folder), *urls], cwd=ROOT)
 
 
 def _wait_for_lock(folder: Path, writer: subprocess.Popen[bytes]) -> None:

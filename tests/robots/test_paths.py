@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import thread_time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from spaniel.robots import LIMIT, parse
 from spaniel.robots.paths import _follow, spell
+from tests.stopwatch import growth
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -208,16 +208,6 @@ def test_surrogates_do_not_raise() -> None:
 # --- nothing in a file makes it slow ---
 
 
-def seconds(body: bytes, path: str) -> float:
-    """Of the processor, and the least of several: what else the machine does can only add."""
-    taken = []
-    for _ in range(5):
-        start = thread_time()
-        parse(body).decide(OURS, path)
-        taken.append(thread_time() - start)
-    return min(taken)
-
-
 ALL = b"User-agent: *\n"
 
 
@@ -242,10 +232,13 @@ HOSTILE: dict[str, Callable[[int], tuple[bytes, str]]] = {
 @pytest.mark.req("NFR-WF-SEC-02")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_twice_the_file_takes_at_most_about_twice_the_time(name: str) -> None:
-    files = [HOSTILE[name](500 * 2**doubling) for doubling in range(5)]
-    assert max(len(body) for body, _ in files) <= LIMIT, "what is not read proves nothing"
-    taken = [seconds(*file) for file in files]
-    assert taken[-1] / taken[0] < 3**4, taken
+    """Four doublings, taken together: less than three times for each."""
+    (small, short), (large, long) = HOSTILE[name](500), HOSTILE[name](500 * 2**4)
+    assert len(large) <= LIMIT, "what is not read proves nothing"
+    grown = growth(
+        lambda: parse(small).decide(OURS, short), lambda: parse(large).decide(OURS, long), floor=1e-5, below=3**4
+    )
+    assert grown.times < 3**4
 
 
 def test_a_pattern_of_thousands_of_stars_looks_at_each_star_once() -> None:

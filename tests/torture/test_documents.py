@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from spaniel.health.documents import markdown
-from tests.health.documents.test_laws import HOSTILE, PIECES, SPACES, cost, of_markdown_it
+from tests.health.documents.test_laws import HOSTILE, PIECES, SPACES, grown, of_markdown_it
 
 pytestmark = pytest.mark.torture
 
@@ -30,5 +30,4 @@ def test_another_reader_of_markdown_finds_the_same(seed: int) -> None:
 def test_a_long_hostile_text_costs_twenty_times_what_a_twentieth_costs(kind: str) -> None:
     """A square would be four hundred times."""
     for piece in HOSTILE[kind]:
-        small, large = ((piece * size)[:size] for size in (16_000, 320_000))
-        assert cost(large, kind) < 100 * max(cost(small, kind), 0.002), piece
+        assert grown(piece, kind, (16_000, 320_000), floor=0.002, below=100) < 100, piece

@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.batch.arrow import arrow
 from spaniel.batch.outputs import warc_parts
 from spaniel.batch.outputs.finish import finish
 from spaniel.batch.outputs.form import Form, form_of
@@ -23,6 +22,7 @@ from spaniel.files import sync_folder, write_atomically
 from spaniel.runs.parts import CAPTURES, RECORDS, Collector, Output
 from spaniel.runs.run import PART, About, RunFolder, require_same
 from spaniel.runs.store import Shard
+from spaniel.sources.parquet import arrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from spaniel.batch.planning import InputShard
     from spaniel.batch.ports import Item, Source
-    from spaniel.batch.sources.rows import Problems
     from spaniel.batch.supervisor import Pace, Workers
     from spaniel.runs.run import PlanCounts
+    from spaniel.sources.rows import Problems
 
     Watch = Callable[[Supervisor, Progress], AbstractContextManager[None]]
 

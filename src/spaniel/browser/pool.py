@@ -143,9 +143,14 @@ class Renderer:
     async def _take(self) -> Place:
         spare, self._spare = self._spare, None
         if spare is not None:
-            if spare.chrome.alive and await spare.tab.answers(ANSWER_SECONDS):
+            is_there = False
+            try:
+                is_there = spare.chrome.alive and await spare.tab.answers(ANSWER_SECONDS)
+            finally:  # also where whoever asks is stopped meanwhile
+                if not is_there:
+                    self._begin(self._leave(spare))
+            if is_there:
                 return spare
-            self._begin(self._leave(spare))
         try:
             return await self._open()
         except CdpError:

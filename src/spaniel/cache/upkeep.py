@@ -124,10 +124,7 @@ class Upkeep:
             self._settle()
             sound = self._index_is_sound()
             if not sound:
-                yield Problem("index", self.folder.root, "the index is damaged; repair makes it again from the files")
-                if repair:
-                    self._index.replace()
-                    self._settle()
+                yield self._damaged_index(repair)
             for shard in SHARDS:
                 told = set()
                 for problem in self._verify_files(shard, repair):
@@ -137,6 +134,12 @@ class Upkeep:
                     yield from (row for row in self._verify_rows(shard, repair) if row.path not in told)
             if sound or repair:
                 yield from self._verify_totals(repair)
+
+    def _damaged_index(self, repair: bool) -> Problem:
+        if repair:
+            self._index.replace()
+            self._settle()
+        return Problem("index", self.folder.root, "the index is damaged; repair makes it again from the files")
 
     def _verify_files(self, shard: str, repair: bool) -> Iterator[Problem]:
         try:
@@ -151,16 +154,28 @@ class Upkeep:
                     self._remove_if_still(found.name, shard)
 
     def _verify_rows(self, shard: str, repair: bool) -> Iterator[Problem]:
-        with self._index.transaction() as tx:
-            differences = recovery.compare(tx, self.folder, shard)
-            if repair:
-                recovery.reconcile(tx, self.folder, differences)
+        try:
+            differences = self._compared(shard, repair)
+        except sqlite3.Error as error:
+            if not self._index.is_damage(error):
+                raise
+            yield self._damaged_index(repair)  # by bytes that no check of the whole file minds: text that is none
+            if not repair:
+                return
+            differences = self._compared(shard, repair)
         for key in differences.missing:
             yield Problem("missing", self.folder.path(key), "the index has it, but there is no such file")
         for key in differences.unknown:
             yield Problem("unknown", self.folder.path(key), "the index does not have this file, or not at this size")
         for name in differences.abandoned:
             yield Problem("abandoned", self.folder.temporary_path(name), "a writer that is gone has left it")
+
+    def _compared(self, shard: str, repair: bool) -> recovery.Differences:
+        with self._index.transaction() as tx:
+            differences = recovery.compare(tx, self.folder, shard)
+            if repair:
+                recovery.reconcile(tx, self.folder, differences)
+            return differences
 
     def _verify_file(self, name: str, mode: int, shard: str) -> Problem | None:
         if TEMPORARY_NAME.fullmatch(name):

@@ -13,6 +13,7 @@ from spaniel.app.batch_wiring import WHERE, limits, wiring
 from spaniel.batch.launching import Launched
 from spaniel.cli.batch_options import add_common, add_input, add_pace, add_shards
 from spaniel.cli.durations import in_words
+from spaniel.cli.lists import list_options, report_problems
 from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
 from spaniel.defaults import BATCH_JOBS
 from spaniel.errors import Code, SpanielError, install_command
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from spaniel.app.settings import Settings
     from spaniel.batch.local import Order, Run
     from spaniel.batch.progress import Progress
-    from spaniel.batch.sources.rows import Problems
     from spaniel.batch.supervisor import Pace, Supervisor, Workers
+    from spaniel.sources.rows import Problems
 
 MERGE, RAY = "merge", "ray"
 NONE = "none"
@@ -102,27 +103,26 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _problems() -> Problems:
-    from spaniel.batch.sources.rows import Problems
+    from spaniel.sources.rows import Problems
 
     return Problems()
 
 
 def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> Order:
-    from spaniel.app.batch_sources import ReadSource
+    from spaniel.app.sources import ReadSource
     from spaniel.batch.local import Order
     from spaniel.batch.planning import MOST_SHARDS, SHARDS, read_shard
-    from spaniel.batch.sources.rows import Options
     from spaniel.pipeline.profile import load
 
     profile = load(args.profile)
     shape = {
         "--profile": f"{profile.name} {profile.version}",
         "policy": f"{profile.policy.name} {profile.policy.version}",
-        "--from": args.kind or NONE,
+        "--kind": args.kind or NONE,
         "--column": args.column or NONE,
-        "--field": args.field or NONE,
+        "--field": ", ".join(args.field) or NONE,
     }
-    apply, options = profile.policy.apply, Options(args.kind, args.column, args.field)
+    apply, options = profile.policy.apply, list_options(args)
     sources = [ReadSource(name, options, problems, settings, args.profile) for name in args.sources]
     software = f"Spaniel {__version__}" if args.warc else ""
     workers = _workers(args)
@@ -155,7 +155,7 @@ def _workers(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace, settings: Settings, launched: Launched) -> int:
     from spaniel.batch.local import Run
-    from spaniel.cli.long_run import Display, LongRun, reading, say_problems, stopped_code
+    from spaniel.cli.long_run import Display, LongRun, reading, stopped_code
 
     problems, pace = _problems(), _pace(args, settings)
     order, long_run = _order(args, settings, problems), LongRun("pages", quiet=args.quiet)
@@ -169,7 +169,7 @@ def _run(args: argparse.Namespace, settings: Settings, launched: Launched) -> in
     with Run(args.output) as run:
         with reading(quiet=args.quiet) as told:
             run.resume(order, told) if args.resume else run.begin(order, told, overwrite=args.overwrite)
-        say_problems(problems)
+        report_problems(problems)
         pace = pace._replace(workers=min(pace.workers, run.pages or 1))  # more would have nothing to do
         launched.keep(pace.workers)
         progress, whole = run.fetch(_started(args, settings, launched), pace, watch)

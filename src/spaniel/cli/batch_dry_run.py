@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 from spaniel.batch.planning import make_plan
 from spaniel.cli.durations import in_words
-from spaniel.cli.long_run import reading, say_problems
+from spaniel.cli.lists import report_problems
+from spaniel.cli.long_run import reading
 
 if TYPE_CHECKING:
     from spaniel.batch.local import Order
-    from spaniel.batch.sources.rows import Problems
     from spaniel.batch.supervisor import Pace
+    from spaniel.sources.rows import Problems
 
 
 def dry_run(order: Order, pace: Pace, problems: Problems, *, as_json: bool = False) -> int:
     with tempfile.TemporaryDirectory(prefix="spaniel-plan-") as folder, reading(quiet=False) as told:
         counts = make_plan(order.items(), order.canonical, folder, input_shard=order.shard, report=told).counts
-    say_problems(problems)
+    report_problems(problems)
     rule = pace.rules.usual
     pauses = counts.longest * rule.delay / rule.per_host
     if as_json:

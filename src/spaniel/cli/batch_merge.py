@@ -52,7 +52,7 @@ def require_sense(args: argparse.Namespace) -> None:
     given = {
         "--resume": args.resume, "--overwrite": args.overwrite, "--dry-run": args.dry_run, "--limit": args.limit,
         "--shard": args.shard != WHOLE, "--parts": args.parts, "--column": args.column, "--field": args.field,
-        "--from": args.kind,
+        "--kind": args.kind,
     }  # fmt: skip
     for option, value in given.items():
         if value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spaniel.app.batch_wiring import PROFILE
 from spaniel.cli.durations import duration
+from spaniel.cli.lists import add_list_options
 from spaniel.cli.options import add_json
 from spaniel.defaults import BATCH_DELAY_SECONDS, BATCH_JOBS, BATCH_PER_HOST
 
@@ -18,8 +19,8 @@ def add_common(p: argparse.ArgumentParser) -> None:
     """From where, to where, and how each page is fetched."""
     p.add_argument(
         "sources", nargs="+", metavar="SOURCE",
-        help="a list of URLs: text, CSV, TSV, JSONL or Parquet, also .gz and .zst; a sitemap or a feed; "
-        "a pattern (*.csv); the URL of one of these; a site (https://example.com/); '-' is standard input",
+        help="a list of URLs: text, CSV, TSV, JSON, JSONL, YAML or Parquet, also .gz and .zst; a sitemap, a feed or "
+        "bookmarks; a pattern (*.csv); the URL of one of these; a site (https://example.com/); '-' is standard input",
     )  # fmt: skip
     p.add_argument(
         "-o",
@@ -47,15 +48,7 @@ def add_common(p: argparse.ArgumentParser) -> None:
 def add_input(p: argparse.ArgumentParser) -> None:
     """How sources are read."""
     source = p.add_argument_group("input")
-    source.add_argument(
-        "--column", metavar="NAME", help="the column of a table that holds the URLs: its name, or its number"
-    )
-    source.add_argument(
-        "--field", metavar="PATH", help="the field of JSON lines that holds the URL, for example page.url"
-    )
-    source.add_argument(
-        "--from", dest="kind", metavar="KIND", help="the kind of the sources, if their names do not show it"
-    )
+    add_list_options(source, ", site", earlier="--from")
 
 
 def add_pace(p: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.lines import inputs
+from spaniel.cli.lists import Inputs, add_list_options, list_options
 from spaniel.cli.main import report
 from spaniel.cli.options import add_config_option, add_log_options, new_parser
 from spaniel.defaults import CANON_JOBS, TIMEOUT_SECONDS
@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
         ],
     )
     p.add_argument(
-        "urls", nargs="*", type=typed, metavar="URL", help="URLs; '-' reads them from standard input, one per line"
+        "urls", nargs="*", type=typed, metavar="URL", help="URLs; '-' reads a list of them from standard input"
     )
     p.add_argument(
         "--policy", default="exact", metavar="FILE", help="exact (the default), ingest, clara, curious, or a TOML file"
@@ -69,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
         "--timeout", type=int, metavar="N",
         help=f"with --online: seconds for one URL (default: {TIMEOUT_SECONDS.default})",
     )  # fmt: skip
+    add_list_options(p.add_argument_group("a list on standard input"))
     add_config_option(p)
     add_log_options(p)
     return p
@@ -123,16 +124,18 @@ def _canonicalize(policy: Policy, args: argparse.Namespace) -> int:
     from spaniel.cli.canon_show import writer_for
 
     refused: list[int] = []
-    writer_for(args)(_accepted(policy, args, refused), args.explain)
+    urls = Inputs(args.urls, list_options(args))
+    writer_for(args)(_accepted(policy, args, urls, refused), args.explain)
     if not refused:
-        return 0
+        return urls.exit_code(0)
+    urls.exit_code(SOME_REFUSED)
     return refused[0] if len(args.urls) == 1 and args.urls != ["-"] else SOME_REFUSED
 
 
-def _accepted(policy: Policy, args: argparse.Namespace, refused: list[int]) -> Iterator[Canonical]:
+def _accepted(policy: Policy, args: argparse.Namespace, urls: Inputs, refused: list[int]) -> Iterator[Canonical]:
     """The canonical URLs, in order; the refused are reported, and the first one's exit code remembered."""
     apply = _with_files(policy, args) or (policy.explain if args.explain else policy.apply)
-    for place, raw in inputs(args.urls):
+    for place, raw in urls:
         try:
             yield apply(raw)
         except SpanielError as error:

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.canon_show import colours
-from spaniel.cli.lines import inputs
+from spaniel.cli.lists import Inputs, list_options
 from spaniel.errors import SpanielError, shown
 from spaniel.url.parsing import requested
 
@@ -24,7 +24,8 @@ def show_differences(old: Policy, new: Policy, args: argparse.Namespace) -> int:
 
     red, green, _, off = colours()
     count = changed = 0
-    for _, raw in inputs(args.urls):
+    urls = Inputs(args.urls, list_options(args))
+    for _, raw in urls:
         before, after = _form(old, raw), _form(new, raw)
         count += 1
         if before == after:
@@ -37,7 +38,7 @@ def show_differences(old: Policy, new: Policy, args: argparse.Namespace) -> int:
             sys.stdout.write(f"  {shown(written)}\n{red}- {before}{off}\n{green}+ {after}{off}\n")
     sys.stdout.flush()
     sys.stderr.write(f"{changed} of {count} URLs change from {_label(old)} to {_label(new)}\n")
-    return DIFFERENT if changed else 0
+    return urls.exit_code(DIFFERENT if changed else 0)
 
 
 def _form(policy: Policy, raw: str) -> str:

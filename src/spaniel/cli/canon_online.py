@@ -6,18 +6,19 @@ import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.canon_show import writer_for
-from spaniel.cli.incoming import incoming
+from spaniel.cli.lists import SOME_LOST, incoming, list_options, report_problems
 from spaniel.cli.long_run import LongRun, run_async
 from spaniel.cli.main import report
 from spaniel.cli.options import configure_logs, settings_from
 from spaniel.cli.places import Places, host_in
 from spaniel.defaults import FETCH_PER_HOST
+from spaniel.sources.rows import Problems
 
 if TYPE_CHECKING:
     import argparse
 
     from spaniel.app.client import Spaniel
-    from spaniel.cli.incoming import Asked
+    from spaniel.cli.lists import Asked
     from spaniel.online.canonicalizer import Found
     from spaniel.url.canonical import Canonical
     from spaniel.url.policy import Policy
@@ -56,14 +57,17 @@ async def run(policy: Policy, args: argparse.Namespace, client: Spaniel) -> int:
             run.fail(str(found.error.code))
         return asked, found
 
+    problems = Problems()
     try:
-        await run.in_order(incoming(args.urls), work, printed.take, lambda asked: places.at(host_in(asked.url)))
+        asked = incoming(args.urls, client.settings, list_options(args), problems, may_be_empty=True)
+        await run.in_order(asked, work, printed.take, lambda asked: places.at(host_in(asked.url)))
     finally:
         canonicalizer.learnt.save()
     printed.end()
+    report_problems(problems)
     if several and not printed.stopped:
         run.say(run.summary("looked up"))
-    return run.exit_code or printed.code()
+    return run.exit_code or printed.code() or (SOME_LOST if problems.lost else 0)
 
 
 class _Printed:
@@ -82,7 +86,7 @@ class _Printed:
             return
         if found.error is not None:
             sys.stdout.flush()
-            report(found.error, f"line {asked.line}: " if asked.line else "")
+            report(found.error, f"{asked.where}: " if asked.where else "")
             self._codes.append(found.error.row.exit)
             self.stopped = self._args.fail_fast
         elif found.canonical is not None and self._args.form == "table":

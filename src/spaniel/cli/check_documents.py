@@ -6,41 +6,35 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from spaniel.cli.lists import add_list_options, report_problems
 from spaniel.cli.options import group
 from spaniel.errors import shown
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from spaniel.app.settings import Settings
     from spaniel.health.excluding import Rules
     from spaniel.health.local import Fallbacks
     from spaniel.health.verdict import Checked, Link
+    from spaniel.sources.rows import Problems
 
 SOURCES = (
     "a document, a folder, a pattern such as 'guide/**/*.md', a URL, or '-' for standard input; Markdown, HTML, text, "
-    "reStructuredText, notebooks, JSON, YAML, CSV and sitemaps are read"
+    "reStructuredText and notebooks are read, and every list that 'spaniel batch' reads"
 )
 
 
 def add_documents(p: argparse.ArgumentParser) -> None:
     """Which documents, and how they are read."""
-    from spaniel.health.documents.kinds import EXTENSIONS
 
     documents = group(p, "documents")
     documents.add_argument(
         "--sitemap", action="append", default=[], metavar="SOURCE",
         help="check the pages of this sitemap: a file or a URL; may be repeated",
     )  # fmt: skip
-    documents.add_argument(
-        "--kind", choices=tuple(EXTENSIONS), metavar="KIND",
-        help=f"read all documents as {', '.join(EXTENSIONS)} (default: by their names, else by how they begin)",
-    )  # fmt: skip
-    documents.add_argument(
-        "--field", action="append", default=[], metavar="NAME",
-        help="of JSON, YAML and CSV: read only the values of this key or column; may be repeated",
-    )  # fmt: skip
+    add_list_options(documents, "; documents: markdown, mdx, html, rst, notebook, xml")
     documents.add_argument(
         "--ext", action="append", default=[], metavar="EXT",
         help="in folders: read files with this ending (default: those of Markdown, HTML, text, reStructuredText, "
@@ -95,18 +89,29 @@ class Unread:
         _tell(file, reason)
 
 
-def found(args: argparse.Namespace, unread: Unread, fallbacks: Fallbacks) -> Iterator[Link | Checked]:
-    """Links to be asked for, and what is known of the others without asking."""
+def found(
+    args: argparse.Namespace,
+    unread: Unread,
+    fallbacks: Fallbacks,
+    follow: Callable[[list[str]], Iterator[str]] | None = None,
+) -> Iterator[Link | Checked]:
+    """Links to be asked for, and what is known of the others without asking. `follow`: the pages of sitemaps."""
     from spaniel.health.files import Options, gather
     from spaniel.health.local import Disk, check_local
     from spaniel.health.sorting import sort_in_windows
     from spaniel.health.verdict import Checked
+    from spaniel.sources.kinds import kind_named
     from spaniel.verdicts import Verdict
 
+    def report(problems: Problems) -> None:
+        report_problems(problems)
+        unread.count += problems.lost
+
+    kind_named(args.kind)
     options = Options(
         args.kind or "", tuple(args.field), tuple(args.ext), tuple(args.exclude_path),
         use_gitignore=not args.no_gitignore, use_hidden=args.hidden, tell=unread,
-        remark=_tell,
+        remark=_tell, column=args.column, follow=follow, report=report,
     )  # fmt: skip
     disk = Disk(args.root_dir, fallbacks=fallbacks)
     for chosen in sort_in_windows(gather(args.sources, options), rules_of(args), args.base):

@@ -45,7 +45,11 @@ def _all_of(args: argparse.Namespace, settings: Settings, unread: Unread) -> Ite
     documents = [source for source in args.sources if not _is_url(source)]
     private = args.include_private or bool(settings.protection_off)  # whoever opens the guard means those hosts too
     chosen = argparse.Namespace(**vars(args) | {"sources": documents, "include_private": private})
-    yield from found(chosen, unread, fallbacks_of(args, settings))
+
+    def follow(urls: list[str]) -> Iterator[str]:
+        return (link.url for link in _of_sitemaps(urls, settings, unread))
+
+    yield from found(chosen, unread, fallbacks_of(args, settings), None if args.offline else follow)
 
 
 def scope_of(args: argparse.Namespace) -> str:
@@ -74,13 +78,13 @@ def _named(urls: Iterable[str]) -> Iterator[Link]:
 def _of_sitemaps(sources: Iterable[str], settings: Settings, unread: Unread) -> Iterator[Link]:
     """Pages of sitemaps, which are read as `spaniel batch` reads them: through the guarded door, or from the disk."""
     for source in sources:
-        from spaniel.app.batch_sources import ReadSource
-        from spaniel.batch.sources.rows import Options, Problems
-        from spaniel.cli.long_run import say_problems
+        from spaniel.app.sources import ReadSource
+        from spaniel.cli.lists import report_problems
         from spaniel.pipeline.profile import DEFAULT
+        from spaniel.sources.rows import Options, Problems
 
         problems = Problems()
         for item in ReadSource(source, Options(), problems, settings, DEFAULT).items():
             yield Link(item.raw.partition("#")[0], places=(Place(source),))
-        say_problems(problems)
+        report_problems(problems)
         unread.count += problems.lost

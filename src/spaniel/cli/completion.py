@@ -56,6 +56,8 @@ def _fish(parser: argparse.ArgumentParser, words: tuple[str, ...]) -> Iterator[s
                 yield f"complete -c spaniel -n {_quoted(when)} -a {name} -d {_quoted(told.get(name, ''))}"
                 yield from _fish(inner, (*words, name))
             continue
+        if action.help == argparse.SUPPRESS:
+            continue
         spelled = [f"-{'l' if option[:2] == '--' else 's'} {option.lstrip('-')}" for option in action.option_strings]
         takes = "" if action.nargs == 0 else " -r" if spelled else ""
         offers = f" -a {_quoted(' '.join(map(str, action.choices)))}" if action.choices else ""

@@ -6,9 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.db_adding import add_links, check, explained, tell
-from spaniel.cli.db_folder import Failures, is_several, opened
-from spaniel.cli.lines import inputs
-from spaniel.cli.options import configure_logs
+from spaniel.cli.db_folder import SOME_FAILED, Failures, is_several, opened
+from spaniel.cli.lists import Inputs, incoming, list_options, report_problems
+from spaniel.cli.options import configure_logs, settings_from
+from spaniel.sources.rows import Problems
 
 if TYPE_CHECKING:
     import argparse
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from spaniel.registry.database import Registry
     from spaniel.registry.editor import Added
-    from spaniel.registry.sources import Link
+    from spaniel.registry.links import Link
 
 
 def run_add(args: argparse.Namespace) -> int:
@@ -26,15 +27,16 @@ def run_add(args: argparse.Namespace) -> int:
     failed = Failures(several=is_several(args.urls))
     if args.static or args.online:
         return _add_with_web(args, registry, failed)
-    from spaniel.registry.sources import Link
+    from spaniel.registry.links import Link
 
-    links: Iterable[Link] = (Link(place, url) for place, url in inputs(args.urls))
+    urls = Inputs(args.urls, list_options(args))
+    links: Iterable[Link] = (Link(place, url) for place, url in urls)
     if args.explain:
         links = explained(registry, links, failed)
     drawn = is_several(args.urls) and not args.quiet
     for link, added in add_links(registry, links, args.category, failed, drawn=drawn):
         tell(link, added, args)
-    return failed.exit_code
+    return urls.exit_code(failed.exit_code)
 
 
 def _add_with_web(args: argparse.Namespace, registry: Registry, failed: Failures) -> int:
@@ -48,16 +50,17 @@ def _add_with_web(args: argparse.Namespace, registry: Registry, failed: Failures
         count += 1
         show(link, added)
 
-    code = add_with_web(args, registry, failed, incoming_links(args.urls), told)
+    problems = Problems()
+    code = add_with_web(args, registry, failed, incoming_links(args, problems), told)
+    report_problems(problems)
     if is_several(args.urls) and not args.quiet:
         done = f"{count} {'measured' if args.static else 'looked up'}"
         sys.stderr.write(f"spaniel: {done}{f', {failed.count} failed' if failed.count else ''}\n")
-    return code
+    return code or (SOME_FAILED if problems.lost else 0)
 
 
-async def incoming_links(urls: list[str]) -> AsyncIterator[Link]:
-    from spaniel.cli.incoming import incoming
-    from spaniel.registry.sources import Link
+async def incoming_links(args: argparse.Namespace, problems: Problems) -> AsyncIterator[Link]:
+    from spaniel.registry.links import Link
 
-    async for asked in incoming(urls):
-        yield Link(f"line {asked.line}: " if asked.line else "", asked.url)
+    async for asked in incoming(args.urls, settings_from(args), list_options(args), problems, may_be_empty=True):
+        yield Link(f"{asked.where}: " if asked.where else "", asked.url)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spaniel.cli.db_folder import Failures
     from spaniel.registry.database import Registry
     from spaniel.registry.editor import Added, Editor
-    from spaniel.registry.sources import Link
+    from spaniel.registry.links import Link
 
 
 def check(args: argparse.Namespace) -> None:

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from spaniel.app.sources import in_lots, read_lists
 from spaniel.cli.db_folder import SOME_FAILED, Failures, opened
 from spaniel.cli.db_options import FIELDS
+from spaniel.cli.lists import list_options, report_problems
 from spaniel.cli.long_run import say
-from spaniel.cli.options import configure_logs
+from spaniel.cli.options import configure_logs, settings_from
 from spaniel.defaults import FETCH_JOBS
 from spaniel.errors import Code, SpanielError, shown
+from spaniel.sources.json_values import urls_of
+from spaniel.sources.rows import Problems
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 
     from spaniel.registry.audit import Cited, Finding
+    from spaniel.registry.audit_inputs import FieldNames
     from spaniel.registry.database import Registry
+    from spaniel.sources.rows import Item
     from spaniel.url.policy import Policy
 
 HEADER = ("file", "where", "url", "canonical", "class", "gap", "note", "deeper")
@@ -29,7 +36,8 @@ def run_audit(args: argparse.Namespace) -> int:
     check(args)
     failed = Failures(several=True)
     registry = None if args.files else opened(args)
-    links, policy = _cited(args, registry, failed), _policy(args, registry)
+    problems = Problems()
+    links, policy = _cited(args, registry, failed, problems), _policy(args, registry)
     counts = Counts()
     if args.online:
         from spaniel.cli.db_audit_online import audit_online
@@ -39,15 +47,18 @@ def run_audit(args: argparse.Namespace) -> int:
         WRITERS[args.format](counts.listed(findings, everything=args.all))
     else:
         stopped = 0
-        WRITERS[args.format](counts.listed(_offline(links, policy, args, registry), everything=args.all))
+        WRITERS[args.format](counts.listed(_offline(in_lots(links), policy, args, registry), everything=args.all))
     sys.stdout.flush()
+    report_problems(problems)
     if not args.quiet:
         say(f"{counts.summary()}{'; stopped, the rest was not looked at' if stopped else ''}")
     in_vain = bool(args.files) and not counts.classes  # a field misspelt must not pass for data without a flaw
-    if in_vain and not failed.count and not stopped:
+    if in_vain and not failed.count and not problems.lost and not stopped:
         asked = " or ".join(f"'{name}'" for name in args.field or FIELDS)
         sys.stderr.write(f"spaniel: no link stands under {shown(asked)}; --field names others\n")
-    return stopped or (SOME_FAILED if failed.count or (args.strict and (counts.gaps or in_vain)) else 0)
+    return stopped or (
+        SOME_FAILED if failed.count or problems.lost or (args.strict and (counts.gaps or in_vain)) else 0
+    )
 
 
 def check(args: argparse.Namespace) -> None:
@@ -105,9 +116,11 @@ class Counts:
         return f"{links}; gaps: {self.gaps:,}{proposed}; to review: {self.reviews:,}"
 
 
-def _cited(args: argparse.Namespace, registry: Registry | None, failed: Failures) -> Iterator[Cited]:
+async def _cited(
+    args: argparse.Namespace, registry: Registry | None, failed: Failures, problems: Problems
+) -> AsyncGenerator[Cited, None]:
     from spaniel.registry.audit import Cited
-    from spaniel.registry.audit_inputs import NOTHING, field_names, read_cited
+    from spaniel.registry.audit_inputs import NOTHING, cited, field_names
 
     names = field_names(tuple(args.title_field))
     if registry is not None:
@@ -115,32 +128,32 @@ def _cited(args: argparse.Namespace, registry: Registry | None, failed: Failures
             if not record.is_deprecated:
                 yield Cited(record.file, f"line {record.line}", record.url, *names.about(record.keys, NOTHING))
         return
-    from spaniel.cli.files import read_bytes
-
-    fields = frozenset(args.field or FIELDS)
-    for name in _matching(args.files, failed):
+    options, settings = list_options(args, whole_records=True), settings_from(args)
+    asked = (args.column,) if args.column is not None else tuple(args.field)
+    for name in args.files:
         try:
-            yield from read_cited(name, read_bytes(name), fields, args.kind, names)
+            async for item in read_lists([name], options, problems, settings):
+                if item.raw_url:
+                    about = names.about(item.columns, NOTHING)
+                    yield Cited(item.source, item.where, item.raw_url, *about)
+                    continue
+                found = list(cited(item.source, item.where, item.record, asked or FIELDS, names))
+                for link in found or _usual(item, asked, names):
+                    yield link
         except SpanielError as error:
             failed(error)
 
 
-def _matching(patterns: list[str], failed: Failures) -> Iterator[str]:
-    """A quoted pattern is for us to match, so that a thousand files fit into a command."""
-    import os
-    from glob import glob
+def _usual(item: Item, asked: tuple[str, ...], names: FieldNames) -> Iterator[Cited]:
+    """The link of a record where any list has it; what was asked for by name is searched nowhere else."""
+    from spaniel.registry.audit import Cited
+    from spaniel.registry.audit_inputs import NOTHING
 
-    for pattern in patterns:
-        if os.path.isdir(pattern):
-            failed(
-                SpanielError(Code.BAD_ARGS, field=pattern, reason=f"is a folder; name its files: '{pattern}/*.json'")
-            )
-        elif pattern == "-" or os.path.exists(pattern):
-            yield pattern
-        elif found := sorted(glob(pattern, recursive=True)):
-            yield from (name for name in found if os.path.isfile(name))
-        else:
-            failed(SpanielError(Code.BAD_ARGS, field=pattern, reason="there is no such file"))
+    if not asked and isinstance(item.record, dict):
+        about = names.about(item.record, NOTHING)
+        with suppress(ValueError):  # it has none
+            for url, _ in urls_of(item.record):
+                yield Cited(item.source, item.where, url, *about)
 
 
 def _row(finding: Finding) -> tuple[str, ...]:

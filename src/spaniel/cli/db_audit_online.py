@@ -14,7 +14,7 @@ from spaniel.registry.audit import judged, refused
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator
 
     from spaniel.app.client import Spaniel
     from spaniel.online.canonicalizer import Canonicalizer
@@ -27,7 +27,7 @@ _TROUBLE = re.compile("no-answer|redirect-limit|status-[0-9]+|shortener-unresolv
 
 
 def audit_online(
-    args: argparse.Namespace, links: Iterable[Cited], policy: Policy, learnt: str | None
+    args: argparse.Namespace, links: AsyncIterator[Cited], policy: Policy, learnt: str | None
 ) -> tuple[list[Finding], int]:
     """What is to be said of each link, and an exit code if it was stopped before the last."""
     from spaniel.app.client import Spaniel
@@ -40,7 +40,7 @@ def audit_online(
 
 
 async def run(
-    args: argparse.Namespace, links: Iterable[Cited], policy: Policy, learnt: str | None, client: Spaniel
+    args: argparse.Namespace, links: AsyncIterator[Cited], policy: Policy, learnt: str | None, client: Spaniel
 ) -> tuple[list[Finding], int]:
     """Ask; apart from `audit_online`, so that it can be tried with a client of one's own."""
     canonicalizer = client.canonicalizer(policy, learnt=learnt, refresh=args.refresh)
@@ -52,15 +52,10 @@ async def run(
         return await look_at(link, policy, canonicalizer)
 
     try:
-        await long_run.in_order(_one_by_one(links), work, findings.append, lambda link: places.at(host_in(link.url)))
+        await long_run.in_order(links, work, findings.append, lambda link: places.at(host_in(link.url)))
     finally:
         canonicalizer.learnt.save()
     return findings, long_run.exit_code
-
-
-async def _one_by_one(links: Iterable[Cited]) -> AsyncIterator[Cited]:
-    for link in links:
-        yield link
 
 
 async def look_at(link: Cited, policy: Policy, canonicalizer: Canonicalizer) -> Finding:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from spaniel.cli.db_folder import Failures, is_several, opened
-from spaniel.cli.lines import inputs
+from spaniel.cli.lists import Inputs, list_options
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.url.value import LONGEST
 from spaniel.verdicts import BAD, GOOD
@@ -32,15 +32,16 @@ def run_history(args: argparse.Namespace) -> int:
         history = registry_history(opened(args).folder)
     failed = Failures(several=is_several(args.urls))
     address = address_of()
+    urls = Inputs(args.urls, list_options(args))
     try:
-        for place, url in inputs(args.urls):
+        for place, url in urls:
             try:
                 _tell(history, address(url)[0], args.format)
             except SpanielError as error:
                 failed(error, place)
     finally:
         history.close()
-    return failed.exit_code
+    return urls.exit_code(failed.exit_code)
 
 
 def _tell(history: History, url: str, form: str) -> None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from spaniel.app.sources import in_lots, read_lists
 from spaniel.cli.db_adding import add_links, check, explained, tell, tell_notes
-from spaniel.cli.db_folder import Failures, opened
-from spaniel.cli.options import configure_logs
+from spaniel.cli.db_folder import SOME_FAILED, Failures, opened
+from spaniel.cli.lists import list_options, report_problems
+from spaniel.cli.options import configure_logs, settings_from
 from spaniel.errors import SpanielError
+from spaniel.registry.links import Link, known_facts
+from spaniel.sources.rows import Problems
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import AsyncIterator, Iterable, Iterator
+    from collections.abc import AsyncGenerator, Iterable
 
     from spaniel.registry.editor import Added
-    from spaniel.registry.sources import Link
 
 
 def run_import(args: argparse.Namespace) -> int:
@@ -32,34 +35,30 @@ def run_import(args: argparse.Namespace) -> int:
         elif link.found is not None and not args.quiet:
             tell_notes(link, added)
 
-    links: Iterable[Link] = _links(args, failed)
+    problems = Problems()
+    links = _links(args, failed, problems)
     if args.online:
         from spaniel.cli.db_web import add_with_web
 
-        code = add_with_web(args, registry, failed, _one_by_one(links), told)
+        code = add_with_web(args, registry, failed, links, told)
     else:
-        links = explained(registry, links, failed) if args.explain else links
-        for link, added in add_links(registry, links, args.category, failed, drawn=not args.quiet):
+        listed: Iterable[Link] = in_lots(links)
+        listed = explained(registry, listed, failed) if args.explain else listed
+        for link, added in add_links(registry, listed, args.category, failed, drawn=not args.quiet):
             told(link, added)
         code = failed.exit_code
+    report_problems(problems)
     said = f"{counts[True]:,} added, {counts[False]:,} known already"
     sys.stderr.write(f"spaniel: {said}{f', {failed.count:,} refused' if failed.count else ''}\n")
-    return code
+    return code or (SOME_FAILED if problems.lost else 0)
 
 
-def _links(args: argparse.Namespace, failed: Failures) -> Iterator[Link]:
+async def _links(args: argparse.Namespace, failed: Failures, problems: Problems) -> AsyncGenerator[Link, None]:
     """The links of every file, with their places. A file that cannot be read does not stop the others."""
-    from spaniel.cli.files import read_bytes
-    from spaniel.registry.sources import read_links
-
+    options, settings = list_options(args), settings_from(args)
     for name in args.files:
         try:
-            for link in read_links(name, read_bytes(name), args.kind, args.field):
-                yield link._replace(where=f"{name}: {link.where}: ")
+            async for item in read_lists([name], options, problems, settings):
+                yield Link(f"{item.source}: {item.where}: ", item.raw_url, known_facts(item.columns))
         except SpanielError as error:
             failed(error)
-
-
-async def _one_by_one(links: Iterable[Link]) -> AsyncIterator[Link]:
-    for link in links:
-        yield link

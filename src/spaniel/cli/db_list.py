@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from spaniel.cli.db_folder import Failures, is_several, name_strangers, opened
-from spaniel.cli.lines import inputs
+from spaniel.cli.lists import Inputs, list_options
 from spaniel.errors import Code, SpanielError, json_safe, shown
 from spaniel.url.value import LONGEST
 
@@ -45,7 +45,8 @@ def run_dump(args: argparse.Namespace) -> int:
 def run_show(args: argparse.Namespace) -> int:
     registry = opened(args)
     failed = Failures(several=is_several(args.urls))
-    for place, url in inputs(args.urls):
+    urls = Inputs(args.urls, list_options(args))
+    for place, url in urls:
         try:
             record = registry.find(url)
             if record is None:
@@ -58,7 +59,7 @@ def run_show(args: argparse.Namespace) -> int:
         else:
             print(f"{shown(record.url, LONGEST)}\n{shown(record.file)}:{record.line}")
             print("\n".join(shown(line.rstrip("\r"), LONGEST) for line in record.text.rstrip().split("\n")))
-    return failed.exit_code
+    return urls.exit_code(failed.exit_code)
 
 
 def selection(args: argparse.Namespace, *, deprecated: bool) -> Selection:
@@ -112,7 +113,7 @@ def _as_json_lines(records: Iterator[Record], *, with_place: bool = False) -> No
 def _as_csv(records: Iterator[Record]) -> None:
     import csv
 
-    from spaniel.registry.sources import in_a_cell
+    from spaniel.registry.links import in_a_cell
 
     rows = csv.writer(sys.stdout, lineterminator="\n")
     rows.writerow(COLUMNS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spaniel.cli import check_fix, check_options
 from spaniel.cli.durations import duration
+from spaniel.cli.lists import add_list_options
 from spaniel.cli.options import add_config_option, add_format, add_json, add_log_options, add_settings_options, group
 from spaniel.defaults import FETCH_JOBS, FETCH_PER_HOST
 from spaniel.url.parsing import typed
@@ -14,9 +15,7 @@ if TYPE_CHECKING:
 
     from spaniel.cli.options import Group
 
-URLS = "the URLs; '-' reads them from standard input, one per line ('#' begins a comment)"
-LINK_KINDS = ("text", "csv", "json", "jsonl", "sitemap", "bookmarks")
-DATA_KINDS = ("json", "jsonl", "csv", "yaml")
+URLS = "the URLs; '-' reads a list of them from standard input"
 FIELDS = ("fuente_url", "url")
 
 
@@ -40,18 +39,22 @@ def for_add(p: ArgumentParser) -> None:
         help="fetch each URL, and record the length and the SHA-256 of its content: it should not change",
     )
     p.add_argument("--type", action="store_true", help="with --static: also record the type of the content")
+    _add_list(p)
     _add_new_records(p)
 
 
+def _add_list(p: ArgumentParser) -> None:
+    add_list_options(group(p, "a list on standard input"))
+
+
 def for_import(p: ArgumentParser) -> None:
-    p.add_argument("files", nargs="+", metavar="FILE", help="the files; '-' reads standard input")
+    p.add_argument(
+        "files", nargs="+", metavar="FILE",
+        help="lists of URLs, as 'spaniel batch' takes them; '-' reads standard input",
+    )  # fmt: skip
     _add_db(p)
     _add_category(p)
-    p.add_argument(
-        "--from", dest="kind", choices=LINK_KINDS, metavar="KIND",
-        help=f"{', '.join(LINK_KINDS)} (default: by the content of the file, and its name)",
-    )  # fmt: skip
-    p.add_argument("--field", metavar="NAME", help="the column or key that has the URLs (default: url)")
+    add_list_options(p, earlier="--from")
     _add_new_records(p)
     p.set_defaults(static=False, type=False)
 
@@ -95,6 +98,7 @@ def for_rm(p: ArgumentParser) -> None:
     p.add_argument("urls", nargs="+", type=typed, metavar="URL", help=URLS)
     _add_db(p)
     add_json(p)
+    _add_list(p)
     add_config_option(p)
 
 
@@ -176,6 +180,7 @@ def for_history(p: ArgumentParser) -> None:
     what = "text (the default) or json"
     add_format(p, ("text", "json"), "text", what, ("json", "print one JSON object per line"))
     p.add_argument("--documents", action="store_true", help="results of 'spaniel check', not of 'spaniel db check'")
+    _add_list(p)
     add_config_option(p)
 
 
@@ -183,6 +188,7 @@ def for_show(p: ArgumentParser) -> None:
     p.add_argument("urls", nargs="+", type=typed, metavar="URL", help=URLS)
     _add_db(p)
     add_json(p)
+    _add_list(p)
     add_config_option(p)
 
 
@@ -196,7 +202,7 @@ def for_fmt(p: ArgumentParser) -> None:
 def for_audit(p: ArgumentParser) -> None:
     p.add_argument(
         "files", nargs="*", metavar="FILE",
-        help="data files, or patterns such as 'data/*.json' (without any: the records of the database)",
+        help="lists or data files, or patterns such as 'data/*.json' (without any: the records of the database)",
     )  # fmt: skip
     _add_db(p)
     formats = ("table", "json", "csv", "markdown")
@@ -215,14 +221,7 @@ def for_audit(p: ArgumentParser) -> None:
         "--allowlist", metavar="FILE", help="refuse links that are not on this list of hosts, or redirect away from it"
     )
     source = group(p, "input")
-    source.add_argument(
-        "--field", action="append", default=[], metavar="NAME",
-        help=f"the field that has the links; may be repeated (default: {' and '.join(FIELDS)})",
-    )  # fmt: skip
-    source.add_argument(
-        "--input", dest="kind", choices=DATA_KINDS, metavar="KIND",
-        help=f"how to read the files: {', '.join(DATA_KINDS)} (default: by their names)",
-    )  # fmt: skip
+    add_list_options(source, earlier="--input")
     source.add_argument(
         "--title-field", action="append", default=[], metavar="NAME",
         help="the field that has the title of a record; may be repeated (default: titulo, title, nombre and the like)",

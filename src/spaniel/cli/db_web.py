@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from spaniel.online.canonicalizer import Canonicalizer
     from spaniel.registry.database import Registry
     from spaniel.registry.editor import Added
+    from spaniel.registry.links import Link
     from spaniel.registry.scalars import Written
-    from spaniel.registry.sources import Link
 
     Told = Callable[[Link, Added], None]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.cli.durations import duration
+from spaniel.cli.lists import add_list_options
 from spaniel.cli.long_run import run_async
 from spaniel.cli.options import (
     add_format,
@@ -53,7 +54,8 @@ def parser() -> argparse.ArgumentParser:
         "urls",
         nargs="+",
         metavar="URL",
-        help="what to fetch; '-' reads URLs from standard input, one per line ('#' begins a comment)",
+        help="what to fetch; '-' reads a list from standard input: one URL per line ('#' begins a comment), or any "
+        "list that 'spaniel batch' reads",
     )
     p.add_argument("-o", "--output", metavar="PATH", help="write to this file; to a folder (DIR/), one file per page")
     what = f"{', '.join(FORMATS)}; see below (default: markdown)"
@@ -70,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
         f"never more than {FETCH_PER_HOST} from one host",
     )  # fmt: skip
     p.add_argument("--explain", action="store_true", help="show each step, its result and its time on standard error")
+    add_list_options(p.add_argument_group("a list on standard input"))
     _add_chunks(p)
     _add_display(p)
     _add_freshness(p)

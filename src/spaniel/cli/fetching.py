@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.fetch_options import displayed
 from spaniel.cli.explained import draw_record, draw_steps
-from spaniel.cli.incoming import incoming
+from spaniel.cli.lists import incoming, list_options, report_problems
 from spaniel.cli.long_run import LongRun, say
 from spaniel.cli.main import report
 from spaniel.cli.notes import tell_notes
@@ -20,6 +20,7 @@ from spaniel.errors import Code, SpanielError, shown
 from spaniel.pipeline.outcome import CACHE_HIT
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.trace import Trace
+from spaniel.sources.rows import Problems
 from spaniel.url.parsing import parse, requested, typed
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
     from spaniel.app.client import Spaniel
-    from spaniel.cli.incoming import Asked
+    from spaniel.cli.lists import Asked
     from spaniel.cli.page_output import Output
     from spaniel.pipeline.outcome import Outcome
 
@@ -59,7 +60,12 @@ class Fetching:
 
     async def run(self) -> int:
         """Fetch all; the exit code."""
-        await self._run.in_order(incoming(self._args.urls), self._fetch, self._hand_over, self._place)
+        problems = Problems()
+        asked = incoming(self._args.urls, self._spaniel.settings, list_options(self._args), problems)
+        await self._run.in_order(asked, self._fetch, self._hand_over, self._place)
+        report_problems(problems)
+        if problems.lost:
+            self._codes.append(SOME_FAILED)
         self._output.flush()
         if self._several and not self._args.quiet:
             cached = f", {self._cached} of them from the cache" if self._cached else ""
@@ -158,8 +164,8 @@ class Fetching:
 
     def _where(self, asked: Asked, error: SpanielError | None) -> str:
         """What a message is about: a line of the input, or one of several URLs."""
-        if asked.line:
-            return f"line {asked.line}: " if error else f"line {asked.line}: {shown(requested(asked.url))}: "
+        if asked.where:
+            return f"{asked.where}: " if error else f"{asked.where}: {shown(requested(asked.url))}: "
         return f"{shown(requested(asked.url))}: " if self._several else ""
 
 

@@ -1,4 +1,4 @@
-"""What a file at hand is: by its ending, else by its first bytes."""
+"""The content type of a file: by its ending, else by its first bytes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ import os
 import re
 
 from spaniel.reading.kinds import BY_NAME, is_late
+from spaniel.sources.kinds import KINDS, Kind
 
 HTML, TEXT, MARKDOWN, JSON, XML = "text/html", "text/plain", "text/markdown", "application/json", "application/xml"
 PDF = "application/pdf"
-ENDINGS = {
-    ".html": HTML, ".htm": HTML, ".xhtml": HTML, ".xht": HTML, ".shtml": HTML,
-    ".md": MARKDOWN, ".markdown": MARKDOWN, ".txt": TEXT, ".text": TEXT, ".rst": TEXT,
-    ".json": JSON, ".jsonl": JSON, ".ndjson": JSON, ".jsonld": JSON, ".geojson": JSON,
-    ".xml": XML, ".rss": "application/rss+xml", ".atom": "application/atom+xml",
-    ".pdf": PDF, ".csv": "text/csv", ".tsv": "text/tab-separated-values",
+CONTENT_TYPES = {
+    Kind.HTML: HTML, Kind.MARKDOWN: MARKDOWN, Kind.TEXT: TEXT, Kind.RST: TEXT, Kind.JSON: JSON, Kind.JSONL: JSON,
+    Kind.SITEMAP: XML, Kind.CSV: "text/csv", Kind.TSV: "text/tab-separated-values",
 }  # fmt: skip
+ENDINGS = {
+    **{
+        f".{one}": content_type
+        for kind, content_type in CONTENT_TYPES.items()
+        for one in KINDS[kind].extensions.split()
+    },
+    ".rss": "application/rss+xml",
+    ".atom": "application/atom+xml",
+    ".pdf": PDF,
+}
 MAGIC = (
     (b"%PDF-", PDF), (b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"),
     (b"\x1f\x8b", "application/gzip"), (b"PK\x03\x04", "application/zip"), (b"BZh", "application/x-bzip2"),

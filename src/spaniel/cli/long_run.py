@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, TypeVar
 
-    from spaniel.batch.sources.rows import Problems
-
     Parts = Iterable[str]  # of a line; the last are left out where there is no room
 
     T = TypeVar("T")
@@ -97,16 +95,6 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
 def say(text: str, prefix: str = "spaniel: ") -> None:
     """A line on standard error, which may have been closed."""
     _write(f"{prefix}{text}\n")
-
-
-def say_problems(problems: Problems) -> None:
-    """What could not be read of the sources. The rest is used."""
-    from spaniel.errors import shown
-
-    for problem in problems.first:
-        say(shown(problem))
-    if problems.count > len(problems.first):
-        say(f"and {problems.count - len(problems.first):,} more problems in the sources")
 
 
 def fitted(parts: Parts, width: int) -> str:

@@ -120,7 +120,11 @@ def top() -> ArgumentParser:
 
 def report(error: SpanielError, where: str = "", *, hint: bool = True) -> None:
     """One refusal on standard error: the code, what happened, what to do. A line of the input is told with its URL."""
-    told = str(error) if where.startswith("line ") else f"{error.code}: {error.message}"
+    told = (
+        str(error)
+        if where.startswith(("line ", "entry ", "row ", "bookmark ", "["))
+        else f"{error.code}: {error.message}"
+    )
     sys.stderr.write(f"spaniel: {where}{told}\n")
     if hint:
         sys.stderr.write("".join(f"  {line}".rstrip() + "\n" for line in error.hint.split("\n")))

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
+from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.health.documents import encoding, kinds
+from spaniel.health.documents.json_fields import is_commented_json
 from spaniel.health.documents.mention import Mention
 from spaniel.health.ignoring import above
 from spaniel.health.verdict import Place
 from spaniel.patterns import Allowance, matcher
+from spaniel.sources.kinds import ALIASES, HEAD, Kind, binary_kind, is_url_list, kind_by_content
+from spaniel.sources.rows import Child, Problems, Row
+from spaniel.sources.rows import Options as ReadOptions
+from spaniel.url.parsing import typed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,13 +30,18 @@ if TYPE_CHECKING:
 LARGEST = 100 << 20  # bytes of a document
 LEFT_OUT = frozenset({"node_modules", "__pycache__"})  # hidden ones are too
 GLOB = frozenset("*?[")
+XML_DOCUMENT = "xml"  # a sitemap or feed with all its links: alternates, images, enclosures
 _READ = (
     os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 )  # a pipe that nobody writes to must not hold us up
 
 
 def _say_nothing(file: str, reason: str) -> None:
-    """For whoever does not want to know."""
+    """For callers without a use for it."""
+
+
+def _ignore(problems: Problems) -> None:
+    """For callers without a use for it."""
 
 
 class Options(NamedTuple):
@@ -44,6 +56,9 @@ class Options(NamedTuple):
     largest: int = LARGEST
     tell: Callable[[str, str], None] = _say_nothing  # of a file that is not read: which, and why
     remark: Callable[[str, str], None] = _say_nothing  # of a file with which an option has nothing to do
+    column: str | None = None  # of tables: its name or number
+    follow: Callable[[list[str]], Iterator[str]] | None = None  # the pages of these sitemaps; None: only name them
+    report: Callable[[Problems], None] = _ignore  # what is wrong in a list
 
 
 DEFAULTS = Options()
@@ -55,19 +70,18 @@ def gather(inputs: Sequence[str], options: Options = DEFAULTS) -> Iterator[Menti
         if _is_url(given):
             yield Mention(given, Place(""), 0, len(given), "argument")
         elif given == "-":
-            yield from _mentions(_standard_input(options), "-", options)
+            yield from _links_of(_standard_input(options.largest), "-", options)
         else:
             yield from _of_files(given, options)
 
 
-def _standard_input(options: Options) -> str:
-    largest = options.largest
-    if sys.stdin is None:  # closed by whoever started us
+def _standard_input(largest: int) -> bytes:
+    if sys.stdin is None:  # closed by the parent process
         raise SpanielError(Code.BAD_ARGS, field="-", reason="there is no standard input to read")
     raw = sys.stdin.buffer.read(largest + 1)
     if len(raw) > largest:
         raise _too_large("standard input", largest)
-    return _decoded(raw, "standard input", largest, options.kind).text
+    return raw
 
 
 def _is_url(given: str) -> bool:
@@ -77,21 +91,138 @@ def _is_url(given: str) -> bool:
 def _of_files(given: str, options: Options) -> Iterator[Mention]:
     for path in documents(given, options):
         try:
-            decoded = read(path, options.largest, options.kind)
+            yield from _links_of(read_bytes(path, options.largest), path, options)
         except SpanielError as error:
             if path == given:
                 raise
             options.tell(path, str(error.details["reason"]))
-            continue
-        yield from _mentions(decoded.text, path, options)
 
 
-def _mentions(text: str, path: str, options: Options) -> Iterator[Mention]:
-    kind = options.kind or kinds.kind_of(path, text)
+def _links_of(raw: bytes, path: str, options: Options) -> Iterator[Mention]:
+    """The links of a document, or the items of a list, which are the same that every command reads of it."""
+    what = "standard input" if path == "-" else path
+    raw = _uncompressed(raw, what, options.largest)
+    if raw.startswith(b"PAR1") and options.kind in ("", Kind.PARQUET):
+        yield from _items(raw, path, options, Kind.PARQUET)
+        return
+    text = _decoded(raw, what, options.kind).text
+    kind = ALIASES.get(options.kind) or options.kind or kinds.kind_of(path, text)
     if options.fields and kind not in kinds.DATA:
         data = ", ".join(sorted(kinds.DATA))
         options.remark(path, f"is read as {kind}, which has no fields: --field looks into {data}")
-    yield from kinds.mentions(text, path, kind, options.fields)
+        return
+    if options.column is not None and kind not in (Kind.CSV, Kind.TSV):
+        options.remark(path, f"is read as {kind}, where --column means nothing")
+    found = kinds.mentions(text, path, kind, (options.column,) if options.column is not None else options.fields)
+    if kind in kinds.DATA:
+        yield from _data(found, _items(raw, path, options, kind), text, kind, is_chosen=_is_chosen(options))
+    elif kind == Kind.BOOKMARKS or (options.kind != XML_DOCUMENT and _is_xml_list(kind, text)):
+        yield from _placed(found, _items(raw, path, options, kind))
+    elif kind == Kind.TEXT and is_url_list(text):
+        yield from _lines(found, _items(raw, path, options, kind))
+    else:
+        raw = b""  # a document takes the memory of its text, and no more
+        yield from found
+
+
+def _is_xml_list(kind: str, text: str) -> bool:
+    """Whether it is a sitemap or a feed, and not another XML document."""
+    return kind in (Kind.SITEMAP, Kind.FEED) and kind_by_content(text[:HEAD].encode("utf-8", "replace")) in (
+        Kind.SITEMAP,
+        Kind.FEED,
+    )
+
+
+def _items(raw: bytes, path: str, options: Options, kind: str) -> Iterator[Mention]:
+    """The items of a list, without columns. What is wrong in it is reported as every command reports it."""
+    from spaniel.sources.files import About, read_stream  # which a run over documents has no use for
+
+    problems, children = Problems(), []
+    records = kind in (Kind.JSON, Kind.JSONL, Kind.YAML) and not options.fields
+    wanted = ReadOptions(options.kind or None, options.column, options.fields, records)
+    count = 0
+    try:
+        for row in read_stream(io.BytesIO(raw), About(path, path), wanted, problems):
+            count += 1
+            if isinstance(row, Child):
+                children.append(row.url)
+            else:
+                yield from _mentions(row, path)
+    except SpanielError:
+        if _is_chosen(options) or kind == Kind.PARQUET:
+            raise  # else it is data in which links are found wherever they are
+    for url in options.follow(children) if options.follow and children else children:
+        yield Mention(url, Place(path), 0, 0, "item")
+    if problems.lost and not count:
+        where, _, reason = problems.first[0].partition(": ")
+        where = where.removeprefix(path).lstrip(", ")
+        raise SpanielError(Code.BAD_ARGS, field=path, reason=f"{where}: {reason}" if where else reason)
+    if problems.lost and count:
+        options.report(problems)
+
+
+def _mentions(row: Row, path: str) -> Iterator[Mention]:
+    line = row.place if isinstance(row.place, int) else 0
+    for url in [row.url] if row.url else _urls_of(row.record):
+        yield Mention(typed(url), Place(path, line), 0, 0, "item")
+
+
+def _urls_of(record: object) -> list[str]:
+    from spaniel.sources.json_values import urls_of
+
+    try:
+        return [url for url, _ in urls_of(record)]
+    except ValueError:
+        return []  # data whose links are found wherever they are
+
+
+def _is_chosen(options: Options) -> bool:
+    return bool(options.fields) or options.column is not None
+
+
+def _data(
+    found: Iterator[Mention], items: Iterator[Mention], text: str, kind: str, *, is_chosen: bool
+) -> Iterator[Mention]:
+    """Every link of the data, and the items of the list among which some are written without a scheme.
+
+    Data that is not well-formed is an error only where no link was found in it (LH-05), and not for its comments.
+    """
+    known: set[str] = set()
+    for mention in found:
+        known.add(_without_scheme(mention.url))
+        yield mention
+    try:
+        for item in items:
+            # Without a field or column that says so, a string that does not look like an address is not one
+            if (is_chosen or _is_url(item.url)) and _without_scheme(item.url) not in known:
+                yield item
+    except SpanielError:
+        if kind not in (Kind.JSON, Kind.YAML) or not (known or (kind == Kind.JSON and is_commented_json(text))):
+            raise
+
+
+def _without_scheme(url: str) -> str:
+    return url.partition("://")[2] or url
+
+
+def _placed(found: Iterator[Mention], items: Iterator[Mention]) -> Iterator[Mention]:
+    """The items, each at the place where its URL is written."""
+    places: dict[str, deque[Mention]] = {}
+    for mention in found:
+        places.setdefault(mention.url.strip(), deque()).append(mention)
+    for item in items:
+        known = places.get(item.url)
+        yield (known.popleft() if len(known) > 1 else known[0]) if known else item
+
+
+def _lines(found: Iterator[Mention], items: Iterator[Mention]) -> Iterator[Mention]:
+    """The items of a list with one on each line; a comment is not one."""
+    mention = next(found, None)
+    for item in items:
+        while mention is not None and mention.place.line < item.place.line:
+            mention = next(found, None)
+        is_same = mention is not None and mention.place.line == item.place.line and mention.url == item.url
+        yield mention if is_same and mention is not None else item._replace(place=item.place._replace(column=1))
 
 
 def documents(given: str, options: Options = DEFAULTS) -> Iterator[str]:
@@ -168,18 +299,23 @@ def _wanted(options: Options) -> Callable[[str], bool]:
 
 def read(path: str, largest: int = LARGEST, kind: str = "") -> Decoded:
     """A document as text. Raises `bad_args`, with the reason; what is no text is read where its kind is given."""
-    return _decoded(read_bytes(path, largest), path, largest, kind)
+    return _decoded(_uncompressed(read_bytes(path, largest), path, largest), path, kind)
 
 
-def _decoded(raw: bytes, what: str, largest: int, kind: str) -> Decoded:
-    if encoding.is_compressed(raw):
-        try:
-            raw = encoding.uncompressed(raw, largest)
-        except ValueError as error:
-            raise SpanielError(Code.BAD_ARGS, field=what, reason=f"cannot be read: {error}") from None
-        if len(raw) > largest:
-            raise _too_large(what, largest)
-    if (binary := encoding.binary_kind(raw)) and not kind:
+def _uncompressed(raw: bytes, what: str, largest: int) -> bytes:
+    if not encoding.is_compressed(raw):
+        return raw
+    try:
+        raw = encoding.uncompressed(raw, largest)
+    except ValueError as error:
+        raise SpanielError(Code.BAD_ARGS, field=what, reason=f"cannot be read: {error}") from None
+    if len(raw) > largest:
+        raise _too_large(what, largest)
+    return raw
+
+
+def _decoded(raw: bytes, what: str, kind: str) -> Decoded:
+    if (binary := binary_kind(raw)) and not kind:
         reason = f"is {binary}, in which links cannot be found; --kind reads it as text all the same"
         raise SpanielError(Code.BAD_ARGS, field=what, reason=reason)
     return encoding.decode(raw)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
     from types import TracebackType
 
@@ -98,6 +98,10 @@ class _Guarding:
         self._watch.guarded[self] = None
         self._watch.ring_by(self.deadline.due)
 
+    @property
+    def due(self) -> float:
+        return self.deadline.due
+
     def stop(self) -> None:
         self.is_over = True
         self._task.cancel()
@@ -112,6 +116,21 @@ class _Guarding:
             raise self.deadline.missed() from None
 
 
+class Alarm:
+    """Calls `stop` after so many seconds unless it is cancelled before, without a timer of its own."""
+
+    __slots__ = ("_watch", "due", "stop")
+
+    def __init__(self, seconds: float, stop: Callable[[], None]) -> None:
+        self._watch, self.stop = _watch(), stop
+        self.due = self._watch.loop.time() + seconds
+        self._watch.guarded[self] = None
+        self._watch.ring_by(self.due)
+
+    def cancel(self) -> None:
+        self._watch.guarded.pop(self, None)
+
+
 class _Watch:
     """One timer for all deadlines of an event loop, set for the first of them.
 
@@ -121,7 +140,7 @@ class _Watch:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self.guarded: dict[_Guarding, None] = {}  # in the order in which they came
+        self.guarded: dict[_Guarding | Alarm, None] = {}  # in the order in which they came
         self._rings_at = NEVER
         self._timer: asyncio.TimerHandle | None = None
 
@@ -135,10 +154,10 @@ class _Watch:
     def _ring(self) -> None:
         self._rings_at, self._timer = NEVER, None
         now = self.loop.time()
-        for guarding in [each for each in self.guarded if each.deadline.due <= now]:
-            del self.guarded[guarding]
-            guarding.stop()
-        self.ring_by(min((each.deadline.due for each in self.guarded), default=NEVER))
+        for late in [each for each in self.guarded if each.due <= now]:
+            del self.guarded[late]
+            late.stop()
+        self.ring_by(min((each.due for each in self.guarded), default=NEVER))
 
 
 class _Here(threading.local):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from spaniel.errors import Code, SpanielError
 from spaniel.net.answers import Answer, NoAnswerError
 from spaniel.net.connecting import Connector
+from spaniel.net.deadline import Alarm
 from spaniel.net.requests import proxied, request
 
 if TYPE_CHECKING:
@@ -78,17 +79,19 @@ class Exchange:
         kept = self._pool.take(self._key)
         if kept is None:
             return await self._ask_anew()
-        patience = asyncio.timeout(self._patience())
+        alarm = Alarm(min(self.stalled_after, self._deadline.left() / 2), kept.stall) if self.stalled_after else None
         try:
-            async with patience:
-                return await self._by(kept).ask(self._request, bodiless=self._method == "HEAD")
+            return await self._by(kept).ask(self._request, bodiless=self._method == "HEAD")
         except (NoAnswerError, OSError):  # of which `TimeoutError` is one
-            if patience.expired():
+            if kept.stalled:
                 self._stalled_at = asyncio.get_running_loop().time()
                 self._deadline.renew(self._deadline.seconds, self._stalled_at + self._deadline.seconds)
             elif kept.answered:
                 raise
             return None  # GET and HEAD may be repeated (RFC 9112 9.3.1)
+        finally:
+            if alarm is not None:
+                alarm.cancel()
 
     async def _ask_anew(self) -> Answer:
         self._deadline.phase = "connect"
@@ -98,10 +101,6 @@ class Exchange:
         if self._stalled_at and asyncio.get_running_loop().time() - self._stalled_at < self.stalled_after:
             self._pool.stalling(self._key)  # not a slow host: it was the old connection
         return answer
-
-    def _patience(self) -> float | None:
-        """Seconds for an answer on a kept connection; None where it has all the time that is left."""
-        return min(self.stalled_after, self._deadline.left() / 2) if self.stalled_after else None
 
     def _by(self, wire: Wire) -> Wire:
         self._wire = wire

@@ -30,7 +30,7 @@ class Wire(asyncio.BufferedProtocol):
 
     __slots__ = (
         "_abort", "_answer", "_error", "_loop", "_paused", "_peer", "_room", "_socket", "_transport", "_waiter",
-        "closed", "idle_since",
+        "closed", "idle_since", "stalled",
     )  # fmt: skip
 
     _transport: asyncio.Transport
@@ -47,6 +47,7 @@ class Wire(asyncio.BufferedProtocol):
         self._paused = False
         self._peer: Peer | None = None
         self.closed = False
+        self.stalled = False  # no answer came in the time that a kept connection has
 
     @property
     def usable(self) -> bool:
@@ -91,6 +92,12 @@ class Wire(asyncio.BufferedProtocol):
     def answered(self) -> bool:
         """Whether anything at all has come back."""
         return self._answer is not None and self._answer.begun
+
+    def stall(self) -> None:
+        """End the wait for the head of an answer, as a timeout."""
+        if self._answer is not None and not self._answer.headed:
+            self.stalled = True
+            self._fail(TimeoutError())
 
     async def read(self, answer: Answer) -> bytes:
         """The next bytes of the body; none at its end."""

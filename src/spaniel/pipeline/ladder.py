@@ -142,7 +142,9 @@ class _Climber:
             kind = kind_of(declared, page.body, profile.content)
             body = taken(page.body, declared, kind.charset, profile.limits.text_bytes)
         with hops.step("extract"):
-            document = await self._rooms.readers.read(body, declared, page.url.href, profile.content, deadline)
+            document = await self._rooms.readers.read(
+                body, declared, page.url.href, profile.content, deadline, walls=profile.page_types
+            )
         return document if body is page.body else document.noted(TEXT_CUT), kind.reader
 
 

@@ -10,6 +10,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.chunking.plain import plain
+from spaniel.reading.document import TEXT_CUT
 from spaniel.reading.kinds import parse_type
 from spaniel.reading.lexicon import lexicon
 from spaniel.tables import Table
@@ -79,6 +80,8 @@ class Evidence:
 
     @cached_property
     def wall(self) -> Wall | None:
+        if self._document is not None and self._document.wall_words is False and TEXT_CUT not in self._document.notes:
+            return None
         from spaniel.reading.walls import wall_in
 
         essence, charset = parse_type(self.headers.get("content-type"))[:2]

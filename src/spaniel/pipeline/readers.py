@@ -15,6 +15,7 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -83,29 +84,44 @@ class Readers:
         self._can_start = True
 
     async def read(
-        self, body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None, deadline: Deadline
+        self,
+        body: bytes,
+        content_type: str | None,
+        url: str | None,
+        kinds: Iterable[str] | None,
+        deadline: Deadline,
+        *,
+        walls: bool = False,
     ) -> Document:
         """As `reading.read`, ended by the deadline."""
-        return logged(await self._read(body, content_type, url, kinds, deadline), url)
+        return logged(await self._read(body, content_type, url, kinds, deadline, walls=walls), url)
 
     async def _read(
-        self, body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None, deadline: Deadline
+        self,
+        body: bytes,
+        content_type: str | None,
+        url: str | None,
+        kinds: Iterable[str] | None,
+        deadline: Deadline,
+        *,
+        walls: bool,
     ) -> Document:
         named = None if kinds is None else tuple(kinds)
         row = BY_NAME[kind_of(content_type, body, named).reader]  # what is refused need not travel
         apart = row.apart
         if not apart and self._limits.at_once.allows(body, row):
-            return read(body, content_type, url, named)
+            return read(body, content_type, url, named, walls=walls)
         with deadline.guarding(PHASE):
             if apart or (self._can_start and not self._limits.in_a_thread.allows(body, row)):
                 async with self._places_apart if apart else self._places:
                     if (child := await self._take()) is not None:
-                        job = {"content_type": content_type, "url": url, "kinds": named, "apart": apart}
+                        job = {"content_type": content_type, "url": url, "kinds": named, "apart": apart, "walls": walls}
                         return await self._hand_over(child, {**job, "seconds": deadline.left()}, body)
             if apart:
                 raise SpanielError(Code.EXTRACTION_FAILED, error="no process can be started to read it in")
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._thread, read, body, content_type, url, named)
+            task = partial(read, body, content_type, url, named, walls=walls)
+            return await loop.run_in_executor(self._thread, task)
 
     async def _take(self) -> Child | None:
         """A process that waits for a page, or none where none can be started."""

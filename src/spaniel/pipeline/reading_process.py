@@ -49,7 +49,8 @@ def told(document: Document) -> bytes:
     markdown = str(fields.pop("markdown")).encode("utf-8", "surrogatepass")
     data = fields.pop("data", None)
     return packed(
-        {**fields, "length": len(markdown), "has_data": data is not None}, markdown + str(data or "").encode()
+        {**fields, "length": len(markdown), "has_data": data is not None, "wall_words": document.wall_words},
+        markdown + str(data or "").encode(),
     )
 
 
@@ -71,6 +72,7 @@ def understood(head: dict[str, Any], body: bytes) -> Document:
         generator=head["generator"],
         data=body[length:].decode() if head["has_data"] else None,
         pages=tuple(head.get("pages", ())),
+        wall_words=head.get("wall_words"),
         failures=tuple(head.get("failures", ())),
     )
 
@@ -93,7 +95,7 @@ def main() -> None:
 def answer(head: dict[str, Any], body: bytes) -> bytes:
     """The document, or why there is none; what a library does that it should not is a refusal too."""
     try:
-        return told(read(body, head["content_type"], head["url"], head["kinds"]))
+        return told(read(body, head["content_type"], head["url"], head["kinds"], walls=head.get("walls", False)))
     except SpanielError as error:
         refusal: dict[str, Any] = {"code": str(error.code), "details": error.details}
         return packed({**refusal, WORN: isinstance(error.__cause__, MemoryError | RecursionError)}, b"")

@@ -19,18 +19,24 @@ __all__ = ["Document", "Hygiene", "Metadata", "extract", "read"]
 TOLD_BY_THEMSELVES = ("html", "pdf")  # readers that know best whether a charset was guessed, or have none
 
 
-def read(body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None = None) -> Document:
-    """The pipeline's entry: choose a reader among `kinds` by type and bytes, or refuse (FR-WF-10f to 10h)."""
-    return read_as(kind_of(content_type, body, kinds), body, url)
+def read(
+    body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None = None, *, walls: bool = False
+) -> Document:
+    """The pipeline's entry: choose a reader among `kinds` by type and bytes, or refuse (FR-WF-10f to 10h).
+
+    With `walls`, `Document.wall_words` says whether an HTML page has the words of a paywall.
+    """
+    return read_as(kind_of(content_type, body, kinds), body, url, walls=walls)
 
 
-def read_as(kind: Kind, body: bytes | str, url: str | None) -> Document:
+def read_as(kind: Kind, body: bytes | str, url: str | None, *, walls: bool = False) -> Document:
     """Readers load when they are needed."""
     row = BY_NAME[kind.reader]
     part, cut = fitted(row, body)
     module, _, name = row.reader.partition(":")
     try:
-        document: Document = getattr(import_module(module), name)(part, url, kind.charset)
+        options = {"walls": True} if walls and row.name == "html" else {}
+        document: Document = getattr(import_module(module), name)(part, url, kind.charset, **options)
     except SpanielError:
         raise
     except Exception as error:  # whatever a page does to a parser, a caller sees one of our errors (D2-41)

@@ -51,6 +51,7 @@ class Document:
     generator: str = ""  # the program that made the page, as the page names it
     data: str | None = None  # of structured content, the whole of it as JSON text
     pages: tuple[int, ...] = ()  # where in the Markdown page 1, 2, … begins, of a document that has pages
+    wall_words: bool | None = None  # whether an HTML page has the words of a paywall anywhere; None: not looked for
     failures: tuple[str, ...] = ()  # optional steps of reading that failed, each with the exception's type and place
 
     def noted(self, note: str) -> Document:
@@ -65,6 +66,7 @@ class Document:
     def as_dict(self) -> dict[str, object]:
         """For JSON; `data`, `pages` and `failures` only where there are any."""
         told = asdict(self)
+        del told["wall_words"]
         for name in ("data", "pages", "failures"):
             if not told[name]:
                 del told[name]

@@ -23,24 +23,25 @@ from spaniel.reading.metadata import Told, read_head
 from spaniel.reading.page import facts_of
 from spaniel.reading.steps import Steps
 from spaniel.reading.swallowed import ENOUGH, FEW_LETTERS, closed_where_it_opens
+from spaniel.reading.walls import has_wall_words
 
 if TYPE_CHECKING:
     from turbohtml import Document as Tree
     from turbohtml import Element
 
 
-def read_html(body: bytes | str, url: str | None, charset: str | None) -> Document:
-    read = _read(body, url, charset)
+def read_html(body: bytes | str, url: str | None, charset: str | None, *, walls: bool = False) -> Document:
+    read = _read(body, url, charset, walls=walls)
     if len(read.markdown) >= FEW_LETTERS or len(body) < FEW_LETTERS:
         return read
     mended = closed_where_it_opens(body if isinstance(body, bytes) else body.encode("utf-8", "replace"))
     if mended is None:
         return read
-    again = _read(mended if isinstance(body, bytes) else mended.decode("utf-8"), url, charset)
+    again = _read(mended if isinstance(body, bytes) else mended.decode("utf-8"), url, charset, walls=walls)
     return again if len(again.markdown) > ENOUGH * len(read.markdown) else read
 
 
-def _read(body: bytes | str, url: str | None, charset: str | None) -> Document:
+def _read(body: bytes | str, url: str | None, charset: str | None, *, walls: bool) -> Document:
     steps = Steps()
     tree, cut, guessed, source = parse_within(body, charset, url)
     steps.run("shadow roots", partial(open_shadow_roots, tree, source), None)
@@ -48,6 +49,9 @@ def _read(body: bytes | str, url: str | None, charset: str | None) -> Document:
     del source  # of some pages a copy
     root = _body(tree)
     based = tree if has_base(tree) else None
+    wall_words = None
+    if walls:
+        wall_words = steps.run("walls", lambda: has_wall_words(root, free=head.signals.get("free") is not False), None)
     steps.run("math", lambda: set_math(tree), None)
     steps.run("drawings", lambda: write_labels(tree), None)
     steps.run("images", lambda: take_from_noscript(tree), None)
@@ -77,6 +81,7 @@ def _read(body: bytes | str, url: str | None, charset: str | None) -> Document:
         ),
         types=tuple(name for raw in dict.fromkeys(head.types) if (name := one_line(raw))),
         generator=one_line(head.generator) or "",
+        wall_words=wall_words,
     ).with_failures(steps.failures)
 
 

@@ -83,3 +83,37 @@ def count_words(str text):
             wide += script == 2
             close += script == 1
     return words + more_words(wide, close)
+
+
+DEF MOST_STEMS = 512
+
+
+def stem_places(bytes page, tuple stems):
+    """As walls.stem_places_in."""
+    cdef const unsigned char *data = page
+    cdef const unsigned char *stem[MOST_STEMS]
+    cdef Py_ssize_t sizes[MOST_STEMS]
+    cdef int following[MOST_STEMS]  # the next stem with the same first byte
+    cdef int first[256]
+    cdef Py_ssize_t i, size = len(page), count = len(stems)
+    cdef int one
+    cdef bytes text
+    if count > MOST_STEMS:
+        raise ValueError("too many stems")
+    for i in range(256):
+        first[i] = -1
+    for i in range(count - 1, -1, -1):
+        text = stems[i]
+        if not text:
+            raise ValueError("an empty stem")
+        stem[i], sizes[i] = text, len(text)
+        following[i] = first[stem[i][0]]
+        first[stem[i][0]] = <int>i
+    found = []
+    for i in range(size):
+        one = first[data[i]]
+        while one >= 0:
+            if sizes[one] <= size - i and memcmp(data + i, stem[one], sizes[one]) == 0:
+                found.append((i, one))
+            one = following[one]
+    return found

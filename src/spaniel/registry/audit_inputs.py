@@ -1,44 +1,21 @@
-"""Data files as links to audit: JSON, JSON lines, CSV and YAML, and in them the fields that hold links."""
+"""Records of data files as links to audit: the fields that hold links, and those that say what they are about."""
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.registry.audit import Cited
-from spaniel.registry.complaints import Place
-from spaniel.registry.foreign_text import csv_rows, decoded
-from spaniel.tables import Table, complaint, read_toml
+from spaniel.tables import Table, read_toml
 from spaniel.url.links import unaccented
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 _NAMES = os.path.join(os.path.dirname(__file__), "field_names.toml")
+MOST_NAMES = 16  # of a path that a field may have
 LONGEST_TITLE = 500  # characters; longer ones are texts, and their words would be on any page
-ENDINGS = {
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".yaml": "yaml",
-    ".yml": "yaml",
-}
-
-
-def kind_of(name: str, text: str) -> str:
-    """By the file's name; standard input by how it begins."""
-    known = name.lower().removesuffix(".gz")
-    for ending, kind in ENDINGS.items():
-        if known.endswith(ending):
-            return kind
-    if text.lstrip()[:1] in ("{", "["):
-        return "jsonl" if "}\n{" in text else "json"
-    raise complaint(name, f"its name does not say how to read it; add --input with one of {', '.join(READERS)}")
 
 
 class About(NamedTuple):
@@ -86,72 +63,25 @@ def field_names(titles: tuple[str, ...] = ()) -> FieldNames:
     return found
 
 
-def read_cited(
-    name: str, raw: bytes, fields: Container[str], kind: str | None = None, names: FieldNames | None = None
-) -> Iterator[Cited]:
-    """Every text that stands under one of the fields, however deep, with what is said of it beside it."""
-    text = decoded(name, raw)
-    names = names or field_names()
-    for where, value in READERS[kind or kind_of(name, text)](name, text):
-        for path, url, about in _links(value, where, fields, names):
-            yield Cited(name, path, url, *about)
+def cited(file: str, where: str, record: object, fields: Collection[str], names: FieldNames) -> Iterator[Cited]:
+    """Every text of a record that is under one of the fields, however deep, with what is said of it next to it.
 
-
-def _links(top: object, start: str, fields: Container[str], names: FieldNames) -> Iterator[tuple[str, str, About]]:
-    """Where, the link, and what is said of it. No recursion: the data are somebody else's, and may be deep."""
-    left: list[tuple[str, object, bool, About]] = [(start, top, False, NOTHING)]
+    A field is a name or a path of names (`page.url`). No recursion: the data may be hostile, and deep.
+    """
+    left: list[tuple[str, tuple[str, ...], object, bool, About]] = [(where, (), record, False, NOTHING)]
     while left:
-        where, value, wanted, about = left.pop()
+        place, keys, value, wanted, about = left.pop()
         if isinstance(value, str) and wanted and value.strip():
-            yield where, value.strip(), about
+            yield Cited(file, place, value.strip(), *about)
         elif isinstance(value, dict):
             own = names.about(value, about)
-            paths = ((key, f"{where}.{key}" if where else str(key)) for key in reversed(value))
-            left += [(path, value[key], key in fields, own) for key, path in paths]
+            for key in reversed(value):
+                path = (*keys[-MOST_NAMES:], str(key))
+                inner = f"{place}.{key}" if place else str(key)
+                left.append((inner, path, value[key], _is_wanted(path, fields), own))
         elif isinstance(value, list):
-            left += [(f"{where}[{i}]", value[i], wanted, about) for i in reversed(range(len(value)))]
+            left += [(f"{place}[{i}]", keys, value[i], wanted, about) for i in reversed(range(len(value)))]
 
 
-def _from_json(name: str, text: str) -> Iterator[tuple[str, object]]:
-    try:
-        yield "", json.loads(text)
-    except json.JSONDecodeError as error:
-        raise complaint(f"{name}:{error.lineno}:{error.colno}", f"not JSON: {error.msg}") from None
-    except (ValueError, RecursionError) as error:
-        raise complaint(name, f"not JSON that can be read: {error}") from None
-
-
-def _from_json_lines(name: str, text: str) -> Iterator[tuple[str, object]]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                yield f"line {number}", json.loads(line)
-            except json.JSONDecodeError as error:
-                raise complaint(f"{name}:{number}:{error.colno}", f"not JSON: {error.msg}") from None
-            except (ValueError, RecursionError) as error:
-                raise complaint(f"{name}:{number}", f"not JSON that can be read: {error}") from None
-
-
-def _from_csv(name: str, text: str) -> Iterator[tuple[str, object]]:
-    rows = csv_rows(text)
-    try:
-        header = next(rows, [])
-        for row in rows:
-            yield f"line {rows.line_num}", dict(zip(header, row, strict=False))
-    except csv.Error as error:
-        raise complaint(f"{name}:{rows.line_num}", f"not CSV: {error}") from None
-
-
-def _from_yaml(name: str, text: str) -> Iterator[tuple[str, object]]:
-    from spaniel.registry.outline import values
-
-    for number, value in enumerate(values(text, Place(name))):
-        yield f"document {number + 1}" if number else "", value
-
-
-READERS: dict[str, Callable[[str, str], Iterator[tuple[str, object]]]] = {
-    "json": _from_json,
-    "jsonl": _from_json_lines,
-    "csv": _from_csv,
-    "yaml": _from_yaml,
-}
+def _is_wanted(path: tuple[str, ...], fields: Collection[str]) -> bool:
+    return path[-1] in fields or any(f".{'.'.join(path)}".endswith(f".{field}") for field in fields if "." in field)

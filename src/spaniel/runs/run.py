@@ -176,8 +176,8 @@ def require_same(before: About, sources: Mapping[str, str], shape: Mapping[str, 
         if before.sources[name] != fingerprint:
             raise _changed(output, f"{name} has changed since")
     for name, value in before.shape.items():
-        if shape.get(name) != value:
-            raise _changed(output, f"it was begun with {name} {value}, not {shape.get(name)}")
+        if (now := shape.get(name)) != value:
+            raise _changed(output, f"it was begun with {name} {value}, not {now}")
 
 
 def _changed(output: str, reason: str) -> SpanielError:

@@ -16,6 +16,7 @@ import pytest
 
 from spaniel.batch.outputs import Part, as_line, finish
 from spaniel.errors import SpanielError
+from tests import programs
 from tests.batch import packing
 from tests.batch.outputs.harness import parsed, record, write
 
@@ -131,7 +132,7 @@ def test_a_writer_killed_at_any_moment_loses_nothing_that_was_committed(tmp_path
     for attempt in range(4):
         path, journal = tmp_path / f"{attempt}.{ending}", tmp_path / f"{attempt}.log"
         script = f"from tests.batch.outputs.test_parts import append_for_ever as f; f({str(path)!r}, {str(journal)!r})"
-        with subprocess.Popen([sys.executable, "-c", script]) as writer:
+        with programs.Popen([sys.executable, "-c", script]) as writer:
             while not journal.exists() or not journal.stat().st_size:
                 assert writer.poll() is None
             with pytest.raises(subprocess.TimeoutExpired):

@@ -13,6 +13,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from spaniel.batch.outputs import Part, finish
 from spaniel.batch.outputs.warc import Capture, capture_records, warcinfo
+from tests import programs
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 PAGE = Capture(
@@ -46,7 +47,7 @@ def records(path: Path) -> list[tuple[str, dict[str, str], Any, bytes]]:
 
 def check(path: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "warcio.cli", "check", "-v", str(path)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return programs.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 def test_warcio_reads_what_was_captured(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ import codecs
 import re
 from typing import NamedTuple
 
+from spaniel.sources.kinds import wide
+
 DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([A-Za-z][\w.:-]{0,39})")
 MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -16,18 +18,8 @@ MARKS = (
 )
 
 
-# What holds no text, by its first bytes; nor does anything else with many control characters.
-BINARY = (
-    (b"%PDF-", "a PDF"), (b"PK\x03\x04", "a ZIP archive or an office document"), (b"PAR1", "a Parquet file"),
-    (b"\x89PNG", "an image"), (b"\xff\xd8\xff", "an image"), (b"GIF8", "an image"),
-    (b"SQLite format 3\0", "a database"),
-    (b"\xfd7zXZ\0", "compressed by xz"), (b"7z\xbc\xaf\x27\x1c", "a 7z archive"), (b"\x7fELF", "a program"),
-    (b"BZh91AY&SY", "compressed by bzip2"), (b"Rar!\x1a", "a RAR archive"), (b"\xd0\xcf\x11\xe0", "an office document"),
-)  # fmt: skip
 GZIP, ZSTANDARD = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
-LOOKED_AT = 4096  # bytes by which it is decided whether a document is text
-CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-MOST_CONTROL = 0.05  # of the bytes of a text: a stray one is somebody's mistake
+LOOKED_AT = 4096  # bytes by which the encoding of a document is recognized
 
 
 def is_compressed(raw: bytes) -> bool:
@@ -56,25 +48,6 @@ def uncompressed(raw: bytes, largest: int) -> bytes:
         raise ValueError(f"its compression is broken: {error}") from None
 
 
-def binary_kind(raw: bytes) -> str:
-    """What a document is that holds no text; "" for one that does."""
-    for magic, kind in BINARY:
-        if raw.startswith(magic):
-            return kind
-    head = raw[:LOOKED_AT]
-    if any(head.startswith(mark) for mark, _ in MARKS) or _wide(head):
-        return ""
-    return "binary data" if len(CONTROL.findall(head)) > max(3, MOST_CONTROL * len(head)) else ""
-
-
-def _wide(head: bytes) -> str:
-    """UTF-16 without its mark: every other byte of what is mostly ASCII is 0."""
-    even, odd = head[:64:2], head[1:64:2]
-    if len(odd) > 3 and not any(odd) and all(even):
-        return "utf-16-le"
-    return "utf-16-be" if len(odd) > 3 and not any(even) and all(odd) else ""
-
-
 class Decoded(NamedTuple):
     """A text, and how it was written: `encoded(text)` gives the bytes again."""
 
@@ -95,9 +68,9 @@ def decode(raw: bytes) -> Decoded:
                 return Decoded(raw[len(mark) :].decode(encoding, _on_error(encoding)), encoding, mark)
             except UnicodeDecodeError:
                 break
-    if wide := _wide(raw[:LOOKED_AT]):
+    if encoding := wide(raw[:LOOKED_AT]):
         try:
-            return Decoded(raw.decode(wide, _on_error(wide)), wide, b"")
+            return Decoded(raw.decode(encoding, _on_error(encoding)), encoding, b"")
         except UnicodeDecodeError:
             pass
     try:

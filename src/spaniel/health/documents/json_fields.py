@@ -5,6 +5,7 @@ Scanned, not parsed: depth costs nothing, a comment or a comma too many does not
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 TOKEN = re.compile(r"\"(?P<string>(?:[^\"\\]++|\\.)*+)(?:\"|\\?\Z)|[\[\]{}]", re.DOTALL)
 COLON = re.compile(r"[ \t\r\n]*+:")
 ESCAPE = re.compile(r"(?:\\u[0-9A-Fa-f]{4}){1,2}|\\.")
+STRING = r"(\"(?:[^\"\\]++|\\.)*+(?:\"|\\?\Z))"
+COMMENT = re.compile(rf"{STRING}|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)", re.DOTALL)
+TRAILING_COMMA = re.compile(rf"{STRING}|,(?=\s*+[\]}}])", re.DOTALL)
 SIGNS = re.compile(r":|www\.", re.IGNORECASE)  # without any of these there is no address in a string
 WEB = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
 
@@ -42,6 +46,16 @@ def links(text: str, fields: Collection[str] = ()) -> Iterator[Found]:
             yield Found(url, value.start, value.end, "json")
         else:
             yield from inside(unescaped([(value.start, written)]), bare.links)
+
+
+def is_commented_json(text: str) -> bool:
+    """Whether it is JSON but for comments and commas before a closing bracket, as settings of editors are."""
+    bare_text = COMMENT.sub(lambda found: found[1] or " ", text)
+    try:
+        json.loads(TRAILING_COMMA.sub(lambda found: found[1] or "", bare_text))
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def inside(whole: Stitched, reader: object) -> Iterator[Found]:

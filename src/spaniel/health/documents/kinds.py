@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
 from spaniel.health.documents.mention import Lines, Mention
+from spaniel.sources.kinds import DOCUMENTS, KINDS, Kind, kind_by_content, kind_by_name, text_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -16,51 +17,41 @@ if TYPE_CHECKING:
 
     Reader = Callable[[str], Iterator[Found]]
 
-EXTENSIONS = {
-    "markdown": "md markdown mdown mdwn mkd mkdn mkdown qmd rmd",
-    "mdx": "mdx",
-    "html": "html htm xhtml shtml",
-    "rst": "rst rest",
-    "notebook": "ipynb",
-    "text": "txt text",
-    "json": "json jsonl ndjson geojson webmanifest",
-    "yaml": "yaml yml",
-    "csv": "csv tsv",
-    "xml": "xml rss atom",
-}
-BY_EXTENSION = {extension: kind for kind, names in EXTENSIONS.items() for extension in names.split()}
+EXTENSIONS = {str(kind): row.extensions for kind, row in KINDS.items() if kind not in (Kind.SITE, Kind.PARQUET)}
+EXTENSIONS["xml"] = f"{KINDS[Kind.SITEMAP].extensions} {KINDS[Kind.FEED].extensions}"  # with all their links
 PROSE = frozenset({"markdown", "mdx", "html", "rst", "notebook", "text"})  # read in folders without being asked for
-DATA = frozenset({"json", "yaml", "csv"})  # have fields
-MODULES = {"text": "bare", "yaml": "yaml_fields", "json": "json_fields", "csv": "csv_fields"}
+DATA = frozenset({"json", "jsonl", "yaml", "csv", "tsv"})  # have fields
+MODULES = {
+    "text": "bare", "yaml": "yaml_fields", "json": "json_fields", "jsonl": "json_fields", "csv": "csv_fields",
+    "tsv": "csv_fields", "sitemap": "xml", "feed": "xml", "bookmarks": "html",
+}  # fmt: skip
 MARKDOWN_SIGNS = re.compile(r"\]\(|\]\[|^#{1,6} |^(?:```|~~~)|^ {0,3}\[[^\]\n]{1,200}\]:", re.MULTILINE)
-PACKED = (".gz", ".gzip", ".zst", ".zstd")  # of a compressed document, behind its own extension
-BEGINNING = 4096  # characters by which a document is known that has no telling name
+BEGINNING = 4096  # characters by which a document is recognized that has no known extension
 
 
 def kind_of(name: str, text: str) -> str:
-    """The kind of a document."""
-    return by_name(name) or _by_content(text[:BEGINNING])
+    """The kind of a document: by its name, by what its beginning proves, else by how that looks."""
+    named = kind_by_name(name)
+    beginning = text[:BEGINNING]
+    recognized = kind_by_content(beginning.encode("utf-8", "replace"))
+    if named in DOCUMENTS:
+        return recognized if named is Kind.HTML and recognized is Kind.BOOKMARKS else named
+    return recognized or named or _by_content(beginning)
 
 
 def by_name(name: str) -> str:
-    bare = name.lower()
-    for packed in PACKED:
-        bare = bare.removesuffix(packed)
-    _, dot, extension = bare.rpartition(".")
-    return BY_EXTENSION.get(extension, "") if dot else ""
+    return kind_by_name(name) or ""
 
 
 def _by_content(beginning: str) -> str:
     text = beginning.lstrip()
-    if re.match(r"<!doctype\s+html|<html[\s>]", text, re.IGNORECASE):
-        return "html"
-    if text.startswith("<?xml") or re.match(r"<(?:urlset|sitemapindex|rss|feed)[\s>]", text):
-        return "html" if re.search(r"<html[\s>]", text, re.IGNORECASE) else "xml"
+    if text.startswith("<?xml"):
+        return "html" if re.search(r"<html[\s>]", text, re.IGNORECASE) else "sitemap"
     if text.startswith("{"):
         return "notebook" if re.search(r'"nbformat"|"cell_type"', text) else "json"
     if re.match(r"\[\s*[{\"\[]", text):
         return "json"
-    return "markdown" if MARKDOWN_SIGNS.search(text) else "text"
+    return "markdown" if MARKDOWN_SIGNS.search(text) else text_kind(beginning.encode("utf-8", "replace"))
 
 
 def mentions(text: str, file: str, kind: str = "", fields: Collection[str] = ()) -> Iterator[Mention]:

@@ -1,0 +1,248 @@
+"""Bytes of a source as UTF-8 lines: decompressed, recoded, a piece at a time; and rows handed on by a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import gzip
+import io
+import sys
+import threading
+import zlib
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
+
+from spaniel.sources.kinds import wide
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from typing import BinaryIO
+
+    from spaniel.sources.rows import Report
+
+PIECE = 1 << 16
+MOST_LAYERS = 2  # of compression: a server may compress once more what is compressed
+BROKEN: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, zstd.ZstdError)
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16's, which it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+def uncompressed(stream: BinaryIO) -> io.BufferedReader:
+    """What is inside gzip and Zstandard, by the first bytes and not by the name."""
+    found = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(_Borrowed(stream), PIECE)
+    for _ in range(MOST_LAYERS):
+        head = found.peek(4)[:4]
+        if head.startswith(b"\x1f\x8b"):
+            found = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=found)), PIECE)
+        elif head == b"\x28\xb5\x2f\xfd":
+            found = io.BufferedReader(cast(io.RawIOBase, zstd.ZstdFile(found)), PIECE)
+        else:
+            break
+    return found
+
+
+def as_utf8(stream: io.BufferedReader) -> io.BufferedReader:
+    """The same text in UTF-8, with line feeds. What needs no change is handed back as it is."""
+    head = stream.peek(1024)
+    encoding = _encoding(head)
+    if encoding == "utf-8-sig":
+        stream.read(3)
+    elif encoding:
+        return io.BufferedReader(_Recoded(stream, encoding), PIECE)
+    if b"\r" in head[:-1] and b"\n" not in head and not head.lstrip().startswith(b"<"):  # from an old Macintosh
+        return io.BufferedReader(_Recoded(stream, "latin-1", returns=True), PIECE)
+    return stream
+
+
+def _encoding(head: bytes) -> str | None:
+    for mark, encoding in _MARKS:
+        if head.startswith(mark):
+            return encoding
+    return wide(head) or None
+
+
+class _Borrowed(io.RawIOBase):
+    """A stream of the caller, which stays open when its reader is closed."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        piece = self._stream.read(len(buffer))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
+class _Recoded(io.RawIOBase):
+    """A stream read in one encoding and given out in UTF-8; with `returns`, its carriage returns as line feeds."""
+
+    def __init__(self, stream: BinaryIO, encoding: str, *, returns: bool = False) -> None:
+        self._stream = stream
+        self._returns = returns
+        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        self._held = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        while not self._held:
+            piece = self._stream.read(PIECE)
+            self._held = memoryview(self._recoded(piece))
+            if not piece and not self._held:
+                return 0
+        size = min(len(buffer), len(self._held))
+        buffer[:size] = self._held[:size]
+        self._held = self._held[size:]
+        return size
+
+    def _recoded(self, piece: bytes) -> bytes:
+        if self._returns:
+            return piece.replace(b"\r", b"\n")
+        return self._decoder.decode(piece, final=not piece).encode("utf-8", "replace")
+
+
+def numbered_lines(stream: BinaryIO, longest: int, report: Report) -> Iterator[tuple[int, bytes]]:
+    """Each line with its number, its end included. One with more than `longest` bytes is skipped and reported."""
+    number = 0
+    read = stream.readline
+    while line := read(longest):
+        number += 1
+        if len(line) == longest and not line.endswith(b"\n") and _skip_line(stream):
+            report(f"line {number}", f"is longer than {longest} bytes; it was left out")
+            continue
+        yield number, line
+
+
+def _skip_line(stream: BinaryIO) -> bool:
+    """Go to the end of a line; whether anything was left of it."""
+    left = False
+    while rest := stream.readline(PIECE):
+        left = left or rest not in (b"\n", b"\r\n")
+        if rest.endswith(b"\n"):
+            break
+    return left
+
+
+def decoded(line: bytes) -> str:
+    """UTF-8, as nearly all lists are; else what old Windows programs write, in which every byte is a character."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        try:
+            return line.decode("cp1252")
+        except UnicodeDecodeError:
+            return line.decode("latin-1")
+
+
+class Sized(Protocol):
+    @property
+    def size(self) -> int: ...
+
+
+T = TypeVar("T", bound=Sized)
+MOST_ROWS = 1024  # rows that a thread reads ahead
+MOST_BYTES = 4 << 20  # of what they were read from
+LINGER = 0.005  # seconds that the first row waits for others: a switch of threads costs more than a row
+
+
+async def read_in_thread(rows: Iterator[T]) -> AsyncIterator[list[T]]:
+    """The same rows in lists, soon after they are read: a silent pipe blocks neither the event loop nor Ctrl-C.
+
+    The thread is a daemon: at the end of the process nothing waits for it, unlike those of `asyncio.to_thread`.
+    """
+    handover = _Handover[T](asyncio.get_running_loop())
+    threading.Thread(target=handover.read, args=(rows,), name="source", daemon=True).start()
+    try:
+        while not handover.ended:
+            taken = await handover.take()
+            if taken:
+                yield taken
+    finally:
+        handover.abandon()
+
+
+class _Handover(Generic[T]):
+    """A bounded buffer between the thread that reads and the event loop.
+
+    When it is full, the thread waits until the loop asks for more: they would only compete for the interpreter.
+    Nothing here is locked, for each row would pay for it: rows go through a deque, whose ends are thread-safe, and
+    each flag is set before what it announces is looked at. A wake-up too many gives an empty list.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._some, self._full = asyncio.Event(), asyncio.Event()
+        self._asked = threading.Event()  # the loop wants more
+        self._rows: deque[T] = deque()
+        self._size = 0  # too large at times, if both sides write it at once
+        self._is_announced = self._finished = self._abandoned = False
+        self._failure: Exception | None = None
+        self.ended = False
+
+    def read(self, rows: Iterator[T]) -> None:
+        waiting, append = self._rows, self._rows.append
+        try:
+            for row in rows:
+                append(row)
+                self._size += row.size
+                if not self._is_announced:
+                    self._is_announced = True
+                    self._wake(self._some)
+                if len(waiting) >= MOST_ROWS or self._size >= MOST_BYTES:
+                    self._asked.clear()
+                    self._wake(self._some, self._full)
+                    if not self._abandoned:
+                        self._asked.wait()
+                if self._abandoned:
+                    return
+        except Exception as error:  # noqa: BLE001  it is raised where the rows are taken
+            self._failure = error
+        self._finished = True
+        self._wake(self._some, self._full)
+
+    def _wake(self, *events: asyncio.Event) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            for event in events:
+                self._loop.call_soon_threadsafe(event.set)
+
+    async def take(self) -> list[T]:
+        self._asked.set()
+        await self._some.wait()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER):
+                await self._full.wait()
+        self._some.clear()
+        self._full.clear()
+        finished = self._finished
+        self._is_announced = False
+        self._size = 0
+        next_row = self._rows.popleft
+        taken = [next_row() for _ in range(len(self._rows))]
+        if finished and not taken:
+            self.ended = True
+            if self._failure is not None:
+                raise self._failure
+        elif finished:  # to end, or to raise, at the next call
+            self._some.set()
+            self._full.set()
+        return taken
+
+    def abandon(self) -> None:
+        self._abandoned = True
+        self._asked.set()

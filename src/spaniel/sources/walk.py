@@ -1,0 +1,242 @@
+"""From sources to URLs: files as they are, lists by their address, a site by its sitemaps, an index by its children.
+
+One order, always the same: sources as they are named, the files of a pattern by name, sitemaps as their index has
+them, each followed to its end before the next.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+
+from spaniel.errors import Code, SpanielError
+from spaniel.robots.rules import LIMIT
+from spaniel.robots.rules import parse as parse_robots
+from spaniel.sources.files import STANDARD_INPUT, About, local_files, read_file, read_stream
+from spaniel.sources.kinds import Kind, kind_by_name, kind_named
+from spaniel.sources.rows import Child, Item, Options, Problems, Row
+from spaniel.sources.streams import read_in_thread
+from spaniel.sources.xml_lists import MOST_BYTES, MOST_URLS
+from spaniel.url.parsing import parse
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Sequence
+    from contextlib import AbstractAsyncContextManager
+    from typing import BinaryIO
+
+    from publicsuffixlist import PublicSuffixList
+
+    from spaniel.url.value import Url
+
+DEEPEST = 4  # indexes within indexes
+MOST_LIST_BYTES = 1 << 30  # of a list that is fetched and is not a sitemap
+_IS_URL = re.compile(r"https?://", re.IGNORECASE)
+Named = tuple[str, list[Row]]  # rows, and the file or address they come from
+
+
+class FetchedList(NamedTuple):
+    """The decoded body of a response, as a local file that can be read from its start and can seek."""
+
+    url: str  # after redirects
+    content_type: str
+    stream: BinaryIO
+
+
+class ListFetcher(Protocol):
+    """Fetches a list, guarded and polite like any other fetch, whatever its content type is.
+
+    A body of more than `most` bytes is refused (`response_too_large`); every failure is a `SpanielError`.
+    robots.txt itself is fetched by it too. The file may be removed when the block ends.
+    """
+
+    def __call__(self, url: str, most: int) -> AbstractAsyncContextManager[FetchedList]: ...
+
+
+class _Place(NamedTuple):
+    """A list to be fetched, and what named it."""
+
+    url: str
+    parent: str | None = None  # an index; None: a person, or a site's robots.txt
+    depth: int = 0
+    asked: bool = False  # by a person, who can put right what is wrong with it
+
+
+async def items(
+    sources: Sequence[str],
+    fetch: ListFetcher,
+    options: Options | None = None,
+    problems: Problems | None = None,
+    *,
+    may_be_empty: bool = False,
+) -> AsyncIterator[Item]:
+    """Every URL of the sources. `problems` says afterwards what could not be read.
+
+    Raises `bad_args` where a source cannot be read at all, or, unless `may_be_empty`, where nothing usable was in any.
+    """
+    problems = problems if problems is not None else Problems()
+    before = len(problems.first)
+    walk = _Walk(fetch, options or Options(), problems)
+    ordinal = 0
+    named = ["standard input" if source == STANDARD_INPUT else source for source in sources]
+    for source in sources:
+        async for name, rows in walk.source(source):
+            for url, columns, _, place, record in rows:
+                yield Item(ordinal, url, columns, name, place, record)
+                ordinal += 1
+    if not ordinal and not may_be_empty:
+        own = problems.first[before:]
+        reason = f"there is no URL in it ({own[0]})" if own else "there is no URL in it"
+        raise SpanielError(Code.BAD_ARGS, field=", ".join(named), reason=reason)
+
+
+class _Walk:
+    """Over all sources of a run; a sitemap is read once. Rows go in lists, which cost less to hand on."""
+
+    def __init__(self, fetch: ListFetcher, options: Options, problems: Problems) -> None:
+        self._fetch = fetch
+        self._options = options
+        self._kind = kind_named(options.kind)
+        self._problems = problems
+        self._seen: set[str] = set()
+
+    async def source(self, source: str) -> AsyncIterator[Named]:
+        if self._is_site(source):
+            found = self._lists(await self._sitemaps(source))
+        elif _IS_URL.match(source):
+            found = self._lists([_Place(source, asked=True)])
+        else:
+            found = self._files(local_files(source))
+        async for named in found:
+            yield named
+
+    def _is_site(self, source: str) -> bool:
+        if self._kind is not None or not _IS_URL.match(source):
+            return self._kind == Kind.SITE
+        url = parse(source)
+        return url.path == "/" and not url.query
+
+    async def _files(self, paths: list[str]) -> AsyncIterator[Named]:
+        for path in paths:
+            children: list[_Place] = []
+            async for taken in read_in_thread(read_file(path, self._options, self._problems)):
+                rows, named = _apart(taken)
+                yield path, rows
+                children += [_Place(child.url, None, 1) for child in named]  # a file is the user's, and what it names
+            async for found in self._lists(children):
+                yield found
+
+    async def _sitemaps(self, site: str) -> list[_Place]:
+        """Those that robots.txt names, wherever they are; else the one at the usual place."""
+        origin = parse(site).origin
+        named = await self._named_by_robots(f"{origin}/robots.txt")
+        named = [f"{origin}{url}" if url.startswith("/") else url for url in named]  # wrong, frequent, plain
+        return [_Place(url) for url in named or [f"{origin}/sitemap.xml"]]
+
+    async def _named_by_robots(self, url: str) -> list[str]:
+        try:
+            async with self._fetch(url, 2 * LIMIT) as fetched:
+                return list(dict.fromkeys(parse_robots(fetched.stream.read(LIMIT + 1)).sitemaps))
+        except SpanielError as error:
+            if error.code != Code.HTTP_4XX:  # a site without one is no problem
+                self._problems.note(url, error.message)
+            return []
+
+    async def _lists(self, places: list[_Place]) -> AsyncIterator[Named]:
+        """Depth first, by a stack of places: an index's children come before its next neighbour."""
+        waiting = places[::-1]
+        while waiting:
+            place = waiting.pop()
+            if not self._may_read(place):
+                continue
+            children: list[_Place] = []
+            async for taken in self._fetched(place):
+                rows, named = _apart(taken)
+                yield place.url, rows
+                children += [_Place(child.url, place.url, place.depth + 1) for child in named]
+            waiting.extend(reversed(children))
+
+    def _may_read(self, place: _Place) -> bool:
+        try:
+            url = parse(place.url)
+            foreign = place.parent is not None and not same_owner(url, parse(place.parent))
+        except SpanielError as error:
+            self._problems.note(place.url, error.message)
+            return False
+        reason = None
+        if url.href in self._seen:
+            reason = "is named more than once; it was read once"
+        elif place.depth > DEEPEST:
+            reason = f"is an index within more than {DEEPEST} others; it was not read"
+        elif foreign:
+            reason = f"is a sitemap on another site than the index that names it ({place.parent}); it was not read"
+        elif len(self._seen) >= MOST_URLS:
+            reason = f"is one of more than {MOST_URLS:,} sitemaps; it was not read"
+        if reason:
+            self._problems.note(place.url, reason, lost=url.href not in self._seen)
+            return False
+        self._seen.add(url.href)
+        return True
+
+    async def _fetched(self, place: _Place) -> AsyncIterator[list[Row | Child]]:
+        # what the options say applies to the sources that were named
+        options = self._options if place.asked else Options(whole_records=self._options.whole_records)
+        kind = kind_named(options.kind) or kind_by_name(parse(place.url).path)
+        most = MOST_BYTES if kind in (None, Kind.SITEMAP, Kind.FEED) else MOST_LIST_BYTES
+        try:
+            async with self._fetch(place.url, most) as fetched:
+                async for taken in read_in_thread(self._read(fetched, options)):
+                    yield [_absolute(row, fetched.url) if isinstance(row, Row) else row for row in taken]
+        except SpanielError as error:
+            if error.code == Code.BAD_ARGS and place.asked:
+                raise
+            self._problems.note(place.url, error.message)
+
+    def _read(self, fetched: FetchedList, options: Options) -> Iterator[Row | Child]:
+        about = About(fetched.url, parse(fetched.url).path, fetched.content_type)
+        return read_stream(fetched.stream, about, options, self._problems)
+
+
+def _apart(taken: list[Row | Child]) -> tuple[list[Row], list[Child]]:
+    children = [row for row in taken if type(row) is Child]
+    rows = [row for row in taken if type(row) is Row] if children else cast("list[Row]", taken)
+    return rows, children
+
+
+def _absolute(row: Row, base: str) -> Row:
+    """Feeds may name pages by their path alone; no list of URLs does."""
+    if not row.url.startswith(("/", "./", "../", "?")):
+        return row
+    try:
+        return row._replace(url=parse(row.url, base=parse(base)).href)
+    except SpanielError:
+        return row
+
+
+def same_owner(one: Url, other: Url) -> bool:
+    """Whether two addresses are of one registrable domain, by the public suffix list."""
+    return one.host == other.host or _owner(one.host) == _owner(other.host)
+
+
+def _owner(host: str) -> str:
+    """`docs.example.co.uk` is `example.co.uk`'s; `a.github.io` is its own; an IP address is its own."""
+    bare = host.rstrip(".")
+    if _is_address(bare.strip("[]")):
+        return bare
+    return _suffixes().privatesuffix(bare) or bare
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    from publicsuffixlist import PublicSuffixList
+
+    return PublicSuffixList()  # the list that comes with it, some 10 MB and a third of a second
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,39 @@
+"""Sources read as a run reads them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+from spaniel.sources.fetched import fetch_lists
+from spaniel.sources.rows import Item, Options, Problems
+from spaniel.sources.walk import FetchedList, ListFetcher, items
+from spaniel.testing import Site
+from tests.loopback import rooms_for
+
+
+def nobody(url: str, most: int) -> AbstractAsyncContextManager[FetchedList]:
+    """For files alone."""
+    raise AssertionError(f"{url} was not to be fetched")
+
+
+async def gather(bring: ListFetcher, sources: Sequence[str], **options: Any) -> tuple[list[Item], Problems]:
+    problems = Problems()
+    return [item async for item in items(sources, bring, Options(**options), problems)], problems
+
+
+def read(*sources: object, **options: Any) -> tuple[list[Item], Problems]:
+    """The items of files, and what was wrong in them."""
+    return asyncio.run(gather(nobody, [str(source) for source in sources], **options))
+
+
+def urls(*sources: object, **options: Any) -> list[str]:
+    return [item.raw_url for item in read(*sources, **options)[0]]
+
+
+async def read_site(*sources: str, sites: Sequence[Site], **options: Any) -> tuple[list[Item], Problems]:
+    """The items of lists on loopback, brought through the real door."""
+    async with rooms_for(*sites) as rooms:
+        return await gather(fetch_lists(rooms.door, rooms.http), sources, **options)
