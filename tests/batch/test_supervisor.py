@@ -15,7 +15,7 @@ import pytest
 from spaniel.app.batch_wiring import wiring
 from spaniel.batch.local import Run
 from spaniel.batch.supervisor import Pace, Processes
-from spaniel.batch.worker import ForeignHosts, Lender
+from spaniel.batch.worker import ForeignHosts, Lender, RunHosts
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts
@@ -24,6 +24,9 @@ from spaniel.hosts.rules import Rule, Rules
 from spaniel.testing.batching import WHERE
 from tests.batch.harness import FAST, Served, order, records, serving, settings, written
 from tests.batch.test_politely import gaps
+
+BRIEF = {"owned": [0], "shard_count": 1, "workers": 2, "is_spread": False}
+BRIEF |= {"rules": ((1, 0.0), {}), "limits": tuple(Limits())}
 
 
 def run(served: Served, folder: Path, urls: list[str], pace: Pace, workers: Any = None, **more: Any) -> Any:
@@ -136,3 +139,35 @@ async def test_host_that_its_owner_has_given_up_is_refused() -> None:
     given_up.cancel()
     await asyncio.gather(given_up, return_exceptions=True)
     assert said == [("take", 1, "a.example", True), ("take", 2, "a.example", True), ("release", 2, False)]
+
+
+@pytest.mark.req("FG-22")
+def test_host_of_another_worker_that_asks_to_wait_is_waited_for(tmp_path: Path) -> None:
+    with serving(tmp_path) as served:
+        targets = [served.url(f"www.shared{n % 4}.example", f"/busy{n}") for n in range(8)]
+        urls = [served.url(f"www.site{n}.example", f"/to?{target}") for n, target in enumerate(targets)]
+        progress, whole = run(served, tmp_path, urls, Pace(3, 8, FAST))
+        assert (whole, progress.workers_lost) == (True, 0)
+        for host in (f"www.shared{n}.example" for n in range(4)):
+            asked = served.by_host()[host]
+            first = next(number for number, request in enumerate(asked) if request.path.startswith("/busy"))
+            assert asked[first + 1].came - asked[first].gone >= 0.9  # Retry-After: 1, in whole seconds
+    assert [record["extraction"]["status"] for record in records(tmp_path)] == [200] * 8
+
+
+@pytest.mark.req("FG-46")
+async def test_answers_to_other_workers_count_before_a_host_is_given_up() -> None:
+    """Failures that redirects of other workers met count in a row, and an answer between them begins anew."""
+    import asyncio
+
+    hosts = RunHosts(BRIEF, lambda *_: None, SystemClock())
+    for _ in range(4):
+        for _ in range(4):
+            hosts.learn("unanswered", ["https://a.example", "network"])
+        hosts.lender.take(1, 1, "a.example", True)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        hosts.lender.release(1, 1, True)
+        await asyncio.sleep(0.01)
+    assert hosts.given_up("a.example", led=True) is None
+    assert hosts.ready_at("a.example") <= SystemClock().monotonic()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ import pytest
 from spaniel import files
 from spaniel.errors import SpanielError
 from spaniel.runs import parts
-from spaniel.runs.parts import RECORDS, Collector, Output, PartFiles, Result, Writer
+from spaniel.runs.parts import RECORDS, Collector, Output, Part, PartFiles, Result, Writer
 from spaniel.runs.store import Shard, Shards
 
 COUNT = 300
@@ -143,6 +146,51 @@ def test_output_has_each_record_once_wherever_collecting_ended(
     assert sorted(lines) == sorted(b"line %d" % n for n in range(COUNT))
     left = sorted(path.name for path in tmp_path.glob("shard-*.jsonl"))
     assert len(left) <= 4  # parts that were collected are gone, but for the last of each shard
+
+
+def test_collecting_twice_at_one_time_takes_each_record_once(
+    shards: Shards, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that is stopped collects what is left while a thread may still be at it."""
+    write(shards, range(COUNT))
+    append = Part.append_raw
+
+    def slow(self: Part, data: bytes) -> None:
+        append(self, data)
+        time.sleep(0.1)
+
+    monkeypatch.setattr(Part, "append_raw", slow)
+    collector, known = collected(tmp_path), lengths(shards)
+    threads = [threading.Thread(target=collector.collect, args=(known,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    collector.close()
+    assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == COUNT
+
+
+def test_collecting_that_fails_leaves_the_output_as_it_was(
+    shards: Shards, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(shards, range(10))
+    collector = collected(tmp_path)
+    collector.collect(lengths(shards))
+    before = (tmp_path / "out.jsonl").read_bytes()
+    write(shards, range(10, COUNT))
+
+    def full(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    known = lengths(shards)
+    with monkeypatch.context() as patched:
+        patched.setattr(collector._database, "transaction", full)
+        with pytest.raises(SpanielError, match="disk is full"):
+            collector.collect(known)
+    assert (tmp_path / "out.jsonl").read_bytes() == before
+    collector.collect(lengths(shards))
+    collector.close()
+    assert len((tmp_path / "out.jsonl").read_bytes().splitlines()) == COUNT
 
 
 def test_output_in_several_files_begins_each_with_its_head(shards: Shards, tmp_path: Path) -> None:

@@ -190,8 +190,8 @@ class Supervisor:
             try:
                 known = self._parts_known if self._writer is None else self._writer.parts
                 await asyncio.to_thread(self._collector.collect, dict(known))
-            except SpanielError as error:
-                self.fail(error)
+            except Exception as error:  # noqa: BLE001  whatever it is, the run must not go on without its output
+                self._failed(0, *why_unwritable(error))
                 return
 
     def fail(self, error: SpanielError) -> None:

@@ -52,6 +52,7 @@ log = logging.getLogger("spaniel.batch")
 STATUS_SECONDS = 0.25
 BEHIND_SECONDS = 0.05  # before it is looked again whether the writer has room
 NO_LIMIT = 1e9  # seconds
+OK = 200  # any status of a host that answers
 LONGEST_PAUSE = 30.0  # seconds before a worker begins that replaces another one
 AHEAD = 64  # records that a program has not read, before nothing more is begun
 SLOWEST = 5  # hosts of a worker that are reported
@@ -328,16 +329,18 @@ class Lender:
     def __init__(self, hosts: Hosts, send: Send) -> None:
         self._hosts, self._send = hosts, send
         self._lent: dict[tuple[int, int], asyncio.Task[None]] = {}
-        self._granted: dict[tuple[int, int], asyncio.Event] = {}
+        self._granted: dict[tuple[int, int], asyncio.Future[bool]] = {}
 
     def take(self, worker: int, number: int, host: str, led: bool) -> None:
         key = worker, number
         task = self._lent[key] = asyncio.create_task(self._lend(worker, number, host, led))
         task.add_done_callback(lambda _: self._lent.pop(key, None))
 
-    def release(self, worker: int, number: int, answered: bool) -> None:  # noqa: ARG002  reported by `REPORT` where it matters
+    def release(self, worker: int, number: int, answered: bool) -> None:
+        """`answered`: the host did; that it asked to wait, or was not reached, is reported apart."""
         if (granted := self._granted.get((worker, number))) is not None:
-            granted.set()
+            if not granted.done():
+                granted.set_result(answered)
         elif (task := self._lent.get((worker, number))) is not None:
             task.cancel()  # it is not waited for any more
 
@@ -350,9 +353,11 @@ class Lender:
     async def _lend(self, worker: int, number: int, host: str, led: bool) -> None:
         try:
             async with self._hosts.turn(host, Deadline(NO_LIMIT), led=led, shared=True):
-                released = self._granted[worker, number] = asyncio.Event()
+                released = asyncio.get_running_loop().create_future()
+                self._granted[worker, number] = released
                 self._send(say.GRANTED, worker, number)
-                await released.wait()
+                if await released:
+                    self._hosts.answered(host, OK, {}, led=led)
         except SpanielError as error:
             self._send(say.DENIED, worker, number, str(error.code), error.details)
         finally:
@@ -421,8 +426,8 @@ class RunHosts(Hosts):
     def learn(self, method: str, values: list[Any]) -> None:
         """What another worker has learnt of a host."""
         if method == "asked_to_wait":
-            where, status, seconds, led = values
-            Hosts.asked_to_wait(self, where, status, seconds, led=led)
+            where, status, seconds, *led = values  # what is reported of a lease was met through a redirect
+            Hosts.asked_to_wait(self, where, status, seconds, led=led[0] if led else True)
         elif method == "set_crawl_delay":
             Hosts.set_crawl_delay(self, *values)
             self._slow.add(values[0])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import queue
 import re
+import sqlite3
 import sys
 import threading
 import time
@@ -27,7 +28,6 @@ else:
     from backports import zstd
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from spaniel.runs.store import Shard, Shards
@@ -364,6 +364,7 @@ class Collector:
         self._files: dict[str, tuple[int, Part]] = {}
         self._collected: dict[tuple[int, str, int], int] = {}
         self._places: dict[str, tuple[int, int]] = {}
+        self._lock = threading.Lock()  # a run that is stopped collects what is left while a thread may still be at it
         with self._database.transaction() as tx:
             for shard, kind, number, size in tx.execute("SELECT * FROM collected"):
                 self._collected[shard, kind, number] = size
@@ -387,6 +388,19 @@ class Collector:
 
     def collect(self, parts: Mapping[tuple[int, str, int], int]) -> None:
         """Take over what is new in these parts: committed lengths by shard, kind and number."""
+        with self._lock:
+            before = {kind: (part, part.offset) for kind, (_, part) in self._files.items()}
+            try:
+                self._collect(parts)
+            except BaseException as error:
+                for part, offset in before.values():
+                    part.truncate_to(offset)  # nothing of it was committed
+                if isinstance(error, sqlite3.Error):
+                    reason = f"cannot be written: {error}"
+                    raise SpanielError(Code.BAD_ARGS, field=self._folder, reason=reason) from None
+                raise
+
+    def _collect(self, parts: Mapping[tuple[int, str, int], int]) -> None:
         moved = {}
         for (shard, kind, number), size in sorted(parts.items()):
             if (taken := self._collected.get((shard, kind, number), 0)) < size:
@@ -422,9 +436,10 @@ class Collector:
             return Counter(dict(tx.execute("SELECT code, count FROM records").fetchall())) or None
 
     def close(self) -> None:
-        for _, part in self._files.values():
-            part.close()
-        self._database.close()
+        with self._lock:
+            for _, part in self._files.values():
+                part.close()
+            self._database.close()
 
     def _copy(self, shard: int, kind: str, number: int, start: int, end: int) -> None:
         path = os.path.join(self._folder, f"shard-{shard:04}-{number:05}.{self._outputs[kind].ending}")
