@@ -10,6 +10,7 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts, Politeness
+from spaniel.hosts import scheduler as module
 from spaniel.hosts.limits import GIVEN_UP, Limits
 from spaniel.hosts.rules import Rule, Rules
 from spaniel.hosts.scheduler import AHEAD, Lease, PlaceClock, Scheduler, Waiting
@@ -117,6 +118,28 @@ async def test_items_are_read_some_at_a_time_and_a_host_that_waits_long_keeps_no
     await slow.all()
     assert len(slow.pages.reads["a.example"]) == 40  # a minute is long
     assert len(slow.pages.finished) == 40
+
+
+@pytest.mark.parametrize(("delay", "most"), [(2.0, 20), (30.0, 400)])
+async def test_hosts_in_memory_are_bounded_but_for_those_that_wait_long(
+    monkeypatch: pytest.MonkeyPatch, delay: float, most: int
+) -> None:
+    """No number of hosts that wait keeps the others from being asked."""
+    monkeypatch.setattr(module, "LEAST_LIVE", 20)
+    site = Site(VirtualClock(), Rule(1, delay))
+    live: list[int] = []
+
+    class Watched(Run):
+        async def visit(self, lease: Lease[Page]) -> None:
+            live.append(len(self.scheduler._queues))
+            await super().visit(lease)
+
+    run = Watched(Pages(*((f"{n}.example", 2) for n in range(400))), site, at_once=4)
+    await run.all()
+    assert len(run.pages.finished) == 800
+    assert max(live) <= most
+    if delay > 10:
+        assert site.clock.passed < 120.0
 
 
 @pytest.mark.parametrize("per_host", [2, 7])
