@@ -16,6 +16,7 @@ from spaniel.verdicts import Hop
 from tests.health.plays import fine, in_turn, says, site, to
 from tests.health.test_following import FORBIDDEN, GET, cookies
 from tests.health.world import NOBODY, Host, open_world
+from tests.hosts.virtual import wait_of
 
 if TYPE_CHECKING:
     from spaniel.hosts.hosts import HostTurn
@@ -128,7 +129,7 @@ async def test_a_turn_is_spaced_as_the_host_asks_and_its_wait_is_nobodys_fault(o
         assert seen.evidence.status == 200
         polite = Politeness(3, own, heeds_delays=True, waits_count=False, waits_for_retry_after=False)
         assert hosts.seen[-1] == polite
-        assert hosts.wait_seconds("a.test", polite) == spacing
+        assert wait_of(hosts, "a.test", polite) == spacing
 
 
 async def test_a_redirect_is_the_answer_where_none_is_to_be_followed() -> None:

@@ -15,6 +15,7 @@ from spaniel.hosts import hosts as module
 from spaniel.hosts.retry_after import LONGEST, seconds_until
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
+from tests.hosts.virtual import wait_of
 
 NOW = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
 HOST = "site.example"
@@ -186,13 +187,13 @@ async def test_what_a_host_asks_for_is_remembered_for_all_and_waited_for_by_thos
     hosts = Hosts(clock)
     patient, hasty = Politeness(heeds_delays=True), Politeness()
     hosts.answered(HOST, 503, {"retry-after": "30"})
-    assert (hosts.wait_seconds(HOST, patient), hosts.wait_seconds(HOST, hasty)) == (30, 0)
+    assert (wait_of(hosts, HOST, patient), wait_of(hosts, HOST, hasty)) == (30, 0)
     start = clock.monotonic()
     assert await begin(hosts, clock, hasty) - start == 0
     assert await begin(hosts, clock, patient) - start == 30
     hosts.set_crawl_delay(HOST, 7)
     assert await begin(hosts, clock, patient) - start == 37
-    assert hosts.wait_seconds("other.example", patient) == 0
+    assert wait_of(hosts, "other.example", patient) == 0
 
 
 @pytest.mark.parametrize(
@@ -208,14 +209,14 @@ async def test_what_a_host_asks_for_is_remembered_for_all_and_waited_for_by_thos
 def test_only_a_host_that_has_enough_asks_for_time(status: int, headers: dict[str, str], seconds: float) -> None:
     hosts = Hosts(FakeClock())
     hosts.answered(HOST, status, headers)
-    assert hosts.wait_seconds(HOST, Politeness(heeds_delays=True)) == seconds
+    assert wait_of(hosts, HOST, Politeness(heeds_delays=True)) == seconds
 
 
 def test_a_later_answer_does_not_shorten_what_an_earlier_one_asked_for() -> None:
     hosts = Hosts(FakeClock())
     for seconds in ("60", "5"):
         hosts.answered(HOST, 429, {"retry-after": seconds})
-    assert hosts.wait_seconds(HOST, Politeness(heeds_delays=True)) == 60
+    assert wait_of(hosts, HOST, Politeness(heeds_delays=True)) == 60
 
 
 def test_a_host_without_https_is_remembered() -> None:

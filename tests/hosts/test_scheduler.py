@@ -10,9 +10,11 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts, Politeness
+from spaniel.hosts import scheduler as module
 from spaniel.hosts.limits import GIVEN_UP, Limits
 from spaniel.hosts.rules import Rule, Rules
-from spaniel.hosts.scheduler import AHEAD, Lease, PlaceClock, Scheduler, Waiting
+from spaniel.hosts.scheduler import AHEAD, Lease, PlaceClock, PlaceResolver, Scheduler, Waiting
+from spaniel.net.addresses import Address
 from spaniel.net.deadline import Deadline
 from tests.hosts.virtual import Page, Pages, VirtualClock
 
@@ -119,6 +121,28 @@ async def test_items_are_read_some_at_a_time_and_a_host_that_waits_long_keeps_no
     assert len(slow.pages.finished) == 40
 
 
+@pytest.mark.parametrize(("delay", "most"), [(2.0, 20), (30.0, 400)])
+async def test_hosts_in_memory_are_bounded_but_for_those_that_wait_long(
+    monkeypatch: pytest.MonkeyPatch, delay: float, most: int
+) -> None:
+    """No number of hosts that wait keeps the others from being asked."""
+    monkeypatch.setattr(module, "LEAST_LIVE", 20)
+    site = Site(VirtualClock(), Rule(1, delay))
+    live: list[int] = []
+
+    class Watched(Run):
+        async def visit(self, lease: Lease[Page]) -> None:
+            live.append(len(self.scheduler._queues))
+            await super().visit(lease)
+
+    run = Watched(Pages(*((f"{n}.example", 2) for n in range(400))), site, at_once=4)
+    await run.all()
+    assert len(run.pages.finished) == 800
+    assert max(live) <= most
+    if delay > 10:
+        assert site.clock.passed < 120.0
+
+
 @pytest.mark.parametrize("per_host", [2, 7])
 async def test_several_at_one_host_where_its_rules_allow_it_after_the_first_alone(per_host: int) -> None:
     site = Site(VirtualClock(), Rule(per_host, 0.0))
@@ -168,6 +192,32 @@ async def test_item_is_tried_again_when_asked_to() -> None:
     await run.all()
     assert run.asked == {1: 3, 2: 3, 3: 3}
     assert 40.0 < site.clock.passed < 42.0
+
+
+async def test_lookup_of_a_name_holds_no_place() -> None:
+    site = Site(VirtualClock())
+
+    class Slow:
+        async def resolve(self, host: str) -> list[Address]:
+            if host.startswith("dead"):
+                await site.clock.sleep(5.0)
+                raise SpanielError(Code.DNS_FAILED, host=host, error="no answer")
+            return []
+
+    resolver = PlaceResolver(Slow())
+
+    class Resolved(Run):
+        async def visit(self, lease: Lease[Page]) -> None:
+            await resolver.resolve(lease.item.host)
+            await super().visit(lease)
+
+    hosts = [*((f"dead{n}.example", 1) for n in range(6)), *((f"{n}.example", 1) for n in range(40))]
+    run = Resolved(Pages(*hosts), site, at_once=2)
+    await run.all()
+    assert (len(run.pages.finished), len(run.failed)) == (46, 6)
+    assert site.most <= 2
+    assert site.clock.passed < 6.0  # one after another they would take fifteen seconds
+    assert list(await resolver.resolve("outside.example")) == []
 
 
 @pytest.mark.req("DB-09")

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TypeVar
 
+from spaniel.hosts import Hosts, Politeness
+from spaniel.hosts.hosts import USUAL
 from spaniel.testing import FakeClock
 
 R = TypeVar("R")
@@ -49,6 +51,11 @@ class VirtualClock(FakeClock):
             self.advance(max(0.0, at - self.monotonic()))
             waits.set_result(None)
         return await task
+
+
+def wait_of(hosts: Hosts, where: str, politeness: Politeness = USUAL) -> float:
+    """Seconds until a request to a host would begin."""
+    return max(0.0, hosts.ready_at(where, politeness) - hosts.clock.monotonic())
 
 
 @dataclass(frozen=True)

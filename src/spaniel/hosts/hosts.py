@@ -265,11 +265,6 @@ class Hosts:
         ahead = len(known.waiting) + (known.busy if known.busy >= most else 0)
         return max(at, now) + ahead * delay / most if ahead and delay else at
 
-    def wait_seconds(self, where: str, politeness: Politeness = USUAL) -> float:
-        """How long a request that began now would have to wait for its time; places aside."""
-        known, now = self._hosts.get(host_of(where)), self.clock.monotonic()
-        return 0.0 if known is None else max(0.0, known.begin_at(known.politeness or politeness, where, now) - now)
-
     def places(self, host: str, politeness: Politeness = USUAL) -> int:
         """How many requests may be under way at a host."""
         if self._rules is None and not politeness.heeds_delays:
@@ -278,12 +273,6 @@ class Hosts:
         if known is None:
             return politeness.at_once if self._rules is None else self._rules.of(host).per_host
         return known.most(known.politeness or politeness)
-
-    def has_delays(self, host: str) -> bool:
-        """Whether requests to it have to be spaced, by the rules of a run."""
-        known = self._hosts.get(host)
-        own = self._rules.of(host).delay if self._rules else 0.0
-        return own > 0 or (known is not None and known.crawl_delay > 0)
 
     def reason(self, host: str) -> str:
         """Why a host is waited for."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from spaniel.clock import Clock
     from spaniel.errors import SpanielError
     from spaniel.hosts.limits import Limits
+    from spaniel.net.addresses import Address
+    from spaniel.net.resolver import Resolver
 
 AHEAD = 16  # items of a host that are read together
 SOON = 5.0  # seconds; a host that waits longer than this keeps no items in memory
@@ -93,7 +95,7 @@ class _Queue(Generic[T]):
     """One host that has unfinished items."""
 
     __slots__ = (
-        *("after", "again", "begun", "buffer", "host", "in_heap", "is_first", "is_shared", "moved", "out"),
+        *("after", "again", "begun", "buffer", "host", "in_heap", "is_far", "is_first", "is_shared", "moved", "out"),
         *("refusal", "unread"),
     )
 
@@ -107,7 +109,7 @@ class _Queue(Generic[T]):
         self.begun = 0  # items that are begun and not finished
         self.out = 0  # of these, without those that wait before a retry
         self.is_first = True  # the first item is alone: it shows how the host behaves
-        self.in_heap = self.is_shared = False
+        self.in_heap = self.is_far = self.is_shared = False
         self.refusal: SpanielError | None = None
 
     @property
@@ -220,6 +222,26 @@ class PlaceClock:
         await (lease.sleep(seconds, self._clock) if isinstance(lease, Lease) else self._clock.sleep(seconds))
 
 
+class PlaceResolver:
+    """A resolver whose lookups hold no place in the run: a name server that does not answer holds up no other host."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+
+    async def resolve(self, host: str) -> Sequence[Address]:
+        place = current_place.get()
+        if place is None:
+            return await self._resolver.resolve(host)
+        place.leave()
+        try:
+            found = await self._resolver.resolve(host)
+        except BaseException:
+            place.take_back()
+            raise
+        await place.come_back()
+        return found
+
+
 class Scheduler(Generic[T]):
     """Works on all items of a source: `await scheduler.run(work)`."""
 
@@ -245,6 +267,7 @@ class Scheduler(Generic[T]):
         self._all_taken_up = False
         self._queues: dict[str, _Queue[T]] = {}  # hosts in memory
         self._heap: list[tuple[float, int, _Queue[T]]] = []
+        self._far = 0  # hosts in it that wait long
         self._shared: deque[_Queue[T]] = deque()
         self._refused: deque[_Queue[T]] = deque()  # hosts that were given up and have items left
         self._delayed: list[tuple[float, int, _Queue[T], T]] = []  # items that are tried again later
@@ -401,8 +424,7 @@ class Scheduler(Generic[T]):
             queue.again.append(item)
             self._put(queue)
         while self._heap and self._heap[0][0] <= now:
-            queue = heappop(self._heap)[2]
-            queue.in_heap = False
+            queue = self._pop()
             if queue.refusal is None and queue.left:
                 return queue
         return None
@@ -412,10 +434,8 @@ class Scheduler(Generic[T]):
         if self._all_taken_up:
             return None
         most = max(LIVE_PER_PLACE * self._at_once, LEAST_LIVE)
-        if len(self._queues) >= most:
-            soon = self._clock.monotonic() + SOON
-            if len(self._queues) - sum(due > soon for due, _, _ in self._heap) >= most:
-                return None
+        if len(self._queues) >= most + self._far:
+            return None
         while (queue := self._take_up()) is not None:
             if queue.refusal is None and not queue.in_heap:
                 return queue
@@ -521,8 +541,18 @@ class Scheduler(Generic[T]):
     def _push(self, queue: _Queue[T], due: float) -> None:
         queue.in_heap = True
         heappush(self._heap, (due, next(self._order), queue))
-        if queue.buffer and due > self._clock.monotonic() + SOON:
+        if due > self._clock.monotonic() + SOON:
+            queue.is_far = True
+            self._far += 1
             queue.buffer.clear()  # they are read again
+
+    def _pop(self) -> _Queue[T]:
+        queue = heappop(self._heap)[2]
+        queue.in_heap = False
+        if queue.is_far:
+            queue.is_far = False
+            self._far -= 1
+        return queue
 
     def _put(self, queue: _Queue[T]) -> None:
         """A host that has an item to be begun: among those that are ready or wait."""
@@ -715,7 +745,7 @@ class Scheduler(Generic[T]):
         if self._is_stopping:
             return True
         while self._heap and (self._heap[0][2].refusal is not None or not self._heap[0][2].left):
-            heappop(self._heap)[2].in_heap = False
+            self._pop()
         return self._all_taken_up and not (self._heap or self._delayed or self._refused)
 
     async def _ring(self, at: float) -> None:
