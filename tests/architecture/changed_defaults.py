@@ -251,7 +251,7 @@ def pages() -> Iterator[Place]:
     for name, sentences in values["STATED"].items():
         text = made[name]()
         for sentence in sentences:
-            yield f"{name}: {sentence}", sentence.format_map({**values["VALUES"], **vars(defaults)}) in text, True
+            yield f"{name}: {sentence}", sentence.format_map({**values["values"](), **vars(defaults)}) in text, True
 
 
 LOOKS = {look.__name__: look for look in (settings, parts, profiles, bounds, commands, pages)}
