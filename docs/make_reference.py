@@ -15,7 +15,7 @@ import msgspec
 
 from spaniel.cli.notes import NOTES
 from spaniel.defaults import MAX_WAIT_SECONDS, TOTAL_SECONDS
-from spaniel.hosts import Manners
+from spaniel.hosts import Politeness
 from spaniel.net.http import RequestHeaders
 from spaniel.pipeline.profile import NUMBERS, RUNGS, VIEWS, from_data
 from spaniel.pipeline.profile import shipped as shipped_profiles
@@ -265,7 +265,7 @@ def profiles_page() -> str:
         "accept": f"`{usual.accept}`",
         "accept_encoding": f"`{usual.accept_encoding}`",
         "accept_language": f"`{usual.accept_language}`" if usual.accept_language else "none",
-        "at_once": f"`{Manners().at_once}`",
+        "at_once": f"`{Politeness().at_once}`",
         **{name: number.range for name, number in NUMBERS.items()},
     }
     lines = [PROFILES.format(shipped=", ".join(names)).rstrip()]

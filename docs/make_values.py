@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from spaniel import defaults
-from spaniel.batch.breaker import Patience
 from spaniel.batch.turns import FIRST_PAUSE
+from spaniel.hosts.limits import Limits
 from spaniel.mcp.lines import LONGEST as LONGEST_MESSAGE
 
 HERE = Path(__file__).resolve().parent
@@ -56,7 +56,7 @@ def values() -> dict[str, Any]:
 
     return {
         **vars(defaults),
-        "patience": Patience(),
+        "patience": Limits(),
         "first_pause": FIRST_PAUSE,
         "message_mib": LONGEST_MESSAGE >> 20,
         "mcp_calls": MOST_AT_ONCE,

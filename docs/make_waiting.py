@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import NamedTuple
 
 from spaniel.app.keys import BY_PATH
-from spaniel.batch.breaker import Patience
-from spaniel.batch.politeness import Rule
 from spaniel.defaults import BATCH_DELAY_SECONDS, MAX_WAIT_SECONDS
+from spaniel.hosts.limits import Limits
+from spaniel.hosts.rules import Rule
 from spaniel.pipeline.profile import load
 
 HEAD = """\
@@ -57,8 +57,8 @@ def fixed(module: str, name: str, what: str, then: str) -> Row:
     )
 
 
-def patience(name: str, what: str, then: str) -> Row:
-    return Row(what, getattr(Patience(), name), f"fixed: `batch/breaker.py: Patience.{name}`", then)
+def limit(name: str, what: str, then: str) -> Row:
+    return Row(what, getattr(Limits(), name), f"fixed: `hosts/limits.py: Limits.{name}`", then)
 
 
 def one_fetch() -> list[Row]:
@@ -114,9 +114,9 @@ def batch() -> list[Row]:
         setting("spaniel.batch.max_crawl_delay_seconds", "`Crawl-delay` of a robots.txt", "the host is given up"),
         setting("spaniel.batch.host_seconds", "for one host, from its first page on", "the host is given up", "--host-time"),
         setting("spaniel.batch.total_seconds", "for the whole run", "everything that is left is given up", "--total-time"),
-        fixed("batch.turns", "FIRST_PAUSE", "the first pause of a host that answers 429 or 503 and does not say how long; it doubles", "the host is asked again"),
-        fixed("batch.turns", "LONGEST_PAUSE", "the longest such pause; after seven such answers in a row the host is given up", "the host is asked again"),
-        patience("pause", f"the pause of a host that gave no answer {Patience().failures} times in a row", "it is tried once more, then given up"),
+        fixed("hosts.hosts", "FIRST_PAUSE", "the first pause of a host that answers 429 or 503 and does not say how long; it doubles", "the host is asked again"),
+        fixed("hosts.hosts", "LONGEST_PAUSE", "the longest such pause; after seven such answers in a row the host is given up", "the host is asked again"),
+        limit("pause", f"the pause of a host that gave no answer {Limits().failures} times in a row", "it is tried once more, then given up"),
         fixed("batch.trials", "TURN_PATIENCE", "for which a page waits for its host in a worker", "it goes back to the queue of its host"),
         fixed("sources.fetched", "SECONDS", "a list or sitemap that is fetched", "`timeout`"),
     ]  # fmt: skip
@@ -128,7 +128,9 @@ def check() -> list[Row]:
         setting("spaniel.health.timeout_seconds", "the answer of a link", "`unknown`", "--timeout"),
         setting("spaniel.health.content_seconds", "a link whose content is compared", "`unknown`"),
         setting(
-            "spaniel.health.host_wait_seconds", "`Retry-After` of one host, in all", "its links are `rate-limited`"
+            "spaniel.health.host_wait_seconds",
+            "`Retry-After` of one host, in all; and its `Crawl-delay`",
+            "its links are `rate-limited`",
         ),
         fixed(
             "health.asking",

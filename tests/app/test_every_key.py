@@ -12,7 +12,7 @@ from typing import NamedTuple
 import pytest
 
 import spaniel
-from spaniel.app.batch_wiring import patience
+from spaniel.app.batch_wiring import limits
 from spaniel.app.checking import documents_history, health_settings
 from spaniel.app.keys import BY_PATH, KEYS, Key
 from spaniel.app.settings import NO_SETTINGS, Settings, from_data, load
@@ -117,10 +117,10 @@ CASES = {
         '["adoc", ".rst"]', lambda s: health_settings(s).fallback_extensions, ("adoc", ".rst")
     ),
     "spaniel.health.index_files": Case('["home.md"]', lambda s: health_settings(s).index_files, ("home.md",)),
-    "spaniel.batch.max_retry_after_seconds": Case("30", lambda s: patience(s).longest_wait, 30.0),
-    "spaniel.batch.max_crawl_delay_seconds": Case("9", lambda s: patience(s).crawl_delay, 9.0),
-    "spaniel.batch.host_seconds": Case("8", lambda s: patience(s).host_time, 8.0),
-    "spaniel.batch.total_seconds": Case("7", lambda s: patience(s).total_time, 7.0),
+    "spaniel.batch.max_retry_after_seconds": Case("30", lambda s: limits(s).retry_after, 30.0),
+    "spaniel.batch.max_crawl_delay_seconds": Case("9", lambda s: limits(s).crawl_delay, 9.0),
+    "spaniel.batch.host_seconds": Case("8", lambda s: limits(s).host_time, 8.0),
+    "spaniel.batch.total_seconds": Case("7", lambda s: limits(s).total_time, 7.0),
     "spaniel.queue.max_entries": Case("3", lambda s: s.queue.max_entries, 3),
 }
 

@@ -90,17 +90,17 @@ def settings() -> Iterator[Place]:
 def parts() -> Iterator[Place]:
     """What acts on a default where nothing is set: each part by itself."""
     from spaniel.app.batching import batch
-    from spaniel.batch.breaker import Patience
     from spaniel.batch.coordinator import Pace
-    from spaniel.batch.politeness import Rule
     from spaniel.browser.page_reader import TALLEST, WIDEST
     from spaniel.browser.rendered import BrowserSettings, Display, Wanted
     from spaniel.cache import CacheSettings
     from spaniel.chunking import chunk
     from spaniel.health.following import Ways
     from spaniel.health.ports import RunOptions
-    from spaniel.hosts import Manners
+    from spaniel.hosts import Politeness
+    from spaniel.hosts.limits import Limits
     from spaniel.hosts.memory import WEEK
+    from spaniel.hosts.rules import Rule
     from spaniel.net.guard import Security
     from spaniel.net.http import Options, RequestHeaders
     from spaniel.online.canonicalizer import Canonicalizer
@@ -125,7 +125,11 @@ def parts() -> Iterator[Place]:
         tuple(map(default, ("ROBOTS_CACHE_ENTRIES", "ROBOTS_CACHE_TTL_HOURS"))),
     )
     yield "QueueSettings", QueueSettings("x").max_entries, default("QUEUE_ENTRIES")
-    yield "Manners", (Manners().at_once, Manners().longest_wait), (defaults.AT_ONE_HOST, default("MAX_WAIT_SECONDS"))
+    yield (
+        "Politeness",
+        (Politeness().at_once, Politeness().longest_wait),
+        (defaults.AT_ONE_HOST, default("MAX_WAIT_SECONDS")),
+    )
     yield "WEEK", WEEK, defaults.HTTP_ONLY_DAYS * 86_400
     shown = default("WINDOW_WIDTH"), default("WINDOW_HEIGHT"), default("IDLE_MS")
     yield "Display", (*Display()[:3], Display().scrolls), (*shown, default("SCROLLS"))
@@ -144,7 +148,7 @@ def parts() -> Iterator[Place]:
     )
     yield "Rule", tuple(Rule()), (default("BATCH_PER_HOST"), default("BATCH_DELAY_SECONDS"))
     waits = ("RETRY_AFTER_SECONDS", "CRAWL_DELAY_SECONDS", "HOST_SECONDS", "TOTAL_SECONDS")
-    yield "Patience", Patience()[2:], tuple(default(f"BATCH_{name}") for name in waits)
+    yield "Limits", Limits()[2:], tuple(default(f"BATCH_{name}") for name in waits)
     yield "Pace", Pace().jobs, default("BATCH_JOBS")
     taken = inspect.signature(batch).parameters
     yield (
@@ -169,7 +173,7 @@ def profiles() -> Iterator[Place]:
     yield "web_fetch", tuple(web_fetch.limits), wanted
     yield "web_fetch", web_fetch.way.options.max_bytes, number("DOWNLOAD_BYTES").default
     yield "web_fetch", web_fetch.way.options.headers.user_agent, defaults.USER_AGENT
-    yield "web_fetch", web_fetch.way.manners.at_once, defaults.AT_ONE_HOST
+    yield "web_fetch", web_fetch.way.politeness.at_once, defaults.AT_ONE_HOST
     yield "ingest", load("ingest").limits.max_wait_seconds, number("MAX_WAIT_SECONDS").default
 
 

@@ -17,15 +17,15 @@ from spaniel.app.sources import ReadSource
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import Processes
 from spaniel.batch.local import Order, Run
-from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.progress import Progress
+from spaniel.hosts.rules import Rule, Rules
 from spaniel.pipeline.profile import load
 from spaniel.sources.rows import Options, Problems
 from spaniel.testing.batching import WHERE
 from tests import programs
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FAST = Politeness(Rule(1, 0.0))
+FAST = Rules(Rule(1, 0.0))
 
 
 class Request(NamedTuple):

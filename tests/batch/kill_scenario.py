@@ -18,9 +18,9 @@ from spaniel.batch.coordinator import Pace
 from spaniel.batch.in_process import InProcess
 from spaniel.batch.local import Run
 from spaniel.batch.outputs.warc import Capture
-from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.ports import Fetch, Record
 from spaniel.batch.worker import RemoteHosts, for_the_journey
+from spaniel.hosts.rules import Rule, Rules
 from spaniel.pipeline.record import Extraction
 from tests.batch.harness import order
 
@@ -48,4 +48,4 @@ class Encoded(InProcess):
 def run(urls: str, output: str) -> None:
     with Run(output) as batch:
         batch.resume(order(Path(urls), warc="a test"))
-        batch.fetch(Encoded(open_fetcher, {}), Pace(1, 64, Politeness(Rule(64, 0.0))))
+        batch.fetch(Encoded(open_fetcher, {}), Pace(1, 64, Rules(Rule(64, 0.0))))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from spaniel.app import batch_wiring, batching
-from spaniel.batch import answer_times
-from spaniel.batch.answer_times import AnswerTimes
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.progress import Progress
 from spaniel.cli.batch import display_lines
+from spaniel.hosts import answer_times
+from spaniel.hosts.answer_times import AnswerTimes
 from spaniel.pipeline.profile import load
 from tests.batch.harness import FAST, batch, serving
 

@@ -12,10 +12,10 @@ from spaniel.batch.done import Done
 from spaniel.batch.messages import DONE, FETCH, READY
 from spaniel.batch.plan import Plan
 from spaniel.batch.planning import make_plan
-from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.ports import Item
 from spaniel.batch.progress import Progress
 from spaniel.batch.records import Ending
+from spaniel.hosts.rules import Rule, Rules
 
 
 class Slow:
@@ -68,7 +68,7 @@ def coordinator(folder: Path, seconds: float) -> tuple[Counting, Kept]:
     items = (Item(n, f"http://www.site{n}.example/") for n in range(10))
     make_plan(items, lambda raw: raw, str(folder))
     kept, clock = Kept(), asyncio.get_running_loop().time
-    pace = Pace(1, 1, Politeness(Rule(1, 0.01)))
+    pace = Pace(1, 1, Rules(Rule(1, 0.01)))
     return Counting(Plan(str(folder)), Done(), Slow(seconds), kept, Progress(10, 0, clock), pace), kept
 
 

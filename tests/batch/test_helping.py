@@ -14,10 +14,10 @@ from spaniel.batch.done import Done
 from spaniel.batch.messages import DONE, FETCH, READY
 from spaniel.batch.plan import Plan
 from spaniel.batch.planning import make_plan
-from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.ports import Item
 from spaniel.batch.progress import Progress
 from spaniel.batch.records import Ending
+from spaniel.hosts.rules import Rule, Rules
 from tests.batch.test_coordinator import Kept
 
 
@@ -46,7 +46,7 @@ async def shared(folder: Path, urls: list[str], rule: Rule) -> list[Counter[str]
     make_plan((Item(n, url) for n, url in enumerate(urls)), lambda raw: raw, str(folder))
     crew, kept, clock = Two(), Kept(), asyncio.get_running_loop().time
     progress = Progress(len(urls), 0, clock)
-    assert await Coordinator(Plan(str(folder)), Done(), crew, kept, progress, Pace(2, 16, Politeness(rule))).run()
+    assert await Coordinator(Plan(str(folder)), Done(), crew, kept, progress, Pace(2, 16, Rules(rule))).run()
     assert sorted(kept.ordinals) == list(range(len(urls)))
     return crew.pages
 

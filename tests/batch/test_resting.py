@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from spaniel.app.batch_wiring import wiring
-from spaniel.batch.breaker import Patience
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import Processes
 from spaniel.batch.local import Run
+from spaniel.hosts.limits import Limits
 from spaniel.testing.batching import WHERE
 from tests import programs
 from tests.batch.command import command, environment
@@ -71,7 +71,7 @@ def test_a_host_that_is_not_reached_is_given_up_by_its_attempts(tmp_path: Path) 
             batch.begin(order(written(tmp_path, urls)))
             security = {"block_loopback": False, "allow_insecure_overrides": True, "allowed_ports": [1]}
             told = wiring(settings(served.port, tmp_path, security=security), profile(tmp_path, 1))
-            pace = Pace(1, 4, FAST, Patience(failures=3, pause=0.3))
+            pace = Pace(1, 4, FAST, Limits(failures=3, pause=0.3))
             progress, whole = batch.fetch(Processes(1, WHERE, told), pace)
     tried = [record for record in records(tmp_path) if record["ladder"]]
     assert (whole, progress.records) == (True, 20)

@@ -11,17 +11,17 @@ import pytest
 
 import spaniel
 from spaniel.app.batch_wiring import wiring
-from spaniel.batch.breaker import Patience
 from spaniel.batch.coordinator import Pace
 from spaniel.batch.crew import Processes
 from spaniel.batch.granting import Granting
 from spaniel.batch.local import Run
 from spaniel.batch.members import Member
 from spaniel.batch.ownership import Shard
-from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.turns import Turns
 from spaniel.errors import SpanielError
 from spaniel.hosts import GIVEN_UP
+from spaniel.hosts.limits import Limits
+from spaniel.hosts.rules import Rule, Rules
 from spaniel.testing import FakeResolver
 from spaniel.testing.batching import open_fetcher
 from tests.batch import crashing
@@ -96,7 +96,7 @@ def test_a_host_that_is_dead_is_given_up_and_its_pages_say_so(tmp_path: Path) ->
         dead = served._replace(port=1)  # nobody listens there
         urls = [dead.url("dead.example", f"/ok{n}") for n in range(40)]
         urls += [served.url(f"www.site{n % 3}.example", f"/ok{n}") for n in range(9)]
-        patience = Patience(failures=3, pause=0.3)
+        patience = Limits(failures=3, pause=0.3)
         told = wiring(settings(served.port, tmp_path, security=_ports(served.port, 1)), "web_fetch")
         with Run(str(tmp_path / "out.jsonl")) as run:
             run.begin(order(written(tmp_path, urls)))
@@ -117,9 +117,9 @@ def _ports(*ports: int) -> dict[str, Any]:
 
 def test_a_host_that_comes_back_within_its_pause_is_fetched() -> None:
     """The breaker is closed again by one answer; what fails during the pause began before it."""
-    from spaniel.batch.breaker import Breaker
+    from spaniel.hosts.limits import Breaker
 
-    breaker = Breaker(Patience(3, 30))
+    breaker = Breaker(Limits(3, 30))
     assert [breaker.failed("a.example", 0, led=False) for _ in range(4)] == [None, None, 30, None]
     breaker.answered("a.example", led=False)
     assert [breaker.failed("a.example", 40, led=False) for _ in range(3)] == [None, None, 30]
@@ -200,7 +200,7 @@ def test_a_slow_host_does_not_stall_the_rest(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         urls = [served.url("slow.example", f"/slow{n}") for n in range(3)]
         urls += [served.url(f"www.site{n % 10}.example", f"/ok{n}") for n in range(40)]
-        batch(served, tmp_path, urls, Pace(1, 2, Politeness(Rule(1, 0.0))))
+        batch(served, tmp_path, urls, Pace(1, 2, Rules(Rule(1, 0.0))))
         others = max(request.gone for request in served.requests() if request.host != "slow.example")
         slow = max(request.gone for request in served.requests() if request.host == "slow.example")
     assert others < slow

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaniel.batch.politeness import Politeness, Rule, read_politeness
 from spaniel.batch.turns import MOST_KNOWN, Turns
 from spaniel.errors import SpanielError
+from spaniel.hosts.rules import Rule, Rules, read_rules
 
 
 class Time:
@@ -40,7 +40,7 @@ class Time:
 
 def turns_of(rule: Rule) -> tuple[Turns, Time]:
     time = Time()
-    return Turns(Politeness(rule), time.clock, time.later), time
+    return Turns(Rules(rule), time.clock, time.later), time
 
 
 @given(
@@ -128,7 +128,7 @@ def test_answers_of_requests_that_were_under_way_together_count_once() -> None:
 
 def test_a_crawl_delay_is_for_one_visitor_alone() -> None:
     turns, time = turns_of(Rule(4, 0.0))
-    turns.told_crawl_delay("a.example", 10.0)
+    turns.set_crawl_delay("a.example", 10.0)
     granted: list[float] = []
     for _ in range(3):
         turns.ask("a.example", lambda: granted.append(time.now))
@@ -167,7 +167,7 @@ def test_hosts_that_were_left_long_ago_are_forgotten() -> None:
 
 
 def test_the_longest_domain_of_the_file_rules() -> None:
-    politeness = Politeness(Rule(), {"example.com": Rule(2, 3.0), "api.example.com": Rule(8, 0.0)})
+    politeness = Rules(Rule(), {"example.com": Rule(2, 3.0), "api.example.com": Rule(8, 0.0)})
     assert politeness.of("www.example.com") == Rule(2, 3.0)
     assert politeness.of("v1.api.example.com") == Rule(8, 0.0)
     assert politeness.of("notexample.com") == Rule()
@@ -190,4 +190,4 @@ def test_a_wrong_hosts_file_is_refused_with_the_reason(
     path = tmp_path_factory.mktemp("hosts") / "hosts.toml"
     path.write_text(text)
     with pytest.raises(SpanielError, match=told):
-        read_politeness(Rule(), str(path))
+        read_rules(Rule(), str(path))

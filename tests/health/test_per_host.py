@@ -24,7 +24,7 @@ from tests.health.test_run import World, all_of, busy, host_of, links_at, ok, ru
 async def test_as_many_as_one_may_and_each_link_once(per_host: int) -> None:
     links = links_at(hosts=3, each=40)
     world = World(lambda link, _: ok(link), turns=5)
-    run = run_over(links, world, RunOptions(at_once=64, per_host=per_host), at_once=per_host)
+    run = run_over(links, world, RunOptions(at_once=64), at_once=per_host)
     assert told(await all_of(run)) == {link.url: "ok" for link in links}
     assert set(world.asked.values()) == {1}
     assert set(world.most_here.values()) == {per_host}
@@ -41,7 +41,7 @@ async def test_the_first_links_of_a_host_are_asked_alone() -> None:
             return await super().look(link, past, attempts)  # type: ignore[arg-type]
 
     world = Watching(lambda link, _: ok(link), turns=5)
-    await all_of(run_over(links_at(hosts=1, each=9), world, RunOptions(at_once=9, per_host=9), at_once=9))
+    await all_of(run_over(links_at(hosts=1, each=9), world, RunOptions(at_once=9), at_once=9))
     assert [others for _, others in seen[:2]] == [0, 0]
     assert max(others for _, others in seen) == 7
 
@@ -55,7 +55,7 @@ async def test_what_several_hear_at_once_is_one_wait(patient: bool) -> None:
     world = World(
         lambda link, n: busy(link, 30 if patient else 0) if n == 1 and link.url in late else ok(link), turns=5
     )
-    results = await all_of(run_over(links, world, RunOptions(at_once=8, per_host=8), at_once=8, clock=clock))
+    results = await all_of(run_over(links, world, RunOptions(at_once=8), at_once=8, clock=clock))
     assert Counter(told(results).values()) == {"ok": 10}
     assert sum(clock.slept) <= 120
 
@@ -64,7 +64,7 @@ async def test_what_several_hear_at_once_is_one_wait(patient: bool) -> None:
 async def test_a_host_that_asks_for_too_much_is_left_alone_by_all() -> None:
     world = World(lambda link, _: busy(link, 3600) if int(link.url[-1]) > 1 else ok(link), turns=5)
     links = links_at(hosts=1, each=10)
-    results = await all_of(run_over(links, world, RunOptions(at_once=4, per_host=4), at_once=4))
+    results = await all_of(run_over(links, world, RunOptions(at_once=4), at_once=4))
     assert Counter(told(results).values()) == {"ok": 2, "rate-limited": 8}
     assert world.asked.total() <= 2 + 4
 
@@ -72,7 +72,7 @@ async def test_a_host_that_asks_for_too_much_is_left_alone_by_all() -> None:
 async def test_other_hosts_come_first() -> None:
     """Five askers have five hosts: nobody need go to one where another is already."""
     world = World(lambda link, _: ok(link), turns=5)
-    await all_of(run_over(links_at(hosts=40, each=12), world, RunOptions(at_once=5, per_host=5), at_once=5))
+    await all_of(run_over(links_at(hosts=40, each=12), world, RunOptions(at_once=5), at_once=5))
     assert set(world.asked.values()) == {1}
     crowded = [host for host, most in world.most_here.items() if most > 1]
     assert len(crowded) <= 5, "but for the last ones, when nothing else is left"

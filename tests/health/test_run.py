@@ -20,8 +20,7 @@ from spaniel.health.resuming import begin
 from spaniel.health.run import Run
 from spaniel.health.spool import Spool
 from spaniel.health.verdict import Checked, Link, Place
-from spaniel.hosts import Hosts
-from spaniel.hosts import Manners as HostManners
+from spaniel.hosts import Hosts, Politeness
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
 from spaniel.verdicts import Evidence, Expected, Past, Verdict
@@ -52,7 +51,7 @@ class World:
 
     def __init__(self, answers: Callable[[Link, int], Looked], turns: int = 3) -> None:
         self._answers, self._turns = answers, turns
-        self.manners: Manners | None = None
+        self.delays: Delays | None = None
         self.asked: Counter[str] = Counter()
         self.order: list[str] = []
         self.pasts: dict[str, Past] = {}
@@ -68,7 +67,7 @@ class World:
         self.most_here[host] = max(self.most_here[host], self.here[host])
         self.most = max(self.most, self.here.total())
         try:
-            async with self.manners.turn(host) if self.manners else nullcontext():
+            async with self.delays.turn(host) if self.delays else nullcontext():
                 for _ in range(self._turns):
                     await asyncio.sleep(0)
             self.asked[link.url] += 1
@@ -77,27 +76,27 @@ class World:
             self.here[host] -= 1
 
 
-class Manners:
-    """What a run asks of hosts: spacing as they keep it, and what a test says that they asked for."""
+class Delays:
+    """What a run asks about hosts: delays as they keep them, and what a test says that they asked for."""
 
     def __init__(self, clock: Clock, spacing: float, asked: dict[str, float] | None, at_once: int) -> None:
-        self._hosts, self._manners = Hosts(clock), HostManners(at_once, spacing)
+        self.hosts, self._politeness = Hosts(clock), Politeness(at_once, spacing, heeds_delays=True)
         self.asked = asked or {}
 
     def turn(self, host: str) -> AbstractAsyncContextManager[None]:
-        return self._hosts.turn(host, Deadline(60), self._manners)
+        return self.hosts.turn(host, Deadline(60), self._politeness)
 
-    def wait_seconds(self, host: str) -> float:
-        return self._hosts.wait_seconds(host, self._manners)
+    def ready_at(self, host: str, /) -> float:
+        return self.hosts.ready_at(host, self._politeness)
 
-    def asked_seconds(self, host: str) -> float:
+    def asked_seconds(self, host: str, /) -> float:
         return self.asked.get(host, 0.0)
 
-    def has_room(self, count: int = 1) -> bool:
-        return bool(count)
+    def crawl_delay(self, host: str, /) -> float:
+        return self.hosts.crawl_delay(host)
 
-    def when_waiting(self, call: Callable[[], None]) -> None:
-        """Nobody waits here."""
+    def places(self, host: str, /) -> int:
+        return self.hosts.places(host, self._politeness)
 
 
 def spool_of(links: Iterable[Link | Checked]) -> Spool:
@@ -123,8 +122,8 @@ def run_over(
 ) -> Run:
     spool = links if isinstance(links, Spool) else spool_of(links)
     clock = clock or FakeClock()
-    world.manners = Manners(clock, spacing, asked, at_once)
-    return Run(spool, world, world.manners, clock, journal or Journal(None), options or RunOptions())
+    world.delays = Delays(clock, spacing, asked, at_once)
+    return Run(spool, world, world.delays, clock, journal or Journal(None), options or RunOptions())
 
 
 async def all_of(run: Run) -> list[Checked]:

@@ -173,6 +173,26 @@ async def test_whom_nobody_asks_nobody_waits_for() -> None:
     assert clock.slept == []
 
 
+@pytest.mark.req("FG-46")
+@pytest.mark.parametrize(("delay", "asked"), [(120.0, 4), (121.0, 1)])
+async def test_host_whose_crawl_delay_is_too_long_is_not_asked(delay: float, asked: int) -> None:
+    clock = FakeClock()
+
+    def answer(link: Link, _: int) -> Looked:
+        assert world.delays is not None
+        world.delays.hosts.set_crawl_delay("a.example", delay)
+        return ok(link)
+
+    world = World(answer)
+    results = await all_of(run_over(numbered(4), world, clock=clock))
+    assert world.asked.total() == asked
+    left = [checked for checked in results if checked.verdict is not Verdict.OK]
+    assert {(checked.verdict, checked.reason) for checked in left} <= {
+        (Verdict.RATE_LIMITED, "not asked: robots.txt asks for a Crawl-delay of 121 s")
+    }
+    assert len(left) == 4 - asked
+
+
 async def test_whoever_waits_for_a_host_between_two_links_is_not_late() -> None:
     run = run_over(
         numbered(2), World(lambda link, _: ok(link)), RunOptions(link_seconds=1.0), spacing=1.5, clock=SystemClock()
@@ -184,7 +204,7 @@ async def test_whoever_waits_for_a_host_between_two_links_is_not_late() -> None:
 async def test_nothing_is_held_of_a_link_that_was_told() -> None:
     run = run_over(links_at(hosts=3, each=40), World(lambda link, _: ok(link)))
     await all_of(run)
-    assert run._pasts == {}
+    assert (run._hosts, run._scheduler._queues, run._scheduler._leases) == ({}, {}, set())
 
 
 @pytest.mark.parametrize(("wishes", "asked"), [((30.0, 30.9), 1), ((30.0, 40.0), 2)])
@@ -198,7 +218,7 @@ async def test_of_two_wishes_at_once_the_second_counts_where_it_is_longer(
         return busy(link, wishes[number_of(link) - 1]) if n == 1 and number_of(link) >= 1 else ok(link)
 
     links = numbered(3)
-    run = run_over(links, World(answer, turns=5), RunOptions(at_once=2, per_host=2), at_once=2, clock=clock)
+    run = run_over(links, World(answer, turns=5), RunOptions(at_once=2), at_once=2, clock=clock)
     results = await all_of(run)
     assert set(told(results).values()) == {"ok"}
     assert sum(clock.slept) == (30.0 if asked == 1 else 40.0)

@@ -12,7 +12,7 @@ import pytest
 
 from spaniel.health.history import History
 from spaniel.health.journal import Journal
-from spaniel.health.ports import Heard, Looked, RunOptions
+from spaniel.health.ports import Heard, HostCounts, Looked, RunOptions
 from spaniel.health.resuming import begin
 from spaniel.health.run import CUT_OFF, Run
 from spaniel.health.verdict import Checked, Link
@@ -183,20 +183,45 @@ async def test_a_host_that_said_otherwise_to_head_is_known_next_time(tmp_path: P
     history.close()
 
 
-async def test_nobody_is_asked_while_all_places_are_taken() -> None:
-    """Whoever waits for a host has none; when one begins to wait, another may begin."""
-    world = World(lambda link, _: ok(link))
-    run = run_over(links_at(hosts=6, each=1), world, RunOptions(at_once=6))
-    assert world.manners is not None
-    full = True
-    world.manners.has_room = lambda count=1: not full  # type: ignore[method-assign]
-    taking = asyncio.create_task(all_of(run))
-    for _ in range(50):
-        await asyncio.sleep(0)
-    assert world.asked.total() == 0
-    full = False
-    run._let_go_on()
-    assert len(await asyncio.wait_for(taking, 30)) == 6
+@pytest.mark.req("LH-01")
+@pytest.mark.parametrize(
+    ("heard", "counts"),
+    [
+        ((Heard.ANSWER, Heard.LOOKUP_ANSWER), HostCounts(1, reached=1)),
+        ((Heard.LOOKUP_ANSWER, Heard.ANSWER), HostCounts(1, reached=1)),
+        ((Heard.NO_LOOKUP_ANSWER, Heard.LOOKUP_ANSWER), HostCounts(1, looked_up=1)),
+        ((Heard.NO_LOOKUP_ANSWER, None), HostCounts(1, unanswered=1)),
+        ((Heard.SILENT, None), HostCounts(1)),
+        ((None, None), HostCounts()),
+    ],
+)
+@pytest.mark.parametrize("stops", [False, True])
+async def test_host_counts_once_by_the_best_answer(
+    heard: tuple[Heard | None, ...], counts: HostCounts, stops: bool
+) -> None:
+    run: Run
+
+    def answer(link: Link, _: int) -> Looked:
+        if stops and number_of(link) == 1:
+            run.stop()
+        return ok(link)._replace(heard=heard[number_of(link)])
+
+    run = run_over(numbered(3 if stops else 2), World(answer))
+    await all_of(run)
+    assert run._counts == counts
+
+
+@pytest.mark.req("LH-01")
+async def test_what_hosts_said_in_an_earlier_part_of_the_run_counts() -> None:
+    names = {"done": 1, "mute": 1, "begun": 3, "silent": 2, "new": 1}
+    spool = spool_of([Link(f"http://{host}/{number}") for host, each in names.items() for number in range(each)])
+    earlier = {"done/0": Heard.ANSWER, "mute/0": Heard.NO_LOOKUP_ANSWER, "begun/0": Heard.ANSWER}
+    for url, heard in (earlier | {"silent/0": Heard.SILENT}).items():
+        link = Link(f"http://{url}")
+        assert spool.answered(link.url, Checked(link, Verdict.OK), heard) is not None
+    run = run_over(spool, World(lambda link, _: failing(link, Heard.LOOKUP_ANSWER)))
+    await all_of(run)
+    assert run._counts == HostCounts(5, reached=2, looked_up=2, unanswered=1)
 
 
 async def test_of_many_results_that_nobody_takes_a_thousand_wait() -> None:

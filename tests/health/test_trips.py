@@ -9,12 +9,14 @@ import pytest
 from spaniel.errors import Code
 from spaniel.health.asking import Asker
 from spaniel.health.verdict import Link
-from spaniel.hosts import Hosts, Manners
+from spaniel.hosts import Hosts, Politeness
+from spaniel.hosts.hosts import USUAL
 from spaniel.testing import FakeClock
 from spaniel.verdicts import Hop
 from tests.health.plays import fine, in_turn, says, site, to
 from tests.health.test_following import FORBIDDEN, GET, cookies
 from tests.health.world import NOBODY, Host, open_world
+from tests.hosts.virtual import wait_of
 
 if TYPE_CHECKING:
     from spaniel.hosts.hosts import HostTurn
@@ -85,11 +87,13 @@ async def test_of_a_redirect_to_nowhere_the_redirect_is_told() -> None:
 async def test_a_host_that_asked_for_time_is_not_asked_at_all_not_even_for_its_rules() -> None:
     pages = {"/robots.txt": says(404), "/1": says(503, b"", "Retry-After: 600"), "/2": fine}
     async with open_world([Host("a.test", site(pages))]) as world:
-        manners = Manners(at_once=4, heeds_delays=True)
+        politeness = Politeness(at_once=4, heeds_delays=True)
         assert (
-            await world.asker(GET._replace(manners=manners)).ask(Link(world.url("a.test", "/1")))
+            await world.asker(GET._replace(politeness=politeness)).ask(Link(world.url("a.test", "/1")))
         ).retry_after == 600
-        held = await world.asker(GET._replace(manners=manners, heed_robots=True)).ask(Link(world.url("a.test", "/2")))
+        held = await world.asker(GET._replace(politeness=politeness, heed_robots=True)).ask(
+            Link(world.url("a.test", "/2"))
+        )
         assert (held.code, held.evidence.status, held.evidence.method) == (Code.HTTP_5XX, 503, "")
         assert (held.retry_after, held.evidence.address) == (600, "")
         assert world.hosts["a.test"].asked == ["GET /1"]
@@ -100,11 +104,19 @@ class Recording(Hosts):
 
     def __init__(self, clock: FakeClock) -> None:
         super().__init__(clock)
-        self.seen: list[Manners] = []
+        self.seen: list[Politeness] = []
 
-    def turn(self, where: str, deadline: Deadline, manners: Manners, *, led: bool = False) -> HostTurn:
-        self.seen.append(manners)
-        return super().turn(where, deadline, manners, led=led)
+    def turn(
+        self,
+        where: str,
+        deadline: Deadline,
+        politeness: Politeness = USUAL,
+        *,
+        led: bool = False,
+        shared: bool = False,
+    ) -> HostTurn:
+        self.seen.append(politeness)
+        return super().turn(where, deadline, politeness, led=led, shared=shared)
 
 
 @pytest.mark.parametrize(("own", "spacing"), [(0.0, 7.0), (9.0, 9.0)])
@@ -112,10 +124,12 @@ async def test_a_turn_is_spaced_as_the_host_asks_and_its_wait_is_nobodys_fault(o
     pages = {"/robots.txt": FORBIDDEN, "/1": fine}
     async with open_world([Host("a.test", site(pages))]) as world:
         hosts = Recording(world.clock)
-        ways = GET._replace(heed_robots=True, manners=Manners(3, own, heeds_delays=True))
+        ways = GET._replace(heed_robots=True, politeness=Politeness(3, own, heeds_delays=True))
         seen = await Asker(world.door._replace(hosts=hosts), world.clock, ways).ask(Link(world.url("a.test", "/1")))
         assert seen.evidence.status == 200
-        assert hosts.seen[-1] == Manners(3, spacing, heeds_delays=False, waits_count=False)
+        polite = Politeness(3, own, heeds_delays=True, waits_count=False, waits_for_retry_after=False)
+        assert hosts.seen[-1] == polite
+        assert wait_of(hosts, "a.test", polite) == spacing
 
 
 async def test_a_redirect_is_the_answer_where_none_is_to_be_followed() -> None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from spaniel.health.asking import Ways
 from spaniel.health.verdict import Checked, Remark
-from spaniel.hosts import Manners
+from spaniel.hosts import Politeness
 from spaniel.net.resolver import failed
 from spaniel.reading import extract
 from spaniel.verdicts import ANYTHING, NOTHING, Expected, Past, Verdict
@@ -49,11 +49,11 @@ from tests.health.world import NOBODY, Play
 OK, MOVED, CHANGED, BLOCKED = Verdict.OK, Verdict.MOVED, Verdict.CHANGED, Verdict.BLOCKED
 LIMITED, FAILING, DEAD, UNKNOWN = Verdict.RATE_LIMITED, Verdict.FAILING, Verdict.DEAD, Verdict.UNKNOWN
 
-POLITE = Manners(at_once=4, heeds_delays=True)
-PATIENT = Ways(manners=POLITE, seconds=120, head_seconds=60)  # so that a busy machine makes nobody late
-HASTY = Ways(manners=POLITE, seconds=6, head_seconds=0.5)  # for those who never come
+POLITE = Politeness(at_once=4, heeds_delays=True)
+PATIENT = Ways(politeness=POLITE, seconds=120, head_seconds=60)  # so that a busy machine makes nobody late
+HASTY = Ways(politeness=POLITE, seconds=6, head_seconds=0.5)  # for those who never come
 ENDLESS = PATIENT._replace(content_seconds=4.0)  # for those who never end
-NO_HEAD = Ways(manners=POLITE, seconds=120, head_seconds=0.5)  # for HEAD alone
+NO_HEAD = Ways(politeness=POLITE, seconds=120, head_seconds=0.5)  # for HEAD alone
 ROBOTS = PATIENT._replace(heed_robots=True)
 SIBLING = PATIENT._replace(soft_404=True)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from spaniel.errors import Code, SpanielError
-from spaniel.hosts import Asked, Hosts, Manners
+from spaniel.hosts import Asked, Hosts, Politeness
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
 
 HOST = "site.example"
 WEEK = 7 * 86_400
-HEEDING = Manners(heeds_delays=True, longest_wait=30.0)
+HEEDING = Politeness(heeds_delays=True, longest_wait=30.0)
 
 
 @pytest.mark.req("FG-22")
@@ -41,14 +41,14 @@ async def test_a_wish_is_waited_for_up_to_a_length_and_refused_beyond(seconds: s
     hosts, deadline = Hosts(clock), Deadline(60)
     hosts.answered(HOST, 503, {"retry-after": seconds})
     if waits:
-        await hosts.heed(HOST, deadline, HEEDING)
+        await hosts.wait(HOST, deadline, HEEDING)
         assert (clock.slept, deadline.phase) == ([30.0], "queue")
         assert hosts.asked(HOST) is None
-        await hosts.heed(HOST, deadline, HEEDING)
+        await hosts.wait(HOST, deadline, HEEDING)
         assert clock.slept == [30.0]
     else:
         with pytest.raises(SpanielError) as refused:
-            await hosts.heed(HOST, deadline, HEEDING)
+            await hosts.wait(HOST, deadline, HEEDING)
         assert (refused.value.code, clock.slept) == (Code.HTTP_5XX, [])
 
 
@@ -57,9 +57,9 @@ async def test_nobody_waits_longer_than_there_is_time() -> None:
     hosts = Hosts(clock)
     hosts.answered(HOST, 429, {"retry-after": "20"})
     with pytest.raises(SpanielError):
-        await hosts.heed(HOST, Deadline(10), HEEDING)
-    await hosts.heed(HOST, Deadline(10), Manners())  # who does not heed it does not wait
-    await hosts.heed("other.example", Deadline(10), HEEDING)
+        await hosts.wait(HOST, Deadline(10), HEEDING)
+    await hosts.wait(HOST, Deadline(10), Politeness())  # who does not heed it does not wait
+    await hosts.wait("other.example", Deadline(10), HEEDING)
     assert clock.slept == []
 
 
@@ -82,7 +82,7 @@ async def test_a_wish_is_over_when_its_time_is() -> None:
 def test_https_is_tried_again_after_a_week() -> None:
     clock = FakeClock()
     hosts = Hosts(clock)
-    hosts.told_http_only(HOST)
+    hosts.set_http_only(HOST)
     clock.advance(WEEK - 1)
     assert hosts.is_http_only(HOST)
     clock.advance(1)
@@ -90,4 +90,4 @@ def test_https_is_tried_again_after_a_week() -> None:
 
 
 def test_so_fetches_behave_where_nobody_says_otherwise() -> None:
-    assert Manners() == Manners(16, 0.0, heeds_delays=False, longest_wait=60.0, waits_count=True)
+    assert Politeness() == Politeness(16, 0.0, heeds_delays=False, longest_wait=60.0, waits_count=True)

@@ -10,19 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaniel.hosts import Hosts, Manners
+from spaniel.hosts import Hosts, Politeness
 from spaniel.hosts import hosts as module
 from spaniel.hosts.retry_after import LONGEST, seconds_until
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
+from tests.hosts.virtual import wait_of
 
 NOW = datetime(2026, 11, 16, 8, 0, tzinfo=UTC)
 HOST = "site.example"
 
 
-async def begin(hosts: Hosts, clock: FakeClock, manners: Manners, host: str = HOST) -> float:
+async def begin(hosts: Hosts, clock: FakeClock, politeness: Politeness, host: str = HOST) -> float:
     """When a visit began."""
-    async with hosts.turn(host, Deadline(60), manners):
+    async with hosts.turn(host, Deadline(60), politeness):
         return clock.monotonic()
 
 
@@ -31,7 +32,7 @@ async def test_no_more_are_at_a_host_than_its_manners_say_and_they_go_in_as_they
 
     async def visit(number: int) -> None:
         nonlocal here, most
-        async with hosts.turn(HOST, Deadline(60), Manners(at_once=3)):
+        async with hosts.turn(HOST, Deadline(60), Politeness(at_once=3)):
             order.append(number)
             here += 1
             most = max(most, here)
@@ -44,18 +45,18 @@ async def test_no_more_are_at_a_host_than_its_manners_say_and_they_go_in_as_they
 
 async def test_whoever_wants_to_be_alone_waits_for_the_others_and_another_host_is_not_held_up() -> None:
     hosts = Hosts(FakeClock())
-    crowd = [hosts.turn(HOST, Deadline(60), Manners()) for _ in range(2)]
+    crowd = [hosts.turn(HOST, Deadline(60), Politeness()) for _ in range(2)]
     for turn in crowd:
         await turn.__aenter__()
-    alone = asyncio.create_task(hosts.turn(HOST, Deadline(60), Manners(at_once=1)).__aenter__())
+    alone = asyncio.create_task(hosts.turn(HOST, Deadline(60), Politeness(at_once=1)).__aenter__())
     await asyncio.sleep(0)
-    behind = asyncio.create_task(hosts.turn(HOST, Deadline(60), Manners()).__aenter__())
+    behind = asyncio.create_task(hosts.turn(HOST, Deadline(60), Politeness()).__aenter__())
     await asyncio.sleep(0)
     await crowd[0].__aexit__()
     await asyncio.sleep(0)
     assert not alone.done()
     assert not behind.done()  # there would be room for this one, but it came later
-    async with hosts.turn("other.example", Deadline(60), Manners(at_once=1)):
+    async with hosts.turn("other.example", Deadline(60), Politeness(at_once=1)):
         pass
     await crowd[1].__aexit__()
     await asyncio.wait_for(alone, 30)
@@ -63,16 +64,16 @@ async def test_whoever_wants_to_be_alone_waits_for_the_others_and_another_host_i
 
 
 def test_without_a_word_of_the_profile_sixteen_are_there_at_once_and_nobody_waits() -> None:
-    assert Manners() == Manners(at_once=16, spacing_seconds=0.0, heeds_delays=False)
+    assert Politeness() == Politeness(at_once=16, spacing_seconds=0.0, heeds_delays=False)
 
 
 @pytest.mark.parametrize("moment", ["while it waits", "as its place comes"])
 async def test_whoever_gives_up_leaves_no_place_taken(moment: str) -> None:
-    hosts, manners = Hosts(FakeClock()), Manners(at_once=1)
-    first = hosts.turn(HOST, Deadline(60), manners)
+    hosts, politeness = Hosts(FakeClock()), Politeness(at_once=1)
+    first = hosts.turn(HOST, Deadline(60), politeness)
     await first.__aenter__()
-    waiting = asyncio.create_task(hosts.turn(HOST, Deadline(60), manners).__aenter__())
-    behind = asyncio.create_task(hosts.turn(HOST, Deadline(60), manners).__aenter__())
+    waiting = asyncio.create_task(hosts.turn(HOST, Deadline(60), politeness).__aenter__())
+    behind = asyncio.create_task(hosts.turn(HOST, Deadline(60), politeness).__aenter__())
     await asyncio.sleep(0)
     if moment == "as its place comes":
         await first.__aexit__()
@@ -85,7 +86,7 @@ async def test_whoever_gives_up_leaves_no_place_taken(moment: str) -> None:
         await first.__aexit__()
     await asyncio.wait_for(behind, 30)
     assert waiting.cancelled() or moment == "as its place comes"
-    another = asyncio.create_task(hosts.turn(HOST, Deadline(60), manners).__aenter__())
+    another = asyncio.create_task(hosts.turn(HOST, Deadline(60), politeness).__aenter__())
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert not another.done()  # and the one place is taken once
@@ -97,7 +98,7 @@ async def test_all_who_are_cancelled_at_one_moment_are_cancelled_and_nothing_els
     hosts = Hosts(FakeClock())
 
     async def visit() -> None:
-        async with hosts.turn(HOST, Deadline(60), Manners(at_once=1)):
+        async with hosts.turn(HOST, Deadline(60), Politeness(at_once=1)):
             await asyncio.Event().wait()
 
     visits = [asyncio.create_task(visit()) for _ in range(4)]
@@ -106,21 +107,21 @@ async def test_all_who_are_cancelled_at_one_moment_are_cancelled_and_nothing_els
         each.cancel()
     ended = await asyncio.gather(*visits, return_exceptions=True)
     assert [type(error) for error in ended] == [asyncio.CancelledError] * 4
-    async with hosts.turn(HOST, Deadline(60), Manners(at_once=1)):  # and the place is free
+    async with hosts.turn(HOST, Deadline(60), Politeness(at_once=1)):  # and the place is free
         pass
 
 
 async def test_whoever_gives_up_is_not_waited_behind() -> None:
     hosts = Hosts(FakeClock())
-    await hosts.turn(HOST, Deadline(60), Manners(at_once=2)).__aenter__()
-    gone = hosts.turn(HOST, Deadline(60), Manners(at_once=1)).__aenter__()
+    await hosts.turn(HOST, Deadline(60), Politeness(at_once=2)).__aenter__()
+    gone = hosts.turn(HOST, Deadline(60), Politeness(at_once=1)).__aenter__()
     gone.send(None)  # it waits ...
     gone.close()  # ... and is dropped, as a task is that nobody holds
     for at_once in (2, 3):
-        coming = hosts.turn(HOST, Deadline(60), Manners(at_once=at_once)).__aenter__()
+        coming = hosts.turn(HOST, Deadline(60), Politeness(at_once=at_once)).__aenter__()
         with pytest.raises(StopIteration):
             coming.send(None)  # in at once
-    full = hosts.turn(HOST, Deadline(60), Manners(at_once=3)).__aenter__()
+    full = hosts.turn(HOST, Deadline(60), Politeness(at_once=3)).__aenter__()
     full.send(None)
     full.close()
 
@@ -129,13 +130,13 @@ async def test_whoever_gives_up_is_not_waited_behind() -> None:
 async def test_who_waits_for_a_place_or_a_time_is_in_the_queue() -> None:
     clock = FakeClock()
     hosts, deadline, other = Hosts(clock), Deadline(60), Deadline(60)
-    async with hosts.turn(HOST, deadline, Manners(at_once=1, spacing_seconds=5)):
+    async with hosts.turn(HOST, deadline, Politeness(at_once=1, spacing_seconds=5)):
         assert deadline.phase == "start"  # it had not to wait
-        waiting = asyncio.create_task(hosts.turn(HOST, other, Manners(at_once=1)).__aenter__())
+        waiting = asyncio.create_task(hosts.turn(HOST, other, Politeness(at_once=1)).__aenter__())
         await asyncio.sleep(0)
         assert other.phase == "queue"
     await asyncio.wait_for(waiting, 30)
-    async with hosts.turn(HOST, deadline, Manners(spacing_seconds=5)):
+    async with hosts.turn(HOST, deadline, Politeness(spacing_seconds=5)):
         assert (deadline.phase, clock.slept) == ("queue", [5])
 
 
@@ -143,28 +144,24 @@ async def test_requests_begin_as_far_apart_as_the_manners_say() -> None:
     clock = FakeClock()
     hosts = Hosts(clock)
     start = clock.monotonic()
-    manners = Manners(at_once=8, spacing_seconds=1.5)
-    began = [await begin(hosts, clock, manners) - start for _ in range(4)]
+    politeness = Politeness(at_once=8, spacing_seconds=1.5)
+    began = [await begin(hosts, clock, politeness) - start for _ in range(4)]
     assert began == [0.0, 1.5, 3.0, 4.5]
-    assert await begin(hosts, clock, manners, "other.example") - start == 4.5  # nobody was there before
+    assert await begin(hosts, clock, politeness, "other.example") - start == 4.5  # nobody was there before
     early = FakeClock()
     early._steady = 0.0  # of a machine that has just been switched on
-    assert await begin(Hosts(early), early, manners) == 0.0
+    assert await begin(Hosts(early), early, politeness) == 0.0
     clock.advance(10)
     waits = len(clock.slept)
-    await begin(hosts, clock, manners)
+    await begin(hosts, clock, politeness)
     assert len(clock.slept) == waits
 
 
 async def test_two_who_come_at_once_never_begin_at_one_moment() -> None:
-    class Standing(FakeClock):
-        async def sleep(self, seconds: float) -> None:
-            self.slept.append(seconds)
-
-    clock = Standing()
+    clock = FakeClock()
     hosts = Hosts(clock)
-    await asyncio.gather(*(begin(hosts, clock, Manners(at_once=8, spacing_seconds=1)) for _ in range(5)))
-    assert clock.slept == [1, 2, 3, 4]
+    began = await asyncio.gather(*(begin(hosts, clock, Politeness(at_once=8, spacing_seconds=1)) for _ in range(5)))
+    assert [at - began[0] for at in began] == [0, 1, 2, 3, 4]
 
 
 async def test_a_wait_that_is_given_up_gives_its_place_back() -> None:
@@ -174,29 +171,29 @@ async def test_a_wait_that_is_given_up_gives_its_place_back() -> None:
 
     clock = Stuck()
     hosts = Hosts(clock)
-    await begin(hosts, clock, Manners(at_once=1, spacing_seconds=5))
-    waiting = asyncio.create_task(begin(hosts, clock, Manners(at_once=1, spacing_seconds=5)))
+    await begin(hosts, clock, Politeness(at_once=1, spacing_seconds=5))
+    waiting = asyncio.create_task(begin(hosts, clock, Politeness(at_once=1, spacing_seconds=5)))
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.wait([waiting])
     assert waiting.cancelled()
     clock.advance(60)
-    await asyncio.wait_for(begin(hosts, clock, Manners(at_once=1, spacing_seconds=5)), 5)
+    await asyncio.wait_for(begin(hosts, clock, Politeness(at_once=1, spacing_seconds=5)), 5)
 
 
 @pytest.mark.req("FG-22")
 async def test_what_a_host_asks_for_is_remembered_for_all_and_waited_for_by_those_who_heed_it() -> None:
     clock = FakeClock()
     hosts = Hosts(clock)
-    patient, hasty = Manners(heeds_delays=True), Manners()
+    patient, hasty = Politeness(heeds_delays=True), Politeness()
     hosts.answered(HOST, 503, {"retry-after": "30"})
-    assert (hosts.wait_seconds(HOST, patient), hosts.wait_seconds(HOST, hasty)) == (30, 0)
+    assert (wait_of(hosts, HOST, patient), wait_of(hosts, HOST, hasty)) == (30, 0)
     start = clock.monotonic()
     assert await begin(hosts, clock, hasty) - start == 0
     assert await begin(hosts, clock, patient) - start == 30
-    hosts.told_crawl_delay(HOST, 7)
+    hosts.set_crawl_delay(HOST, 7)
     assert await begin(hosts, clock, patient) - start == 37
-    assert hosts.wait_seconds("other.example", patient) == 0
+    assert wait_of(hosts, "other.example", patient) == 0
 
 
 @pytest.mark.parametrize(
@@ -212,21 +209,21 @@ async def test_what_a_host_asks_for_is_remembered_for_all_and_waited_for_by_thos
 def test_only_a_host_that_has_enough_asks_for_time(status: int, headers: dict[str, str], seconds: float) -> None:
     hosts = Hosts(FakeClock())
     hosts.answered(HOST, status, headers)
-    assert hosts.wait_seconds(HOST, Manners(heeds_delays=True)) == seconds
+    assert wait_of(hosts, HOST, Politeness(heeds_delays=True)) == seconds
 
 
 def test_a_later_answer_does_not_shorten_what_an_earlier_one_asked_for() -> None:
     hosts = Hosts(FakeClock())
     for seconds in ("60", "5"):
         hosts.answered(HOST, 429, {"retry-after": seconds})
-    assert hosts.wait_seconds(HOST, Manners(heeds_delays=True)) == 60
+    assert wait_of(hosts, HOST, Politeness(heeds_delays=True)) == 60
 
 
 def test_a_host_without_https_is_remembered() -> None:
     hosts = Hosts(FakeClock())
     assert not hosts.is_http_only(HOST)
-    hosts.told_http_only(HOST)
-    hosts.told_crawl_delay("another.example", 1)
+    hosts.set_http_only(HOST)
+    hosts.set_crawl_delay("another.example", 1)
     assert [hosts.is_http_only(host) for host in (HOST, "other.example", "another.example")] == [True, False, False]
 
 
@@ -235,15 +232,15 @@ async def test_a_million_hosts_are_not_remembered(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(module, "MOST_KNOWN", 100)
     clock = FakeClock()
     hosts = Hosts(clock)
-    hosts.told_http_only(HOST)
-    async with hosts.turn("busy.example", Deadline(60), Manners(at_once=1)):
+    hosts.set_http_only(HOST)
+    async with hosts.turn("busy.example", Deadline(60), Politeness(at_once=1)):
         for number in range(1000):
             clock.advance(100)
-            await begin(hosts, clock, Manners(), f"host{number}.example")
+            await begin(hosts, clock, Politeness(), f"host{number}.example")
         assert hosts.is_http_only(HOST)
         assert len(hosts._hosts) <= 100
         for number in range(1000):
-            hosts.told_http_only(f"host{number}.example")
+            hosts.set_http_only(f"host{number}.example")
         assert len(hosts._hosts) <= 100
         assert "busy.example" in hosts._hosts
 
@@ -254,25 +251,25 @@ async def test_a_quarter_makes_room_and_first_those_of_whom_the_next_visitor_wou
     monkeypatch.setattr(module, "MOST_KNOWN", 40)
     clock = FakeClock()
     hosts = Hosts(clock)
-    await begin(hosts, clock, Manners(), "long-ago")
+    await begin(hosts, clock, Politeness(), "long-ago")
     hosts.answered("waited-for", 503, {"retry-after": "60"})
     clock.advance(60)  # a minute is no longer recent, and a wait that is over is over
-    await begin(hosts, clock, Manners(), "recent")
+    await begin(hosts, clock, Politeness(), "recent")
     hosts.answered("asks-for-time", 503, {"retry-after": "120"})
-    hosts.told_crawl_delay("asks-for-gentleness", 1)
-    hosts.told_http_only("without-https")
+    hosts.set_crawl_delay("asks-for-gentleness", 1)
+    hosts.set_http_only("without-https")
     clock.advance(59)
-    async with hosts.turn("busy", Deadline(60), Manners()):
+    async with hosts.turn("busy", Deadline(60), Politeness()):
         kept = {"recent", "asks-for-time", "asks-for-gentleness", "without-https", "busy"}
         assert set(hosts._hosts) == {"long-ago", "waited-for"} | kept
         for number in range(33):
-            hosts.told_http_only(f"host{number}")
+            hosts.set_http_only(f"host{number}")
         assert len(hosts._hosts) == 40
-        hosts.told_http_only("one-more")
+        hosts.set_http_only("one-more")
         assert set(hosts._hosts) == kept | {f"host{number}" for number in range(33)} | {"one-more"}
-        hosts.told_http_only("and-another")
+        hosts.set_http_only("and-another")
         assert len(hosts._hosts) == 40
-        hosts.told_http_only("too-many")  # all are worth keeping now: a quarter goes, the oldest first
+        hosts.set_http_only("too-many")  # all are worth keeping now: a quarter goes, the oldest first
         assert len(hosts._hosts) == 31
         assert not set(hosts._hosts) & (kept - {"busy"})
         assert {"busy", "host32", "too-many"} <= set(hosts._hosts)

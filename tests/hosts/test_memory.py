@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.errors import Code, SpanielError
-from spaniel.hosts import Asked, Hosts, Manners, Memory
+from spaniel.hosts import Asked, Hosts, Memory, Politeness
 from spaniel.hosts import memory as module
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
@@ -20,7 +20,7 @@ from tests import programs
 
 HOST = "site.example"
 BUSY = {"retry-after": "100"}
-PATIENT = Manners(heeds_delays=True)
+PATIENT = Politeness(heeds_delays=True)
 
 
 def remembering(folder: Path, clock: FakeClock) -> tuple[Hosts, Memory]:
@@ -39,7 +39,7 @@ memory = Memory({str(tmp_path / "hosts")!r})
 hosts = Hosts(SystemClock(), memory)
 hosts.answered("busy.example", 429, {{"retry-after": "1000"}})
 hosts.answered("ill.example", 503, {{"retry-after": "2000"}})
-hosts.told_http_only("old.example")
+hosts.set_http_only("old.example")
 memory.close()
 """
     programs.run([sys.executable, "-c", told], check=True, timeout=60)
@@ -86,17 +86,17 @@ async def test_a_host_is_left_alone_for_as_long_as_it_asked_or_the_wait_is_refus
     clock = FakeClock()
     hosts, memory = remembering(tmp_path, clock)
     hosts.answered(HOST, 503, {"retry-after": "50"})
-    await hosts.heed(HOST, Deadline(60), Manners())  # who heeds nothing
+    await hosts.wait(HOST, Deadline(60), Politeness())  # who heeds nothing
     assert clock.slept == []
-    for deadline, manners in ((Deadline(60), PATIENT._replace(longest_wait=49)), (Deadline(49), PATIENT)):
+    for deadline, politeness in ((Deadline(60), PATIENT._replace(longest_wait=49)), (Deadline(49), PATIENT)):
         with pytest.raises(SpanielError) as caught:
-            await hosts.heed(HOST, deadline, manners)
+            await hosts.wait(HOST, deadline, politeness)
         assert caught.value.details["retry_after"] == "50"
     assert clock.slept == []
     deadline = Deadline(60)
-    await hosts.heed(HOST, deadline, PATIENT)
+    await hosts.wait(HOST, deadline, PATIENT)
     assert (clock.slept, deadline.phase) == ([50], "queue")
-    await hosts.heed(HOST, Deadline(1), PATIENT)
+    await hosts.wait(HOST, Deadline(1), PATIENT)
     assert clock.slept == [50]
     memory.close()
 
@@ -119,7 +119,7 @@ def test_a_clock_that_jumps_makes_nobody_wait_for_ever(tmp_path: Path) -> None:
     clock = FakeClock(datetime(2090, 1, 1, tzinfo=UTC))
     hosts, memory = remembering(tmp_path, clock)
     hosts.answered(HOST, 429, BUSY)
-    hosts.told_http_only(HOST)
+    hosts.set_http_only(HOST)
     memory.close()
     clock = FakeClock()
     hosts, memory = remembering(tmp_path, clock)
@@ -135,10 +135,10 @@ def test_a_clock_that_jumps_makes_nobody_wait_for_ever(tmp_path: Path) -> None:
 def test_a_host_without_https_is_believed_for_a_week(tmp_path: Path) -> None:
     clock = FakeClock()
     hosts, memory = remembering(tmp_path, clock)
-    hosts.told_http_only(HOST)
+    hosts.set_http_only(HOST)
     memory.close()
     for_itself, (later, memory) = Hosts(clock), remembering(tmp_path, clock)
-    for_itself.told_http_only(HOST)
+    for_itself.set_http_only(HOST)
     clock.advance(timedelta(days=7).total_seconds() - 1)
     assert for_itself.is_http_only(HOST)
     assert later.is_http_only(HOST)
@@ -167,8 +167,8 @@ def test_one_thing_that_is_said_of_a_host_leaves_the_other(tmp_path: Path) -> No
     memory.asked_for_time(HOST, 1100.0, 503, 1000.0)  # no longer than before: what was said first stands
     memory.close()
     memory = Memory(str(tmp_path / "hosts"))
-    assert memory.look(HOST, 1000.0) == (1100.0, 429, 1000.0 + 7 * 86_400)
-    assert memory.look("other.example", 1000.0) == module.NOTHING
+    assert memory.snapshot(1000.0).get(HOST, module.NOTHING) == (1100.0, 429, 1000.0 + 7 * 86_400)
+    assert memory.snapshot(1000.0).get("other.example", module.NOTHING) == module.NOTHING
     memory.close()
 
 
@@ -210,7 +210,7 @@ def test_a_file_that_cannot_be_used_stops_nobody_and_is_told_once(
     with caplog.at_level(logging.WARNING, "spaniel.hosts"):
         hosts, memory = remembering(tmp_path, clock)
         hosts.answered(HOST, 429, BUSY)
-        hosts.told_http_only(HOST)
+        hosts.set_http_only(HOST)
         memory.close()
     assert (hosts.asked(HOST), hosts.is_http_only(HOST)) == (Asked(429, 100), True)  # this process knows it still
     told = [("spaniel.hosts", "hosts_memory_failed: it is not a folder")]
@@ -221,7 +221,7 @@ def test_a_file_that_cannot_be_used_stops_nobody_and_is_told_once(
 def test_a_row_that_holds_anything_else_is_as_none(tmp_path: Path, row: tuple[object, ...]) -> None:
     clock = FakeClock()
     hosts, memory = remembering(tmp_path, clock)
-    hosts.told_http_only("other.example")
+    hosts.set_http_only("other.example")
     memory.close()
     with sqlite3.connect(tmp_path / "hosts" / "hosts.sqlite3") as file:
         file.execute("INSERT INTO hosts VALUES (?, ?, ?, ?)", (HOST, *row))
@@ -236,13 +236,13 @@ async def test_writing_holds_up_nobody(tmp_path: Path) -> None:
     """Another process holds the lock: the loop goes on, and what was said is written when it can be."""
     clock = FakeClock()
     hosts, memory = remembering(tmp_path, clock)
-    hosts.told_http_only("first.example")
-    while not memory.look("first.example", clock.time()).http_only_until:  # noqa: ASYNC110
+    hosts.set_http_only("first.example")
+    while not memory.snapshot(clock.time()).get("first.example", module.NOTHING).http_only_until:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     lock = sqlite3.connect(tmp_path / "hosts" / "hosts.sqlite3", isolation_level=None)
     lock.execute("BEGIN IMMEDIATE")
     hosts.answered(HOST, 429, BUSY)  # returns at once
-    assert memory.look(HOST, clock.time()) == module.NOTHING
+    assert memory.snapshot(clock.time()).get(HOST, module.NOTHING) == module.NOTHING
     lock.execute("ROLLBACK")
     lock.close()
     memory.close()

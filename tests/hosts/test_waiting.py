@@ -1,4 +1,4 @@
-"""Whether a wait at a host is on the clock of whoever waits: the manners say so."""
+"""Whether a wait at a host is on the clock of whoever waits: the politeness say so."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from spaniel.errors import SpanielError
-from spaniel.hosts import Hosts, Manners
+from spaniel.hosts import Hosts, Politeness
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
 
@@ -15,12 +15,12 @@ HOST = "site.test"
 LONG, SHORT = 1.5, 0.5  # seconds: of a wait, and of a deadline
 
 
-async def visit_after_another(manners: Manners) -> str:
+async def visit_after_another(politeness: Politeness) -> str:
     """Wait for a place for longer than the deadline is."""
     hosts, taken = Hosts(FakeClock()), asyncio.Event()
 
     async def stay() -> None:
-        async with hosts.turn(HOST, Deadline(60), manners):
+        async with hosts.turn(HOST, Deadline(60), politeness):
             taken.set()
             await asyncio.sleep(LONG)
 
@@ -29,7 +29,7 @@ async def visit_after_another(manners: Manners) -> str:
     deadline = Deadline(SHORT)
     try:
         with deadline.guarding("start"):
-            async with hosts.turn(HOST, deadline, manners):
+            async with hosts.turn(HOST, deadline, politeness):
                 return "came in"
     except SpanielError as error:
         return str(error.code)
@@ -39,7 +39,7 @@ async def visit_after_another(manners: Manners) -> str:
 
 @pytest.mark.parametrize(("counts", "end"), [(True, "timeout"), (False, "came in")])
 async def test_a_wait_for_a_place_counts_or_does_not(counts: bool, end: str) -> None:
-    assert await visit_after_another(Manners(at_once=1, waits_count=counts)) == end
+    assert await visit_after_another(Politeness(at_once=1, waits_count=counts)) == end
 
 
 class SlowClock(FakeClock):
@@ -52,13 +52,13 @@ class SlowClock(FakeClock):
 
 @pytest.mark.parametrize(("counts", "end"), [(True, "timeout"), (False, "came in")])
 async def test_a_wait_for_its_time_counts_or_does_not(counts: bool, end: str) -> None:
-    hosts, manners = Hosts(SlowClock()), Manners(spacing_seconds=5, waits_count=counts)
-    async with hosts.turn(HOST, Deadline(60), manners):
+    hosts, politeness = Hosts(SlowClock()), Politeness(spacing_seconds=5, waits_count=counts)
+    async with hosts.turn(HOST, Deadline(60), politeness):
         pass
     deadline, ended = Deadline(SHORT), "came in"
     try:
         with deadline.guarding("start"):
-            async with hosts.turn(HOST, deadline, manners):
+            async with hosts.turn(HOST, deadline, politeness):
                 pass
     except SpanielError as error:
         ended = str(error.code)

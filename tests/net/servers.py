@@ -173,7 +173,7 @@ Pages = Mapping[str, tuple[int, list[str], bytes]]
 
 
 def site(pages: Pages) -> Behaviour:
-    """Keep-alive and good manners; a path that is not in the table is a 404, `robots.txt` too."""
+    """Keep-alive and good politeness; a path that is not in the table is a 404, `robots.txt` too."""
 
     async def behave(wire: Wire) -> None:
         while (request := await wire.request()) is not None:

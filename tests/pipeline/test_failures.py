@@ -112,14 +112,14 @@ def test_these_are_refused_by_our_own_guard() -> None:
 )
 def test_only_http_to_a_host_that_lacks_https_stays_http(raw: str, url: str) -> None:
     hosts = Hosts(FakeClock())
-    hosts.told_http_only("old.example")
+    hosts.set_http_only("old.example")
     assert canonical(load("ingest"), raw, hosts).url == url
 
 
 @pytest.mark.req("FG-13")
 def test_of_other_hosts_it_is_not_known_whether_they_lack_https() -> None:
     hosts = Hosts(FakeClock())
-    hosts.told_http_only("old.example")
+    hosts.set_http_only("old.example")
     known = KnownWeb(hosts)
     assert known.lacks_https("old.example") is True
     assert known.lacks_https("new.example") is None

@@ -238,7 +238,7 @@ OFF = {"available": "", "snapshot": ""}
 
 @pytest.mark.req("FG-22")
 async def test_a_profile_that_heeds_nothing_asks_all_the_same(tmp_path: Path) -> None:
-    """The control: it is the profile's manners, and no profile's name, that leave a host alone."""
+    """The control: it is the profile's politeness, and no profile's name, that leave a host alone."""
     clock = FakeClock()
     pages: dict[str, Page] = {"/busy": text("", 429, {"Retry-After": "100"}), "/a": text("x")}
     async with (

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import pytest
 
 from spaniel.errors import Code, SpanielError
-from spaniel.hosts import Manners
+from spaniel.hosts import Politeness
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
 from spaniel.net.http import USUAL_HEADERS, Options, RequestHeaders
@@ -114,13 +114,13 @@ async def test_a_note_is_made_once_however_many_hops_give_rise_to_it() -> None:
 
 
 class Watchful:
-    """What a host is told, and with which manners it is visited."""
+    """What a host is told, and with which politeness it is visited."""
 
     def __init__(self) -> None:
         self.told: list[object] = []
 
-    def turn(self, where: str, deadline: Deadline, manners: Manners, *, led: bool = False) -> Watchful:
-        self.told.append((where, deadline.seconds, manners, led))
+    def turn(self, where: str, deadline: Deadline, politeness: Politeness, *, led: bool = False) -> Watchful:
+        self.told.append((where, deadline.seconds, politeness, led))
         return self
 
     async def again(self) -> None:
@@ -132,7 +132,7 @@ class Watchful:
     async def __aexit__(self, *_: object) -> None:
         self.told.append("left")
 
-    def told_crawl_delay(self, host: str, seconds: float) -> None:
+    def set_crawl_delay(self, host: str, seconds: float) -> None:
         self.told.append((host, seconds))
 
     def answered(self, where: str, status: int, headers: Mapping[str, str], *, led: bool = False) -> None:
@@ -144,10 +144,10 @@ class Watchful:
     def asked(self, where: str) -> None:
         raise AssertionError("a hop heeds what was asked, and asks no more")
 
-    async def heed(self, where: str, deadline: Deadline, manners: Manners) -> None:
-        raise AssertionError("these manners heed nothing")
+    async def wait(self, where: str, deadline: Deadline, politeness: Politeness) -> None:
+        raise AssertionError("these politeness heed nothing")
 
-    def told_http_only(self, host: str) -> None:
+    def set_http_only(self, host: str) -> None:
         raise AssertionError("nor is this a hop's")
 
     def is_http_only(self, host: str) -> bool:
@@ -164,10 +164,10 @@ async def test_the_host_is_visited_in_turn_and_what_it_asks_for_is_told() -> Non
     async with Site(pages) as site, rooms_for(site) as rooms:
         door = rooms.door._replace(hosts=hosts)
         for agent in ("otter/1", "another/1"):
-            way = Way(Options(RequestHeaders(agent)), manners=Manners(3, 0.5))
+            way = Way(Options(RequestHeaders(agent)), politeness=Politeness(3, 0.5))
             assert (await retrieve_any(site.url("/a"), door, way)).page.status == 503
     origin = site.url("").rstrip("/")
-    visit = [(origin, 60, Manners(3, 0.5), False), "came", (origin, 503, "9", False), "left"]
+    visit = [(origin, 60, Politeness(3, 0.5), False), "came", (origin, 503, "9", False), "left"]
     assert hosts.told == [(host, 7.0), *visit, *visit]  # a delay is asked of the one agent only
 
 
@@ -177,4 +177,4 @@ async def retrieve_any(url: str, door: Door, way: Way) -> Retrieved:
 
 
 async def test_the_usual_way_is_the_srds() -> None:
-    assert Way() == Way(Options(), 5, Manners(16, 0.0, heeds_delays=False))
+    assert Way() == Way(Options(), 5, Politeness(16, 0.0, heeds_delays=False))

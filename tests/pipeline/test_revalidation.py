@@ -10,7 +10,7 @@ import pytest
 
 from spaniel.browser.rendered import DocumentHead
 from spaniel.cache.folder import Folder
-from spaniel.hosts import Manners
+from spaniel.hosts import Politeness
 from spaniel.pipeline.keeping import CHANGED, NEW
 from spaniel.pipeline.profile import load
 from spaniel.pipeline.request import Request
@@ -317,7 +317,7 @@ async def test_whoever_will_have_no_copy_does_not_share_the_flight_that_asks_abo
                 await go.wait()
 
     site = Waiting({"/blog": Version(OTTER)})
-    together = INGEST._replace(way=INGEST.way._replace(manners=Manners(at_once=9)))
+    together = INGEST._replace(way=INGEST.way._replace(politeness=Politeness(at_once=9)))
     async with site, ingesting(site, cache=tmp_path, clock=clock, profile=together) as spaniel, asyncio.timeout(20):
         go.set()
         await ingested(spaniel, site.url("/blog"))

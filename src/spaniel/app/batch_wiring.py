@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from spaniel.app.settings import Settings
-    from spaniel.batch.breaker import Patience
+    from spaniel.hosts.limits import Limits
 
 WHERE = "spaniel.app.batching:open_fetcher"
 PROFILE = "ingest"  # of a batch that names none
@@ -35,13 +35,13 @@ def wiring(
     return {"settings": told, "profile": profile, "cached": cached, "logs": logs, "captures": captures, "parts": parts}
 
 
-def patience(settings: Settings, host_time: float | None = None, total_time: float | None = None) -> Patience:
+def limits(settings: Settings, host_time: float | None = None, total_time: float | None = None) -> Limits:
     """How long a run waits: as the settings say, but for what the call does."""
-    from spaniel.batch.breaker import Patience
+    from spaniel.hosts.limits import Limits
 
     own = settings.batch
-    return Patience(
-        longest_wait=own.max_retry_after_seconds,
+    return Limits(
+        retry_after=own.max_retry_after_seconds,
         crawl_delay=own.max_crawl_delay_seconds,
         host_time=own.host_seconds if host_time is None else host_time,
         total_time=own.total_seconds if total_time is None else total_time,

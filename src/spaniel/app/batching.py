@@ -9,7 +9,7 @@ from contextlib import aclosing, asynccontextmanager, closing
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from spaniel.app.batch_wiring import PROFILE, patience, wiring
+from spaniel.app.batch_wiring import PROFILE, limits, wiring
 from spaniel.app.engine import Engine, Working
 from spaniel.app.logs import configure
 from spaniel.app.settings import Setting, Settings, load
@@ -19,7 +19,6 @@ from spaniel.batch.coordinator import Pace
 from spaniel.batch.in_process import InProcess
 from spaniel.batch.plan import Plan
 from spaniel.batch.planning import make_plan
-from spaniel.batch.politeness import Politeness, Rule
 from spaniel.batch.ports import Item
 from spaniel.batch.records import record_of
 from spaniel.batch.streaming import stream
@@ -27,6 +26,7 @@ from spaniel.batch.worker import WorkerClock
 from spaniel.clock import SystemClock
 from spaniel.defaults import BATCH_DELAY_SECONDS, BATCH_JOBS, BATCH_PER_HOST
 from spaniel.errors import Code, SpanielError
+from spaniel.hosts.rules import Rule, Rules
 from spaniel.net.resolver import RememberingResolver, SystemResolver
 from spaniel.pipeline.profile import Rung
 from spaniel.pipeline.profile import load as load_profile
@@ -104,7 +104,7 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     if not BATCH_JOBS.allows(jobs):
         raise SpanielError(Code.BAD_ARGS, field="jobs", reason=f"must be {BATCH_JOBS.range}")
     given = settings if isinstance(settings, Settings) else load(call=settings)
-    pace = Pace(1, jobs, Politeness(Rule(per_host, delay)), patience(given, host_time, total_time))
+    pace = Pace(1, jobs, Rules(Rule(per_host, delay)), limits(given, host_time, total_time))
     crew = InProcess(fetcher or open_fetcher, wiring(given, profile, cached=cached), clock)
     canonical = load_profile(profile).policy.apply
     items = (Item(ordinal, url) for ordinal, url in enumerate(several(urls, "urls", str)))

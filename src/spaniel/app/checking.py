@@ -18,14 +18,13 @@ from spaniel.health.asking import NO_HINTS, Asker, Hints, Ways
 from spaniel.health.history import History
 from spaniel.health.journal import Journal, trouble_with
 from spaniel.health.judging import judge
-from spaniel.health.places import Places
-from spaniel.health.ports import WAITING, Heard, Looked, RunOptions
+from spaniel.health.ports import Heard, Looked, RunOptions
 from spaniel.health.registry_links import asked_as
 from spaniel.health.resuming import Begun, begin
 from spaniel.health.run import Run
 from spaniel.health.spool import Spool
 from spaniel.health.verdict import Link
-from spaniel.hosts import Hosts, Manners
+from spaniel.hosts import Hosts, Politeness
 from spaniel.net.http import Options
 from spaniel.net.resolver import NXDOMAIN
 from spaniel.net.validator import literal_address
@@ -122,18 +121,16 @@ def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History 
     except (OSError, sqlite3.Error) as error:
         begun = Begun(0, (f"{NOT_KEPT}: {trouble_with(error)}",))
         history = None
-    manners = Manners(own.per_host, own.delay_ms / 1000, heeds_delays=True, longest_wait=float(own.host_wait_seconds))
+    politeness = Politeness(
+        own.per_host, own.delay_ms / 1000, heeds_delays=True, longest_wait=float(own.host_wait_seconds)
+    )
     door = engine.rooms.door
     if not isinstance(door.hosts, Hosts):
         raise TypeError("links are checked by an engine with hosts of its own")
-    places = Places(door.hosts, manners, own.jobs)
-    ways = _ways(engine, own, manners, extras)
-    asker = Asker(
-        door._replace(hosts=places, guard=engine.guard.with_any_port()), engine.rooms.clock, ways, engine.rooms.readers
-    )
+    ways = _ways(engine, own, politeness, extras)
+    asker = Asker(door._replace(guard=engine.guard.with_any_port()), engine.rooms.clock, ways, engine.rooms.readers)
     options = RunOptions(
-        at_once=own.jobs * WAITING,
-        per_host=own.per_host,
+        at_once=own.jobs,
         link_seconds=4.0 * own.timeout_seconds
         + 60.0,  # by HEAD, by GET, and what is asked besides; it is a last resort
         content_seconds=own.content_seconds + 4.0 * own.timeout_seconds + 60.0,
@@ -141,15 +138,16 @@ def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History 
         total_seconds=extras.total_seconds,
     )
     journal = Journal(history, begun.run)
-    return Prepared(Run(spool, _Looks(asker), places, engine.rooms.clock, journal, options), journal, begun.remarks)
+    delays = HostDelays(door.hosts, politeness)
+    return Prepared(Run(spool, _Looks(asker), delays, engine.clock, journal, options), journal, begun.remarks)
 
 
-def _ways(engine: Engine, own: HealthSettings, manners: Manners, extras: Extras) -> Ways:
+def _ways(engine: Engine, own: HealthSettings, politeness: Politeness, extras: Extras) -> Ways:
     settings, usual = engine.settings, Ways()
     redirects = settings.limits.max_redirects if settings.given("tools.webfetch.max_redirects") else usual.max_redirects
     return usual._replace(
         options=Options(settings.headers._replace(accept="*/*"), stalled_after=STALLED_SECONDS),
-        manners=manners,
+        politeness=politeness,
         max_redirects=redirects,
         seconds=float(own.timeout_seconds),
         head_seconds=min(usual.head_seconds, float(own.timeout_seconds)),
@@ -157,6 +155,27 @@ def _ways(engine: Engine, own: HealthSettings, manners: Manners, extras: Extras)
         heed_robots=own.robots,
         soft_404=extras.soft_404,
     )
+
+
+class HostDelays:
+    """What a run asks about hosts. Links wait for them in the run, so that they hold no place."""
+
+    def __init__(self, hosts: Hosts, politeness: Politeness) -> None:
+        self._hosts, self._politeness = hosts, politeness._replace(waits_for_retry_after=False)
+
+    def ready_at(self, host: str, /) -> float:
+        return self._hosts.ready_at(host, self._politeness)
+
+    def asked_seconds(self, host: str, /) -> float:
+        """By this program or another."""
+        asked = self._hosts.asked(host)
+        return 0.0 if asked is None else asked.seconds
+
+    def crawl_delay(self, host: str, /) -> float:
+        return self._hosts.crawl_delay(host)
+
+    def places(self, host: str, /) -> int:
+        return self._hosts.places(host, self._politeness)
 
 
 class _Looks:

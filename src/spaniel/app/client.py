@@ -196,8 +196,8 @@ class Spaniel:
         """
         from spaniel.app.checking import Given, check
 
-        manners = Given(jobs, per_host, delay, timeout, robots, soft_404)
-        return check(self._engine, links, manners, history)
+        politeness = Given(jobs, per_host, delay, timeout, robots, soft_404)
+        return check(self._engine, links, politeness, history)
 
     async def canonicalize(
         self,

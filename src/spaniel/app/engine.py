@@ -15,6 +15,7 @@ from spaniel.cache import PageCache
 from spaniel.cache.freshness import load as load_freshness
 from spaniel.clock import SystemClock
 from spaniel.hosts import Hosts, Memory
+from spaniel.hosts.scheduler import PlaceClock
 from spaniel.net.guard import Guard
 from spaniel.net.http import Http
 from spaniel.net.resolver import RememberingResolver, SystemResolver
@@ -98,7 +99,7 @@ class Engine:
         http = self._around(self.http) if self._around else self.http
         door = Door(self.guard, self.robots, hosts or Hosts(self._clock, memory), http)
         self._rooms = Rooms(
-            *(door, self._clock, flights, readers, writer),
+            *(door, PlaceClock(self._clock), flights, readers, writer),
             renderer=renderer,
             rendering=self._rendering(),
             copies=self.settings.copies,
@@ -112,6 +113,10 @@ class Engine:
     async def close(self) -> None:
         self._rooms = None
         await self._open.aclose()
+
+    @property
+    def clock(self) -> Clock:
+        return self._clock
 
     @property
     def rooms(self) -> Rooms:

@@ -11,22 +11,12 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.batch import messages as say
-from spaniel.batch.breaker import (
-    Breaker,
-    Patience,
-    asked_too_often,
-    crawl_delay_too_long,
-    host_time_over,
-    total_time_over,
-    wait_too_long,
-)
 from spaniel.batch.crew import GONE
 from spaniel.batch.frontier import Frontier
 from spaniel.batch.granting import Granting
 from spaniel.batch.helping import Helping
 from spaniel.batch.keeping import Keeping
 from spaniel.batch.members import Job, Member
-from spaniel.batch.politeness import Politeness
 from spaniel.batch.progress import SHOWN, Waiting
 from spaniel.batch.records import Ending, ending_of, refusal_of, refused, unexpected
 from spaniel.batch.resting import Resting
@@ -35,6 +25,16 @@ from spaniel.batch.turns import ASK_FOR_TIME, MOST_STRIKES, Turns
 from spaniel.clock import SystemClock
 from spaniel.defaults import BATCH_JOBS
 from spaniel.errors import Code, SpanielError
+from spaniel.hosts.limits import (
+    Breaker,
+    Limits,
+    asked_too_often,
+    crawl_delay_too_long,
+    host_time_over,
+    total_time_over,
+    wait_too_long,
+)
+from spaniel.hosts.rules import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,8 +58,8 @@ class Pace(NamedTuple):
 
     workers: int = 1
     jobs: int = BATCH_JOBS.default  # pages under way in each worker
-    politeness: Politeness = Politeness()
-    patience: Patience = Patience()
+    politeness: Rules = Rules()
+    patience: Limits = Limits()
 
 
 class Coordinator:
@@ -279,8 +279,8 @@ class Coordinator:
         strikes = self._turns.asked_for_time(host, status, seconds, led=led)
         if led:
             return
-        if seconds is not None and seconds > self._patience.longest_wait:
-            self._give_up(host, wait_too_long(host, status, seconds, self._patience.longest_wait))
+        if seconds is not None and seconds > self._patience.retry_after:
+            self._give_up(host, wait_too_long(host, status, seconds, self._patience.retry_after))
         elif strikes >= MOST_STRIKES:
             self._give_up(host, asked_too_often(host, status, strikes))
 
@@ -296,7 +296,7 @@ class Coordinator:
         if seconds > self._patience.crawl_delay:
             self._give_up(host, crawl_delay_too_long(host, seconds, self._patience.crawl_delay))
         else:
-            self._turns.told_crawl_delay(host, seconds)
+            self._turns.set_crawl_delay(host, seconds)
 
     def _rests(self, member: Member, worker: int, number: int) -> None:
         job = self._resting.rests(member, number, self._clock())

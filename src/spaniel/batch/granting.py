@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.batch.answer_times import AnswerTimes
 from spaniel.batch.members import Asked
 from spaniel.batch.messages import GO, PARK, REFUSE
+from spaniel.hosts.answer_times import AnswerTimes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from spaniel.batch.answer_times import Slow
     from spaniel.batch.records import Ending
+    from spaniel.hosts.answer_times import Slow
 
 SHOWN = 5  # hosts
 WINDOW = 30.0  # seconds over which the rate is taken

@@ -11,17 +11,16 @@ import heapq
 from collections import deque
 from typing import TYPE_CHECKING
 
-from spaniel.hosts import LED_WAIT
+from spaniel.hosts.hosts import ASK_FOR_TIME, FIRST_PAUSE, LED_WAIT, LONGEST_PAUSE, MOST_STRIKES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spaniel.batch.politeness import Politeness, Rule
+    from spaniel.hosts.rules import Rule, Rules
+
+__all__ = ["ASK_FOR_TIME", "MOST_STRIKES", "Turns"]
 
 MOST_KNOWN = 20_000  # hosts that something is remembered of
-ASK_FOR_TIME = frozenset({429, 503})
-FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0  # of a host that is overloaded and does not say how long (FG-22)
-MOST_STRIKES = 7  # answers in a row that ask for time, with a pause after each; then the host is given up
 NEVER = float("-inf")
 
 
@@ -60,7 +59,7 @@ class Turns:
     """Grants turns in the order in which they were asked for. `later(moment, do)` is how it waits."""
 
     def __init__(
-        self, politeness: Politeness, clock: Callable[[], float], later: Callable[[float, Callable[[], None]], object]
+        self, politeness: Rules, clock: Callable[[], float], later: Callable[[float, Callable[[], None]], object]
     ) -> None:
         self._politeness, self._clock, self._later = politeness, clock, later
         self._hosts: dict[str, _Host] = {}
@@ -110,7 +109,7 @@ class Turns:
         known.not_before = max(known.not_before, self._clock() + seconds)
         known.asked_for = why
 
-    def told_crawl_delay(self, host: str, seconds: float) -> None:
+    def set_crawl_delay(self, host: str, seconds: float) -> None:
         self._know(host).crawl_delay = seconds
 
     def ready_at(self, host: str) -> float:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from spaniel.batch.ports import Columns, Fetch, Record
     from spaniel.clock import Clock
-    from spaniel.hosts import Manners
+    from spaniel.hosts import Politeness
     from spaniel.net.deadline import Deadline
 
     Send = Callable[..., None]  # a word and its values
@@ -65,7 +65,7 @@ class _Fetch:
 
 
 class RemoteHosts:
-    """What the pipeline asks about hosts, answered by the coordinator: all workers share one set of manners."""
+    """What the pipeline asks about hosts, answered by the coordinator: all workers share one set of politeness."""
 
     def __init__(self, send: Send, clock: Clock) -> None:
         self._send, self.clock = send, clock
@@ -74,7 +74,7 @@ class RemoteHosts:
         self._http_only: set[str] = set()
         self._fetches: dict[int, _Fetch] = {}
 
-    def turn(self, where: str, deadline: Deadline, manners: Manners, *, led: bool = False) -> _Turn:  # noqa: ARG002  the run's own hold here
+    def turn(self, where: str, deadline: Deadline, politeness: Politeness, *, led: bool = False) -> _Turn:  # noqa: ARG002  the run's own hold here
         return _Turn(self, host_of(where), deadline, _fetching.get(None), led=led)
 
     def shared_turn(self, where: str, deadline: Deadline) -> _Turn:
@@ -94,7 +94,7 @@ class RemoteHosts:
         """A host that gives no answer too often is given up by the run."""
         self._send(UNANSWERED, host_of(where), str(error.code), led)
 
-    def told_crawl_delay(self, host: str, seconds: float) -> None:
+    def set_crawl_delay(self, host: str, seconds: float) -> None:
         self._send(DELAY, host, seconds)
 
     def asked(self, where: str) -> Asked | None:
@@ -106,10 +106,10 @@ class RemoteHosts:
         left = until - self.clock.monotonic()
         return Asked(status, left) if left > 0 else None
 
-    async def heed(self, where: str, deadline: Deadline, manners: Manners) -> None:
+    async def wait(self, where: str, deadline: Deadline, politeness: Politeness) -> None:
         """By waiting for the turn."""
 
-    def told_http_only(self, host: str) -> None:
+    def set_http_only(self, host: str) -> None:
         """Known here alone: a host's pages go to the worker that owns it."""
         if len(self._http_only) < MOST_KNOWN:
             self._http_only.add(host)

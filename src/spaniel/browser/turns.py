@@ -1,4 +1,7 @@
-"""Turns for pages: so many at once, and one that takes long makes room for another without being stopped."""
+"""Turns for pages: so many at once, and one that takes long makes room for another without being stopped.
+
+This bounds what one Chromium has to do at a time, whatever the hosts; hosts are asked politely by `spaniel.hosts`.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from spaniel import __version__
-from spaniel.app.batch_wiring import WHERE, patience, wiring
+from spaniel.app.batch_wiring import WHERE, limits, wiring
 from spaniel.batch.launching import Launched
 from spaniel.cli.batch_options import add_common, add_input, add_pace, add_shards
 from spaniel.cli.durations import in_words
@@ -132,10 +132,10 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
 
 def _pace(args: argparse.Namespace, settings: Settings) -> Pace:
     from spaniel.batch.coordinator import Pace
-    from spaniel.batch.politeness import Rule, read_politeness
+    from spaniel.hosts.rules import Rule, read_rules
 
-    politeness = read_politeness(Rule(args.per_host, args.delay), args.hosts)
-    return Pace(_workers(args), args.jobs, politeness, patience(settings, args.host_time, args.total_time))
+    politeness = read_rules(Rule(args.per_host, args.delay), args.hosts)
+    return Pace(_workers(args), args.jobs, politeness, limits(settings, args.host_time, args.total_time))
 
 
 def _workers(args: argparse.Namespace) -> int:

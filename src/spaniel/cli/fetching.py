@@ -53,7 +53,7 @@ class Fetching:
         total = None if "-" in args.urls else len(args.urls)
         self._run = LongRun("pages", total=total, quiet=args.quiet, several=self._several)
         self._cached = 0
-        self._places = Places(args.jobs, min(FETCH_PER_HOST, spaniel.profile.way.manners.at_once))
+        self._places = Places(args.jobs, min(FETCH_PER_HOST, spaniel.profile.way.politeness.at_once))
         self._format = format_of(args, spaniel.profile.view)
         self._codes: list[int] = []
         self._hints: set[str] = set()

@@ -1,36 +1,94 @@
-"""How many fetches at once, in all and at one host. Whoever waits here has not begun, so no time of a fetch is lost."""
+"""How many fetches at once, in all and at one host. A fetch that waits here has not begun, so it loses no time."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import TYPE_CHECKING
 
+from spaniel.clock import SystemClock
+from spaniel.hosts.hosts import current_place
+from spaniel.hosts.scheduler import Scheduler
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
+
+    from spaniel.hosts.scheduler import Lease
+
+NEVER = float("-inf")
 
 
 def host_in(url: str) -> str:
-    """The host by which URLs wait for their turn; what is no URL waits for nobody."""
+    """The host in whose queue a URL waits; what is no URL shares one."""
     return url.partition("://")[2].partition("/")[0].lower()
 
 
+class _Fetch:
+    """A fetch that waits for its place, and then holds it."""
+
+    def __init__(self, number: int) -> None:
+        loop = asyncio.get_running_loop()
+        self.id = number
+        self.begun: asyncio.Future[Lease[_Fetch]] = loop.create_future()
+        self.ended: asyncio.Future[None] = loop.create_future()
+
+
 class Places:
-    """So many in all, so many at one host, first come, first served; hosts that nobody is at are forgotten."""
+    """So many in all, so many at one host, first come, first served: the scheduler, for fetches that come one by one.
+
+    When a host may be asked is decided where a fetch takes its turn at it; while it waits there, or before a retry,
+    others have its place.
+    """
 
     def __init__(self, in_all: int, per_host: int) -> None:
-        self._in_all = asyncio.Semaphore(in_all)
         self._per_host = per_host
-        self._hosts: dict[str, tuple[asyncio.Semaphore, list[None]]] = {}
+        self._scheduler = Scheduler[_Fetch](self, self, SystemClock(), at_once=in_all, first_alone=False)
+        self._numbers = count(1)
+        self._running: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def at(self, host: str) -> AsyncIterator[None]:
-        places, visitors = self._hosts.setdefault(host, (asyncio.Semaphore(self._per_host), []))
-        visitors.append(None)
+        fetch = _Fetch(next(self._numbers))
+        self._scheduler.add(host, fetch)
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._run())
         try:
-            async with places, self._in_all:
+            before = current_place.set(await fetch.begun)
+            try:
                 yield
+            finally:
+                current_place.reset(before)
         finally:
-            visitors.pop()
-            if not visitors:
-                del self._hosts[host]
+            fetch.ended.set_result(None)
+
+    async def _run(self) -> None:
+        while self._scheduler.has_items:
+            await self._scheduler.run(_hold)
+
+    # as the scheduler wants them: no items of their own, hosts that may be asked at any time
+
+    def hosts(self) -> Iterator[tuple[str, int]]:
+        return iter(())
+
+    def of_host(self, _host: str, _after: int, _count: int, /) -> list[_Fetch]:
+        return []
+
+    def ready_at(self, _host: str, /) -> float:
+        return NEVER
+
+    def places(self, _host: str, /) -> int:
+        return self._per_host
+
+    def reason(self, _host: str, /) -> str:
+        return ""
+
+    def given_up(self, _host: str, /) -> None:
+        return None
+
+
+async def _hold(lease: Lease[_Fetch]) -> None:
+    fetch = lease.item
+    if not fetch.begun.done():  # else it was given up while it waited
+        fetch.begun.set_result(lease)
+    await fetch.ended

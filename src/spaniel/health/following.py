@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.defaults import CHECK_CONTENT_SECONDS, CHECK_TIMEOUT_SECONDS, MAX_LINK_REDIRECTS
 from spaniel.errors import SpanielError
-from spaniel.hosts import Manners, led_by_another
+from spaniel.hosts import Politeness, led_by_another
 from spaniel.net import redirects
 from spaniel.net.http import Options
 from spaniel.net.redirects import Hops
@@ -31,7 +31,7 @@ class Ways(NamedTuple):
     """How links are asked: the same for all of a run."""
 
     options: Options = Options()
-    manners: Manners = Manners(at_once=4, spacing_seconds=0.0, heeds_delays=True)
+    politeness: Politeness = Politeness(at_once=4, spacing_seconds=0.0, heeds_delays=True)
     domains: Domains = ANYWHERE
     max_redirects: int = MAX_LINK_REDIRECTS
     # For an answer, with all its redirects; and for each pause in a body that is measured.
@@ -115,20 +115,20 @@ class _LinkVisitor:
         self.deadline, self._door, self._ask, self._ways = deadline, door, ask, ways
 
     async def admit(self, hops: LinkHops, target: Target) -> Turn:
-        url, door, ways, manners = hops.url, self._door, self._ways, self._ways.manners
-        _leave_alone(door, url.origin, manners)
+        url, door, ways, politeness = hops.url, self._door, self._ways, self._ways.politeness
+        _leave_alone(door, url.origin, politeness)
         hops.go_to(target)
         if ways.heed_robots:
             permission = await door.robots.require(url, target, self.deadline, ways.options.headers)
             if permission.crawl_delay:
-                manners = manners._replace(spacing_seconds=max(manners.spacing_seconds, permission.crawl_delay))
-        self._turn = turn = door.hosts.turn(url.host, self.deadline, _at_a_host(manners))
+                door.hosts.set_crawl_delay(url.host, permission.crawl_delay)
+        self._turn = turn = door.hosts.turn(url.host, self.deadline, _at_a_host(politeness))
         return turn
 
     def request(self, hops: LinkHops, target: Target) -> Awaitable[Page]:
         is_new = target is not hops.target
         if is_new or self.deadline.phase == "queue":  # it waited, and the host may have asked for time meanwhile
-            _leave_alone(self._door, hops.url.origin, self._ways.manners)
+            _leave_alone(self._door, hops.url.origin, self._ways.politeness)
         if is_new:
             hops.go_to(target)
         options, cookie = self._ways.options._replace(before_repeat=self._turn.again), hops.cookie()
@@ -144,12 +144,12 @@ class _LinkVisitor:
 
 
 @lru_cache(maxsize=64)
-def _at_a_host(manners: Manners) -> Manners:
-    """What a host asked for is told to the run, which waits: a turn that waited for it would hold its place so long.
-    Waiting in line is nobody's fault, and not on the clock."""
-    return manners._replace(heeds_delays=False, waits_count=False)
+def _at_a_host(politeness: Politeness) -> Politeness:
+    """The run waits for what a host asked for with Retry-After, with other links meanwhile: so a turn does not.
+    Waiting in line is not on the clock of a link."""
+    return politeness._replace(waits_for_retry_after=False, waits_count=False)
 
 
-def _leave_alone(door: Door, origin: str, manners: Manners) -> None:
-    if manners.heeds_delays and (asked := door.hosts.asked(origin)) is not None:
+def _leave_alone(door: Door, origin: str, politeness: Politeness) -> None:
+    if politeness.heeds_delays and (asked := door.hosts.asked(origin)) is not None:
         raise asked.refusal()

@@ -5,11 +5,9 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from spaniel.defaults import CHECK_CONTENT_SECONDS, CHECK_HOST_WAIT_SECONDS, CHECK_JOBS, CHECK_PER_HOST
+from spaniel.defaults import CHECK_CONTENT_SECONDS, CHECK_HOST_WAIT_SECONDS, CHECK_JOBS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from spaniel.health.verdict import Checked, Link
     from spaniel.verdicts import Past
 
@@ -68,24 +66,20 @@ class Looks(Protocol):
     async def look(self, link: Link, past: Past, attempts: int) -> Looked: ...  # that were made before
 
 
-class Patience(Protocol):
+class HostDelays(Protocol):
     """What is known of hosts."""
 
-    def wait_seconds(self, host: str) -> float: ...  # by spacing and Crawl-delay
+    def ready_at(self, host: str, /) -> float: ...  # by delays and Crawl-delay
 
-    def asked_seconds(self, host: str) -> float: ...  # by Retry-After
+    def asked_seconds(self, host: str, /) -> float: ...  # by Retry-After
 
-    def has_room(self, count: int = 1) -> bool: ...  # whether so many places on the wire are free
+    def crawl_delay(self, host: str, /) -> float: ...
 
-    def when_waiting(self, call: Callable[[], None]) -> None: ...  # whenever somebody begins to wait without a place
-
-
-WAITING = 4  # links under way for each request at once: most of them wait for their hosts
+    def places(self, host: str, /) -> int: ...  # requests that may be under way there
 
 
 class RunOptions(NamedTuple):
-    at_once: int = CHECK_JOBS.default * WAITING  # links that are under way, most of which may wait
-    per_host: int = CHECK_PER_HOST.default  # of one host
+    at_once: int = CHECK_JOBS.default  # links that are under way, without those that wait for a host
     link_seconds: float = 60.0  # for one link, however its host behaves
     content_seconds: float = CHECK_CONTENT_SECONDS.default  # for one whose content is asserted, of any size
     host_patience: float = CHECK_HOST_WAIT_SECONDS.default  # seconds that a host may ask for in a run

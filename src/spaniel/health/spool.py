@@ -13,12 +13,13 @@ from spaniel.errors import Code, SpanielError
 from spaniel.health.packing import pack, plain, unpack_checked, unpack_link
 from spaniel.health.ports import Heard, HostCounts
 from spaniel.health.verdict import Checked
-from spaniel.verdicts import ANYTHING
+from spaniel.verdicts import ANYTHING, NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from spaniel.health.verdict import Link, Place
+    from spaniel.verdicts import Past
 
 _DONE = 1 - min(Heard)  # added to how far a request came, in an earlier part of the run; 0: not asked yet
 MOST_PLACES = 1000  # of one link that are kept; a link in a site's footer may stand in every page of a tree
@@ -36,6 +37,7 @@ class Queued(NamedTuple):
     id: int
     asked: str  # the URL that is asked, which may be another than the link's
     link: Link
+    past: Past = NOTHING  # what is known of it from before
 
 
 class Spool:

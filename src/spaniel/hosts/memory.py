@@ -57,12 +57,13 @@ class Memory:
         self._thread = ThreadPoolExecutor(1, "spaniel-hosts")
         self._warned = False
 
-    def look(self, host: str, now: float) -> Known:
+    def snapshot(self, now: float) -> dict[str, Known]:
+        """Everything that is remembered and not over; nothing where that cannot be read."""
         try:
-            return self._reads.read(lambda connection: _row(connection, host), NOTHING).sane(now)
+            return dict(self.entries(now))
         except (OSError, sqlite3.Error) as error:
             self._warn(error)
-            return NOTHING
+            return {}
 
     def asked_for_time(self, host: str, until: float, status: int, now: float) -> None:
         def later(known: Known) -> Known:

@@ -20,7 +20,7 @@ from spaniel.url.parsing import parse, requested
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from spaniel.hosts import Manners
+    from spaniel.hosts import Politeness
     from spaniel.pipeline.profile import Profile
     from spaniel.pipeline.request import Request
     from spaniel.pipeline.rooms import Rooms
@@ -75,14 +75,14 @@ def prepare(request: Request, profile: Profile, rooms: Rooms, trace: Trace) -> E
     with trace.step("normalize"):
         url = parse(known.url)
         rooms.door.guard.check_page(url, request.domains)
-    way = profile.way._replace(domains=request.domains, manners=_manners(request, profile))
+    way = profile.way._replace(domains=request.domains, politeness=_politeness(request, profile))
     return Errand(url, known, request, way, profile.rungs, profile.content, profile.name, profile.file)
 
 
-def _manners(request: Request, profile: Profile) -> Manners:
+def _politeness(request: Request, profile: Profile) -> Politeness:
     """The profile's, as patient as whoever asks for this page."""
     wait = profile.limits.max_wait_seconds if request.max_wait is None else request.max_wait
-    return profile.way.manners._replace(longest_wait=wait)
+    return profile.way.politeness._replace(longest_wait=wait)
 
 
 def _require_class(request: Request, profile: Profile, rooms: Rooms) -> None:

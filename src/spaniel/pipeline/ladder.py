@@ -56,7 +56,7 @@ class _Climber:
             ascent.leave_out(rung.name, why)
             return None
         wait = rung.kind.wait(ascent, rooms, rung.options)
-        why = self._times.against(wait, ascent.errand.way.manners.longest_wait)
+        why = self._times.against(wait, ascent.errand.way.politeness.longest_wait)
         if not why or rung.kind.local:
             return wait
         ascent.leave_out(rung.name, why)

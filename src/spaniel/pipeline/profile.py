@@ -17,7 +17,7 @@ from spaniel.defaults import (
     TIMEOUT_SECONDS,
     TOTAL_SECONDS,
 )
-from spaniel.hosts import Manners
+from spaniel.hosts import Politeness
 from spaniel.net.http import Beginning, Options, RequestHeaders
 from spaniel.pipeline.page_types import ERROR_BYTES
 from spaniel.pipeline.retrieve import Way
@@ -94,7 +94,7 @@ class Profile(NamedTuple):
     policy: Policy
     content: tuple[str, ...]  # the kinds of content that are read
     ladder: tuple[Rung, ...]
-    way: Way  # headers, sizes, redirects, manners at a host
+    way: Way  # headers, sizes, redirects, politeness at a host
     limits: Limits
     cached: bool
     ttl: timedelta | None  # None: the cache's own
@@ -157,7 +157,7 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
                 beginning=_beginning(numbers),
             ),
             numbers["max_redirects"],
-            _manners(hosts),
+            _politeness(hosts),
         ),
         limits=_limits(numbers),
         cached=cache.truth("enabled", default=True),
@@ -224,9 +224,9 @@ def _headers(table: Table, given: Given) -> RequestHeaders:
     return headers
 
 
-def _manners(table: Table) -> Manners:
-    return Manners(
-        table.number("at_once", Manners().at_once),
+def _politeness(table: Table) -> Politeness:
+    return Politeness(
+        table.number("at_once", Politeness().at_once),
         table.number("spacing_seconds", 0),
         table.truth("heeds_delays", default=False),
     )

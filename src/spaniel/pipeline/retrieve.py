@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.defaults import MAX_REDIRECTS
 from spaniel.errors import Code, SpanielError
-from spaniel.hosts import Manners, led_by_another
+from spaniel.hosts import Politeness, led_by_another
 from spaniel.net import redirects
 from spaniel.net.http import Options
 from spaniel.net.redirects import Hops
@@ -30,7 +30,7 @@ class Way(NamedTuple):
 
     options: Options = Options()
     max_redirects: int = MAX_REDIRECTS.default
-    manners: Manners = Manners()
+    politeness: Politeness = Politeness()
     domains: Domains = ANYWHERE
     conditional: Conditional | None = None  # asked of the hop that a stored copy came from, and of no other
 
@@ -138,20 +138,20 @@ class _PageVisitor:
     def __init__(self, door: Door, ask: Ask, deadline: Deadline, way: Way) -> None:
         self._door, self._ask, self.deadline, self._way = door, ask, deadline, way
         self.content_signal: str | None = None  # of the last hop
-        self.wait: Wait | None = self._wait if way.manners.heeds_delays else None
+        self.wait: Wait | None = self._wait if way.politeness.heeds_delays else None
 
     async def _wait(self, url: Url) -> None:
-        await self._door.hosts.heed(url.origin, self.deadline, self._way.manners)
+        await self._door.hosts.wait(url.origin, self.deadline, self._way.politeness)
 
     async def admit(self, hops: PageHops, target: Target) -> Turn:
         url, door, way = hops.url, self._door, self._way
         permission = await door.robots.require(url, target, self.deadline, way.options.headers)
         hops.note(permission.note)
         if permission.crawl_delay:
-            door.hosts.told_crawl_delay(url.host, permission.crawl_delay)
+            door.hosts.set_crawl_delay(url.host, permission.crawl_delay)
         self.content_signal = permission.content_signal
         self._led = hops.is_led
-        self._turn = door.hosts.turn(url.origin, self.deadline, way.manners, led=self._led)
+        self._turn = door.hosts.turn(url.origin, self.deadline, way.politeness, led=self._led)
         return self._turn
 
     def request(self, hops: PageHops, target: Target) -> Awaitable[Page]:

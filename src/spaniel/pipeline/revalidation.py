@@ -74,7 +74,7 @@ def _copy(key: Key, errand: Errand, profile: Profile, rooms: Rooms) -> Held | No
     page = from_cache(entry.content) if entry is not None else None
     if entry is None or page is None or not _may_be_served(page, errand, rooms):
         return None
-    if respected(page.signals, profile.respect):  # the profile has learnt manners since
+    if respected(page.signals, profile.respect):  # the profile has learnt politeness since
         return None
     ttl = entry.expires_at - entry.fetched_at
     if (asked := errand.request.freshness_class) is not None and rooms.freshness is not None:

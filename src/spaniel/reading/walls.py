@@ -84,9 +84,22 @@ class Wall(NamedTuple):
     text: str  # its words
 
 
-class _Language(NamedTuple):
-    stems: tuple[bytes, ...]  # in UTF-8: bytes are searched several times faster than a text with typographic quotes
-    patterns: Mapping[str, re.Pattern[str]]  # by kind
+class _Language:
+    """What boxes say in one language. Its patterns are compiled when a page has one of its stems: all languages
+    together take longer to compile than a page takes to read."""
+
+    def __init__(self, words: Mapping[str, list[str]]) -> None:
+        # In UTF-8: bytes are searched several times faster than a text with typographic quotes.
+        self.stems = tuple(stem.encode() for stem in words["stems"])
+        self._words = words
+        self._patterns: dict[str, re.Pattern[str]] = {}
+
+    def pattern(self, kind: str) -> re.Pattern[str]:
+        found = self._patterns.get(kind)
+        if found is None:
+            either = "|".join(f"(?:{pattern})" for pattern in self._words.get(kind, ()))
+            found = self._patterns[kind] = re.compile(either or "(?!)")
+        return found
 
 
 class _Words(NamedTuple):
@@ -98,7 +111,7 @@ class _Words(NamedTuple):
     def found(self, kinds: tuple[str, ...]) -> bool:
         """Whether one of the patterns matches, tried only near the stems: most pages have few of them."""
         return any(
-            language.patterns[kind].search(near)
+            language.pattern(kind).search(near)
             for language, places in self.languages
             for near in _near(places, self.page)
             for kind in kinds
@@ -106,7 +119,7 @@ class _Words(NamedTuple):
 
     def all(self, kind: str, text: str) -> Iterator[re.Match[str]]:
         for language, _ in self.languages:
-            yield from islice(language.patterns[kind].finditer(text), CANDIDATES)
+            yield from islice(language.pattern(kind).finditer(text), CANDIDATES)
 
 
 def has_wall_words(root: Element, *, free: bool) -> bool:
@@ -417,13 +430,4 @@ def _hiding_style() -> re.Pattern[str]:
 
 @cache
 def _languages() -> tuple[_Language, ...]:
-    def either(patterns: list[str]) -> re.Pattern[str]:
-        return re.compile("|".join(f"(?:{pattern})" for pattern in patterns) or "(?!)")
-
-    return tuple(
-        _Language(
-            tuple(stem.encode() for stem in one["stems"]),
-            {kind: either(one.get(kind, [])) for kind in (WALLS, RESERVED, OFFERS, SELLS)},
-        )
-        for one in lexicon("walls")["language"]
-    )
+    return tuple(_Language(words) for words in lexicon("walls")["language"])

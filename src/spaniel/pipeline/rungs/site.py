@@ -38,7 +38,7 @@ def serves_http(errand: Errand, rooms: Rooms) -> bool:
 def asked_wait(ascent: Ascent, rooms: Rooms, _options: Options) -> float:
     """What the host asked for with Retry-After, to whoever heeds it."""
     errand = ascent.errand
-    asked = rooms.door.hosts.asked(errand.url.origin) if errand.way.manners.heeds_delays else None
+    asked = rooms.door.hosts.asked(errand.url.origin) if errand.way.politeness.heeds_delays else None
     return asked.seconds if asked else 0.0
 
 
@@ -112,7 +112,7 @@ async def _climb_plain_http(
     url = ascent.errand.url._replace(scheme="http")
     found = await retrieve(url, rooms.door, deadline, ascent.errand.way, hops)
     if not any(hop.startswith("https:") for hop in (*found.chain, found.page.url.href)):
-        rooms.door.hosts.told_http_only(url.host)
+        rooms.door.hosts.set_http_only(url.host)
     return found._replace(notes=(HTTP_ONLY, *found.notes))
 
 

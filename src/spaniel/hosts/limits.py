@@ -15,17 +15,17 @@ from spaniel.defaults import (
     BATCH_TOTAL_SECONDS,
 )
 from spaniel.errors import Code, SpanielError
-from spaniel.hosts import GIVEN_UP
 
+GIVEN_UP = "host_given_up"  # the cause in an error of a page that was not requested, since its host was given up
 NEVER = float("-inf")
 
 
-class Patience(NamedTuple):
-    """How much of a host's trouble is borne, and how long a run may take. All but `failures` in seconds."""
+class Limits(NamedTuple):
+    """When a run gives a host up, and how long the run may take. All but `failures` in seconds."""
 
     failures: int = 5  # in a row: no address, no connection, or one that was closed without an answer
     pause: float = 30.0  # before it is tried once more
-    longest_wait: float = BATCH_RETRY_AFTER_SECONDS.default  # that a host may ask for with Retry-After
+    retry_after: float = BATCH_RETRY_AFTER_SECONDS.default  # that a host may ask for with Retry-After
     crawl_delay: float = BATCH_CRAWL_DELAY_SECONDS.default  # that a robots.txt may ask for
     host_time: float = BATCH_HOST_SECONDS.default  # from a host's first page on; 0: no limit
     total_time: float = BATCH_TOTAL_SECONDS.default  # for the whole run; 0: no limit
@@ -34,8 +34,8 @@ class Patience(NamedTuple):
 class Breaker:
     """Counts failures host by host; hosts that answer are not remembered."""
 
-    def __init__(self, patience: Patience) -> None:
-        self._patience = patience
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         self._failed: dict[tuple[str, bool], int] = {}
         self._paused: dict[tuple[str, bool], float] = {}  # until when; the requests that fail meanwhile began before
 
@@ -50,12 +50,12 @@ class Breaker:
         if now < self._paused.get(key, NEVER):
             return None
         failed = self._failed[key] = self._failed.get(key, 0) + 1
-        if failed < self._patience.failures:
+        if failed < self._limits.failures:
             return None
-        if failed > self._patience.failures:
+        if failed > self._limits.failures:
             return float("inf")
-        self._paused[key] = now + self._patience.pause
-        return self._patience.pause
+        self._paused[key] = now + self._limits.pause
+        return self._limits.pause
 
     def error(self, host: str, code: str, *, led: bool) -> SpanielError:
         """What is said of the pages that are left of a host that was given up."""

@@ -27,7 +27,7 @@ class Rule(NamedTuple):
 USUAL = Rule()
 
 
-class Politeness:
+class Rules:
     """The rule of each host: that of the longest domain in the file which it is in, or else the usual one."""
 
     def __init__(self, usual: Rule = USUAL, by_domain: Mapping[str, Rule] | None = None) -> None:
@@ -45,10 +45,10 @@ class Politeness:
         return self.usual
 
 
-def read_politeness(usual: Rule, path: str | None) -> Politeness:
+def read_rules(usual: Rule, path: str | None) -> Rules:
     """From a TOML file: a table for each domain, `["example.com"]` with `per_host` and `delay`."""
     if path is None:
-        return Politeness(usual)
+        return Rules(usual)
     rules = {}
     for domain, table in read_toml(path, "hosts file").items():
         place = f"hosts file {path}: [{domain}]"
@@ -57,7 +57,7 @@ def read_politeness(usual: Rule, path: str | None) -> Politeness:
         if unknown := sorted(set(table) - set(Rule._fields)):
             raise complaint(f"{place}.{unknown[0]}", f"unknown key; known: {', '.join(Rule._fields)}")
         rules[_host(domain, place)] = _checked(usual._replace(**table), place)
-    return Politeness(usual, rules)
+    return Rules(usual, rules)
 
 
 def _host(domain: str, place: str) -> str:
