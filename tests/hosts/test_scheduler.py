@@ -13,7 +13,8 @@ from spaniel.hosts import Hosts, Politeness
 from spaniel.hosts import scheduler as module
 from spaniel.hosts.limits import GIVEN_UP, Limits
 from spaniel.hosts.rules import Rule, Rules
-from spaniel.hosts.scheduler import AHEAD, Lease, PlaceClock, Scheduler, Waiting
+from spaniel.hosts.scheduler import AHEAD, Lease, PlaceClock, PlaceResolver, Scheduler, Waiting
+from spaniel.net.addresses import Address
 from spaniel.net.deadline import Deadline
 from tests.hosts.virtual import Page, Pages, VirtualClock
 
@@ -191,6 +192,32 @@ async def test_item_is_tried_again_when_asked_to() -> None:
     await run.all()
     assert run.asked == {1: 3, 2: 3, 3: 3}
     assert 40.0 < site.clock.passed < 42.0
+
+
+async def test_lookup_of_a_name_holds_no_place() -> None:
+    site = Site(VirtualClock())
+
+    class Slow:
+        async def resolve(self, host: str) -> list[Address]:
+            if host.startswith("dead"):
+                await site.clock.sleep(5.0)
+                raise SpanielError(Code.DNS_FAILED, host=host, error="no answer")
+            return []
+
+    resolver = PlaceResolver(Slow())
+
+    class Resolved(Run):
+        async def visit(self, lease: Lease[Page]) -> None:
+            await resolver.resolve(lease.item.host)
+            await super().visit(lease)
+
+    hosts = [*((f"dead{n}.example", 1) for n in range(6)), *((f"{n}.example", 1) for n in range(40))]
+    run = Resolved(Pages(*hosts), site, at_once=2)
+    await run.all()
+    assert (len(run.pages.finished), len(run.failed)) == (46, 6)
+    assert site.most <= 2
+    assert site.clock.passed < 6.0  # one after another they would take fifteen seconds
+    assert list(await resolver.resolve("outside.example")) == []
 
 
 @pytest.mark.req("DB-09")

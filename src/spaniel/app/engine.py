@@ -15,7 +15,7 @@ from spaniel.cache import PageCache
 from spaniel.cache.freshness import load as load_freshness
 from spaniel.clock import SystemClock
 from spaniel.hosts import Hosts, Memory
-from spaniel.hosts.scheduler import PlaceClock
+from spaniel.hosts.scheduler import PlaceClock, PlaceResolver
 from spaniel.net.guard import Guard
 from spaniel.net.http import Http
 from spaniel.net.resolver import RememberingResolver, SystemResolver
@@ -75,7 +75,7 @@ class Engine:
         self._shared_hosts = hosts = working.hosts if working else None
         self._open = AsyncExitStack()
         self._rooms: Rooms | None = None
-        self.guard = Guard(resolver or RememberingResolver(SystemResolver()), self.settings.security)
+        self.guard = Guard(resolver or RememberingResolver(PlaceResolver(SystemResolver())), self.settings.security)
         self._proxies = system_proxies(os.environ) if self.settings.uses_system_proxy else None
         self.http = Http(self.settings.ca_file, self._proxies)
         http = self.http if hosts is None else PoliteHttp(self.http, hosts)

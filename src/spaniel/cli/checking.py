@@ -119,14 +119,13 @@ def _run(
 ) -> int:
     """0, or the exit code of the signal that stopped it."""
     from spaniel.app.engine import Engine
-    from spaniel.net.resolver import RememberingResolver, SystemResolver
 
     collect_rarely()
     extras = Extras(args.total_time, args.soft_404, _scope(args, job), args.resume)
     long_run = LongRun("links", quiet=args.quiet)
 
     async def go() -> int:
-        async with Engine(settings, RememberingResolver(SystemResolver())) as engine:
+        async with Engine(settings) as engine:
             prepared = prepare(engine, spool, own, job.history, extras)
             for remark in () if args.quiet else prepared.remarks:
                 say(remark)

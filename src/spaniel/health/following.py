@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.defaults import CHECK_CONTENT_SECONDS, CHECK_TIMEOUT_SECONDS, MAX_LINK_REDIRECTS
 from spaniel.errors import SpanielError
 from spaniel.hosts import Politeness, led_by_another
+from spaniel.hosts.hosts import ASK_FOR_TIME
 from spaniel.net import redirects
 from spaniel.net.http import Options
 from spaniel.net.redirects import Hops
@@ -138,6 +139,8 @@ class _LinkVisitor:
         return self._ask(hops.url, target, self.deadline, options)
 
     def answered(self, hops: LinkHops, page: Page) -> None:
+        if page.status not in ASK_FOR_TIME:
+            return
         url = hops.url
         led = bool(hops.chain) and led_by_another(hops.urls, url)
         self._door.hosts.answered(url.origin, page.status, page.headers, led=led)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from spaniel.clock import Clock
     from spaniel.errors import SpanielError
     from spaniel.hosts.limits import Limits
+    from spaniel.net.addresses import Address
+    from spaniel.net.resolver import Resolver
 
 AHEAD = 16  # items of a host that are read together
 SOON = 5.0  # seconds; a host that waits longer than this keeps no items in memory
@@ -218,6 +220,26 @@ class PlaceClock:
     async def sleep(self, seconds: float) -> None:
         lease = current_place.get()
         await (lease.sleep(seconds, self._clock) if isinstance(lease, Lease) else self._clock.sleep(seconds))
+
+
+class PlaceResolver:
+    """A resolver whose lookups hold no place in the run: a name server that does not answer holds up no other host."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+
+    async def resolve(self, host: str) -> Sequence[Address]:
+        place = current_place.get()
+        if place is None:
+            return await self._resolver.resolve(host)
+        place.leave()
+        try:
+            found = await self._resolver.resolve(host)
+        except BaseException:
+            place.take_back()
+            raise
+        await place.come_back()
+        return found
 
 
 class Scheduler(Generic[T]):
