@@ -15,10 +15,6 @@ class Slots:
         self._free = count
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    def has_room(self, count: int = 1) -> bool:
-        """Whether so many are free."""
-        return self._free >= count
-
     def take(self) -> bool:
         """Whether one was free, and is now taken."""
         if self._free:
