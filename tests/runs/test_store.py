@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -133,3 +134,14 @@ def test_readers_do_not_keep_the_log_from_being_cleaned_up(shard: Shard, tmp_pat
 )
 def test_host_of_a_canonical_url(url: str, host: str) -> None:
     assert host_of(url) == host
+
+
+def test_shard_is_written_by_one_process_at_a_time(shard: Shard, tmp_path: Path) -> None:
+    """A worker whose supervisor was killed commits what it has; the next one waits for it."""
+    shard.lock()
+    other = Shard.open(str(tmp_path), 7)
+    with pytest.raises(SpanielError, match="still writing"):
+        other.lock(wait=0.05)
+    threading.Timer(0.1, shard.close).start()
+    other.lock(wait=30)
+    other.close()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from functools import partial
 from heapq import heapreplace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -117,11 +118,15 @@ class Supervisor:
         """Fetch all; whether all was done. Cancelled, it ends workers at once."""
         limit, timer = self._pace.limits.total_time, None
         if self._shards is not None:
+            for shard in self._shards:
+                shard.lock()
             self._writer = Writer(self._shards, self._endings, self._cannot_write)
         collecting = asyncio.create_task(self._collect_often())
         try:
             if limit:
                 timer = asyncio.get_running_loop().call_later(limit, self._end_time, limit)
+            for worker in range(len(self._members)):
+                self._under_way(worker)  # of an earlier run
             await self._workers.start(len(self._members), self._hear, self._brief)
             while self._failure is None and not all(member.is_done for member in self._members):
                 await self._news.wait()
@@ -243,7 +248,7 @@ class Supervisor:
         did_something = bool(member.status.get("records"))
         self._progress.keep(member.status)
         member.status = {}
-        under_way = TaskFile.read(os.path.join(self._folder, TASK_FILE.format(worker)))
+        under_way = self._under_way(worker)
         for ordinal, was_alone in under_way:
             (self._blamed if was_alone else self._suspects).add(ordinal)
         self._futile = 0 if under_way or did_something else self._futile + 1
@@ -255,6 +260,14 @@ class Supervisor:
                 self._release(holder, number, False)
         if self._is_stopping:
             member.is_done = True
+
+    def _under_way(self, worker: int) -> list[tuple[int, bool]]:
+        """What a worker was working on, which is forgotten with this."""
+        path = os.path.join(self._folder, TASK_FILE.format(worker))
+        found = TaskFile.read(path)
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        return found
 
     # leases of hosts
 

@@ -22,7 +22,9 @@ LOCK, ABOUT, SUMMARY = "lock", "run.json", "summary.json"
 FORMAT = 4  # since 4: SQLite files in place of a plan and a journal
 PART = "records.jsonl.zst"  # of an output that is made of records when all are there
 _OLD = r"journal|tasks|hosts|run-\d+"  # of formats up to 3
-_SHARD = r"shard-\d{4,}(-\d{5,}\.[a-z.]+|\.(lock|sqlite3(\.new|\.damaged)?(-wal|-shm|-journal)?))|worker-\d+\.tasks"
+_SHARD = (
+    r"shard-\d{4,}(-\d{5,}\.[a-z.]+|\.(lock|writer|sqlite3(\.new|\.damaged)?(-wal|-shm|-journal)?))|worker-\d+\.tasks"
+)
 _STORE = r"run\.(lock|sqlite3(\.new|\.damaged)?(-wal|-shm|-journal)?)"
 _OURS = re.compile(rf"{ABOUT}|{SUMMARY}|{re.escape(PART)}|{_STORE}|{_SHARD}|{_OLD}|{TEMPORARY_NAME.pattern}")
 _OF_SHARDS = re.compile(_SHARD)

@@ -22,6 +22,7 @@ import msgspec
 
 from spaniel.database import Database, Layout
 from spaniel.errors import Code, SpanielError
+from spaniel.files import locked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,6 +45,7 @@ VERSION = 1
 CACHE_KIB = 2048  # of SQLite, for each connection
 TOGETHER = 1000  # rows that are inserted at once
 BLOCK = 200  # rows that are read at once
+LOCK_SECONDS = 60.0  # to wait for a worker of an earlier run
 PAGE_OK = ""  # the code of a record with a page
 
 _pack, _unpack = msgspec.msgpack.Encoder().encode, msgspec.msgpack.Decoder().decode
@@ -128,6 +130,16 @@ class Shard:
             if shard._reading.execute("SELECT COUNT(*) FROM counts").fetchone()[0] != 1:
                 raise _damaged(shard, "has no plan")
         return shard
+
+    def lock(self, wait: float = LOCK_SECONDS) -> None:
+        """Be the one that writes, until it is closed. A worker may outlive its supervisor for a moment, in which it
+        commits what it has; one that continues the run waits for that."""
+        path = os.path.join(self.folder, f"{self.name}.writer")
+        try:
+            self._open.enter_context(locked(path, wait=wait))
+        except TimeoutError:
+            reason = "another process is still writing to it"
+            raise SpanielError(Code.BAD_ARGS, field=self.folder, reason=reason) from None
 
     def close(self) -> None:
         self._open.close()
