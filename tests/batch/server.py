@@ -69,14 +69,27 @@ class Server:
         return 200, *next((found for name, found in OTHERS.items() if path.startswith(name)), ("", PAGE))
 
 
+async def _listen(server: Server) -> list[asyncio.Server]:
+    """On four addresses with one port; where another process has it on one of them, with another port."""
+    while True:
+        opened = [await asyncio.start_server(server.serve, "127.0.0.1", 0, backlog=1024)]
+        port = opened[0].sockets[0].getsockname()[1]
+        try:
+            for number in range(2, 5):
+                opened += [await asyncio.start_server(server.serve, f"127.0.0.{number}", port, backlog=1024)]
+        except OSError:
+            for each in opened:
+                each.close()
+        else:
+            return opened
+
+
 async def main() -> None:
     server = Server(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 0.0)
-    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0, backlog=1024)
-    port = listening.sockets[0].getsockname()[1]
-    others = [await asyncio.start_server(server.serve, f"127.0.0.{n}", port, backlog=1024) for n in range(2, 5)]
-    print(port, flush=True)
+    listening = await _listen(server)
+    print(listening[0].sockets[0].getsockname()[1], flush=True)
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)  # until whoever started it has gone
-    for each in (listening, *others):
+    for each in listening:
         each.close()
 
 

@@ -132,13 +132,19 @@ class World:
             self._at_work.add(task)
             task.add_done_callback(self._at_work.discard)
 
-        first = await asyncio.start_server(begin, addresses[0], 0, ssl=tls, limit=MOST_HEAD)
-        port: int = first.sockets[0].getsockname()[1]
-        self._listening.append(first)
-        if addresses[1:]:
-            more = await asyncio.start_server(begin, addresses[1:], port, ssl=tls, limit=MOST_HEAD)
-            self._listening.append(more)
-        return port
+        while True:
+            first = await asyncio.start_server(begin, addresses[0], 0, ssl=tls, limit=MOST_HEAD)
+            port: int = first.sockets[0].getsockname()[1]
+            try:
+                if addresses[1:]:
+                    self._listening += [
+                        await asyncio.start_server(begin, addresses[1:], port, ssl=tls, limit=MOST_HEAD)
+                    ]
+            except OSError:  # another process has the port at one of the addresses
+                first.close()
+                continue
+            self._listening.append(first)
+            return port
 
     async def _guarded(
         self,
