@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts
 from spaniel.hosts import hosts as module
 from spaniel.hosts.limits import GIVEN_UP, Limits
+from spaniel.hosts.memory import Memory
 from spaniel.hosts.rules import Rule, Rules, read_rules
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
@@ -311,3 +313,108 @@ def test_wrong_hosts_file_is_refused_with_the_reason(
     path.write_text(text)
     with pytest.raises(SpanielError, match=reason):
         read_rules(Rule(), str(path))
+
+
+def test_unknown_host_has_its_places_and_no_reason_to_wait() -> None:
+    hosts, _ = hosts_of(Rule(3, 0.0))
+    assert (hosts.places("new.example"), hosts.reason("new.example")) == (3, "")
+    without_rules = Hosts(FakeClock())
+    wanted = module.Politeness(at_once=5, heeds_delays=True)
+    assert without_rules.places("new.example", wanted) == 5
+    assert without_rules.places("new.example", wanted._replace(heeds_delays=False)) == 5
+    without_rules.set_crawl_delay("new.example", 2.0)
+    assert without_rules.places("new.example", wanted) == 1
+
+
+def test_waits_of_a_hosts_many_origins_are_bounded_and_the_longest_stay() -> None:
+    hosts, _ = hosts_of(Rule(1, 0.0))
+    for port in range(1, module.MOST_ORIGINS + 2):
+        hosts.answered(f"https://{HOST}:{port}", 429, {"retry-after": str(100 + port)})
+    hosts.answered(f"https://{HOST}:9", 429, {"retry-after": "1"})  # less than it has asked for
+    waits = [hosts.asked(f"https://{HOST}:{port}") for port in range(1, module.MOST_ORIGINS + 2)]
+    assert waits[0] is None
+    assert [round(asked.seconds) for asked in waits if asked] == [
+        100 + port for port in range(2, module.MOST_ORIGINS + 2)
+    ]
+
+
+async def test_host_of_another_worker_that_was_given_up_is_not_asked() -> None:
+    class Owner:
+        def owns(self, host: str) -> bool:
+            return host != HOST
+
+        async def take(self, host: str, *, led: bool) -> None:
+            raise AssertionError(f"{host} was asked for, {led}")
+
+        def release(self, host: str, *, answered: bool) -> None:
+            raise AssertionError(f"{host} was released, {answered}")
+
+        def report(self, kind: str, host: str, *values: object) -> None:
+            raise AssertionError(f"{kind} {host} {values}")
+
+    hosts = Hosts(FakeClock(), rules=Rules(Rule(1, 0.0)), limits=Limits(), foreign=Owner())
+    hosts.give_up(HOST, BROKEN)
+    with pytest.raises(SpanielError) as caught:
+        async with hosts.turn(ORIGIN, Deadline(5)):
+            pass
+    assert caught.value is BROKEN
+
+
+async def test_earlier_moment_replaces_a_later_one() -> None:
+    """Two waiters at one host: for what one port asked for, and then for another port that asked for less."""
+    clock = VirtualClock()
+    hosts = Hosts(clock, rules=Rules(Rule(2, 0.0)), limits=Limits())
+    hosts.answered(f"{ORIGIN}:1", 429, {"retry-after": "300"})
+    hosts.answered(f"{ORIGIN}:2", 429, {"retry-after": "20"})
+    ended: dict[int, float] = {}
+
+    async def request(port: int) -> None:
+        async with hosts.turn(f"{ORIGIN}:{port}", Deadline(1e9)):
+            ended[port] = clock.passed
+
+    await clock.drive(asyncio.gather(request(1), request(2)))
+    assert ended[1] >= 300
+    assert ended[2] >= 20
+
+
+def test_memory_that_cannot_be_read_is_as_if_nothing_were_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = Memory(str(tmp_path))
+
+    def fails(_: object, __: float) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(Memory, "entries", fails)
+    assert memory.snapshot(0.0) == {}
+    assert caplog.records
+    memory.close()
+
+
+async def test_wait_of_a_single_fetch_leaves_its_place_to_others() -> None:
+    clock = VirtualClock()
+    hosts = Hosts(clock)
+    wanted = module.Politeness(heeds_delays=True, longest_wait=100.0)
+    hosts.answered(ORIGIN, 503, {"retry-after": "30"})
+    calls: list[str] = []
+
+    class Place:
+        def may_move(self, host: str, seconds: float) -> bool:
+            raise AssertionError(f"{host} {seconds}")
+
+        def leave(self) -> None:
+            calls.append("leave")
+
+        async def come_back(self) -> None:
+            calls.append("come back")
+
+        def take_back(self) -> None:
+            calls.append("take back")
+
+    token = module.current_place.set(Place())
+    try:
+        await clock.drive(hosts.wait(ORIGIN, Deadline(1e9), wanted))
+    finally:
+        module.current_place.reset(token)
+    assert calls == ["leave", "take back"]
+    assert clock.passed >= 30

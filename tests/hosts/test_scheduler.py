@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
@@ -497,3 +497,133 @@ async def test_politeness_of_each_call_holds_where_a_run_has_no_rules() -> None:
 
     await clock.drive(Scheduler(Pages(("a.example", 4)), Ready(), clock, at_once=4).run(work))
     assert began == [0.0, 2.0, 4.0, 6.0]
+
+
+ENOUGH = SpanielError(Code.TIMEOUT, reason="enough")
+
+
+async def test_giving_everything_up_ends_sleeps_and_takes_items_that_are_tried_later() -> None:
+    site = Site(VirtualClock())
+    clock = PlaceClock(site.clock)
+
+    class Waiting(Run):
+        async def visit(self, lease: Lease[Page]) -> None:
+            await super().visit(lease)
+            if lease.item.host == "sleeps.example":
+                await clock.sleep(1000.0)
+            elif lease.item.host == "later.example":
+                lease.retry(1000.0)
+            elif lease.item.id % 5 == 0:
+                self.scheduler.give_up_all(ENOUGH)
+                self.scheduler.give_up_all(SpanielError(Code.TIMEOUT, reason="too late"))
+
+    run = Waiting(Pages(("a.example", 30), ("later.example", 2), ("sleeps.example", 1)), site, at_once=4)
+    await run.all()
+    assert site.clock.passed < 10.0
+    assert len(run.pages.finished) == 33
+    assert set(run.refused.values()) == {ENOUGH}
+
+
+async def test_sleep_before_a_retry_ends_when_its_host_is_given_up() -> None:
+    site = Site(VirtualClock())
+    clock = PlaceClock(site.clock)
+
+    class Retrying(Run):
+        async def visit(self, lease: Lease[Page]) -> None:
+            if lease.item.id == 2:
+                await asyncio.gather(super().visit(lease), clock.sleep(1000.0), clock.sleep(2.0))
+            else:
+                await super().visit(lease)
+            if lease.item.host == "b.example":
+                await site.clock.sleep(5.0)
+                site.hosts.give_up("a.example", ENOUGH)
+
+    run = Retrying(Pages(("a.example", 3), ("b.example", 1)), site)
+    await run.all()
+    assert len(run.pages.finished) == 4
+
+
+async def test_items_that_were_not_begun_are_listed_after_a_stop() -> None:
+    site = Site(VirtualClock())
+
+    class Stopped(Run):
+        async def visit(self, lease: Lease[Page]) -> None:
+            await super().visit(lease)
+            if lease.item.id == 1:
+                lease.retry(100.0)
+            if lease.item.id == 4:
+                self.scheduler.stop()
+
+    run = Stopped(Pages(("a.example", 9), *((f"{n}.example", 2) for n in range(3))), site, at_once=1)
+    assert not await run.all()
+    rest = [page.id for page in run.scheduler.rest()]
+    assert len(rest) == len(set(rest))
+    assert set(rest) | run.pages.finished == set(range(1, 16))
+
+
+async def test_source_with_fewer_items_than_it_said_ends() -> None:
+    class Fewer(Pages):
+        def hosts(self) -> Iterator[tuple[str, int]]:
+            yield from ((host, count + 20) for host, count in super().hosts())
+            yield "empty.example", 3
+
+    site = Site(VirtualClock())
+    run = Run(Fewer(("a.example", 3), ("empty.example", 0)), site)
+    assert await run.all()
+    assert run.pages.finished == {1, 2, 3}
+
+
+async def test_items_are_added_while_a_run_lasts_and_share_their_host() -> None:
+    site = Site(VirtualClock(), Rule(3, 0.0))
+
+    class Growing(Run):
+        async def visit(self, lease: Lease[Page]) -> None:
+            if lease.item.id == 1:
+                lease.finish()
+                lease.finish()  # changes nothing
+            await super().visit(lease)
+            if lease.item.id == 2:
+                for number in range(3, 9):
+                    self.scheduler.add("a.example", Page(number, "a.example"))
+                await site.clock.sleep(1.0)
+
+    run = Growing(Pages(("a.example", 2)), site)
+    await run.all()
+    assert run.pages.finished == set(range(1, 9))
+    assert site.most_here["a.example"] > 1
+
+
+async def test_item_moves_from_host_to_host_a_few_times_and_then_waits() -> None:
+    """Two hosts with long pauses that redirect to each other."""
+    site = Site(VirtualClock(), Rule(1, 30.0))
+
+    class Redirected(Run):
+        async def visit(self, lease: Lease[Page]) -> None:
+            await super().visit(lease)
+            for host in ("x.example", "y.example", "x.example", "y.example"):
+                await site.request(host, led=True)
+
+    run = Redirected(Pages(*((f"{n}.example", 1) for n in range(4))), site, at_once=2, moves=True)
+    await run.all()
+    assert len(run.pages.finished) == 4
+    assert max(run.asked.values()) == 1 + module.MOST_MOVES
+    for host in ("x.example", "y.example"):
+        assert all(pause >= 30.0 for pause in site.pauses(host))
+
+
+async def test_moved_item_that_was_finished_meanwhile_is_not_begun_again() -> None:
+    site = Site(VirtualClock(), Rule(1, 30.0))
+
+    class Redirected(Run):
+        async def visit(self, lease: Lease[Page]) -> None:
+            try:
+                await super().visit(lease)
+                await site.request("slow.example", led=True)
+            except asyncio.CancelledError:
+                self.pages.finished.add(lease.item.id)  # by another program
+                raise
+
+    run = Redirected(Pages(*((f"{n}.example", 1) for n in range(4))), site, moves=True)
+    assert await run.all()
+    assert len(site.requests["slow.example"]) == 1
+    assert max(run.asked.values()) == 1
