@@ -162,7 +162,7 @@ class RayWorkers:
 
     async def _live(self, number: int, hear: Hear, brief: Brief) -> bool:
         """One life of an actor; whether it ever worked."""
-        self._letters[number] = []  # what was for the one before is for nobody
+        self._letters[number] = []  # messages to the actor before it are dropped
         actor = self._make.remote(self._where)
         was_ready = False
         try:

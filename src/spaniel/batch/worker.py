@@ -237,7 +237,7 @@ def is_over_http(item: Item) -> bool:
 
 
 class TaskFile:
-    """What a worker is working on, for whoever looks when it has died. Only the page cache need have it."""
+    """What a worker is working on, read by the supervisor after it has died. It is never synced."""
 
     _SLOT = struct.Struct("<qii")  # ordinal + 1, shard, whether it is tried alone
 
@@ -631,7 +631,7 @@ async def _serve(out: int, open_fetcher: OpenFetcher) -> None:
 
 
 class _Waiting:
-    """Records that nobody has read yet."""
+    """Records that are not read yet."""
 
     def __init__(self) -> None:
         self.records: deque[dict[str, Any]] = deque()

@@ -146,7 +146,7 @@ class Renderer:
             is_there = False
             try:
                 is_there = spare.chrome.alive and await spare.tab.answers(ANSWER_SECONDS)
-            finally:  # also where whoever asks is stopped meanwhile
+            finally:  # also where the fetch is stopped meanwhile
                 if not is_there:
                     self._begin(self._leave(spare))
             if is_there:
