@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Options, Page
-    from spaniel.url.domains import Domains
+    from spaniel.url.domains import DomainRules
     from spaniel.url.value import Url
 
 Pages = Mapping[str, Reply]  # by URL, without its fragment
@@ -81,13 +81,13 @@ class PortMap:
     def _mapped(self, url: Url) -> Url:
         return url if url.port is not None else url._replace(port=self._port_of(url))
 
-    def check_page(self, url: Url, asked: Domains) -> None:
+    def check_page(self, url: Url, asked: DomainRules) -> None:
         self._guard.check_page(self._mapped(url), asked)
 
     async def vet(self, url: Url, deadline: Deadline) -> Target:
         return await self._guard.vet(self._mapped(url), deadline)
 
-    async def vet_page(self, url: Url, deadline: Deadline, asked: Domains) -> Target:
+    async def vet_page(self, url: Url, deadline: Deadline, asked: DomainRules) -> Target:
         return await self._guard.vet_page(self._mapped(url), deadline, asked)
 
     async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from spaniel.registry.database import Registry
     from spaniel.registry.editor import Added
-    from spaniel.registry.links import Link
+    from spaniel.registry.links import NewLink
 
 
 def run_add(args: argparse.Namespace) -> int:
@@ -27,10 +27,10 @@ def run_add(args: argparse.Namespace) -> int:
     failed = Failures(several=is_several(args.urls))
     if args.static or args.online:
         return _add_with_web(args, registry, failed)
-    from spaniel.registry.links import Link
+    from spaniel.registry.links import NewLink
 
     urls = Inputs(args.urls, list_options(args))
-    links: Iterable[Link] = (Link(place, url) for place, url in urls)
+    links: Iterable[NewLink] = (NewLink(place, url) for place, url in urls)
     if args.explain:
         links = explained(registry, links, failed)
     drawn = is_several(args.urls) and not args.quiet
@@ -45,7 +45,7 @@ def _add_with_web(args: argparse.Namespace, registry: Registry, failed: Failures
     count = 0
     show = tell_all(args)
 
-    def told(link: Link, added: Added) -> None:
+    def told(link: NewLink, added: Added) -> None:
         nonlocal count
         count += 1
         show(link, added)
@@ -59,8 +59,8 @@ def _add_with_web(args: argparse.Namespace, registry: Registry, failed: Failures
     return code or (SOME_FAILED if problems.lost else 0)
 
 
-async def incoming_links(args: argparse.Namespace, problems: Problems) -> AsyncIterator[Link]:
-    from spaniel.registry.links import Link
+async def incoming_links(args: argparse.Namespace, problems: Problems) -> AsyncIterator[NewLink]:
+    from spaniel.registry.links import NewLink
 
     async for asked in incoming(args.urls, settings_from(args), list_options(args), problems, may_be_empty=True):
-        yield Link(f"{asked.where}: " if asked.where else "", asked.url)
+        yield NewLink(f"{asked.where}: " if asked.where else "", asked.url)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spaniel.cli.db_folder import Failures
     from spaniel.registry.database import Registry
     from spaniel.registry.editor import Added, Editor
-    from spaniel.registry.links import Link
+    from spaniel.registry.links import NewLink
 
 
 def check(args: argparse.Namespace) -> None:
@@ -34,8 +34,8 @@ def check(args: argparse.Namespace) -> None:
 
 
 def add_links(
-    registry: Registry, links: Iterable[Link], categories: list[str], failed: Failures, *, drawn: bool = False
-) -> list[tuple[Link, Added]]:
+    registry: Registry, links: Iterable[NewLink], categories: list[str], failed: Failures, *, drawn: bool = False
+) -> list[tuple[NewLink, Added]]:
     """What became of each, once all is written. One that is refused does not stop the others.
 
     `drawn`: on a terminal, a line says how many files are written.
@@ -60,7 +60,7 @@ def add_links(
     return done
 
 
-def explained(registry: Registry, links: Iterable[Link], failed: Failures) -> Iterable[Link]:
+def explained(registry: Registry, links: Iterable[NewLink], failed: Failures) -> Iterable[NewLink]:
     """The same links with every step of the way to their canonical form; nobody is asked."""
     for link in links:
         try:
@@ -69,13 +69,13 @@ def explained(registry: Registry, links: Iterable[Link], failed: Failures) -> It
             failed(error, place_of(link, error))
 
 
-def place_of(link: Link, error: SpanielError) -> str:
+def place_of(link: NewLink, error: SpanielError) -> str:
     """Where a link stands; else which one is meant, where the complaint does not say so itself."""
     told = shown(link.url, LONGEST)
     return link.where or ("" if told in error.message else f"{told}: ")
 
 
-def _add(editor: Editor, link: Link, categories: list[str]) -> Added:
+def _add(editor: Editor, link: NewLink, categories: list[str]) -> Added:
     """What is said of a link rules over what the record says, but for categories, which are added to those it has."""
     keys = {**link.keys}
     said = keys.pop("categories", [])
@@ -84,7 +84,7 @@ def _add(editor: Editor, link: Link, categories: list[str]) -> Added:
     return editor.add(url, keys, categories=wanted, canonical=link.found is not None)
 
 
-def tell(link: Link, added: Added, args: argparse.Namespace) -> None:
+def tell(link: NewLink, added: Added, args: argparse.Namespace) -> None:
     """What became of a link."""
     quiet, explain = args.quiet, args.explain
     if args.json:
@@ -105,7 +105,7 @@ def tell(link: Link, added: Added, args: argparse.Namespace) -> None:
     tell_notes(link, added)
 
 
-def _print_json(link: Link, added: Added, *, explain: bool) -> None:
+def _print_json(link: NewLink, added: Added, *, explain: bool) -> None:
     import json
 
     from spaniel.cli.canon_show import record_of
@@ -118,7 +118,7 @@ def _print_json(link: Link, added: Added, *, explain: bool) -> None:
     print(json_safe(json.dumps(facts, ensure_ascii=False)))
 
 
-def tell_notes(link: Link, added: Added) -> None:
+def tell_notes(link: NewLink, added: Added) -> None:
     """What somebody should know, or look at."""
     record = added.record
     notes = []

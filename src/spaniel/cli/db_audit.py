@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 
-    from spaniel.registry.audit import Cited, Finding
+    from spaniel.registry.audit import AuditFinding, CitedLink
     from spaniel.registry.audit_inputs import FieldNames
     from spaniel.registry.database import Registry
-    from spaniel.sources.rows import Item
+    from spaniel.sources.rows import SourceItem
     from spaniel.url.policy import Policy
 
 HEADER = ("file", "where", "url", "canonical", "class", "gap", "note", "deeper")
@@ -81,8 +81,8 @@ def _policy(args: argparse.Namespace, registry: Registry | None) -> Policy:
 
 
 def _offline(
-    links: Iterator[Cited], policy: Policy, args: argparse.Namespace, registry: Registry | None
-) -> Iterator[Finding]:
+    links: Iterator[CitedLink], policy: Policy, args: argparse.Namespace, registry: Registry | None
+) -> Iterator[AuditFinding]:
     from spaniel.learnt import Learnt
     from spaniel.registry.audit import audit
 
@@ -99,7 +99,7 @@ class Counts:
         self.classes: Counter[str] = Counter()
         self.gaps = self.reviews = self.proposed = 0
 
-    def listed(self, findings: Iterable[Finding], *, everything: bool) -> Iterator[Finding]:
+    def listed(self, findings: Iterable[AuditFinding], *, everything: bool) -> Iterator[AuditFinding]:
         for finding in findings:
             self.classes[finding.link_class] += 1
             self.gaps += finding.gap
@@ -118,15 +118,15 @@ class Counts:
 
 async def _cited(
     args: argparse.Namespace, registry: Registry | None, failed: Failures, problems: Problems
-) -> AsyncGenerator[Cited, None]:
-    from spaniel.registry.audit import Cited
+) -> AsyncGenerator[CitedLink, None]:
+    from spaniel.registry.audit import CitedLink
     from spaniel.registry.audit_inputs import NOTHING, cited, field_names
 
     names = field_names(tuple(args.title_field))
     if registry is not None:
         for record in registry.records(refused=failed):
             if not record.is_deprecated:
-                yield Cited(record.file, f"line {record.line}", record.url, *names.about(record.keys, NOTHING))
+                yield CitedLink(record.file, f"line {record.line}", record.url, *names.about(record.keys, NOTHING))
         return
     options, settings = list_options(args, whole_records=True), settings_from(args)
     asked = (args.column,) if args.column is not None else tuple(args.field)
@@ -135,7 +135,7 @@ async def _cited(
             async for item in read_lists([name], options, problems, settings):
                 if item.raw_url:
                     about = names.about(item.columns, NOTHING)
-                    yield Cited(item.source, item.where, item.raw_url, *about)
+                    yield CitedLink(item.source, item.where, item.raw_url, *about)
                     continue
                 found = list(cited(item.source, item.where, item.record, asked or FIELDS, names))
                 for link in found or _usual(item, asked, names):
@@ -144,23 +144,23 @@ async def _cited(
             failed(error)
 
 
-def _usual(item: Item, asked: tuple[str, ...], names: FieldNames) -> Iterator[Cited]:
+def _usual(item: SourceItem, asked: tuple[str, ...], names: FieldNames) -> Iterator[CitedLink]:
     """The link of a record where any list has it; what was asked for by name is searched nowhere else."""
-    from spaniel.registry.audit import Cited
+    from spaniel.registry.audit import CitedLink
     from spaniel.registry.audit_inputs import NOTHING
 
     if not asked and isinstance(item.record, dict):
         about = names.about(item.record, NOTHING)
         with suppress(ValueError):  # it has none
             for url, _ in urls_of(item.record):
-                yield Cited(item.source, item.where, url, *about)
+                yield CitedLink(item.source, item.where, url, *about)
 
 
-def _row(finding: Finding) -> tuple[str, ...]:
+def _row(finding: AuditFinding) -> tuple[str, ...]:
     return (*finding[:5], "yes" if finding.gap else "", *finding[6:])
 
 
-def _as_table(findings: Iterable[Finding]) -> None:
+def _as_table(findings: Iterable[AuditFinding]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -178,7 +178,7 @@ def _as_table(findings: Iterable[Finding]) -> None:
         Console().print(grid)
 
 
-def _as_json(findings: Iterable[Finding]) -> None:
+def _as_json(findings: Iterable[AuditFinding]) -> None:
     import json
 
     lead = "[\n"
@@ -188,7 +188,7 @@ def _as_json(findings: Iterable[Finding]) -> None:
     sys.stdout.write("\n]\n" if lead != "[\n" else "[]\n")
 
 
-def _as_csv(findings: Iterable[Finding]) -> None:
+def _as_csv(findings: Iterable[AuditFinding]) -> None:
     import csv
 
     rows = csv.writer(sys.stdout, lineterminator="\n")
@@ -196,7 +196,7 @@ def _as_csv(findings: Iterable[Finding]) -> None:
     rows.writerows(_row(finding) for finding in findings)
 
 
-def _as_markdown(findings: Iterable[Finding]) -> None:
+def _as_markdown(findings: Iterable[AuditFinding]) -> None:
     print(f"| {' | '.join(HEADER)} |\n|{'---|' * len(HEADER)}")
     for finding in findings:
         print("| " + " | ".join(_cell(text) for text in _row(finding)) + " |")
@@ -208,7 +208,7 @@ def _cell(text: str) -> str:
     return "".join(f"\\{sign}" if sign in "\\|`*_[]<>" else sign for sign in plain)
 
 
-WRITERS: dict[str, Callable[[Iterable[Finding]], None]] = {
+WRITERS: dict[str, Callable[[Iterable[AuditFinding]], None]] = {
     "table": _as_table,
     "json": _as_json,
     "csv": _as_csv,

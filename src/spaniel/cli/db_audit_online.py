@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from spaniel.app.client import Spaniel
     from spaniel.online.canonicalizer import Canonicalizer
-    from spaniel.registry.audit import Cited, Finding
+    from spaniel.registry.audit import AuditFinding, CitedLink
     from spaniel.url.policy import Policy
 
 LONGEST_REASON = 200
@@ -27,12 +27,12 @@ _TROUBLE = re.compile("no-answer|redirect-limit|status-[0-9]+|shortener-unresolv
 
 
 def audit_online(
-    args: argparse.Namespace, links: AsyncIterator[Cited], policy: Policy, learnt: str | None
-) -> tuple[list[Finding], int]:
+    args: argparse.Namespace, links: AsyncIterator[CitedLink], policy: Policy, learnt: str | None
+) -> tuple[list[AuditFinding], int]:
     """What is to be said of each link, and an exit code if it was stopped before the last."""
     from spaniel.app.client import Spaniel
 
-    async def go() -> tuple[list[Finding], int]:
+    async def go() -> tuple[list[AuditFinding], int]:
         async with Spaniel(settings_from(args)) as client:
             return await run(args, links, policy, learnt, client)
 
@@ -40,15 +40,15 @@ def audit_online(
 
 
 async def run(
-    args: argparse.Namespace, links: AsyncIterator[Cited], policy: Policy, learnt: str | None, client: Spaniel
-) -> tuple[list[Finding], int]:
+    args: argparse.Namespace, links: AsyncIterator[CitedLink], policy: Policy, learnt: str | None, client: Spaniel
+) -> tuple[list[AuditFinding], int]:
     """Ask; apart from `audit_online`, so that it can be tried with a client of one's own."""
     canonicalizer = client.canonicalizer(policy, learnt=learnt, refresh=args.refresh)
     places = Places(args.jobs, FETCH_PER_HOST)
     long_run = LongRun("links", quiet=args.quiet)
-    findings: list[Finding] = []
+    findings: list[AuditFinding] = []
 
-    async def work(link: Cited) -> Finding:
+    async def work(link: CitedLink) -> AuditFinding:
         return await look_at(link, policy, canonicalizer)
 
     try:
@@ -58,7 +58,7 @@ async def run(
     return findings, long_run.exit_code
 
 
-async def look_at(link: Cited, policy: Policy, canonicalizer: Canonicalizer) -> Finding:
+async def look_at(link: CitedLink, policy: Policy, canonicalizer: Canonicalizer) -> AuditFinding:
     """A link as the web has it. Whatever a site does is told in its row, and is no reason to stop."""
     try:
         found = await canonicalizer.canonicalize(link.url)
@@ -72,7 +72,7 @@ async def look_at(link: Cited, policy: Policy, canonicalizer: Canonicalizer) -> 
     return finding._replace(note=f"{finding.note}; {said}", deeper=deeper)
 
 
-async def _propose(link: Cited, page: str, canonicalizer: Canonicalizer) -> tuple[str, str]:
+async def _propose(link: CitedLink, page: str, canonicalizer: Canonicalizer) -> tuple[str, str]:
     """What came of looking for a deeper link, in words; and the link."""
     if not link.title:
         return "the record has no title to find a deeper link by (--title-field names one)", ""

@@ -11,7 +11,7 @@ from spaniel.cli.db_folder import SOME_FAILED, Failures, opened
 from spaniel.cli.lists import list_options, report_problems
 from spaniel.cli.options import configure_logs, settings_from
 from spaniel.errors import SpanielError
-from spaniel.registry.links import Link, known_facts
+from spaniel.registry.links import NewLink, known_facts
 from spaniel.sources.rows import Problems
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def run_import(args: argparse.Namespace) -> int:
     failed = Failures(several=True)
     counts = {True: 0, False: 0}
 
-    def told(link: Link, added: Added) -> None:
+    def told(link: NewLink, added: Added) -> None:
         counts[added.is_new] += 1
         if args.explain or args.json:
             tell(link, added, args)
@@ -42,7 +42,7 @@ def run_import(args: argparse.Namespace) -> int:
 
         code = add_with_web(args, registry, failed, links, told)
     else:
-        listed: Iterable[Link] = in_lots(links)
+        listed: Iterable[NewLink] = in_lots(links)
         listed = explained(registry, listed, failed) if args.explain else listed
         for link, added in add_links(registry, listed, args.category, failed, drawn=not args.quiet):
             told(link, added)
@@ -53,12 +53,12 @@ def run_import(args: argparse.Namespace) -> int:
     return code or (SOME_FAILED if problems.lost else 0)
 
 
-async def _links(args: argparse.Namespace, failed: Failures, problems: Problems) -> AsyncGenerator[Link, None]:
+async def _links(args: argparse.Namespace, failed: Failures, problems: Problems) -> AsyncGenerator[NewLink, None]:
     """The links of every file, with their places. A file that cannot be read does not stop the others."""
     options, settings = list_options(args), settings_from(args)
     for name in args.files:
         try:
             async for item in read_lists([name], options, problems, settings):
-                yield Link(f"{item.source}: {item.where}: ", item.raw_url, known_facts(item.columns))
+                yield NewLink(f"{item.source}: {item.where}: ", item.raw_url, known_facts(item.columns))
         except SpanielError as error:
             failed(error)

@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     from spaniel.online.canonicalizer import Canonicalizer
     from spaniel.registry.database import Registry
     from spaniel.registry.editor import Added
-    from spaniel.registry.links import Link
+    from spaniel.registry.links import NewLink
     from spaniel.registry.scalars import Written
 
-    Told = Callable[[Link, Added], None]
+    Told = Callable[[NewLink, Added], None]
 
 LOT = 32  # records that are written together; what was written stays, whatever stops the rest
 
 
 class _Result(NamedTuple):
-    link: Link
+    link: NewLink
     error: SpanielError | None = None
 
 
 def add_with_web(
-    args: argparse.Namespace, registry: Registry, failed: Failures, links: AsyncIterator[Link], told: Told
+    args: argparse.Namespace, registry: Registry, failed: Failures, links: AsyncIterator[NewLink], told: Told
 ) -> int:
     from spaniel.app.engine import Engine
 
@@ -50,7 +50,7 @@ async def run(
     args: argparse.Namespace,
     registry: Registry,
     failed: Failures,
-    links: AsyncIterator[Link],
+    links: AsyncIterator[NewLink],
     told: Told,
     engine: Engine,
 ) -> int:
@@ -96,26 +96,26 @@ class _Lookup:
         self._places = Places(args.jobs, FETCH_PER_HOST)
         self._lot: list[_Result] = []
 
-    async def run(self, links: AsyncIterator[Link]) -> int:
+    async def run(self, links: AsyncIterator[NewLink]) -> int:
         await self._run.in_order(links, self._work, self._hand_over, lambda link: self._places.at(host_in(link.url)))
         self._write()
         if self._run.stopping:
             self._run.say("stopped; what was added so far is kept")
         return self._run.exit_code or self._failed.exit_code
 
-    async def _work(self, link: Link) -> _Result:
+    async def _work(self, link: NewLink) -> _Result:
         try:
             return _Result(await self._measured(await self._found(link)))
         except SpanielError as error:
             self._run.fail(str(error.code))
             return _Result(link, error.about(link.url))
 
-    async def _found(self, link: Link) -> Link:
+    async def _found(self, link: NewLink) -> NewLink:
         if self._canonicalizer is not None:
             return link._replace(found=await self._canonicalizer.canonicalize(link.url))
         return link._replace(found=self._registry.rules.explain(link.url)) if self._args.explain else link
 
-    async def _measured(self, link: Link) -> Link:
+    async def _measured(self, link: NewLink) -> NewLink:
         if not self._args.static:
             return link
         from spaniel.net.deadline import Deadline

@@ -12,7 +12,7 @@ from spaniel.hosts.hosts import ASK_FOR_TIME
 from spaniel.net import redirects
 from spaniel.net.http import Options
 from spaniel.net.redirects import Hops
-from spaniel.url.domains import ANYWHERE, Domains
+from spaniel.url.domains import ANYWHERE, DomainRules
 from spaniel.verdicts import Hop
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Ways(NamedTuple):
 
     options: Options = Options()
     politeness: Politeness = Politeness(at_once=4, spacing_seconds=0.0, heeds_delays=True)
-    domains: Domains = ANYWHERE
+    domains: DomainRules = ANYWHERE
     max_redirects: int = MAX_LINK_REDIRECTS
     # For an answer, with all its redirects; and for each pause in a body that is measured.
     seconds: float = CHECK_TIMEOUT_SECONDS.default

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Options, Page, RequestHeaders
-    from spaniel.url.domains import Domains
+    from spaniel.url.domains import DomainRules
     from spaniel.url.value import Url
 
 
@@ -21,11 +21,11 @@ class Guard(Protocol):
     @property
     def overrides(self) -> str: ...
 
-    def check_page(self, url: Url, asked: Domains) -> None: ...
+    def check_page(self, url: Url, asked: DomainRules) -> None: ...
 
     async def vet(self, url: Url, deadline: Deadline) -> Target: ...
 
-    async def vet_page(self, url: Url, deadline: Deadline, asked: Domains) -> Target: ...
+    async def vet_page(self, url: Url, deadline: Deadline, asked: DomainRules) -> Target: ...
 
 
 class Permission(Protocol):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from spaniel.browser.rendered import Display
-    from spaniel.url.domains import Domains
+    from spaniel.url.domains import DomainRules
 
 LONGEST_SELECTOR = 1_000
 DISPLAYED = {"width": WINDOW_WIDTH, "height": WINDOW_HEIGHT, "idle_ms": IDLE_MS, "scrolls": SCROLLS}
@@ -88,7 +88,7 @@ class Request(NamedTuple):
         return self.reason or ("asked" if self.no_cache else None)
 
     @property
-    def domains(self) -> Domains:
+    def domains(self) -> DomainRules:
         return domain_rules(*self.lists)
 
 

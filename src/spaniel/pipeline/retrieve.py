@@ -11,7 +11,7 @@ from spaniel.net import redirects
 from spaniel.net.http import Options
 from spaniel.net.redirects import Hops
 from spaniel.pipeline.trace import Step, Trace
-from spaniel.url.domains import ANYWHERE, Domains
+from spaniel.url.domains import ANYWHERE, DomainRules
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -31,7 +31,7 @@ class Way(NamedTuple):
     options: Options = Options()
     max_redirects: int = MAX_REDIRECTS.default
     politeness: Politeness = Politeness()
-    domains: Domains = ANYWHERE
+    domains: DomainRules = ANYWHERE
     conditional: Conditional | None = None  # asked of the hop that a stored copy came from, and of no other
 
 
