@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from spaniel.app.engine import Engine
 from spaniel.learnt import Learnt
 from spaniel.net.guard import Guard, Security
-from spaniel.net.http import USUAL, Http
+from spaniel.net.http import DEFAULT_OPTIONS, Http
 from spaniel.online.canonicalizer import Canonicalizer, Reach
 from spaniel.pipeline.ports import Door
 from spaniel.pipeline.retrieve import Way
@@ -29,7 +29,7 @@ from tests.net.servers import Behaviour, Wire, serve, tls_for
 if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
-    from spaniel.net.http import Options, Page
+    from spaniel.net.http import Page, RequestOptions
     from spaniel.url.domains import DomainRules
     from spaniel.url.value import Url
 
@@ -90,14 +90,23 @@ class PortMap:
     async def vet_page(self, url: Url, deadline: Deadline, asked: DomainRules) -> Target:
         return await self._guard.vet_page(self._mapped(url), deadline, asked)
 
-    async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:
+    async def get(
+        self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = DEFAULT_OPTIONS
+    ) -> Page:
         return (await self._http.get(self._mapped(url), target, deadline, options))._replace(url=url)
 
-    async def head(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:
+    async def head(
+        self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = DEFAULT_OPTIONS
+    ) -> Page:
         return (await self._http.head(self._mapped(url), target, deadline, options))._replace(url=url)
 
     async def stream(
-        self, url: Url, target: Target, deadline: Deadline, sink: Callable[[bytes], object], options: Options = USUAL
+        self,
+        url: Url,
+        target: Target,
+        deadline: Deadline,
+        sink: Callable[[bytes], object],
+        options: RequestOptions = DEFAULT_OPTIONS,
     ) -> Page:
         return (await self._http.stream(self._mapped(url), target, deadline, sink, options))._replace(url=url)
 

@@ -119,7 +119,7 @@ class _Lookup:
         if not self._args.static:
             return link
         from spaniel.net.deadline import Deadline
-        from spaniel.net.http import Options
+        from spaniel.net.http import RequestOptions
         from spaniel.pipeline.measure import ANY_SIZE, measure
         from spaniel.pipeline.retrieve import Way
         from spaniel.registry.rules import spot_of
@@ -127,7 +127,7 @@ class _Lookup:
 
         settings = self._engine.settings
         headers = settings.headers._replace(accept="*/*", accept_encoding="identity")
-        way = Way(Options(headers, ANY_SIZE), settings.limits.max_redirects)
+        way = Way(RequestOptions(headers, ANY_SIZE), settings.limits.max_redirects)
         rules = self._registry.rules
         spot = rules.admit(link.url) if link.found is None else rules.admitted(spot_of(link.found.url))
         url = parse(spot.url)

@@ -10,7 +10,7 @@ from spaniel.errors import SpanielError
 from spaniel.hosts import Politeness, led_by_another
 from spaniel.hosts.hosts import ASK_FOR_TIME
 from spaniel.net import redirects
-from spaniel.net.http import Options
+from spaniel.net.http import RequestOptions
 from spaniel.net.redirects import Hops
 from spaniel.url.domains import ANYWHERE, DomainRules
 from spaniel.verdicts import Hop
@@ -31,7 +31,7 @@ MOST_COOKIES, LONGEST_COOKIE = 8, 2048  # of one origin; characters
 class Ways(NamedTuple):
     """How links are asked: the same for all of a run."""
 
-    options: Options = Options()
+    options: RequestOptions = RequestOptions()
     politeness: Politeness = Politeness(at_once=4, spacing_seconds=0.0, heeds_delays=True)
     domains: DomainRules = ANYWHERE
     max_redirects: int = MAX_LINK_REDIRECTS

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
-    from spaniel.net.http import Options, Page
+    from spaniel.net.http import Page, RequestOptions
     from spaniel.url.domains import DomainRules
     from spaniel.url.value import Url
 
-    Ask = Callable[[Url, Target, Deadline, Options], Awaitable[Page]]  # makes one request
+    Ask = Callable[[Url, Target, Deadline, RequestOptions], Awaitable[Page]]  # makes one request
     Wait = Callable[[Url], Awaitable[None]]
 
 HTTPS_DOWNGRADE = "https_downgrade"  # the note of D2-09

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
-    from spaniel.net.http import Options, Page
+    from spaniel.net.http import Page, RequestOptions
     from spaniel.net.redirects import Ask
     from spaniel.pipeline.ports import Door
     from spaniel.pipeline.retrieve import Way
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     class Asks(Protocol):
         """What makes one hop."""
 
-        async def get(self, url: Url, target: Target, deadline: Deadline, options: Options) -> Page: ...
+        async def get(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page: ...
 
-        async def head(self, url: Url, target: Target, deadline: Deadline, options: Options) -> Page: ...
+        async def head(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page: ...
 
 
 MOST_BYTES = 1 << 20  # of a page: its head, its links and enough text to know its language
@@ -118,7 +118,7 @@ class Visits:
         start = parse(url)
         return (await follow(start, self._door, ask, deadline, self._way, _JudgedHops(start, hops, self._passes))).page
 
-    async def _head(self, url: Url, target: Target, deadline: Deadline, options: Options) -> Page:
+    async def _head(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page:
         """The head of an answer. Many a server refuses HEAD, or hangs up on it: then GET, of which nothing is read."""
         try:
             page = await self._http.head(url, target, deadline, options)
