@@ -120,10 +120,10 @@ def test_two_who_learn_at_once_lose_nothing(tmp_path: Path) -> None:
     code = """
 import sys
 from spaniel.learnt import Learnt
-from spaniel.url.questions import Answer, Question
+from spaniel.url.questions import WebAnswer, Question
 for i in range(20):
     learnt = Learnt.load(sys.argv[1])
-    learnt.learn(Question("host", f"{sys.argv[2]}{i}.es"), Answer(f"www.{sys.argv[2]}{i}.es", ""))
+    learnt.learn(Question("host", f"{sys.argv[2]}{i}.es"), WebAnswer(f"www.{sys.argv[2]}{i}.es", ""))
     learnt.save(sys.argv[1])
 """
     runs = [programs.Popen([sys.executable, "-c", code, str(file), name]) for name in ("a", "b", "c")]
