@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 import socket
 import ssl
 import struct
@@ -110,6 +111,16 @@ class Server:
         return await self.sees(lambda: not self.open)
 
 
+def unused_port() -> int:
+    """A port that is free on every loopback address, so that a second server can use it at another one. It lies below
+    the ports that the system gives to clients and to servers that ask for any port."""
+    while True:
+        port = random.randrange(15_000, 32_000)
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("0.0.0.0", port))  # noqa: S104  refused if any address has the port; nothing listens
+            return port
+
+
 @asynccontextmanager
 async def serve(
     behaviour: Behaviour, address: str = "127.0.0.1", tls: ssl.SSLContext | None = None, port: int = 0
@@ -135,7 +146,7 @@ async def serve(
         at_work.add(task)
         task.add_done_callback(at_work.discard)
 
-    listening = await asyncio.start_server(begin, address, port, ssl=tls, limit=MOST_HEAD)
+    listening = await asyncio.start_server(begin, address, port or unused_port(), ssl=tls, limit=MOST_HEAD)
     server.port = listening.sockets[0].getsockname()[1]
     try:
         yield server
@@ -257,7 +268,7 @@ def black_hole(address: str) -> Iterator[int]:
     """A port whose queue is full: whoever dials it hears nothing, ever."""
     with contextlib.ExitStack() as stack:
         listening = stack.enter_context(socket.socket())
-        listening.bind((address, 0))
+        listening.bind((address, unused_port()))
         listening.listen(0)
         port = listening.getsockname()[1]
         for _ in range(4):
