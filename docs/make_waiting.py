@@ -96,7 +96,7 @@ def one_fetch() -> list[Row]:
         fixed("hosts.hosts", "LED_WAIT", "the same, where a redirect of another site led to the host", "the host is asked again"),
         fixed("hosts.memory", "WEEK", "for which a host without HTTPS is asked over HTTP only", "HTTPS is tried again"),
         fixed("net.resolver", "SECONDS", "one lookup of a name", "`dns_failed`"),
-        fixed("net.dialling", "EACH_SECONDS", "a connection to one address of several", "the next address is tried"),
+        fixed("net.egress", "EACH_SECONDS", "a connection to one address of several", "the next address is tried"),
         fixed("net.http", "ERROR_SECONDS", "the text that comes with an error", "the error is reported without it"),
         fixed("robots.gate", "SECONDS", "one robots.txt", "`robots_unavailable`"),
         fixed("robots.gate", "FAILURE_SECONDS", "for which a robots.txt that could not be read is not asked for again", "it is asked for again"),

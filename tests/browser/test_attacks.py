@@ -15,13 +15,11 @@ from typing import NamedTuple
 import pytest
 
 from spaniel.browser.cdp import CdpSession, Params
-from spaniel.browser.flags import QUIET, STEADY
 from spaniel.browser.interception import Interception
-from spaniel.browser.launch import launch
+from spaniel.browser.launch import QUIET, STEADY, launch
 from spaniel.browser.navigation import Navigation
 from spaniel.errors import SpanielError
-from spaniel.net.dialling import PIECE
-from spaniel.net.egress import EgressProxy
+from spaniel.net.egress import PIECE, EgressProxy
 from spaniel.testing import FakeResolver, Page, Reply, Site
 from spaniel.url import parse
 from tests.browser.harness import SITE, VICTIM, WORDS, Victim, chromium_path, html, open_web, script

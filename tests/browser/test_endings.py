@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from spaniel.app.client import Spaniel
-from spaniel.browser.frame_states import TABLE, FrameEvent, FrameState, after
+from spaniel.browser.navigation import TABLE, FrameEvent, FrameState, after
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Site, spaniel_for
 from tests.browser.harness import SITE, WORDS, html, open_web, script, spaniel_at, with_chromium

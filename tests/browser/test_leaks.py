@@ -14,8 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509 import load_pem_x509_certificate
 
 from spaniel.browser import renderer
-from spaniel.browser.flags import FLAGS
-from spaniel.browser.launch import launch
+from spaniel.browser.launch import FLAGS, launch
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Site
 from tests.browser.harness import SITE, html, open_web, script

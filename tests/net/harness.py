@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import TABLE, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.net.guard import Guard, Security, Target
+from spaniel.net.guard import AddressValidator, Guard, Security, Target
 from spaniel.net.http import DEFAULT_OPTIONS, Http, Page, RequestHeaders, RequestOptions
-from spaniel.net.validator import AddressValidator
 from spaniel.pipeline.retrieve import Retrieved, Way, retrieve
 from spaniel.robots.gate import RobotsPermission
 from spaniel.testing import FakeResolver

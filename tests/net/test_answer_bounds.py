@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spaniel.net import responses
-from spaniel.net.heads import MalformedError
-from spaniel.net.responses import BrokenBodyError, Response
+from spaniel.net.responses import BrokenBodyError, MalformedError, Response
 from tests.net.test_reading_answers import CHUNKED, OK, outcome
 
 LINE = 32_768  # bytes of a field or a reason

@@ -13,10 +13,9 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.net.dialling import StreamPair
-from spaniel.net.egress import USER, EgressProxy
-from spaniel.net.heads import MalformedError, RequestHead
+from spaniel.net.egress import USER, EgressProxy, RequestHead, StreamPair
 from spaniel.net.proxy import Proxies
+from spaniel.net.responses import MalformedError
 from spaniel.testing import FakeClock, FakeResolver
 from spaniel.url import parse
 from spaniel.url.hostlists import HostList

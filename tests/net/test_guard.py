@@ -14,9 +14,8 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.net.addresses import TOGGLES, Address
 from spaniel.net.deadline import Deadline
-from spaniel.net.guard import Guard, Security, Target
+from spaniel.net.guard import AddressValidator, Guard, Security, SsrfValidator, Target
 from spaniel.net.resolver import MOST_ADDRESSES, SystemResolver
-from spaniel.net.validator import AddressValidator, SsrfValidator
 from spaniel.testing import FakeResolver
 from spaniel.url import parse
 from tests.stopwatch import Stopwatch

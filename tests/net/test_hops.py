@@ -10,10 +10,18 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.net import http
-from spaniel.net.crossing import CapturedExchange
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
-from spaniel.net.http import DEFAULT_OPTIONS, Beginning, Http, Page, RequestHeaders, RequestOptions, has_body
+from spaniel.net.http import (
+    DEFAULT_OPTIONS,
+    Beginning,
+    CapturedExchange,
+    Http,
+    Page,
+    RequestHeaders,
+    RequestOptions,
+    has_body,
+)
 from spaniel.url import Url, parse
 from tests.net.harness import Harness, open_harness
 from tests.net.servers import Wire, answer, answering, serve, silence

@@ -10,8 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaniel.net import responses
-from spaniel.net.heads import MalformedError
-from spaniel.net.responses import LONGEST_LINE, MOST_INTERIM, STEP, BrokenBodyError, NoResponseError, Response
+from spaniel.net.responses import (
+    LONGEST_LINE,
+    MOST_INTERIM,
+    STEP,
+    BrokenBodyError,
+    MalformedError,
+    NoResponseError,
+    Response,
+)
 from tests.net.streams import cut, streams
 from tests.net.test_answers import HARMLESS, MALFORMED
 

@@ -11,10 +11,9 @@ import pytest
 from spaniel.errors import SpanielError
 from spaniel.net.addresses import Address
 from spaniel.net.deadline import Deadline
-from spaniel.net.guard import Guard, Security
+from spaniel.net.guard import AddressValidator, Guard, Security
 from spaniel.net.http import Http
 from spaniel.net.resolver import MOST_KEPT, CachingResolver
-from spaniel.net.validator import AddressValidator
 from spaniel.pipeline.retrieve import retrieve
 from spaniel.robots.gate import RobotsPermission
 from spaniel.testing import FakeResolver

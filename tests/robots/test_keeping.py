@@ -17,8 +17,7 @@ from spaniel.net.http import Http
 from spaniel.robots import gate as gate_module
 from spaniel.robots import rules as rules_module
 from spaniel.robots.gate import MOST_BYTES, RobotsGate, RobotsPermission, RobotsSettings, _CachedFile, _weight
-from spaniel.robots.paths import Line, RuleIndex
-from spaniel.robots.rules import LIMIT, RobotsDecision, RobotsFile
+from spaniel.robots.rules import LIMIT, Line, RobotsDecision, RobotsFile, RuleIndex
 from spaniel.robots.rules import parse as parse_robots
 from spaniel.testing import FakeClock, FakeResolver, Reply, Site, redirect, text
 from spaniel.url import parse

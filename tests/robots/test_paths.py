@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spaniel.robots import LIMIT, parse
-from spaniel.robots.paths import _follow, spell
+from spaniel.robots.rules import _follow, spell
 from tests.stopwatch import growth
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from spaniel.health.run import Run
 from spaniel.health.spool import Spool
 from spaniel.health.verdict import Link
 from spaniel.hosts import Hosts, Politeness
+from spaniel.net.guard import literal_address
 from spaniel.net.http import RequestOptions
 from spaniel.net.resolver import NXDOMAIN
-from spaniel.net.validator import literal_address
 from spaniel.url.parsing import parse
 from spaniel.url.plain import in_one_spelling
 

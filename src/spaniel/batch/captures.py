@@ -20,10 +20,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from spaniel.clock import Clock
-    from spaniel.net.crossing import CapturedExchange
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
-    from spaniel.net.http import Http, Page
+    from spaniel.net.http import CapturedExchange, Http, Page
     from spaniel.url.value import Url
 
 MOST_BODY = 16 << 20  # bytes of one body; the rest is left out, which is marked

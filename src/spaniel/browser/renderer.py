@@ -5,26 +5,29 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.browser.cdp import CdpError
 from spaniel.browser.certificates import TrustStoreError, database
-from spaniel.browser.chrome import Chrome
 from spaniel.browser.find import find_path
 from spaniel.browser.launch import launch
-from spaniel.browser.rendering import BrowserSettings, RenderedPage
-from spaniel.browser.turns import PageSlots
+from spaniel.browser.rendering import BrowserSettings
+from spaniel.browser.tab import Tab
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.egress import EgressProxy
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import AsyncIterator, Coroutine
 
-    from spaniel.browser.rendering import RenderRequest
-    from spaniel.browser.tab import Tab
+    from spaniel.browser.cdp import Params
+    from spaniel.browser.launch import Process
+    from spaniel.browser.rendering import RenderedPage, RenderRequest
     from spaniel.net.egress import Vets
     from spaniel.net.proxy import Proxies
+
+LONG = 2.0  # seconds after which a page no longer holds up those behind it
 
 log = logging.getLogger("spaniel.browser")
 
@@ -35,6 +38,121 @@ OPEN_SECONDS = 3.0  # for a tab, which takes a tenth of one; what takes longer, 
 BUSY_SECONDS = 15.0  # for the first tab of that other one: it is new, so it is the machine that is slow
 CORES = os.cpu_count() or 1
 PAGES = 400  # after which a Chromium is replaced
+
+
+class Chrome:
+    """Hears what the browser as a whole says, and passes it to the tab that it concerns."""
+
+    def __init__(self, process: Process, settings: BrowserSettings) -> None:
+        self.process = process
+        self._settings = settings
+        self._tabs: dict[str, Tab] = {}
+        self.opened = 0  # tabs so far
+        self._network = 0  # the process that opens its connections, once it is known
+        process.wire.hear = self._hear
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, and the process that does its network with it: without that, pages lose what they load."""
+        return self.process.alive and (self._network == 0 or _runs(self._network))
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._tabs)
+
+    async def start(self) -> None:
+        await self.process.wire.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
+
+    async def open_tab(self, way_out: EgressProxy) -> Tab:
+        """A page in a fresh context, ready to be sent somewhere."""
+        self.opened += 1
+        tab = Tab(self.process.wire, way_out, self._settings)
+        try:
+            await way_out.open()
+            made = await self.process.wire.call(
+                "Target.createBrowserContext",
+                proxyServer=f"http://127.0.0.1:{way_out.port}",
+                proxyBypassList="<-loopback>",
+            )
+            tab.context = made["browserContextId"]
+            self._tabs[tab.context] = tab
+            await tab.prepare()
+            if not self._network:
+                await self._find_network()
+        except BaseException:
+            if self._tabs.pop(tab.context, None) is not None:
+                self.process.wire.post("Target.disposeBrowserContext", {"browserContextId": tab.context})
+            await way_out.close()
+            raise
+        return tab
+
+    async def _find_network(self) -> None:
+        told = await self.process.wire.call("SystemInfo.getProcessInfo")
+        found = [one["id"] for one in told["processInfo"] if "networkservice" in one["type"].lower()]
+        self._network = found[0] if found else 0  # in some builds it is part of the browser's own process
+
+    async def close_tab(self, tab: Tab) -> None:
+        """`TimeoutError` where Chromium does not obey; it is of no use any more then."""
+        self._tabs.pop(tab.context, None)
+        await tab.close()
+
+    def _hear(self, method: str, params: Params) -> None:
+        wire = self.process.wire
+        if method == "Target.attachedToTarget":
+            tab = self._tabs.get(params["targetInfo"].get("browserContextId", ""))
+            session = wire.session(params["sessionId"])
+            if tab is not None:
+                tab.adopt(session, params["targetInfo"])
+            else:
+                session.post("Runtime.runIfWaitingForDebugger")
+        elif method == "Target.detachedFromTarget":
+            wire.forget(params["sessionId"])
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there and at work: one that was stopped, or only waits to be reaped, is not."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] not in (b"T", b"t", b"Z", b"X")
+    except (ProcessLookupError, FileNotFoundError):
+        return not os.path.exists("/proc/self/stat") and _is_there(pid)  # not every system tells
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+class PageSlots:
+    """At most `at_once` pages that began lately, and `most` in all."""
+
+    def __init__(self, at_once: int, most: int) -> None:
+        self._lately = asyncio.Semaphore(at_once)
+        self._all = asyncio.Semaphore(most)
+
+    @asynccontextmanager
+    async def taken(self) -> AsyncIterator[None]:
+        async with self._all:
+            await self._lately.acquire()
+            given_back = False
+
+            def give_back() -> None:
+                nonlocal given_back
+                if not given_back:
+                    given_back = True
+                    self._lately.release()
+
+            timer = asyncio.get_running_loop().call_later(LONG, give_back)
+            try:
+                yield
+            finally:
+                timer.cancel()
+                give_back()
 
 
 class UnusedTabError(Exception):

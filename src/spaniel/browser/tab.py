@@ -8,9 +8,8 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from spaniel.browser.cdp import CdpError
-from spaniel.browser.idle import IdleWaiter, ledger
+from spaniel.browser.idle import IdleWaiter, RequestTracker, ledger
 from spaniel.browser.interception import ALL, PAGE, Interception
-from spaniel.browser.loading import RequestTracker
 from spaniel.browser.navigation import Navigation
 from spaniel.browser.page_reader import PageReader
 from spaniel.browser.rendering import CLOSED, MISSING, PARTIAL, TRUNCATED, RenderedPage

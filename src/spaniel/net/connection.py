@@ -7,8 +7,7 @@ import ssl
 from socket import MSG_PEEK
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from spaniel.net.heads import MalformedError
-from spaniel.net.responses import BrokenBodyError, NoResponseError, Response
+from spaniel.net.responses import BrokenBodyError, MalformedError, NoResponseError, Response
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.connection import Connection
-from spaniel.net.heads import MalformedError
 from spaniel.net.requests import tunnel
-from spaniel.net.responses import NoResponseError
+from spaniel.net.responses import MalformedError, NoResponseError
 from spaniel.net.sockets import SocketLimits, connect, connect_to, descriptors
 
 if TYPE_CHECKING:

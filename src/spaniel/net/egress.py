@@ -13,13 +13,12 @@ import re
 from base64 import b64encode
 from contextlib import suppress
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.net.dialling import PIECE, StreamPair, dial, dial_proxy
-from spaniel.net.heads import MalformedError, RequestHead, read_request, read_response
 from spaniel.net.proxy import literal
+from spaniel.net.responses import MOST_DIGITS, MalformedError
 from spaniel.net.sockets import stop_accepting
 from spaniel.url.parsing import parse
 
@@ -27,8 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from spaniel.net.guard import Target
-    from spaniel.net.proxy import Proxies
+    from spaniel.net.proxy import Proxies, Proxy
     from spaniel.url.value import Url
+
+PIECE = 1 << 16
+EACH_SECONDS = 4.0  # for one address, so that a dead one does not use up the time of the others
+
+# What belongs to one connection and not to the message (RFC 9110 7.6.1); `proxy-*` besides.
+OWN = frozenset({b"connection", b"keep-alive", b"te", b"trailer", b"upgrade"})
+MOST_INTERIM_RESPONSES = 8  # answers before the answer (1xx)
 
 log = logging.getLogger("spaniel.net")
 
@@ -43,6 +49,112 @@ ASKED = b'HTTP/1.1 407 Who are you\r\nProxy-Authenticate: Basic realm="spaniel"\
 TUNNEL = b"HTTP/1.1 200 Connected\r\n\r\n"
 _PLAIN = re.compile(r"(http://[^/?#\\]+)([^#]*)")
 FAILURES = (OSError, MalformedError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
+
+
+class StreamPair(NamedTuple):
+    """The two ends of a connection."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+
+
+async def dial(target: Target) -> StreamPair:
+    """A connection to one of a target's addresses, and to nothing else."""
+    failure: Exception = OSError("no address")
+    for address in target.addresses:
+        try:
+            async with asyncio.timeout(EACH_SECONDS):
+                return StreamPair(*await asyncio.open_connection(str(address), target.port, limit=PIECE))
+        except (OSError, TimeoutError) as error:
+            failure = error
+    raise failure
+
+
+async def dial_proxy(proxy: Proxy, target: Target, *, tunnel: bool) -> StreamPair:
+    """A connection to the system's proxy; with `tunnel`, through it to a judged address."""
+    ends = StreamPair(*await asyncio.open_connection(*proxy.place, limit=PIECE))
+    if not tunnel:
+        return ends
+    try:
+        await _ask_for_tunnel(ends, proxy, target)
+    except BaseException:  # it has no other owner yet, and may never answer
+        ends.writer.transport.abort()
+        raise
+    return ends
+
+
+async def _ask_for_tunnel(ends: StreamPair, proxy: Proxy, target: Target) -> None:
+    authority = f"{literal(target)}:{target.port}"
+    ends.writer.write(f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n{proxy.credentials}\r\n".encode())
+    status = (await ends.reader.readuntil(b"\r\n\r\n")).partition(b" ")[2][:3]
+    if not status.startswith(b"2"):
+        raise MalformedError(f"the system's proxy answered {status.decode('latin-1')}")
+
+
+class RequestHead(NamedTuple):
+    """The head of a request."""
+
+    method: str
+    target: str
+    lines: list[bytes]  # the fields as they came
+    fields: dict[bytes, bytes]
+
+    @property
+    def body_length(self) -> int:
+        length = self.fields.get(b"content-length", b"0")
+        if b"transfer-encoding" in self.fields or not length.isdigit() or len(length) > MOST_DIGITS:
+            raise MalformedError("a body without a length")
+        return int(length)
+
+    def rewritten(self, target: str, host: str, more: str = "") -> bytes:
+        """The head as the server gets it: nothing that was for us, one request to a connection."""
+        line = f"{self.method} {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}".encode("latin-1")
+        return line + b"".join(b"%s\r\n" % field for field in _end_to_end(self.lines, b"host")) + b"\r\n"
+
+
+async def read_request(reader: asyncio.StreamReader) -> RequestHead:
+    first, lines = await _read(reader)
+    parts = first.decode("latin-1").split(" ")
+    if len(parts) != 3 or not parts[2].startswith("HTTP/1."):
+        raise MalformedError("no request line")
+    return RequestHead(parts[0], parts[1], lines, dict(map(_field, lines)))
+
+
+async def read_response(reader: asyncio.StreamReader) -> bytes:
+    """The head of an answer as the client gets it: the connection ends with it, and the server is no proxy."""
+    for _ in range(MOST_INTERIM_RESPONSES):
+        first, lines = await _read(reader)
+        version, _, status = first.partition(b" ")
+        if not version.startswith(b"HTTP/1.") or not status[:3].isdigit() or status[3:4] not in (b"", b" "):
+            raise MalformedError("no status line")
+        if status.startswith(b"407"):
+            raise MalformedError("a server that takes itself for a proxy")
+        if not status.startswith(b"1"):
+            kept = b"".join(b"%s\r\n" % field for field in _end_to_end(lines))
+            return b"HTTP/1.1 " + status + b"\r\n" + kept + b"Connection: close\r\n\r\n"
+    raise MalformedError("too many interim answers")
+
+
+async def _read(reader: asyncio.StreamReader) -> tuple[bytes, list[bytes]]:
+    first, *lines = (await reader.readuntil(b"\r\n\r\n"))[:-4].split(b"\r\n")
+    if any(b"\n" in line or b"\r" in line for line in (first, *lines)):
+        raise MalformedError("a line end inside a line")  # others might read two lines there
+    return first, lines
+
+
+def _field(line: bytes) -> tuple[bytes, bytes]:
+    name, _, value = line.partition(b":")
+    return name.lower(), value.strip()
+
+
+def _end_to_end(lines: list[bytes], *besides: bytes) -> list[bytes]:
+    """The fields that are meant for the other side, not for a proxy on the way."""
+    kept = []
+    for line in lines:
+        name = line.partition(b":")[0].strip().lower()
+        if name not in OWN and name not in besides and not name.startswith(b"proxy-"):
+            kept.append(line)
+    return kept
 
 
 class Vets(Protocol):

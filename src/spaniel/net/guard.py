@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from copy import copy
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address
 from time import monotonic
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from spaniel.defaults import PORTS
 from spaniel.errors import Code, SpanielError
-from spaniel.net.addresses import TOGGLES
-from spaniel.net.resolver import KEPT_SECONDS
-from spaniel.net.validator import AddressValidator, literal_address
+from spaniel.net.addresses import TOGGLES, Address, blocked
+from spaniel.net.resolver import KEPT_SECONDS, MOST_ADDRESSES, failed
 from spaniel.url.domains import ALLOWED, ANYWHERE, BLOCKED, domain_list, domain_rules
+from spaniel.url.hosts import is_ipv4
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -21,16 +23,69 @@ if TYPE_CHECKING:
     from spaniel.net.addresses import Address
     from spaniel.net.deadline import Deadline
     from spaniel.net.resolver import Resolver
-    from spaniel.net.validator import SsrfValidator
     from spaniel.url.domains import DomainRules
     from spaniel.url.value import Url
 
     Vetting = Coroutine[object, object, "Target"]
 
+MOST_PASSED = 4096  # hosts
+
 log = logging.getLogger("spaniel.protection")  # a name of its own: no option hides what it says
 
 EVERY_PORT = range(1, 1 << 16)
 MOST_MADE = 4096  # targets that are made once for as long as a resolver keeps its answer
+
+_SEAL = object()
+
+
+class SsrfValidator(Protocol):
+    """What judges addresses; tests may put their own in its place."""
+
+    def validate_ip(self, ip: Address) -> None:
+        """Raises `ssrf_blocked`."""
+
+    async def resolve_and_validate(self, host: str) -> Sequence[Address]:
+        """All addresses of a host, each of which passed."""
+
+
+class AddressValidator:
+    """The table of ranges, but for the blocks that are switched off."""
+
+    def __init__(self, resolver: Resolver, off: frozenset[str] = frozenset()) -> None:
+        self._resolver = resolver
+        self._off = off
+        self._passed: dict[str, Sequence[Address]] = {}  # what was judged last, by its host
+
+    def validate_ip(self, ip: Address) -> None:
+        if found := blocked(ip, self._off):
+            raise SpanielError(
+                Code.SSRF_BLOCKED, blocked_ip=str(ip), cidr=found.cidr, toggle=found.toggle, what=found.what
+            )
+
+    async def resolve_and_validate(self, host: str) -> Sequence[Address]:
+        literal = literal_address(host)
+        addresses = [literal] if literal else await self._resolver.resolve(host)
+        if self._passed.get(host) is addresses:  # the very same, which is no other now than when it passed
+            return addresses
+        if not addresses:
+            raise failed(host, "it has no address")
+        if len(addresses) > MOST_ADDRESSES:
+            raise failed(host, f"more than {MOST_ADDRESSES} addresses")
+        for address in addresses:  # one bad answer spoils them all: which one would be dialled is not ours to say
+            self.validate_ip(address)
+        if isinstance(addresses, tuple):  # which nobody can change
+            if len(self._passed) >= MOST_PASSED:
+                self._passed.clear()
+            self._passed[host] = addresses
+        return addresses
+
+
+@lru_cache(maxsize=4096)
+def literal_address(host: str) -> Address | None:
+    """The address that a URL's host is, if it is one."""
+    if host.startswith("["):
+        return IPv6Address(host[1:-1])
+    return IPv4Address(host) if is_ipv4(host) else None
 
 
 class Security(NamedTuple):
@@ -44,9 +99,6 @@ class Security(NamedTuple):
     allow_insecure_overrides: bool = False
     allowed_domains: tuple[str, ...] = ()  # empty: any
     blocked_domains: tuple[str, ...] = ()
-
-
-_SEAL = object()
 
 
 class Target:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import ssl
 from contextlib import suppress
 from functools import lru_cache, partial
 from types import MappingProxyType
@@ -10,23 +13,30 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.defaults import DOWNLOAD_BYTES, USER_AGENT
 from spaniel.errors import Code, SpanielError
-from spaniel.net.crossing import capture_exchange
-from spaniel.net.encodings import DecoderChain
-from spaniel.net.heads import MOST_DIGITS
+from spaniel.net.connector import ConnectFailedError
+from spaniel.net.encodings import BAD_DATA, DecoderChain
 from spaniel.net.pool import Exchange, Pool
-from spaniel.net.translation import WIRE_ERRORS, translated
+from spaniel.net.responses import MOST_DIGITS, BrokenBodyError, MalformedError, NoResponseError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-    from spaniel.net.crossing import CapturedExchange
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
+    from spaniel.net.pool import Exchange
     from spaniel.net.proxy import Proxies
     from spaniel.url.value import Url
 
     Sink = Callable[[bytes], object]
     Taker = Callable[["Page", Exchange], Awaitable["Page"]]  # what of an answer's body is taken
+    Fields = tuple[tuple[str, str], ...]
+
+SECRET = frozenset({"authorization", "proxy-authorization", "cookie"})  # never kept
+
+WIRE_ERRORS: tuple[type[Exception], ...] = (
+    *(ConnectFailedError, NoResponseError, MalformedError, BrokenBodyError, OSError),
+    *BAD_DATA,
+)
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})  # FR-WF-07a
 BODILESS = frozenset({204, 205, 206})  # 2xx without a body that could be the page
@@ -34,6 +44,68 @@ ERROR_SECONDS = 3.0  # for what an error says besides its status
 LOOKED_AT = 512  # bytes that tell whether the beginning of a body is enough
 MOST_PIECES = 512  # of a body that are held before they are put together: small ones weigh many times what they hold
 BREATH = 16  # pieces of a body after which others get their turn, and the deadline its chance
+
+
+class CapturedExchange(NamedTuple):
+    """One hop."""
+
+    asked: Fields  # the request's headers, as they were sent, but for what is secret
+    answered: Fields  # the answer's, as they came: one that came twice is there twice
+    address: str  # of the server; empty where a proxy stood between
+    whole: bool  # whether all of the body was taken
+
+
+def capture_exchange(exchange: Exchange, target: Target) -> CapturedExchange:
+    """When the body was taken, as far as it was wanted."""
+    asked = (line.split(b": ", 1) for line in exchange.request.split(b"\r\n")[1:] if line)
+    address = exchange.peer.address
+    known = address in map(str, target.addresses)
+    whole = exchange.answer.complete and not exchange.answer.pieces
+    kept = tuple(field for field in _texts(asked) if field[0].lower() not in SECRET)
+    return CapturedExchange(kept, _texts(exchange.answer.fields), address if known else "", whole)
+
+
+def _texts(fields: Iterable[Iterable[bytes]]) -> Fields:
+    return tuple((_text(name), _text(value)) for name, value in fields)
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape").encode("utf-8", "replace").decode()
+
+
+def translated(error: Exception) -> SpanielError:
+    """What a failed hop is called in the registry."""
+    if isinstance(error, BAD_DATA):
+        return SpanielError(Code.NETWORK, error=f"the body cannot be decoded: {error}")
+    if isinstance(error, ConnectFailedError):
+        return _unreached(error.__cause__ or error)
+    if isinstance(error, NoResponseError):
+        return SpanielError(Code.NETWORK, error="the server closed the connection without an answer")
+    if isinstance(error, BrokenBodyError):
+        return SpanielError(Code.NETWORK, error="the body ended too early or is malformed")
+    if isinstance(error, MalformedError):
+        return SpanielError(Code.NETWORK, error=f"not HTTP as it should be: {error}")
+    return SpanielError(Code.NETWORK, error=_reason(error))
+
+
+def _unreached(cause: BaseException) -> SpanielError:
+    """No connection came about, so that no other page of the host can be reached either."""
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        error, kind = f"the certificate is not trusted: {cause.verify_message}", "certificate"
+    else:
+        error, kind = f"cannot connect: {_reason(cause)}", "tls" if isinstance(cause, ssl.SSLError) else "connect"
+    refused = isinstance(cause, OSError) and cause.errno == errno.ECONNREFUSED
+    return SpanielError(Code.NETWORK, error=error, cause=kind, refused=refused or None)
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, ssl.SSLError):
+        return f"TLS: {error.reason or error}"
+    if isinstance(error, OSError) and error.errno:  # asyncio writes over the system's own words
+        return os.strerror(error.errno)
+    if isinstance(error, ConnectionResetError):  # asyncio's own, where the other end hangs up during a handshake
+        return os.strerror(errno.ECONNRESET)
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 
 def has_body(status: int) -> bool:

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from spaniel.net.heads import MalformedError
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -20,7 +18,12 @@ MOST_FIELDS = 128
 LONGEST_LINE = 1 << 15  # so that all fields together stay below the usual cap of a body
 MOST_INTERIM = 64  # answers before the answer (1xx); a server that gives progress gives a few
 STEP = 1 << 15  # bytes after each of which it is looked at whether anything has come of them
+MOST_DIGITS = 20  # of a length; Python reads thousands of them slowly, and more not at all
 APART = {"x-robots-tag": "\n", "set-cookie": "\n"}  # the robot that one line names is not meant by the next; RFC 6265 3
+
+
+class MalformedError(Exception):
+    """Not valid HTTP."""
 
 
 class NoResponseError(Exception):

@@ -45,9 +45,9 @@ def uncompressed(stream: BinaryIO) -> io.BufferedReader:
     for _ in range(MOST_LAYERS):
         head = found.peek(4)[:4]
         if head.startswith(b"\x1f\x8b"):
-            found = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=found)), PIECE)
+            found = io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=found)), PIECE)
         elif head == b"\x28\xb5\x2f\xfd":
-            found = io.BufferedReader(cast(io.RawIOBase, zstd.ZstdFile(found)), PIECE)
+            found = io.BufferedReader(cast("io.RawIOBase", zstd.ZstdFile(found)), PIECE)
         else:
             break
     return found

@@ -45,7 +45,7 @@ def opened(path: str) -> Iterator[BinaryIO]:
         with open(path, "rb") as file:
             if form_of(path) == Form.JSONL_ZST and os.fstat(file.fileno()).st_size:
                 with zstd.ZstdFile(file) as plain:
-                    yield cast(BinaryIO, plain)
+                    yield cast("BinaryIO", plain)
             else:
                 yield file
     except OSError as error:
