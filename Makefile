@@ -91,11 +91,11 @@ lock: $(VENV)/.dev  ## Pin the dependencies again (hashes, no addresses)
 	  --no-header --no-annotate requirements/$$set.in -o requirements/$$set.txt; done
 
 clean:  ## Remove everything that was set up
-	rm -f src/spaniel/reading/native*.so
+	rm -f src/spaniel/reading/*/native*.so
 	rm -rf $(VENV) $(BENCH_VENV) $(FOREIGN_VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage dist
 
 # A stamp stands for an environment that holds exactly its requirements file, and what is compiled.
-BUILT := pyproject.toml hatch_build.py $(wildcard src/spaniel/reading/native*.p[xy]*) src/spaniel/reading/trees.py src/spaniel/reading/columns.py
+BUILT := pyproject.toml hatch_build.py $(wildcard src/spaniel/reading/*/native*.p[xy]*) $(addprefix src/spaniel/reading/judge/,trees.py columns.py)
 $(VENV)/.run: requirements/run.txt $(BUILT)
 	$(call environment,$(VENV),run)
 

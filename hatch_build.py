@@ -1,4 +1,4 @@
-"""Builds `spaniel/reading/native*.pyx` where there is a C compiler; without one Spaniel runs in Python, slower."""
+"""Compiles `native*.pyx` of `spaniel/reading` if there is a C compiler; without one Spaniel runs in Python, slower."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 READING = Path("src/spaniel/reading")
-MODULES = ("native", "native_signs")
+MODULES = ("judge/native", "text/native_characters")
 
 
 class NativeHook(BuildHookInterface):
@@ -24,12 +24,12 @@ class NativeHook(BuildHookInterface):
     def initialize(self, _version: str, build_data: dict[str, Any]) -> None:
         built = [Path(self.root, READING, f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}") for name in MODULES]
         for module in built:
-            module.unlink(missing_ok=True)  # an old one would hide what the source says now
+            module.unlink(missing_ok=True)  # an outdated one would hide the current source
         if os.environ.get("SPANIEL_BUILD") == "pure":
             return
         try:
             build(Path(self.root))
-        except Exception as error:  # whatever a foreign compiler does: what it would have built can be done without
+        except Exception as error:  # any failure of any compiler: the compiled modules are optional
             print(f"spaniel: reading was not compiled ({error}); it runs in Python, more slowly", file=sys.stderr)
             return
         build_data["pure_python"] = False
@@ -43,12 +43,12 @@ def build(root: Path) -> None:
     from setuptools import Distribution, Extension
 
     with tempfile.TemporaryDirectory() as scratch:
-        Path(scratch, "trees.h").write_text(trees_in_c((root / READING / "trees.py").read_text("utf-8")))
-        Path(scratch, "columns.h").write_text(columns_in_c((root / READING / "columns.py").read_text("utf-8")))
+        Path(scratch, "trees.h").write_text(trees_in_c((root / READING / "judge/trees.py").read_text("utf-8")))
+        Path(scratch, "columns.h").write_text(columns_in_c((root / READING / "judge/columns.py").read_text("utf-8")))
         quick = ["-O2", "-g0"] if os.name == "posix" else []  # half the time to build, and no slower to run
         found = [
             Extension(
-                f"spaniel.reading.{name}",
+                f"spaniel.reading.{name.replace('/', '.')}",
                 [str(root / READING / f"{name}.pyx")],
                 include_dirs=[scratch],
                 extra_compile_args=quick,
@@ -74,7 +74,7 @@ def columns_in_c(source: str) -> str:
 
 
 def named(prefix: str, name: str) -> str:
-    return f"{prefix}_{''.join(sign if sign.isalnum() else '_' for sign in name).upper()}"
+    return f"{prefix}_{''.join(char if char.isalnum() else '_' for char in name).upper()}"
 
 
 def trees_in_c(source: str) -> str:
@@ -93,8 +93,8 @@ def trees_in_c(source: str) -> str:
     lines += [f"case {place}: return {name}(v);" for place, name in enumerate(blocks)]
     lines.append("} return 0; }\nstatic double kind_score(int kind, const double *v) { switch (kind) {")
     for kind in kinds:
-        some = [f"{name}(v)" for name in functions if name.startswith(f"kind_{kind}_")]
-        lines.append(f"case {kind}: return {' + '.join(some)};")
+        trees = [f"{name}(v)" for name in functions if name.startswith(f"kind_{kind}_")]
+        lines.append(f"case {kind}: return {' + '.join(trees)};")
     return "\n".join([*lines, "} return 0; }", ""])
 
 

@@ -20,7 +20,7 @@ from spaniel.net.http import RequestHeaders
 from spaniel.pipeline.profile import NUMBERS, RUNGS, VIEWS, from_data
 from spaniel.pipeline.profile import shipped as shipped_profiles
 from spaniel.pipeline.record import Copy, Extraction, Record, Rung, Step
-from spaniel.reading.kinds import NAMES, USUAL
+from spaniel.reading.kinds import DEFAULT_KINDS, NAMES
 from spaniel.tables import Table
 from spaniel.url.policy import Policy
 from spaniel.url.policy import load as load_policy
@@ -260,7 +260,7 @@ def profiles_page() -> str:
     usual = RequestHeaders()
     facts = {
         "views": " or ".join(f"`{view}`" for view in VIEWS),
-        "content": ", ".join(f"`{kind}`" for kind in USUAL),
+        "content": ", ".join(f"`{kind}`" for kind in DEFAULT_KINDS),
         "kinds": ", ".join(f"`{kind}`" for kind in NAMES),
         "accept": f"`{usual.accept}`",
         "accept_encoding": f"`{usual.accept_encoding}`",

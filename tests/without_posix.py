@@ -127,7 +127,7 @@ def prepare() -> list[str]:
     for name in modules:
         importlib.import_module(name)
     for name in [name for name in real_sys.modules if name.partition(".")[0] == "spaniel"]:
-        if not name.startswith("spaniel.reading.native"):
+        if ".native" not in name:
             del real_sys.modules[name]
     become_windows()
     return modules

@@ -17,14 +17,13 @@ from urllib.parse import urlsplit
 from turbohtml import parse
 
 from reading_own import own_pages
-from spaniel.reading import page as paging
-from spaniel.reading import scripts
-from spaniel.reading.blocks import segment
-from spaniel.reading.budgets import parse_within
-from spaniel.reading.clean import clean
-from spaniel.reading.images import take_from_noscript
-from spaniel.reading.math import set_math
-from spaniel.reading.metadata import read_head
+from spaniel.reading.html.clean import clean
+from spaniel.reading.html.links import fill_from_noscript
+from spaniel.reading.html.math import mark_formulas
+from spaniel.reading.html.parse import parse_html
+from spaniel.reading.judge.blocks import segment
+from spaniel.reading.metadata.head import head_facts, read_head
+from spaniel.reading.text import words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 FOLDS = 5
 WORD = re.compile(r"\w+")
 TOKEN = re.compile(
-    rf"{scripts.WIDE.pattern[:-1]}|{scripts.CLOSE.pattern[:-1]}|[^\W{scripts.WIDE.pattern[1:-2]}{scripts.CLOSE.pattern[1:-2]}]+"
+    rf"{words.WIDE.pattern[:-1]}|{words.CLOSE.pattern[:-1]}|[^\W{words.WIDE.pattern[1:-2]}{words.CLOSE.pattern[1:-2]}]+"
 )
 # package -> content, what inside it is not content
 DOCS = {
@@ -94,13 +93,13 @@ class Sample:
             if group not in MARKED
             else name.partition(":")[0]
         )
-        tree = parse_within(html, None, url).tree  # as html.read_html goes about it
+        tree = parse_html(html, None, url).tree  # the same steps as formats.html.read_html
         head = read_head(tree, url)
         body = tree.select_one("body")
-        set_math(tree)
-        take_from_noscript(tree)
+        mark_formulas(tree)
+        fill_from_noscript(tree)
         clean(tree, body)
-        self.facts = paging.facts_of(head, body, url)
+        self.facts = head_facts(head, body, url)
         self.out = segment(body)
         if group in MARKED:
             self.labels = self._marked()

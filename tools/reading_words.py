@@ -6,7 +6,8 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from spaniel.reading import scripts, words
+from spaniel.reading.judge import class_names
+from spaniel.reading.text.words import split_words
 
 if TYPE_CHECKING:
     from reading_samples import Sample
@@ -32,11 +33,11 @@ def learn_words(samples: list[Sample]) -> dict[str, dict[str, float]]:
             whole.append(whole[-1] + size)
         for names, a, b in zip(s.names, s.out.first, s.out.last):
             if any(names) and b > a and whole[b] > whole[a]:
-                for part in {p for p in words.parts_of(" ".join(names)) if len(p) > 1}:
+                for part in {p for p in class_names.parts_of(" ".join(names)) if len(p) > 1}:
                     shares["names"][part][0] += good[b] - good[a]
                     shares["names"][part][1] += whole[b] - whole[a]
         for block, label, size in zip(s.out.blocks, s.labels, s.sizes):
-            for word in set(scripts.cut(block.text[:90].lower())) if size else ():
+            for word in set(split_words(block.text[:90].lower())) if size else ():
                 shares["texts"][word][0] += label
                 shares["texts"][word][1] += 1
         for sort, table in shares.items():

@@ -1,4 +1,4 @@
-"""Make `src/spaniel/reading/learnt.py` and `trees.py`: learn from labelled pages which blocks are content.
+"""Make `learnt.py` and `trees.py` of `src/spaniel/reading/judge`: learn from labelled pages which blocks are content.
 
 Usage, with the project and its extra `train` installed (pip install -e '.[train]'):
   python tools/train_reading.py CORPORA [--docs DIR …] [--bring] [--check]
@@ -34,11 +34,10 @@ import numpy
 
 from reading_samples import FOLDS, WORD, Sample, bring, load
 from reading_words import learn_words
-from spaniel import reading
-from spaniel.reading import columns, content, extract, features, judge, model, second_look, shapes, surroundings, words
-from spaniel.reading import page as paging
+from spaniel.reading import content, extract, judge
+from spaniel.reading.judge import class_names, columns, features, model
 
-READING = Path(__file__).resolve().parent.parent / "src/spaniel/reading"
+JUDGE = Path(__file__).resolve().parent.parent / "src/spaniel/reading/judge"
 CHUNK = 24  # trees in one function: longer ones need longer instructions and run slower
 BLOCK = {
     "objective": "binary", "num_leaves": 24, "learning_rate": 0.06, "min_data_in_leaf": 40, "feature_fraction": 0.4, "extra_trees": True,
@@ -62,11 +61,11 @@ CONTRADICTED, TRUST = 0.3, 0.4  # a share of a page
 
 
 def install(made: dict) -> None:
-    """Let the room use what was just made in place of its own `learnt`."""
+    """Let the package use what was just made instead of its own `learnt`."""
     space: dict = {}
     exec(words_source(made) + trees_source(made), space)
-    reading.trees = words.learnt = types.SimpleNamespace(**space)
-    words.forget_names()
+    judge.trees = class_names.learnt = types.SimpleNamespace(**space)
+    class_names.clear_name_caches()
 
 
 def words_source(made: dict) -> str:
@@ -119,15 +118,17 @@ def expression(tree: object, variables: dict[str, str]) -> str:
 
 def describe(s: Sample) -> None:
     """Fill in what depends on the learnt words."""
-    s.out.weight = [words.judge_names(*names)[1] for names in s.names]
-    title = shapes.title_words(s.facts.title)
-    s.shapes = [shapes.shape(b, s.out.tag[b.container], title, words.tones()) for b in s.out.blocks]
-    s.sums, s.heritage = surroundings.Sums(s.shapes), surroundings.Heritage(s.out)
-    s.page = paging.page_numbers(s.out, s.shapes, s.sums, s.heritage, s.facts)
+    s.out.weight = [class_names.score_names(*names)[1] for names in s.names]
+    title = features.title_words(s.facts.title)
+    s.shapes = [
+        features.text_features(b, s.out.tag[b.container], title, class_names.text_weights()) for b in s.out.blocks
+    ]
+    s.sums, s.inherited = features.RunningSums(s.shapes), features.Inherited(s.out)
+    s.page = features.page_features(s.out, s.shapes, s.sums, s.inherited, s.facts)
 
 
 ROW = [*columns.NAMES, *(f"k.{k}" for k in columns.KINDS)]
-BITS = {name: len(surroundings.LANDMARKS) if name == "marks" else len(words.group_names()) for name in columns.SETS}
+BITS = {name: len(features.LANDMARKS) if name == "marks" else len(class_names.group_names()) for name in columns.SETS}
 COLUMNS = [n for n in ROW if n not in BITS] + [f"{n}&{k}" for n, size in BITS.items() for k in range(size)]
 
 
@@ -178,7 +179,7 @@ def fit_again(samples: list[Sample]) -> lightgbm.Booster:
     rows = [
         row
         for s in samples
-        for row in second_look.rows_again(
+        for row in model.second_pass_rows(
             s.out, [shape[0] for shape in s.shapes], s.odds.tolist(), range(len(s.shapes))
         )
     ]
@@ -209,7 +210,7 @@ def trees_of(booster: lightgbm.Booster, columns: list[str], whole: set[str], par
 
 
 def whole_columns(s: Sample) -> set[str]:
-    row = next(features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, (0.5,) * len(columns.KINDS)))
+    row = next(features.block_rows(s.out, s.shapes, s.sums, s.inherited, s.facts, (0.5,) * len(columns.KINDS)))
     return {name for name, value in zip(ROW, row, strict=True) if isinstance(value, int)} | {
         c for c in COLUMNS if "&" in c
     }
@@ -227,7 +228,9 @@ def learn(samples: list[Sample]) -> dict:
         held = [s for s in samples if s.fold == fold]
         for s, guess in zip(held, booster.predict(numpy.array([s.page for s in held])), strict=True):
             s.matrix = (
-                expand(list(features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, tuple(map(float, guess)))))
+                expand(
+                    list(features.block_rows(s.out, s.shapes, s.sums, s.inherited, s.facts, tuple(map(float, guess))))
+                )
                 if s.out.blocks
                 else None
             )
@@ -244,8 +247,8 @@ def judged(s: Sample) -> dict:
     """What the installed model says about every block, for looking into decisions."""
     describe(s)
     kinds = model.guess_kind(s.page)
-    odds = model.judge_blocks(features.rows(s.out, s.shapes, s.sums, s.heritage, s.facts, tuple(kinds)))
-    odds = second_look.look_again(s.out, [shape[0] for shape in s.shapes], odds)
+    odds = model.judge_blocks(features.block_rows(s.out, s.shapes, s.sums, s.inherited, s.facts, tuple(kinds)))
+    odds = model.second_pass(s.out, [shape[0] for shape in s.shapes], odds)
     return {"sample": s, "odds": odds, "kinds": kinds}
 
 
@@ -284,7 +287,7 @@ def main() -> int:
     args = ap.parse_args()
     BLOCK["seed"] = KIND["seed"] = AGAIN["seed"] = args.seed
     started = time.time()
-    content.judge = judge.judge  # the compiled one has its trees built in
+    content.judge = model.judge  # the compiled one has its trees built in
     install({"names": {}, "texts": {}})
     if args.bring and args.docs:
         bring(args.docs[0])
@@ -296,8 +299,8 @@ def main() -> int:
         check(samples, args.corpora, args.dump)
         return 0
     made = learn(samples)
-    (READING / "learnt.py").write_text(words_source(made), "utf-8")
-    (READING / "trees.py").write_text(trees_source(made), "utf-8")
+    (JUDGE / "learnt.py").write_text(words_source(made), "utf-8")
+    (JUDGE / "trees.py").write_text(trees_source(made), "utf-8")
     return 0
 
 

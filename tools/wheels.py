@@ -19,8 +19,9 @@ ROOT = Path(__file__).resolve().parent.parent
 NEEDED = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "src")
 PROOF = """
 import sys
-from spaniel.reading import content, extract, native
-assert content.is_compiled(), "the judge in Python is at work"
+from spaniel.reading import content, extract
+from spaniel.reading.judge import native
+assert content.is_compiled(), "the judge is not compiled"
 assert native.__file__.startswith(sys.prefix), native.__file__
 text = "The council met on Monday to discuss the bridge, and most of its members spoke in favour of it. "
 page = "<title>A bridge</title><nav><a href=/>Home</a></nav><main><h1>A bridge</h1>" + f"<p>{text * 3}</p>" * 4 + "</main>"

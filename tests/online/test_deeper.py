@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spaniel.online.deeper import deeper_link
-from spaniel.reading.page_facts import Link
+from spaniel.reading.metadata.page_facts import PageLink
 from spaniel.url import load
 
 PAGE = "https://www.sepe.es/HomeSepe/Personas"
@@ -14,7 +14,10 @@ CLARA = load("clara")
 
 def found(title: str, *links: tuple[str, str]) -> str | None:
     best = deeper_link(
-        [Link(f"https://www.sepe.es{url}" if url[0] == "/" else url, text) for url, text in links], title, PAGE, CLARA
+        [PageLink(f"https://www.sepe.es{url}" if url[0] == "/" else url, text) for url, text in links],
+        title,
+        PAGE,
+        CLARA,
     )
     return best and best.url.removeprefix("https://www.sepe.es")
 
@@ -76,7 +79,7 @@ def test_it_is_canonical_and_never_the_page_itself() -> None:
         == "/x/permiso-residencia.html"
     )
     itself = deeper_link(
-        [Link(f"{PAGE}/solicitud-ayuda.html#x", "Solicitud ayuda")],
+        [PageLink(f"{PAGE}/solicitud-ayuda.html#x", "Solicitud ayuda")],
         "Solicitud ayuda",
         f"{PAGE}/solicitud-ayuda.html",
         CLARA,

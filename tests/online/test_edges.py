@@ -12,7 +12,7 @@ from spaniel.net.deadline import Deadline
 from spaniel.online import canonicalizer as canonicalizer_module
 from spaniel.online import visits
 from spaniel.online.deeper import deeper_link
-from spaniel.reading.page_facts import Link
+from spaniel.reading.metadata.page_facts import PageLink
 from spaniel.testing import redirect
 from spaniel.url import load
 from tests.online.sites import ALLOWLIST
@@ -86,7 +86,10 @@ async def test_whoever_leaves_a_list_early_leaves_nothing_behind(world: World) -
 async def test_no_deeper_link_is_proposed_of_a_page_that_does_not_come(ca_file: str) -> None:
     async with open_world(Web({}), ca_file, http=sleeping) as world:
         assert await world.canonicalizer(seconds=1).deeper_link("http://lento.es/", "Solicitud") is None
-    odd = [Link("no url", "Solicitud de ayuda"), Link("https://a.es/x/solicitud-ayuda.html", "Solicitud de ayuda")]
+    odd = [
+        PageLink("no url", "Solicitud de ayuda"),
+        PageLink("https://a.es/x/solicitud-ayuda.html", "Solicitud de ayuda"),
+    ]
     found = deeper_link(odd, "Solicitud de ayuda", "https://a.es/", load("clara"))
     assert found is not None
     assert found.url == "https://a.es/x/solicitud-ayuda.html"

@@ -120,9 +120,9 @@ async def test_a_hundred_thousand_versions_are_a_page_like_others(ca_file: str) 
 
 
 def visits_bound() -> int:
-    from spaniel.reading.page_facts import MOST_VERSIONS
+    from spaniel.reading.metadata.page_facts import MAX_VERSIONS
 
-    return MOST_VERSIONS + 2
+    return MAX_VERSIONS + 2
 
 
 @pytest.mark.req("CP-25")
@@ -135,7 +135,7 @@ async def test_a_version_at_a_private_address_is_never_asked_for(ca_file: str) -
 
 
 async def test_a_header_that_never_ends_in_time_is_read_in_a_moment() -> None:
-    from spaniel.reading.page_facts import page_facts
+    from spaniel.reading.metadata.page_facts import page_facts
     from spaniel.url import parse
 
     for evil in (

@@ -21,8 +21,8 @@ def can_compile() -> bool:
 @pytest.fixture(params=["python", "compiled"])
 def either_judge(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "python":
-        monkeypatch.setattr(content, "judge", import_module("spaniel.reading.judge").judge)
+        monkeypatch.setattr(content, "judge", import_module("spaniel.reading.judge.model").judge)
     elif can_compile():
-        monkeypatch.setattr(content, "judge", import_module("spaniel.reading.native").judge)
+        monkeypatch.setattr(content, "judge", import_module("spaniel.reading.judge.native").judge)
     else:
         pytest.skip("no C compiler, or Python's headers are not here")

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 from turbohtml import parse
 
-from spaniel.reading import budgets, clean, content, extract, judge, read, words
-from spaniel.reading.blocks import BLOCKS, CONTAINERS
+from spaniel.reading import content, extract, read
 from spaniel.reading.document import READING_CUT
+from spaniel.reading.html import clean
+from spaniel.reading.html import parse as parsing
+from spaniel.reading.judge import class_names, model
+from spaniel.reading.judge.blocks import MAX_BLOCKS, MAX_CONTAINERS
 from tests.reading.family import TRICKS, names, page
 from tests.reading.other_kinds import NAMES
 from tests.reading.weighing import URL, Scales
@@ -58,7 +61,7 @@ def test_every_name_makes_a_page() -> None:
 def test_control_a_parser_alone_opens_formatting_again_and_again() -> None:
     body = page("formatting opened again", 20_000)
     assert len(parse(body).select("b")) > 20 * body.count(b"<")
-    tree, cut, *_ = budgets.parse_within(body, None)
+    tree, cut, *_ = parsing.parse_html(body, None)
     assert len(tree.select("b")) <= body.count(b"<")
     assert not cut
 
@@ -67,23 +70,23 @@ def test_control_a_parser_alone_opens_formatting_again_and_again() -> None:
     "name", [name for name in TRICKS if name.startswith("formatting") and "inside spans" not in name]
 )
 def test_formatting_is_not_opened_again_without_end(name: str) -> None:
-    tree = budgets.parse_within(page(name, 100_000), None).tree
-    assert sum(1 for _ in tree.descendants) < 2 * budgets.REOPENED
+    tree = parsing.parse_html(page(name, 100_000), None).tree
+    assert sum(1 for _ in tree.descendants) < 2 * parsing.MAX_REOPENED
 
 
 def test_formatting_that_is_closed_where_it_was_opened_is_left_alone() -> None:
     body = b"<p>Some <b>bold</b> and <i class='x'>slanted <b>words</b></i> and <code>code</code>.</p>" * 3000
-    assert budgets.weigh(body) == (body, False, False)
+    assert parsing.limit_source(body) == (body, False, False)
 
 
 def test_formatting_with_a_stand_in_is_formatting_in_the_end() -> None:
     body = "<p><b>" + "".join(f"<i a={i}>" for i in range(600)) + "</b><p>words <b>bold</b>" * 2000
-    assert budgets.weigh(body.encode()).renamed
+    assert parsing.limit_source(body.encode()).renamed
     assert "words **bold**" in extract(body).markdown
 
 
 def test_a_page_with_too_many_tags_is_cut_and_says_so() -> None:
-    whole = "<p>first</p>" + "<i></i>" * (budgets.TAGS // 2 - 100) + "<p>last</p>"
+    whole = "<p>first</p>" + "<i></i>" * (parsing.MAX_TAGS // 2 - 100) + "<p>last</p>"
     assert "last" in extract(whole).markdown
     assert extract(whole).notes == ()
     longer = extract(whole + "<i></i>" * 5_000 + "<p>beyond</p>")
@@ -94,17 +97,17 @@ def test_a_page_with_too_many_tags_is_cut_and_says_so() -> None:
 
 @pytest.mark.usefixtures("either_judge")
 @pytest.mark.parametrize(
-    ("unit", "most"), [("<p>{}</p>", BLOCKS), ("<div><i>{}</i></div>", BLOCKS), ("<b>{}</b>", sys.maxsize)]
+    ("unit", "most"), [("<p>{}</p>", MAX_BLOCKS), ("<div><i>{}</i></div>", MAX_BLOCKS), ("<b>{}</b>", sys.maxsize)]
 )
 def test_a_page_with_too_many_blocks_is_cut_and_says_so(unit: str, most: int) -> None:
-    document = extract("".join(unit.format(f"w{i}") for i in range(BLOCKS + 10)))
-    assert (document.notes == (READING_CUT,)) is (most == BLOCKS)
-    assert f"w{BLOCKS + 9}" not in document.markdown or most > BLOCKS
+    document = extract("".join(unit.format(f"w{i}") for i in range(MAX_BLOCKS + 10)))
+    assert (document.notes == (READING_CUT,)) is (most == MAX_BLOCKS)
+    assert f"w{MAX_BLOCKS + 9}" not in document.markdown or most > MAX_BLOCKS
 
 
 @pytest.mark.usefixtures("either_judge")
 def test_a_page_with_too_many_containers_is_cut_and_says_so() -> None:
-    rows = "".join(f"<tr><td>a{i}<td>b" for i in range(CONTAINERS // 3 + 100))
+    rows = "".join(f"<tr><td>a{i}<td>b" for i in range(MAX_CONTAINERS // 3 + 100))
     document = extract(f"<table><tr><th>x<th>y{rows}</table>")
     assert document.notes == (READING_CUT,)
     assert "a100" in document.markdown
@@ -165,13 +168,13 @@ def test_what_is_read_once_is_not_remembered_at_length(monkeypatch: pytest.Monke
 
     def judge_list(names: str) -> tuple[int, float, int]:
         asked.append(names)
-        return words.UNKNOWN
+        return class_names.NO_SCORE
 
     monkeypatch.setattr(clean, "hides", hides)
-    monkeypatch.setattr(words, "_judge_list", judge_list)
-    monkeypatch.setattr(content, "judge", judge.judge)
+    monkeypatch.setattr(class_names, "_score_list", judge_list)
+    monkeypatch.setattr(content, "judge", model.judge)
     extract(f"<p style='{'a:b;' * 9000}' class='{'navAd ' * 9000}'>x")
-    assert sorted(map(len, asked)) == [words.LONGEST, clean.LONGEST_STYLE]
+    assert sorted(map(len, asked)) == [class_names.MAX_NAMES, clean.MAX_STYLE]
 
 
 @pytest.mark.req("FR-WF-13c")

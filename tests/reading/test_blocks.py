@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from turbohtml import parse
 
-from spaniel.reading.blocks import FULL, Outline, segment
+from spaniel.reading.judge.blocks import FULL_BLOCK, Outline, segment
 
 
 def outline(html: str) -> Outline:
@@ -43,7 +43,7 @@ def test_a_long_item_stands_alone_and_a_long_list_is_several_blocks() -> None:
     assert texts(f"<ul><li>a</li><li>{long}</li><li>b</li></ul>") == ["a", long.strip(), "b"]
     many = outline(f"<ul>{'<li>an item</li>' * 1000}</ul>").blocks
     assert 2 <= len(many) <= 10
-    assert all(len(block.text) < FULL + 200 for block in many)
+    assert all(len(block.text) < FULL_BLOCK + 200 for block in many)
     assert sum(block.items for block in many) == 1000
 
 

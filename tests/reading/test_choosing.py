@@ -8,9 +8,9 @@ import pytest
 from turbohtml import parse
 
 from spaniel.reading import content
-from spaniel.reading.blocks import Outline, segment
-from spaniel.reading.columns import KINDS
-from spaniel.reading.content import LOW, STRICT, decide, threshold
+from spaniel.reading.content import ARTICLE_RECALL, MIN_THRESHOLD, decide, threshold
+from spaniel.reading.judge.blocks import Outline, segment
+from spaniel.reading.judge.columns import KINDS
 
 FIRST = "The harbour board met on Monday evening and talked about the engines of the old ferry until midnight. " * 6
 SECOND = "Everybody who lives beside the water remembers another winter without any crossing, and nobody liked it. " * 6
@@ -42,7 +42,7 @@ def test_on_an_article_comments_are_doubted(monkeypatch: pytest.MonkeyPatch) -> 
     assert kept(COMMENTED, SURE) == ["The"]
     assert kept(COMMENTED, SURE, "forum") == ["The", "Everybody"]  # there they are the content
     assert kept(COMMENTED.replace("comments", "chapter"), SURE) == ["The", "Everybody"]
-    monkeypatch.setattr(content, "REMARK", 1.0)
+    monkeypatch.setattr(content, "COMMENT_FACTOR", 1.0)
     assert kept(COMMENTED, SURE) == ["The", "Everybody"]
 
 
@@ -59,7 +59,7 @@ def test_an_article_inside_an_article_is_doubted(monkeypatch: pytest.MonkeyPatch
     nested = f"<article><p>{FIRST}</p><article><p>{SECOND}</p></article></article>"
     assert kept(nested, SURE) == ["The"]
     assert kept(nested.replace("<article><p>Every", "<section><p>Every"), SURE) == ["The", "Everybody"]
-    monkeypatch.setattr(content, "INNER", 1.0)
+    monkeypatch.setattr(content, "NESTED_ARTICLE_FACTOR", 1.0)
     assert kept(nested, SURE) == ["The", "Everybody"]
 
 
@@ -67,18 +67,18 @@ def test_an_article_inside_an_article_is_doubted(monkeypatch: pytest.MonkeyPatch
 def test_the_threshold_is_where_the_best_f_is_expected() -> None:
     """Of a sure thousand words and a likely hundred: whether the hundred are worth it depends on how likely they are."""
     words = [1000.0, 100.0]
-    for likely, least in ((0.7, LOW), (0.6, 0.99)):
+    for likely, least in ((0.7, MIN_THRESHOLD), (0.6, 0.99)):
         right = [0.99 * 1000, 0.99 * 1000 + likely * 100]
-        expected = STRICT * right[1]
-        assert (right[1] / (1100 + expected) > right[0] / (1000 + expected)) == (least == LOW)
-        assert threshold([0.99, likely], words, STRICT) == least
+        expected = ARTICLE_RECALL * right[1]
+        assert (right[1] / (1100 + expected) > right[0] / (1000 + expected)) == (least == MIN_THRESHOLD)
+        assert threshold([0.99, likely], words, ARTICLE_RECALL) == least
     assert kept(f"<p>{FIRST * 8}</p><p>{SECOND}</p>", {"The": 0.99, "Everybody": 0.7}) == ["The", "Everybody"]
     assert kept(f"<p>{FIRST * 8}</p><p>{SECOND}</p>", {"The": 0.99, "Everybody": 0.6}) == ["The"]
 
 
 @pytest.mark.req("FG-16")
 def test_the_threshold_has_a_floor() -> None:
-    assert threshold([LOW + 0.01, LOW - 0.01], [10.0, 1000.0], 1.0) == LOW
+    assert threshold([MIN_THRESHOLD + 0.01, MIN_THRESHOLD - 0.01], [10.0, 1000.0], 1.0) == MIN_THRESHOLD
     assert kept(f"<p>{FIRST}</p><p>{SECOND * 8}</p>", {"The": 0.25, "Everybody": 0.19}, "forum") == ["The"]
 
 
@@ -119,7 +119,7 @@ def test_what_stands_between_kept_text_and_belongs_to_it_is_kept(tag: str, monke
     assert kept(page, odds) == ["The", "Everybody", "Somebody"]  # not the last, after which nothing is kept
     assert kept(page.replace(f"<{tag}", "<div").replace(f"</{tag}", "</div"), odds) == ["The", "Somebody"]
     assert kept(page, odds | {"Everybody": 0.01}) == ["The", "Somebody"]
-    monkeypatch.setattr(content, "_join", lambda *_: None)
+    monkeypatch.setattr(content, "_join_headings", lambda *_: None)
     assert kept(page, odds) == ["The", "Somebody"]
 
 
@@ -141,7 +141,7 @@ def test_a_list_of_which_most_is_kept_is_kept_whole(outer: str, inner: str, monk
     assert kept(page.replace(FIRST, FIRST[:300]), odds, "service") == ["Everybody", "The"]  # the smaller part
     assert kept(page.replace(THIRD, THIRD[:300]), odds | {"Somebody": 0.01}, "service") == ["Everybody", "The"]
     assert kept(page.replace(THIRD, THIRD[:300]), odds, "forum") == ["Everybody", "The"]
-    monkeypatch.setattr(content, "_complete", lambda *_: None)
+    monkeypatch.setattr(content, "_complete_lists", lambda *_: None)
     assert kept(page.replace(THIRD, THIRD[:300]), odds, "service") == ["Everybody", "The"]
 
 
@@ -150,7 +150,7 @@ def test_the_kind_of_a_page_weighs_and_does_not_switch() -> None:
     """Around a half an article's comments lose their odds little by little."""
     out = outline(COMMENTED)
     words = [float(block.text.count(" ") + 1) for block in out.blocks]
-    left = [content._doubt(out, words, [0.97, 0.95], firm)[1] for firm in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    left = [content._discount_comments(out, words, [0.97, 0.95], firm)[1] for firm in (0.0, 0.25, 0.5, 0.75, 1.0)]
     assert left == sorted(left, reverse=True)
     assert left[0] == 0.95
     assert max(a - b for a, b in itertools.pairwise(left)) < 0.55
@@ -162,7 +162,7 @@ def test_in_documentation_what_stands_among_content_is_content(monkeypatch: pyte
     odds = {"The": 0.97, "Everybody": 0.2, "Somebody": 0.95, "Nobody": 0.2}
     assert kept(page, odds, "documentation") == ["The", "Everybody", "Somebody"]
     assert kept(page, odds, "forum") == ["The", "Somebody"]
-    monkeypatch.setattr(content, "_fill", lambda *_: None)
+    monkeypatch.setattr(content, "_fill_documentation", lambda *_: None)
     assert kept(page, odds, "documentation") == ["The", "Somebody"]
 
 

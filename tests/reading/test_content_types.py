@@ -9,9 +9,9 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.reading import Document, extract, kinds, read, read_as
-from spaniel.reading.budgets import TAGS
 from spaniel.reading.document import READING_CUT
-from spaniel.reading.kinds import Kind, kind_of, loadable_types, parse_type
+from spaniel.reading.html.parse import MAX_TAGS
+from spaniel.reading.kinds import DetectedKind, kind_of, loadable_types, parse_type
 
 WEB = ("html", "text")  # what the profile web_fetch reads
 HTML = b"<!DOCTYPE html><title>T</title><p>Hello there</p>"
@@ -248,9 +248,16 @@ def test_every_row_of_the_table_is_whole() -> None:
 @pytest.fixture
 def two_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kind is one row: here a binary one that betrays itself, and a textual one that is refused above its cap."""
-    paper = kinds.Row("paper", ("application/x-paper",), "spaniel.reading.plain:read_text", magic=(b"%PAPER",))
-    notes = kinds.Row(
-        "notes", ("text/x-notes",), "spaniel.reading.plain:read_text", starts=(b"note:",), cap=20, over=kinds.REFUSE
+    paper = kinds.ContentKind(
+        "paper", ("application/x-paper",), "spaniel.reading.formats.plain:read_text", magic=(b"%PAPER",)
+    )
+    notes = kinds.ContentKind(
+        "notes",
+        ("text/x-notes",),
+        "spaniel.reading.formats.plain:read_text",
+        starts=(b"note:",),
+        cap=20,
+        over=kinds.REFUSE,
     )
     table = (paper, notes, *kinds.TABLE)
     monkeypatch.setattr(kinds, "TABLE", table)
@@ -294,9 +301,9 @@ def test_a_drawing_without_a_type_is_refused(start: bytes) -> None:
 def test_utf_16_that_only_the_header_tells_is_weighed_as_any_page_is(label: str) -> None:
     encoding = "utf-16-be" if label == "utf-16be" else "utf-16-le"
     assert extract("<p>né</p>".encode(encoding), content_type=None).markdown != "né\n"
-    assert read_as(Kind("html", label), "<p>né</p>".encode(encoding), None).markdown == "né\n"
-    page = "<p>first</p>" + "<i></i>" * TAGS + "<p>last</p>"
-    document = read_as(Kind("html", label), page.encode(encoding), None)
+    assert read_as(DetectedKind("html", label), "<p>né</p>".encode(encoding), None).markdown == "né\n"
+    page = "<p>first</p>" + "<i></i>" * MAX_TAGS + "<p>last</p>"
+    document = read_as(DetectedKind("html", label), page.encode(encoding), None)
     assert document.markdown == "first\n"
     assert document.notes == (READING_CUT,)
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spaniel.reading import read
-from spaniel.reading.csv import WIDEST, delimiter_of, rows_of
 from spaniel.reading.document import READING_CUT, Document
+from spaniel.reading.formats.csv import MAX_COLUMNS, detect_delimiter, parse_rows
 
 # Cells whose characters stay as they are: no blanks at their ends, no line ends, nothing that hygiene takes.
 CELLS = st.text(alphabet="abé9 |\\\"'`*[]<>_,;#-(){}&", min_size=1, max_size=8).map(str.strip).filter(bool)
@@ -48,7 +48,7 @@ def test_a_file_is_a_table_with_a_header(content_type: str) -> None:
     ],
 )
 def test_the_delimiter_is_the_one_that_makes_rows_alike(text: str, delimiter: str) -> None:
-    assert delimiter_of(text) == delimiter
+    assert detect_delimiter(text) == delimiter
 
 
 def test_a_line_for_excel_names_the_delimiter() -> None:
@@ -101,7 +101,7 @@ def test_each_row_and_cell_is_there(rows: list[list[str]], delimiter: str) -> No
     """Written by Python's writer and read here: the cells are those that were written."""
     file = io.StringIO()
     csv.writer(file, delimiter=delimiter, lineterminator="\n").writerows(rows)
-    assert list(rows_of(file.getvalue(), delimiter)) == rows
+    assert list(parse_rows(file.getvalue(), delimiter)) == rows
 
 
 @given(st.lists(st.lists(CELLS, min_size=2, max_size=5), min_size=2, max_size=6))
@@ -126,10 +126,10 @@ def test_a_reader_of_markdown_finds_the_cells_as_they_were(rows: list[list[str]]
 
 
 def test_very_wide_and_very_long_tables_are_cut_and_say_so() -> None:
-    wide = read_csv(",".join(map(str, range(WIDEST + 1))) + "\n1,2\n")
+    wide = read_csv(",".join(map(str, range(MAX_COLUMNS + 1))) + "\n1,2\n")
     assert wide.notes == (READING_CUT,)
-    assert len(cells_of(wide.markdown.split("\n")[0])) == WIDEST
-    assert read_csv(",".join(map(str, range(WIDEST))) + "\n1,2\n").notes == ()
+    assert len(cells_of(wide.markdown.split("\n")[0])) == MAX_COLUMNS
+    assert read_csv(",".join(map(str, range(MAX_COLUMNS))) + "\n1,2\n").notes == ()
     long = read_csv("a,b\n" * 250_000)
     assert long.notes == (READING_CUT,)
     assert 100_000 < long.markdown.count("\n") < 250_000

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from spaniel.reading import extract
-from spaniel.reading.escapes import without_needless
-from spaniel.reading.html import markdown_of
+from spaniel.reading.formats.html import html_to_markdown
+from spaniel.reading.markdown.escapes import remove_needless_escapes
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 SIGNS = (
@@ -53,13 +53,13 @@ def seen(markdown: str) -> str:
 @given(texts.filter(bool), st.sampled_from(sorted(PLACES)))
 def test_what_is_read_is_what_was_written(text: str, place: str) -> None:
     html, before, after = PLACES[place]
-    assert seen(markdown_of(html % escape(text), None).markdown) == f"{before}{text}{after}"
+    assert seen(html_to_markdown(html % escape(text), None).markdown) == f"{before}{text}{after}"
 
 
 @pytest.mark.req("FR-WF-13a")
 @given(texts.filter(bool), st.sampled_from(sorted(MINIMAL)))
 def test_no_backslash_can_be_left_out(text: str, place: str) -> None:
-    markdown = markdown_of(PLACES[place][0] % escape(text), None).markdown
+    markdown = html_to_markdown(PLACES[place][0] % escape(text), None).markdown
     meaning = READER.render(markdown)
     for found in ESCAPE.finditer(markdown):
         if found[1] in "~`*_\\" or found.end() == len(markdown.rstrip()):
@@ -110,7 +110,7 @@ def test_no_backslash_can_be_left_out(text: str, place: str) -> None:
     ],
 )
 def test_signs_are_escaped_where_they_would_mean_something(text: str, markdown: str) -> None:
-    assert markdown_of(f"<p>{escape(text)}</p>", None).markdown == markdown + "\n"
+    assert html_to_markdown(f"<p>{escape(text)}</p>", None).markdown == markdown + "\n"
     assert seen(markdown) == text
 
 
@@ -133,7 +133,7 @@ def test_a_box_that_is_no_box_stays_text() -> None:
 
 def test_code_and_addresses_stay_as_they_are() -> None:
     for line in ("`a\\[b\\]`", "[x](https://e.example/a\\(b)", "``a`b\\_``"):
-        assert without_needless(line, alone=True) == line
+        assert remove_needless_escapes(line, alone=True) == line
 
 
 @pytest.mark.parametrize("sign", ["\\[", "\\]", "\\* a", "\\*", "\\`", "\\<a ", "\\&", "\\|", "\\[\\](", "\\~ "])
@@ -149,7 +149,7 @@ def test_a_line_of_signs_takes_no_longer_for_each(prefix: str, sign: str) -> Non
 
         sys.setprofile(called)  # not `settrace`, which is how branches are counted
         try:
-            without_needless(prefix + sign * count, alone=True)
+            remove_needless_escapes(prefix + sign * count, alone=True)
         finally:
             sys.setprofile(None)
         return ran
@@ -159,4 +159,4 @@ def test_a_line_of_signs_takes_no_longer_for_each(prefix: str, sign: str) -> Non
 
 @pytest.mark.parametrize(("item", "markdown"), [("--", "- \\--\n"), ("**", "- **\n")])
 def test_dashes_in_an_item_are_no_rule_with_its_mark(item: str, markdown: str) -> None:
-    assert markdown_of(f"<ul><li>{item}</li></ul>", None).markdown == markdown
+    assert html_to_markdown(f"<ul><li>{item}</li></ul>", None).markdown == markdown

@@ -8,8 +8,7 @@ import pytest
 
 from spaniel.reading import read
 from spaniel.reading.document import READING_CUT, Document
-from spaniel.reading.feed import ENTRIES
-from spaniel.reading.feeds import LONGEST
+from spaniel.reading.formats.feed import MAX_ENTRIES, MAX_ENTRY_MARKDOWN
 
 URL = "https://example.org/feed"
 RSS = """<?xml version="1.0"?>
@@ -122,13 +121,13 @@ def test_entries_cannot_reach_into_one_another() -> None:
 
 def test_many_entries_and_long_ones_are_cut_and_say_so() -> None:
     head, item = "<rss version='2.0'><channel>", "<item><title>t</title></item>"
-    assert read_feed(head + item * ENTRIES + "</channel></rss>").notes == ()
-    many = read_feed(head + item * (ENTRIES + 1) + "</channel></rss>")
+    assert read_feed(head + item * MAX_ENTRIES + "</channel></rss>").notes == ()
+    many = read_feed(head + item * (MAX_ENTRIES + 1) + "</channel></rss>")
     assert many.notes == (READING_CUT,)
-    assert many.markdown.count("## t") == ENTRIES
+    assert many.markdown.count("## t") == MAX_ENTRIES
     long = read_feed(
         f"{head}<item><title>t</title><description>{'word ' * 5000}</description></item>{item}</channel></rss>"
     )
     assert long.notes == (READING_CUT,)
-    assert len(long.markdown) < LONGEST + 100
+    assert len(long.markdown) < MAX_ENTRY_MARKDOWN + 100
     assert long.markdown.count("## t") == 2

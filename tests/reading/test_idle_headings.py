@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from turbohtml import parse
 
-from spaniel.reading.blocks import segment
-from spaniel.reading.idle_headings import drop_idle_headings
+from spaniel.reading.content import drop_empty_headings
+from spaniel.reading.judge.blocks import segment
 
 GONE = "gone with some words"
 
@@ -18,7 +18,7 @@ def left(html: str) -> str:
     out = segment(body)
     texts = [block.text for block in out.blocks]
     keep = [not text.startswith("gone") for text in texts]
-    drop_idle_headings(out, [float(len(text.split())) for text in texts], keep)
+    drop_empty_headings(out, [float(len(text.split())) for text in texts], keep)
     return " ".join(text for text, kept in zip(texts, keep, strict=True) if kept)
 
 

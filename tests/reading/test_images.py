@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spaniel.reading import extract
-from spaniel.reading.images import largest
+from spaniel.reading.html.links import largest_candidate
 
 URL = "https://example.org/dir/page.html"
 
@@ -25,7 +25,7 @@ URL = "https://example.org/dir/page.html"
     ],
 )
 def test_the_largest_of_a_set(candidates: str, best: str) -> None:
-    assert largest(candidates) == best
+    assert largest_candidate(candidates) == best
 
 
 @pytest.mark.req("FR-WF-13d", "NFR-WF-SEC-03")

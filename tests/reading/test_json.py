@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from spaniel.reading import read
 from spaniel.reading.document import Document
-from spaniel.reading.json import DEEPEST, INVALID_JSON
-from spaniel.reading.json_structure import structure_of
+from spaniel.reading.formats.json import INVALID_JSON, MAX_JSON_DEPTH, measure_json
 from spaniel.reading.kinds import kind_of
 
 TYPES = [
@@ -152,12 +151,12 @@ def test_what_cannot_be_seen_goes_from_the_text_and_stays_in_the_data() -> None:
     assert document.data == '["a\u200bb\u202e"]'
 
 
-@pytest.mark.parametrize("depth", [DEEPEST, DEEPEST + 1, 100_000])
+@pytest.mark.parametrize("depth", [MAX_JSON_DEPTH, MAX_JSON_DEPTH + 1, 100_000])
 @pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
 def test_deep_nesting_is_json_up_to_a_limit_and_text_beyond(depth: int, opening: str, closing: str) -> None:
     document = read_json(opening * depth + "1" + closing * depth)
-    assert (document.data is None) is (depth > DEEPEST)
-    assert document.notes == ((INVALID_JSON,) if depth > DEEPEST else ())
+    assert (document.data is None) is (depth > MAX_JSON_DEPTH)
+    assert document.notes == ((INVALID_JSON,) if depth > MAX_JSON_DEPTH else ())
     assert read_json(opening * depth).notes == (INVALID_JSON,)
 
 
@@ -173,7 +172,7 @@ def test_what_would_be_mostly_indentation_stays_as_it_came() -> None:
 def test_the_length_in_lines_is_foreseen(value: Any) -> None:
     """Never less than it is: a text that is thought to fit must fit."""
     text = json.dumps(value).encode()
-    structure = structure_of(text)
+    structure = measure_json(text)
     assert len(msgspec.json.format(text, indent=2)) <= len(text) + structure.more
     assert structure.depth <= text.count(b"[") + text.count(b"{")
 

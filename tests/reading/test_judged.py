@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from spaniel.reading import content, extract
-from spaniel.reading.judge import Judged
+from spaniel.reading.judge.model import Judgement
 
 FOLDER = Path(__file__).parent / "judged"
 STORED = FOLDER / "numbers.json"
@@ -23,10 +23,10 @@ URL = "https://example.org/2024/a-page-of-our-own"
 
 def judged(name: str, patch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the judge at work says about a page, and what is made of it."""
-    seen: list[Judged] = []
+    seen: list[Judgement] = []
     judge = getattr(content, "judge")  # noqa: B009 - compiled or not: mypy knows neither
 
-    def watched(body: Any, facts: Any) -> Judged:
+    def watched(body: Any, facts: Any) -> Judgement:
         seen.append(judge(body, facts))
         return seen[-1]
 
@@ -60,7 +60,7 @@ def test_the_pages_are_of_several_kinds() -> None:
 
 
 def store() -> None:
-    setattr(content, "judge", import_module("spaniel.reading.judge").judge)  # noqa: B010 - mypy knows it not
+    setattr(content, "judge", import_module("spaniel.reading.judge.model").judge)  # noqa: B010 - mypy does not know it
     numbers = {}
     for name in PAGES:
         with pytest.MonkeyPatch.context() as patch:

@@ -11,9 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from turbohtml import parse
 
-from spaniel.reading import extract, read, substitution, whitespace
-from spaniel.reading.scripts import more_words, unspaced
-from spaniel.reading.whitespace import count_words, one_spaced, tidy_markdown, tidy_text
+from spaniel.reading import extract, read
+from spaniel.reading.text import scrub, words
+from spaniel.reading.text.words import (
+    collapse_spaces,
+    count_words,
+    tidy_markdown,
+    tidy_text,
+    unspaced_characters,
+    unspaced_words,
+)
 
 URL = "https://example.org/dir/"
 FOUND = re.compile(r"[_`<]+|b")
@@ -179,28 +186,28 @@ def test_a_long_text_is_taken_apart_as_a_short_one_is(text: str, piece: int) -> 
     """Long ones are taken apart piece by piece; with small pieces, short ones are too."""
     with pytest.MonkeyPatch.context() as patch:
         whole = tidy_text(text), tidy_markdown(text, lambda line, _before, _next: line)
-        patch.setattr(whitespace, "PIECE", piece)
-        patch.setattr(whitespace, "SOME", 3)
+        patch.setattr(words, "CHUNK", piece)
+        patch.setattr(words, "JOINED_AT_ONCE", 3)
         assert (tidy_text(text), tidy_markdown(text, lambda line, _before, _next: line)) == whole
-        assert one_spaced(text) == " ".join(text.split())
-        assert count_words(text) == len(text.split()) + more_words(*unspaced(text))
+        assert collapse_spaces(text) == " ".join(text.split())
+        assert count_words(text) == len(text.split()) + unspaced_words(*unspaced_characters(text))
 
 
 @given(st.text(alphabet="a_\\`<b>[ ", max_size=60))
 def test_a_long_text_is_replaced_in_as_a_short_one_is(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(substitution, "LONG", 0)
-        patch.setattr(substitution, "SOME", 2)
-        assert substitution.subn(FOUND, "x", text) == FOUND.subn("x", text)
-        assert substitution.subn(FOUND, lambda m: m[0] * 2, text) == FOUND.subn(lambda m: m[0] * 2, text)
+        patch.setattr(scrub, "LONG_TEXT", 0)
+        patch.setattr(scrub, "JOINED_PIECES", 2)
+        assert scrub.subn(FOUND, "x", text) == FOUND.subn("x", text)
+        assert scrub.subn(FOUND, lambda m: m[0] * 2, text) == FOUND.subn(lambda m: m[0] * 2, text)
 
 
 @given(st.text(alphabet="ab`~\n<é", max_size=200), st.integers(1, 3))
 def test_markdown_that_is_cut_fits_and_leaves_no_fence_open(text: str, lines: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(whitespace, "ROOM_FOR_A_FENCE", 60)
+        patch.setattr(words, "FENCE_RESERVE", 60)
         markdown = tidy_markdown(f"```\n{text}\n```\n" * lines, lambda line, _before, _next: line)
-        cut = whitespace.shortened(markdown, 120)
+        cut = words.truncate_markdown(markdown, 120)
         assert len(cut.encode()) <= 120
         after = tidy_markdown(
             f"{cut}\nend  ", lambda line, _before, _next: line

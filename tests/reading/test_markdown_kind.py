@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from spaniel.reading import read
 from spaniel.reading.document import Document, Metadata
-from spaniel.reading.fences import Block, CodeBlocks
-from spaniel.reading.raw_html import HARMLESS
+from spaniel.reading.markdown.code_blocks import CodeBlock, CodeBlocks
+from spaniel.reading.markdown.sanitizer import HARMLESS_TAGS
 
 URL = "https://example.org/dir/page"
 
@@ -202,18 +202,18 @@ def test_two_blanks_break_a_line_and_do_not_stay() -> None:
 @pytest.mark.parametrize(
     ("text", "block"),
     [
-        ("```\nx\n```\ny", Block(0, 10)),
-        ("a\n~~~~\n~~~\n~~~~~\ny", Block(2, 17)),
+        ("```\nx\n```\ny", CodeBlock(0, 10)),
+        ("a\n~~~~\n~~~\n~~~~~\ny", CodeBlock(2, 17)),
         ("``` a`b\nx", None),
         ("    ```\n    x", None),
-        ("- a\n\n    ```\n    x\n    ```\ny", Block(5, 27)),
-        ("- ```\n  x\ny", Block(0, 10, "  ```\n")),
-        ("> ```\n> x\ny", Block(0, 10, ">```\n")),
-        ("```\nx", Block(0, 5, "\n```\n")),
-        ("1. a\n   ```\n   x\n   ```\n", Block(5, 24)),
+        ("- a\n\n    ```\n    x\n    ```\ny", CodeBlock(5, 27)),
+        ("- ```\n  x\ny", CodeBlock(0, 10, "  ```\n")),
+        ("> ```\n> x\ny", CodeBlock(0, 10, ">```\n")),
+        ("```\nx", CodeBlock(0, 5, "\n```\n")),
+        ("1. a\n   ```\n   x\n   ```\n", CodeBlock(5, 24)),
     ],
 )
-def test_a_block_ends_where_a_reader_of_markdown_ends_it(text: str, block: Block | None) -> None:
+def test_a_block_ends_where_a_reader_of_markdown_ends_it(text: str, block: CodeBlock | None) -> None:
     assert CodeBlocks(text).next(0) == block
 
 
@@ -236,7 +236,7 @@ def test_no_text_gives_a_tag_that_acts_or_a_target_that_runs(text: str) -> None:
             if child.type == "html_inline":
                 bare = BARE.fullmatch(child.content)
                 assert bare, (text, markdown)
-                assert bare[1] in HARMLESS or bare[1].lower() not in ("script", "style", "iframe", "svg"), (
+                assert bare[1] in HARMLESS_TAGS or bare[1].lower() not in ("script", "style", "iframe", "svg"), (
                     text,
                     markdown,
                 )

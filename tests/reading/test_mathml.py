@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.reading import extract, mathml
+from spaniel.reading import extract
+from spaniel.reading.html import math
 
 POWER = "<math><msup><mi>x</mi><mn>2</mn></msup></math>"
 
@@ -32,15 +33,15 @@ def _letters(markdown: str) -> list[str]:
 
 
 def test_what_is_too_deep_keeps_its_text() -> None:
-    depth = 3 * mathml.DEEPEST
+    depth = 3 * math.MAX_DEPTH
     markdown = extract("<p><math>" + "<msqrt><mi>a</mi>" * depth + "<mi>z</mi>").markdown
     assert markdown.count("a") == depth
     assert "z" in markdown
-    assert 0 < markdown.count("sqrt") <= mathml.DEEPEST
+    assert 0 < markdown.count("sqrt") <= math.MAX_DEPTH
 
 
 def test_only_so_many_nodes_of_a_page_are_written_as_tex(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spaniel.reading.math.NODES", 8)
+    monkeypatch.setattr("spaniel.reading.html.math.MAX_NODES", 8)
     assert extract(f"<p>{POWER}</p><p>{POWER}</p><p>{POWER}</p>").markdown == "$x^2$\n\n$x^2$\n\nx2\n"
 
 

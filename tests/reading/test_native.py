@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaniel.reading import budgets, signs, walls
-from spaniel.reading import judge as python
-from spaniel.reading.charset import parse_page
-from spaniel.reading.clean import clean
-from spaniel.reading.metadata import read_head
-from spaniel.reading.page import facts_of
+from spaniel.reading.html import parse, walls
+from spaniel.reading.html.clean import clean
+from spaniel.reading.judge import model as python
+from spaniel.reading.metadata.head import head_facts, read_head
+from spaniel.reading.text import characters
+from spaniel.reading.text.charset import parse_page
 
-native = pytest.importorskip("spaniel.reading.native", reason="not compiled here")
-native_signs = pytest.importorskip("spaniel.reading.native_signs", reason="not compiled here")
+native = pytest.importorskip("spaniel.reading.judge.native", reason="not compiled here")
+native_characters = pytest.importorskip("spaniel.reading.text.native_characters", reason="not compiled here")
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -40,7 +40,7 @@ def agree(html: bytes | str, url: str = URL) -> int:
     assert body is not None
     head = read_head(tree, url)
     clean(tree, body)
-    facts = facts_of(head, body, url)
+    facts = head_facts(head, body, url)
     ours, theirs = python.judge(body, facts), native.judge(body, facts)
     for name in LISTS:
         assert getattr(ours.out, name) == getattr(theirs.out, name), name
@@ -95,13 +95,13 @@ SOURCE = st.lists(
 @given(SOURCE)
 def test_both_count_the_same_tags_and_formatting_that_is_left_open(parts: list[str]) -> None:
     body = "".join(parts).encode()
-    assert native.count_tags(body) == budgets.count_tags(body)
+    assert native.count_tags(body) == parse.python_count_tags(body)
 
 
 @given(st.text("abé -", max_size=40), st.lists(st.text("abé -", min_size=1, max_size=4), unique=True, max_size=6))
 def test_both_find_the_same_stems(text: str, stems: list[str]) -> None:
     page, words = text.encode(), tuple(stem.encode() for stem in stems)
-    assert sorted(native.stem_places(page, words)) == walls.stem_places_in(page, words)
+    assert sorted(native.stem_places(page, words)) == walls.python_stem_places(page, words)
 
 
 NOTHING_TO_SEE = (
@@ -119,7 +119,7 @@ NOTHING_TO_SEE = (
     )
 )
 def test_both_see_the_same_characters_that_are_no_text(parts: list[str]) -> None:
-    assert native_signs.signs_in("".join(parts)) == signs.signs_in("".join(parts))
+    assert native_characters.characters_in("".join(parts)) == characters.characters_in("".join(parts))
 
 
 @pytest.mark.parametrize("name", sorted(page.stem for page in GOLDEN.glob("*.html")))

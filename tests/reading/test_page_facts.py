@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.reading.languages import language_of
-from spaniel.reading.page_facts import MOST_LINKS, MOST_VERSIONS, page_facts, total_pages
+from spaniel.reading.metadata.page_facts import MAX_LINKS, MAX_VERSIONS, detect_language, page_facts, total_pages
 from spaniel.url import parse
 
 URL = parse("https://e.es/lista?tipo=a&p=2")
@@ -77,12 +76,12 @@ def test_lists_are_bounded_and_titles_are_found() -> None:
         "<title> Un  trámite </title>" + "<link rel=alternate hreflang=es href=/a>" * 500 + "<a href=/x>x</a>" * 10_000
     )
     facts = page_facts(html.encode(), URL, "utf-8")
-    assert (facts.title, len(facts.versions), len(facts.links)) == ("Un trámite", MOST_VERSIONS, MOST_LINKS)
+    assert (facts.title, len(facts.versions), len(facts.links)) == ("Un trámite", MAX_VERSIONS, MAX_LINKS)
     assert page_facts(b"<h1>Ayuda</h1>", URL).title == "Ayuda"
     assert page_facts(b"", URL).title is None
 
 
 def test_a_text_of_a_few_words_has_no_language() -> None:
-    assert language_of("") is None
-    assert language_of("de la " * 3) is None
-    assert language_of("12345 " * 1000) is None
+    assert detect_language("") is None
+    assert detect_language("de la " * 3) is None
+    assert detect_language("12345 " * 1000) is None

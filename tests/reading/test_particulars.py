@@ -10,11 +10,10 @@ import pytest
 from turbohtml import parse
 
 from spaniel.reading import extract
-from spaniel.reading.blocks import segment
-from spaniel.reading.columns import KINDS
-from spaniel.reading.particulars import times_in
-from spaniel.reading.reviews import drop_doubtful_reviews
-from spaniel.reading.things import number_of
+from spaniel.reading.judge.blocks import segment
+from spaniel.reading.judge.columns import KINDS
+from spaniel.reading.metadata.products import parse_number, parse_times
+from spaniel.reading.posts.threads import drop_doubtful_reviews
 
 pytestmark = pytest.mark.usefixtures("either_judge")
 
@@ -103,13 +102,13 @@ def test_ingredients_and_opening_hours_stay_where_they_are() -> None:
     ],
 )  # fmt: skip
 def test_a_number_is_read_as_people_write_it(text: str, number: str | None) -> None:
-    assert number_of(text) == (Decimal(number) if number else None)
+    assert parse_number(text) == (Decimal(number) if number else None)
 
 
 def test_times_are_read_as_people_write_them() -> None:
     shown = "9:00 9.30 10h15 11h 12 Uhr 1pm 2:30 p.m. 午後18時"
-    assert times_in(shown) == {540, 570, 615, 660, 720, 780, 870, 1080}
-    assert times_in("1.500 km, 3.5 kg, 25, 555 0139") == set()
+    assert parse_times(shown) == {540, 570, 615, 660, 720, 780, 870, 1080}
+    assert parse_times("1.500 km, 3.5 kg, 25, 555 0139") == set()
 
 
 def test_a_microdata_product_is_read_like_one_of_linked_data() -> None:

@@ -15,8 +15,8 @@ from spaniel.chunking import chunk
 from spaniel.errors import Code, SpanielError
 from spaniel.reading import Document, read
 from spaniel.reading.document import READING_CUT, page_at
-from spaniel.reading.pdf import sheets
-from spaniel.reading.pdf.escaping import escaped
+from spaniel.reading.formats.pdf import pages
+from spaniel.reading.formats.pdf.paragraphs import escape_paragraph
 from tests.reading import pdfs
 from tests.reading.pdfs import SENTENCE
 
@@ -221,14 +221,14 @@ def test_text_stays_text(text: str) -> None:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-    for tokens in (parser.parse(escaped(text)), parser.parse(f"x\n{escaped(text)}")):
+    for tokens in (parser.parse(escape_paragraph(text)), parser.parse(f"x\n{escape_paragraph(text)}")):
         kinds = {child.type for token in tokens for child in (token.children or [token])}
         assert kinds <= {"paragraph_open", "paragraph_close", "inline", "text", "text_special", "softbreak", "entity"}
-    shown = "".join(child.content for token in parser.parse(escaped(text)) for child in token.children or ())
+    shown = "".join(child.content for token in parser.parse(escape_paragraph(text)) for child in token.children or ())
     assert shown == text.strip()
     body = pdfs.drawn([(72, 700, "before it"), (72, 600, text)])
     if text[:2] not in ("- ", "1."):  # which make a list
-        assert understood(body).markdown == f"before it\n\n{escaped(text)}\n"
+        assert understood(body).markdown == f"before it\n\n{escape_paragraph(text)}\n"
 
 
 def test_control_and_invisible_characters_go_and_are_counted() -> None:
@@ -343,13 +343,13 @@ def test_ten_thousand_pages_are_read() -> None:
 
 def test_what_is_too_much_is_cut_and_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     body = pdfs.many_pages(30)
-    monkeypatch.setattr(sheets, "MOST_TEXT", 100)
+    monkeypatch.setattr(pages, "MAX_TEXT", 100)
     document = understood(body)
     assert document.notes == (READING_CUT,)
     assert page_texts(document) == [f"This is page {number}." for number in range(1, len(document.pages) + 1)]
     assert 5 <= len(document.pages) < 10
     monkeypatch.undo()
-    monkeypatch.setattr(sheets, "MOST_PAGES", 3)
+    monkeypatch.setattr(pages, "MAX_PAGES", 3)
     assert (len(understood(body).pages), understood(body).notes) == (3, (READING_CUT,))
 
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaniel.reading import columns, extract, scripts
-from spaniel.reading.whitespace import count_words
+from spaniel.reading import extract
+from spaniel.reading.judge import columns
+from spaniel.reading.text.words import count_spaced_words, count_words, split_words
 
 ROOT = Path(__file__).resolve().parents[2]
 LETTERS = st.text(alphabet="a b\tZé漢字かなカナ々ｱ한ไทยລາວខ្មែမြန်བོད𠀀。、?", max_size=80)
@@ -25,20 +26,20 @@ LETTERS = st.text(alphabet="a b\tZé漢字かなカナ々ｱ한ไทยລາ�
     ],
 )  # fmt: skip
 def test_a_text_has_about_as_many_words_as_a_reader_would_say(text: str, words: int) -> None:
-    assert scripts.count(text) == words
+    assert count_spaced_words(text) == words
     assert count_words(text) == words
 
 
 @given(LETTERS)
 def test_both_judges_count_alike(text: str) -> None:
-    native = pytest.importorskip("spaniel.reading.native", reason="not compiled here")
+    native = pytest.importorskip("spaniel.reading.judge.native", reason="not compiled here")
     assert native.count_words(text) == count_words(text)
 
 
 @given(LETTERS)
 def test_a_text_is_cut_into_all_its_signs(text: str) -> None:
     spaced = " ".join(text.split())
-    assert "".join(scripts.cut(spaced)) == spaced.replace(" ", "")
+    assert "".join(split_words(spaced)) == spaced.replace(" ", "")
 
 
 ARTICLES = {

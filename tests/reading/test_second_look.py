@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 from turbohtml import parse
 
-from spaniel.reading.blocks import Outline, segment
-from spaniel.reading.columns import AGAIN
-from spaniel.reading.model import CLEAR
-from spaniel.reading.second_look import look_again, rows_again
+from spaniel.reading.judge.blocks import Outline, segment
+from spaniel.reading.judge.columns import AGAIN
+from spaniel.reading.judge.model import CLEAR, second_pass, second_pass_rows
 
 SENTENCE = "The harbour board met on Monday evening and talked about the engines of the old ferry until midnight. "
 
@@ -22,7 +21,7 @@ def outline(html: str) -> tuple[Outline, list[float]]:
 
 def seen(html: str, odds: list[float]) -> list[dict[str, float]]:
     out, words = outline(html)
-    rows = rows_again(out, words, odds, range(len(odds)))
+    rows = second_pass_rows(out, words, odds, range(len(odds)))
     return [dict(zip(AGAIN, row, strict=True)) for row in rows]
 
 
@@ -30,8 +29,8 @@ def seen(html: str, odds: list[float]) -> list[dict[str, float]]:
 @pytest.mark.parametrize("doubtful", [0.3, 0.5, 0.7])
 def test_a_doubtful_block_goes_with_those_around_it(doubtful: float) -> None:
     out, words = outline(f"<div>{f'<p>{SENTENCE}</p>' * 9}</div>")
-    among_likely = look_again(out, words, [0.95] * 4 + [doubtful] + [0.95] * 4)[4]
-    among_unlikely = look_again(out, words, [0.05] * 4 + [doubtful] + [0.05] * 4)[4]
+    among_likely = second_pass(out, words, [0.95] * 4 + [doubtful] + [0.95] * 4)[4]
+    among_unlikely = second_pass(out, words, [0.05] * 4 + [doubtful] + [0.05] * 4)[4]
     assert among_unlikely < doubtful < among_likely
 
 
@@ -39,7 +38,7 @@ def test_a_doubtful_block_goes_with_those_around_it(doubtful: float) -> None:
 def test_what_is_settled_is_not_looked_at_again() -> None:
     out, words = outline(f"<div>{f'<p>{SENTENCE}</p>' * 5}</div>")
     odds = [0.005, 0.995, 0.5, 0.995, 0.005]
-    again = look_again(out, words, odds)
+    again = second_pass(out, words, odds)
     assert [again[i] for i in (0, 1, 3, 4)] == [odds[i] for i in (0, 1, 3, 4)]
     assert again[2] != 0.5
     assert odds[2] == 0.5  # what was handed in stays as it was

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from spaniel import extract
-from spaniel.reading.marks import LOOKED_AT, marks_in
-from spaniel.reading.signals import directives
+from spaniel.reading.html.walls import MAX_MARKS_BYTES, find_marks
+from spaniel.reading.metadata.signals import directives
 
 
 def linked(*things: object) -> str:
@@ -77,14 +77,14 @@ class TestMarks:
     MARK = b"<input type=password>"
 
     def test_every_group_of_which_there_is_an_element_is_named(self) -> None:
-        assert marks_in(self.MARK) == {"password"}
-        assert marks_in(b"<p>Text.</p>") == frozenset()
+        assert find_marks(self.MARK) == {"password"}
+        assert find_marks(b"<p>Text.</p>") == frozenset()
 
     def test_only_the_beginning_is_looked_at(self) -> None:
-        assert LOOKED_AT == 262_144
-        pad = LOOKED_AT - len(self.MARK)
-        assert marks_in(b" " * pad + self.MARK) == {"password"}
-        assert marks_in(b" " * (pad + 1) + self.MARK) == frozenset()
+        assert MAX_MARKS_BYTES == 262_144
+        pad = MAX_MARKS_BYTES - len(self.MARK)
+        assert find_marks(b" " * pad + self.MARK) == {"password"}
+        assert find_marks(b" " * (pad + 1) + self.MARK) == frozenset()
 
     def test_the_charset_is_the_one_that_the_server_names(self) -> None:
-        assert marks_in(self.MARK.decode().encode("utf-16le"), "utf-16le") == {"password"}
+        assert find_marks(self.MARK.decode().encode("utf-16le"), "utf-16le") == {"password"}

@@ -11,8 +11,11 @@ import pytest
 
 import spaniel
 from spaniel.pipeline.reading_process import LENGTHS, told, understood
-from spaniel.reading import content, html, markdown, metadata
-from spaniel.reading.steps import Steps
+from spaniel.reading import content
+from spaniel.reading.formats import html
+from spaniel.reading.markdown import writer
+from spaniel.reading.metadata import head
+from spaniel.reading.steps import OptionalSteps
 from tests.reading.mutants_of_pages import mutants
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -24,16 +27,16 @@ PAGE = (
     + "<p>So <math><mi>k</mi></math> it is.</p><table><tr><th>a<th>b<tr><td>1<td>2</table></main>"
 )
 STEPS = {
-    "math": (html, "set_math"),
-    "images": (html, "take_from_noscript"),
+    "math": (html, "mark_formulas"),
+    "images": (html, "fill_from_noscript"),
     "reviews": (content, "drop_doubtful_reviews"),
-    "threads": (content, "Thread"),
-    "facts": (content, "find_particulars"),
-    "headings": (content, "drop_idle_headings"),
-    "echoes": (content, "drop_echoes"),
-    "tables": (markdown, "set_tables"),
-    "code": (markdown, "set_code"),
-    "metadata": (metadata, "headline"),
+    "threads": (content, "PostThread"),
+    "facts": (content, "find_product_facts"),
+    "headings": (content, "drop_empty_headings"),
+    "echoes": (content, "drop_duplicates"),
+    "tables": (writer, "prepare_tables"),
+    "code": (writer, "prepare_code"),
+    "metadata": (head, "page_title"),
 }
 
 
@@ -66,13 +69,13 @@ def test_step_that_fails_halfway_changes_nothing(monkeypatch: pytest.MonkeyPatch
         keep[:] = [False] * len(keep)
         fail()
 
-    monkeypatch.setattr(content, "drop_echoes", drop_all)
+    monkeypatch.setattr(content, "drop_duplicates", drop_all)
     assert spaniel.extract(PAGE).markdown.count(TEXT.strip()) == 8
 
 
 @pytest.mark.req("D2-41")
 def test_failures_come_back_from_the_process_that_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(content, "Thread", fail)
+    monkeypatch.setattr(content, "PostThread", fail)
     document = spaniel.extract(PAGE)
     message = told(document)
     size, _ = LENGTHS.unpack(message[: LENGTHS.size])
@@ -103,7 +106,7 @@ def test_memory_error_is_no_failed_step() -> None:
         raise MemoryError
 
     with pytest.raises(MemoryError):
-        Steps().run("tables", exhaust, None)
+        OptionalSteps().run("tables", exhaust, None)
 
 
 @pytest.mark.req("D2-41")

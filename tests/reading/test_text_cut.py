@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaniel.reading.kinds import is_cut
-from spaniel.reading.text_cut import beginning, taken
+from spaniel.reading.kinds import may_be_cut, text_part
+from spaniel.reading.text.charset import whole_characters
 
 TEXT = "aé漢😀\n" * 50
 
@@ -34,7 +34,7 @@ TEXT = "aé漢😀\n" * 50
 def test_no_character_is_split(encoding: str, charset: str | None, text: str) -> None:
     body = text.encode(encoding)
     for most in range(8, len(body)):
-        part = beginning(body, most, charset)
+        part = whole_characters(body, most, charset)
         assert most - 4 < len(part) <= most
         assert text.startswith(part.decode(encoding))
         assert body.startswith(part)
@@ -47,7 +47,7 @@ def test_no_character_is_split(encoding: str, charset: str | None, text: str) ->
     st.sampled_from([None, "utf-16", "hex", "nonsense", "utf-7", "x" * 99, "idna", "gbk", "rot13"]),
 )
 def test_any_bytes_are_cut(body: bytes, most: int, charset: str | None) -> None:
-    part = beginning(body, most, charset)
+    part = whole_characters(body, most, charset)
     assert body.startswith(part)
     assert len(part) <= most
     assert part == body or len(part) > most - 8
@@ -77,8 +77,8 @@ def test_any_bytes_are_cut(body: bytes, most: int, charset: str | None) -> None:
     ],
 )
 def test_only_texts_are_cut(content_type: str | None, start: bytes, cut: bool) -> None:
-    assert is_cut(content_type, start) is cut
+    assert may_be_cut(content_type, start) is cut
     body = start + b" " * 1000
-    assert (taken(body, content_type, None, 100) is not body) is cut
-    assert taken(body, content_type, None, 0) is body
-    assert taken(body, content_type, None, len(body)) is body
+    assert (text_part(body, content_type, None, 100) is not body) is cut
+    assert text_part(body, content_type, None, 0) is body
+    assert text_part(body, content_type, None, len(body)) is body

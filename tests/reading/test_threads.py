@@ -11,8 +11,8 @@ from markdown_it import MarkdownIt
 from turbohtml import parse
 
 from spaniel.reading import extract
-from spaniel.reading.lexicon import lexicon
-from spaniel.reading.signatures import shown_date
+from spaniel.reading.data_files import data_file
+from spaniel.reading.posts.post import visible_date
 
 pytestmark = pytest.mark.usefixtures("either_judge")
 
@@ -166,7 +166,7 @@ DATES = {
 
 @pytest.mark.parametrize(("text", "date"), DATES.items())
 def test_the_date_is_what_the_page_shows(text: str, date: str) -> None:
-    assert shown_date(text) == date
+    assert visible_date(text) == date
 
 
 def test_where_only_an_age_is_shown_the_day_comes_from_the_attribute() -> None:
@@ -174,7 +174,7 @@ def test_where_only_an_age_is_shown_the_day_comes_from_the_attribute() -> None:
 
 
 def test_every_selector_of_the_data_can_be_used() -> None:
-    told = lexicon("threads")
+    told = data_file("threads")
     page = parse("<p>x</p>")
     for row in [told["microdata"], told["siblings"], *told["program"]]:
         for key in ("author", "date", "body", "below", "title"):

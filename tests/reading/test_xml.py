@@ -7,8 +7,8 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.reading import read
 from spaniel.reading.document import READING_CUT
+from spaniel.reading.formats.xml import xml_root
 from spaniel.reading.kinds import kind_of
-from spaniel.reading.xml_root import root_of
 
 ALL = ("html", "text", "xml", "feed")
 LAUGHS = '<!DOCTYPE l [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;">]>'
@@ -68,7 +68,7 @@ def test_a_long_sitemap_is_cut_and_says_so() -> None:
     ],
 )
 def test_the_first_element_is_found_behind_what_may_stand_before_it(text: str, root: tuple[str, str]) -> None:
-    assert root_of(text) == root
+    assert xml_root(text) == root
 
 
 @pytest.mark.req("FR-WF-10h")

@@ -103,7 +103,7 @@ async def test_a_page_that_breaks_its_reader(tmp_path: Path, monkeypatch: pytest
     def broken(*_: object, **__: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr("spaniel.reading.html.parse_within", broken)
+    monkeypatch.setattr("spaniel.reading.formats.html.parse_html", broken)
     pages: dict[str, Page] = {"/a": (200, {"Content-Type": "text/html"}, b"<p>hello")}
     well_formed(await envelope_of("http://a.example:{port}/a", pages, tmp_path), Code.EXTRACTION_FAILED)
 

@@ -30,7 +30,7 @@ from spaniel.pipeline.profile import load as load_profile
 from spaniel.pipeline.readers import ALONE, AMONG_OTHERS
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.rungs.site import MOST_ASKED
-from spaniel.reading import html as _html  # noqa: F401  every worker needs it, and loads it while the coordinator plans
+from spaniel.reading.formats import html as _html  # noqa: F401  every worker needs it, and loads it while the coordinator plans
 from spaniel.runs.store import Item
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from spaniel.reading.kinds import BY_NAME, is_late
+from spaniel.reading.kinds import BY_NAME, has_late_magic
 from spaniel.sources.kinds import KINDS, FileKind
 
 HTML, TEXT, MARKDOWN, JSON, XML = "text/html", "text/plain", "text/markdown", "application/json", "application/xml"
@@ -45,7 +45,7 @@ def content_type_of(name: str, body: bytes) -> str:
     ending = os.path.splitext(name)[1].lower()
     if ending in ENDINGS:
         return ENDINGS[ending]
-    if is_late(BY_NAME["pdf"], body):
+    if has_late_magic(BY_NAME["pdf"], body):
         return PDF
     return HTML if looks_like_html(body) else TEXT
 

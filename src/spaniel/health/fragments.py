@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from spaniel.reading.budgets import parse_within
+from spaniel.reading.html.parse import parse_html
 from spaniel.reading.kinds import parse_type
 from spaniel.verdicts import Fragment
 
@@ -32,7 +32,7 @@ def look_for(names: Sequence[str], body: bytes, content_type: str, *, is_whole: 
     essence, charset = parse_type(content_type)
     if essence not in MARKUP:
         return tuple(Fragment(name, True if _is_the_top(name) else None) for name in names)
-    tree, cut, *_ = parse_within(body, charset)
+    tree, cut, *_ = parse_html(body, charset)
     anchors = _anchors(tree)
     may_be_made = cut or not is_whole or _may_be_made(tree)
     return tuple(Fragment(name, _found(name, anchors, may_be_made)) for name in names)

@@ -11,7 +11,7 @@ from spaniel.errors import SpanielError
 from spaniel.health.signs import signs
 from spaniel.pipeline.page_types import Evidence, page_type_of
 from spaniel.reading import read
-from spaniel.reading.budgets import parse_within
+from spaniel.reading.html.parse import parse_html
 from spaniel.reading.kinds import parse_type
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def refresh_of(body: bytes, content_type: str | None) -> str:
 
     What stands in `noscript` or `template` is not for browsers that run scripts (HTML 4.2.5.3).
     """
-    tree, *_ = parse_within(body, parse_type(content_type)[1])
+    tree, *_ = parse_html(body, parse_type(content_type)[1])
     for meta in tree.select("meta[http-equiv]"):
         if (meta.attr("http-equiv") or "").strip().lower() != "refresh":
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.errors import SpanielError, shown
-from spaniel.reading.page_facts import total_pages
+from spaniel.reading.metadata.page_facts import total_pages
 from spaniel.url.parsing import parse
 from spaniel.url.questions import IF_LINKED, WebAnswer
 from spaniel.url.registrable import same_owner

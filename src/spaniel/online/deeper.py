@@ -14,7 +14,7 @@ from spaniel.url.registrable import same_owner
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from spaniel.reading.page_facts import Link
+    from spaniel.reading.metadata.page_facts import PageLink
     from spaniel.url import Canonical, Policy
     from spaniel.url.questions import Web
 
@@ -33,7 +33,9 @@ class Deeper(NamedTuple):
     fit: float  # how well it fits the title, from LEAST to 1
 
 
-def deeper_link(links: Iterable[Link], title: str, page: str, policy: Policy, web: Web | None = None) -> Deeper | None:
+def deeper_link(
+    links: Iterable[PageLink], title: str, page: str, policy: Policy, web: Web | None = None
+) -> Deeper | None:
     """The informative link of the same site that fits the title best; None where none fits well enough.
 
     It fits as far as the title's words are on the link or in its last path segment. Words that the title does not
@@ -51,7 +53,7 @@ def deeper_link(links: Iterable[Link], title: str, page: str, policy: Policy, we
     return best
 
 
-def _fit(wanted: frozenset[str], link: Link) -> float:
+def _fit(wanted: frozenset[str], link: PageLink) -> float:
     there = _words(link.text)
     slug = _words(unquote(link.url.partition("?")[0].rstrip("/").rpartition("/")[2]))
     return max(_likeness(wanted, there), _likeness(wanted, slug), _likeness(wanted, there | slug))

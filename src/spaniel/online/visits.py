@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.retrieve import PageHops, follow
 from spaniel.reading.kinds import parse_type
-from spaniel.reading.page_facts import PageFacts, page_facts
+from spaniel.reading.metadata.page_facts import PageFacts, page_facts
 from spaniel.url.canonical import RedirectHop
 from spaniel.url.parsing import parse
 from spaniel.url.questions import PAGES, RedirectWalk

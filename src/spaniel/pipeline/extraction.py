@@ -5,7 +5,7 @@ from __future__ import annotations
 from spaniel.pipeline.log_line import logged
 from spaniel.reading import extract as extract_here
 from spaniel.reading import read
-from spaniel.reading.kinds import is_apart, kind_of
+from spaniel.reading.kinds import kind_of, needs_own_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def extract(html: bytes | str, url: str | None = None, content_type: str | None 
 
 def read_at_hand(body: bytes, content_type: str | None, url: str | None) -> Document:
     """As `reading.read`, for whoever has no event loop."""
-    if not is_apart(kind_of(content_type, body)):
+    if not needs_own_process(kind_of(content_type, body)):
         return logged(read(body, content_type, url), url)
     from spaniel.pipeline.blocking_readers import blocking_readers
 

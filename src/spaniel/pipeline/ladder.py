@@ -13,8 +13,7 @@ from spaniel.pipeline.retrieve import PageHops
 from spaniel.pipeline.rungs.failures import is_unanswered, root_of
 from spaniel.pipeline.signals import signals_of
 from spaniel.reading.document import TEXT_CUT
-from spaniel.reading.kinds import kind_of
-from spaniel.reading.text_cut import taken
+from spaniel.reading.kinds import kind_of, text_part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -140,7 +139,7 @@ class _Climber:
         declared, profile = page.headers.get("content-type"), self._profile
         with hops.step("content_type"):
             kind = kind_of(declared, page.body, profile.content)
-            body = taken(page.body, declared, kind.charset, profile.limits.text_bytes)
+            body = text_part(page.body, declared, kind.charset, profile.limits.text_bytes)
         with hops.step("extract"):
             document = await self._rooms.readers.read(
                 body, declared, page.url.href, profile.content, deadline, walls=profile.page_types

@@ -10,9 +10,9 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.chunking.plain import plain
+from spaniel.reading.data_files import data_file
 from spaniel.reading.document import TEXT_CUT
 from spaniel.reading.kinds import parse_type
-from spaniel.reading.lexicon import lexicon
 from spaniel.tables import Table
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from spaniel.net.http import Page
     from spaniel.reading import Document
-    from spaniel.reading.walls import Wall
+    from spaniel.reading.html.walls import Wall
 
 WALLED = ("paywall", "login")
 LOOKED_AT = 8_000  # characters of the text in which words are looked for
@@ -73,20 +73,22 @@ class Evidence:
 
     @cached_property
     def marks(self) -> frozenset[str]:
-        from spaniel.reading.marks import marks_in  # a profile names page types where no page is read: a batch's plan
+        from spaniel.reading.html.walls import (
+            find_marks,  # a profile names page types where no page is read: a batch's plan
+        )
 
         charset = parse_type(self.headers.get("content-type"))[1]
-        return marks_in(self._page.body, charset) if self._page.body else frozenset()
+        return find_marks(self._page.body, charset) if self._page.body else frozenset()
 
     @cached_property
     def wall(self) -> Wall | None:
         if self._document is not None and self._document.wall_words is False and TEXT_CUT not in self._document.notes:
             return None
-        from spaniel.reading.walls import wall_in
+        from spaniel.reading.html.walls import find_wall
 
         essence, charset = parse_type(self.headers.get("content-type"))[:2]
         return (
-            wall_in(self._page.body, charset, free=self.free) if self._page.body and essence != "text/plain" else None
+            find_wall(self._page.body, charset, free=self.free) if self._page.body and essence != "text/plain" else None
         )
 
 
@@ -143,7 +145,7 @@ def _most_words() -> int:
 @cache
 def signs() -> tuple[Sign, ...]:
     """The rows, strictly read."""
-    table = Table(dict(lexicon("page_types")), "page_types.toml")
+    table = Table(dict(data_file("page_types")), "page_types.toml")
     table.text_map("marks")
     rows = tuple(_sign(row) for row in table.tables("sign"))
     table.close()

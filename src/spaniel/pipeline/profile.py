@@ -23,7 +23,7 @@ from spaniel.pipeline.page_types import ERROR_BYTES
 from spaniel.pipeline.retrieve import Way
 from spaniel.pipeline.rungs import RUNGS
 from spaniel.pipeline.signals import KNOWN as SIGNALS
-from spaniel.reading.kinds import NAMES, USUAL, is_cut
+from spaniel.reading.kinds import DEFAULT_KINDS, NAMES, may_be_cut
 from spaniel.tables import Table, complaint, nearest, read_toml
 from spaniel.url.policy import load as load_policy
 
@@ -147,7 +147,7 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
         version=_version(table),
         description=table.text("description", ""),
         policy=load_policy(os.path.join(folder, policy) if policy.endswith(".toml") else policy),
-        content=tuple(_known(kind, NAMES, f"{place}.content") for kind in table.texts("content", USUAL)),
+        content=tuple(_known(kind, NAMES, f"{place}.content") for kind in table.texts("content", DEFAULT_KINDS)),
         ladder=_ladder(data.get("ladder", ["http", "browser"]), place),
         way=Way(
             RequestOptions(
@@ -247,7 +247,7 @@ def _limit(name: str, table: Table, given: Given, settings_rule: bool) -> int:
 def _beginning(numbers: Mapping[str, int]) -> Beginning | None:
     """One byte more than is taken of a text tells that there was more."""
     most = numbers["max_text_bytes"]
-    return Beginning(most + 1, is_cut) if most else None
+    return Beginning(most + 1, may_be_cut) if most else None
 
 
 def _ttl(table: Table, given: Given, settings_rule: bool) -> timedelta | None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from spaniel.net.deadline import Deadline
     from spaniel.reading import Document
-    from spaniel.reading.kinds import Row
+    from spaniel.reading.kinds import ContentKind
 
 log = logging.getLogger("spaniel.fetch")
 
@@ -45,7 +45,7 @@ class Limit(NamedTuple):
     size: int
     tags: int
 
-    def allows(self, body: bytes, row: Row) -> bool:
+    def allows(self, body: bytes, row: ContentKind) -> bool:
         return len(body) <= self.size and sum(map(body.count, row.signs)) * row.heft <= self.tags
 
 

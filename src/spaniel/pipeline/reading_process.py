@@ -80,7 +80,7 @@ def understood(head: dict[str, Any], body: bytes) -> Document:
 def main() -> None:
     incoming, outgoing = _pipes()
     confine()
-    from spaniel.reading import html as _loaded  # noqa: F401 - before anybody waits for a page
+    from spaniel.reading.formats import html as _loaded  # noqa: F401 - before anybody waits for a page
 
     outgoing.write(packed(READY, b""))
     outgoing.flush()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from spaniel.reading.signals import directives
+from spaniel.reading.metadata.signals import directives
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

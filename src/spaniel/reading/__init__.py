@@ -6,7 +6,7 @@ from importlib import import_module
 
 from spaniel.errors import Code, SpanielError
 from spaniel.reading.document import CHARSET_GUESSED, READING_CUT, Document, Hygiene, Metadata
-from spaniel.reading.kinds import BY_NAME, Kind, fitted, kind_of
+from spaniel.reading.kinds import BY_NAME, DetectedKind, kind_of, within_cap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ def read(
     return read_as(kind_of(content_type, body, kinds), body, url, walls=walls)
 
 
-def read_as(kind: Kind, body: bytes | str, url: str | None, *, walls: bool = False) -> Document:
+def read_as(kind: DetectedKind, body: bytes | str, url: str | None, *, walls: bool = False) -> Document:
     """Readers load when they are needed."""
     row = BY_NAME[kind.reader]
-    part, cut = fitted(row, body)
+    part, cut = within_cap(row, body)
     module, _, name = row.reader.partition(":")
     try:
         options = {"walls": True} if walls and row.name == "html" else {}
@@ -42,7 +42,7 @@ def read_as(kind: Kind, body: bytes | str, url: str | None, *, walls: bool = Fal
     except Exception as error:  # whatever a page does to a parser, a caller sees one of our errors (D2-41)
         raise SpanielError(Code.EXTRACTION_FAILED, error=type(error).__name__) from error
     if row.name not in TOLD_BY_THEMSELVES and isinstance(part, bytes) and not part.isascii():
-        from spaniel.reading.charset import guess_charset
+        from spaniel.reading.text.charset import guess_charset
 
         document = document.noted(CHARSET_GUESSED) if guess_charset(part, kind.charset) else document
     return document.noted(READING_CUT) if cut else document

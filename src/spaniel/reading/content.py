@@ -1,4 +1,6 @@
-"""Which blocks are the page's content, and the tree without the rest (FR-WF-13 step 4, FG-16)."""
+"""Which blocks are the page's content, and the tree without the rest (FR-WF-13 step 4, FG-16).
+
+After the decision, duplicates, values for machines and headings over nothing are dropped from the kept text."""
 
 from __future__ import annotations
 
@@ -6,19 +8,11 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.reading.columns import FEW_WORDS, KINDS
-from spaniel.reading.echoes import drop_echoes
-from spaniel.reading.idle_headings import drop_idle_headings
-from spaniel.reading.particulars import find_particulars, write_particulars
-from spaniel.reading.reviews import drop_doubtful_reviews
-from spaniel.reading.shapes import HEADINGS
-from spaniel.reading.threads import Thread
-from spaniel.reading.words import bit
-
-try:
-    from spaniel.reading.native import judge
-except ImportError:  # not built here
-    from spaniel.reading.judge import judge
+from spaniel.reading.judge.class_names import group_bit
+from spaniel.reading.judge.columns import FEW_WORDS, KINDS
+from spaniel.reading.judge.features import HEADINGS
+from spaniel.reading.metadata.products import find_product_facts, write_product_facts
+from spaniel.reading.posts.threads import PostThread, drop_doubtful_reviews
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,31 +20,129 @@ if TYPE_CHECKING:
 
     from turbohtml import Element
 
-    from spaniel.reading.blocks import Outline
-    from spaniel.reading.page import Facts
-    from spaniel.reading.steps import Steps
+    from spaniel.reading.judge.blocks import Outline
+    from spaniel.reading.judge.features import HeadFacts
+    from spaniel.reading.steps import OptionalSteps
 
     T = TypeVar("T")
 
-NOTHING = 0.17  # below it the likeliest block of the page is surely none: a shell whose content scripts would fetch,
+
+MIN_ECHO_HEADING, MAX_ECHO = 20, 300  # characters: a shorter heading may well be said again
+MAX_QUOTE_DEPTH = 12  # elements around a text in which a quotation is looked for
+MIN_ECHO = 12  # of what is said again right away
+MACHINE_VALUE = re.compile(
+    r"https?://\S+\.(?:jpe?g|png|gif|webp|svg|avif)(?:\?\S*)?|\d{4}-\d\d-\d\dT\d\d:\d\d\S{0,20}", re.IGNORECASE
+)  # the address of a picture, a moment as machines write it
+
+
+def drop_duplicates(out: Outline, keep: list[bool]) -> None:
+    """Microdata repeats the heading and has values that nobody sees; what phones show stands beside the rest."""
+    heads = {out.first[i] for i, tag in enumerate(out.tag) if tag == "h1" and out.first[i] < out.last[i]}
+    titles: dict[str, list[int]] = {
+        text.casefold(): [] for i in heads if MIN_ECHO_HEADING <= len(text := out.blocks[i].text) <= MAX_ECHO
+    }
+    before, kin = -1, out.kin  # the compiled outline makes that list each time
+    for i, block in enumerate(out.blocks):
+        if not keep[i] or len(block.text) > MAX_ECHO:
+            continue
+        if _is_machine_value(out, i):
+            keep[i] = False
+            continue
+        if before >= 0 and _is_repeated(out, kin, before, i):
+            if out.tag[block.container] not in HEADINGS or out.tag[out.blocks[before].container] in HEADINGS:
+                keep[i] = False
+                continue
+            keep[before] = False
+        if titles and (same := titles.get(block.text.casefold())) is not None:
+            same.append(i)
+        before = i
+    for same in titles.values():
+        chosen = next((i for i in same if i in heads), same[0] if same else -1)
+        for i in same:
+            keep[i] = i == chosen
+
+
+def _is_machine_value(out: Outline, place: int) -> bool:
+    block = out.blocks[place]
+    return (
+        block.text[0] in "hH12"
+        and MACHINE_VALUE.fullmatch(block.text) is not None
+        and out.tag[block.container] not in ("pre", "code")
+    )
+
+
+def _is_repeated(out: Outline, kin: list[tuple[int, str, str]], before: int, place: int) -> bool:
+    """In elements that differ: the lines of a song are repeated in elements that are alike. A quotation is wanted."""
+    one, other = out.blocks[before], out.blocks[place]
+    if one.text != other.text or len(one.text) < MIN_ECHO:
+        return False
+    return kin[one.container][1:] != kin[other.container][1:] and not _is_quoted(out, other.container)
+
+
+def _is_quoted(out: Outline, place: int) -> bool:
+    for _ in range(MAX_QUOTE_DEPTH):
+        if place < 0 or out.tag[place] == "blockquote":
+            break
+        place = out.parent[place]
+    return place >= 0 and out.tag[place] == "blockquote"
+
+
+def drop_empty_headings(out: Outline, words: list[float], keep: list[bool]) -> None:
+    """Not the title, and none that links: those of a list of pages are what it lists.
+
+    From the end, so that a heading over idle headings is idle itself. Every block is looked at once for each level.
+    """
+    blocks, tags = out.blocks, out.tag
+    for i in range(len(keep) - 1, -1, -1):
+        if not keep[i] or blocks[i].link_chars:
+            continue
+        tag = tags[blocks[i].container]
+        if tag in HEADINGS and tag != "h1" and _is_over_nothing(out, words, keep, i, tag):
+            keep[i] = False
+
+
+def _is_over_nothing(out: Outline, words: list[float], keep: list[bool], heading: int, tag: str) -> bool:
+    """Whether text stood below it, up to the next heading that is not lower, and none of it is kept."""
+    gone = 0.0
+    for i in range(heading + 1, len(keep)):
+        other = out.tag[out.blocks[i].container]
+        if other in HEADINGS and other <= tag:
+            break
+        if keep[i]:
+            return False
+        gone += words[i]
+    return gone > 0  # where no text stood below it, there may be pictures
+
+
+try:
+    from spaniel.reading.judge.native import judge
+except ImportError:  # not built here
+    from spaniel.reading.judge.model import judge
+
+MIN_BEST = 0.17  # below it the likeliest block of the page is surely none: a shell whose content scripts would fetch,
 # or a page of a kind that was never seen
 LIKE_AN_ARTICLE = 0.5
 LIKE_DOCUMENTATION = 0.5
 LIKE_A_FORUM = 0.5
-MOST, HARDLY = 0.9, 0.12
-STRICT = 0.5
-REMARK, INNER = 0.05, 0.3  # what is left of the odds of a comment, and of an article inside an article
-HEADLINE, OF_AN_ARTICLE = 0.25, 0.6  # odds from which a heading is kept that says what the title says
+NEARLY_ALL, MIN_DOCUMENTATION = 0.9, 0.12
+ARTICLE_RECALL = 0.5
+COMMENT_FACTOR, NESTED_ARTICLE_FACTOR = (
+    0.05,
+    0.3,
+)  # what is left of the odds of a comment, and of an article inside an article
+HEADLINE, ARTICLE_HEADLINE = 0.25, 0.6  # odds from which a heading is kept that says what the title says
 LIKELY = 0.6  # of the odds of the page's likeliest block
 SOME_WORDS = 60  # there must be something else to be the article
-FOR_SURE = 0.9
+CERTAIN = 0.9
 SURE = 0.7  # a block so likely is no stray
-WHOLE = frozenset({"table", "dl", "blockquote", "ul", "ol"})  # of which a reader misses a part
-LARGER_PART, POSSIBLY = 0.6, 0.1
-SOMEHOW = 0.3
-FRAMED = frozenset({"figcaption", "dl", "table", "blockquote"})  # what stands apart from the text and belongs to it
-TRUNKS = frozenset({"main", "article"})
-APART = frozenset(
+WHOLE_TAGS = frozenset({"table", "dl", "blockquote", "ul", "ol"})  # of which a reader misses a part
+LARGER_PART, POSSIBLE = 0.6, 0.1
+POSSIBLE_FRAMED = 0.3
+FRAMED_TAGS = frozenset(
+    {"figcaption", "dl", "table", "blockquote"}
+)  # what stands apart from the text and belongs to it
+MAIN_TAGS = frozenset({"main", "article"})
+APART_TAGS = frozenset(
     {
         "nav",
         "aside",
@@ -68,20 +160,20 @@ APART = frozenset(
         "details",
     }
 )  # inside the main part, what is seldom a part of its text
-FOREIGN = (
+FOREIGN_GROUPS = (
     "nav", "sidebar", "footer", "header", "comment", "related", "share", "ad", "promo", "meta", "author", "card",
     "search", "form", "popup", "media", "tags", "widget", "toc", "forum", "hidden", "tool", "embed", "boilerplate",
 )  # fmt: skip
-LEAST_PLAIN, NEVER = 0.1, 2.0  # odds from which a part without any class names is kept; odds that nothing has
-HARDLY_A_LINK = 0.3
-TERMS = frozenset({*HEADINGS, "summary", "dt"})
-BESIDE = 2  # blocks before and after a heading
-COMPARED = 20_000  # characters of a block that are looked for elsewhere
-REMEMBERED = 50_000  # places of three words that are remembered for that
-GAP = 20  # words of dropped text that part two stretches of kept text
+MIN_UNNAMED, NEVER = 0.1, 2.0  # odds from which a part without any class names is kept; odds that nothing has
+MAX_LINK_SHARE = 0.3
+TERM_TAGS = frozenset({*HEADINGS, "summary", "dt"})
+HEADING_WINDOW = 2  # blocks before and after a heading
+MAX_COMPARED = 20_000  # characters of a block that are looked for elsewhere
+MAX_REMEMBERED = 50_000  # places of three words that are remembered for that
+MAX_GAP = 20  # words of dropped text that part two stretches of kept text
 WORD = re.compile(r"\w+")
 CLAUSE = re.compile("[ ，。、；：！？]")  # a script without blanks has its clauses compared
-LOW = 0.2  # the threshold that promises the best F1 is no lower
+MIN_THRESHOLD = 0.2  # the threshold that promises the best F1 is no lower
 
 
 def is_compiled() -> bool:
@@ -89,7 +181,7 @@ def is_compiled() -> bool:
     return judge.__module__.endswith(".native")
 
 
-class Kept(NamedTuple):
+class ContentChoice(NamedTuple):
     """What was found out while the content was chosen."""
 
     kind: str  # of page
@@ -97,7 +189,7 @@ class Kept(NamedTuple):
     opened: str = ""  # who signed the first post of a thread
 
 
-def keep_content(body: Element, facts: Facts, steps: Steps) -> Kept:
+def keep_content(body: Element, facts: HeadFacts, steps: OptionalSteps) -> ContentChoice:
     """Take from the tree what is not content."""
     out, words, odds, kinds = judge(body, facts)
     keep = decide(out, words, odds, kinds) if odds else _plain_rules(out, words)
@@ -108,34 +200,34 @@ def keep_content(body: Element, facts: Facts, steps: Steps) -> Kept:
         return steps.run(name, step, otherwise, lambda: keep.__setitem__(slice(None), before))
 
     optional("reviews", lambda: drop_doubtful_reviews(out, words, odds, kinds, keep), None)
-    thread = optional("threads", lambda: Thread(out, words, kinds, keep, facts).chosen(), None)
+    thread = optional("threads", lambda: PostThread(out, words, kinds, keep, facts).chosen(), None)
     none: list[str] = []
-    particulars = optional("facts", lambda: find_particulars(out, keep, kinds, facts), none)
+    particulars = optional("facts", lambda: find_product_facts(out, keep, kinds, facts), none)
     if odds:
         title = facts.title if facts.titled else ""
-        optional("headings", lambda: _keep_heading(out, odds, keep, title, _firmness(kinds)), None)
-        optional("echoes", lambda: drop_echoes(out, keep), None)
-        optional("headings", lambda: drop_idle_headings(out, words, keep), None)
+        optional("headings", lambda: _keep_heading(out, odds, keep, title, _article_weight(kinds)), None)
+        optional("echoes", lambda: drop_duplicates(out, keep), None)
+        optional("headings", lambda: drop_empty_headings(out, words, keep), None)
     _prune(out, keep)
     if thread is not None:
         steps.run("threads", thread.write, None)
-    steps.run("facts", lambda: write_particulars(body, particulars), None)
+    steps.run("facts", lambda: write_product_facts(body, particulars), None)
     kind = KINDS[kinds.index(max(kinds))] if odds else "page"
-    return Kept(kind, out.cut, thread.opened_by if thread is not None else "")
+    return ContentChoice(kind, out.cut, thread.opened_by if thread is not None else "")
 
 
 def decide(out: Outline, words: list[float], odds: list[float], kinds: list[float]) -> list[bool]:
     """Keep what is likelier than the threshold with the best expected F1; on articles be stricter."""
     best = max(odds)
-    if best < NOTHING:
+    if best < MIN_BEST:
         keep = _plain_rules(out, words)  # nobody knows what it is: if it is much, more is kept rather than less
         return keep if sum(w for w, k in zip(words, keep, strict=True) if k) >= FEW_WORDS else [False] * len(keep)
-    if best < LOW:
+    if best < MIN_THRESHOLD:
         return [p >= best / 3 for p in odds]
-    firm = _firmness(kinds)
+    firm = _article_weight(kinds)
     if firm:
-        odds = _doubt(out, words, odds, firm)
-    least = threshold(odds, words, STRICT**firm)
+        odds = _discount_comments(out, words, odds, firm)
+    least = threshold(odds, words, ARTICLE_RECALL**firm)
     keep = [p >= least for p in odds]
     before = keep.copy()
     drop_repeats(out, keep)
@@ -143,16 +235,16 @@ def decide(out: Outline, words: list[float], odds: list[float], kinds: list[floa
     if kinds[0] > LIKE_AN_ARTICLE:
         _drop_strays(words, odds, keep)
     elif kinds[1] > LIKE_DOCUMENTATION:
-        _fill(out, words, odds, keep)
+        _fill_documentation(out, words, odds, keep)
     if kinds[2] <= LIKE_A_FORUM:  # where quotes and signatures are what a reader does not miss
-        _complete(out, words, odds, keep)
-        _join(out, odds, keep)
-    _keep_parts(out, words, odds, keep, repeated)
+        _complete_lists(out, words, odds, keep)
+        _join_headings(out, odds, keep)
+    _keep_short_parts(out, words, odds, keep, repeated)
     _prefer_main(out, words, odds, keep)
     return keep
 
 
-def _firmness(kinds: list[float]) -> float:
+def _article_weight(kinds: list[float]) -> float:
     """How much of an article the page is. The kind is a guess: it weighs, it does not switch."""
     return min(1.0, max(0.0, 2 * kinds[0] - 0.3))
 
@@ -166,27 +258,27 @@ def _keep_heading(out: Outline, odds: list[float], keep: list[bool], title: str,
     if place < out.last[heading] and not keep[place] and True in keep[place:]:
         words = set(WORD.findall(out.blocks[place].text.lower()))
         known = len(words.intersection(WORD.findall(title.lower()))) >= len(words) / 2
-        keep[place] = not known or odds[place] >= HEADLINE + (OF_AN_ARTICLE - HEADLINE) * firm
+        keep[place] = not known or odds[place] >= HEADLINE + (ARTICLE_HEADLINE - HEADLINE) * firm
 
 
 def threshold(odds: list[float], words: list[float], recall: float) -> float:
     """Where expected F is highest if all blocks at least so likely are kept; `recall` below one favours precision."""
     expected = recall * sum(p * w for p, w in zip(odds, words, strict=True))
     right = kept = best = 0.0
-    least = LOW
-    likely = sorted([(p, w) for p, w in zip(odds, words, strict=True) if p >= LOW], reverse=True)
+    least = MIN_THRESHOLD
+    likely = sorted([(p, w) for p, w in zip(odds, words, strict=True) if p >= MIN_THRESHOLD], reverse=True)
     for p, w in likely:
         right, kept = right + p * w, kept + w
         if (value := right / (kept + expected + 1e-9)) > best:
             best, least = value, p
     if likely and least == likely[-1][0]:
-        return LOW  # it would go on falling: the rest is not sorted, for there are many
+        return MIN_THRESHOLD  # it would go on falling: the rest is not sorted, for there are many
     return least
 
 
-def _doubt(out: Outline, words: list[float], odds: list[float], firm: float) -> list[float]:
+def _discount_comments(out: Outline, words: list[float], odds: list[float], firm: float) -> list[float]:
     """On an article's page comments are not the article, nor is an article inside an article."""
-    comment = bit("comment")
+    comment = group_bit("comment")
     remarks = [i for i, mask in enumerate(out.mask) if mask & comment and i]
     articles = [i for i, tag in enumerate(out.tag) if tag == "article"]
     if len(articles) < 2 and not remarks:
@@ -197,8 +289,8 @@ def _doubt(out: Outline, words: list[float], odds: list[float], firm: float) -> 
     whole = sum([w for w, _, _, _ in likely])
     told = sum([w for w, remark, _, _ in likely if not remark])
     outer = sum([w for w, _, depth, _ in likely if depth < 2])
-    remark = REMARK**firm if told >= max(SOME_WORDS, 0.15 * whole) else 1.0
-    inner = INNER**firm if outer >= max(SOME_WORDS, 0.2 * whole) else 1.0
+    remark = COMMENT_FACTOR**firm if told >= max(SOME_WORDS, 0.15 * whole) else 1.0
+    inner = NESTED_ARTICLE_FACTOR**firm if outer >= max(SOME_WORDS, 0.2 * whole) else 1.0
     return [
         p * ((remark if by else 1.0) * (inner if depth > 1 else 1.0))
         for p, by, depth in zip(odds, said, depths, strict=True)
@@ -222,9 +314,9 @@ def drop_repeats(out: Outline, keep: list[bool]) -> None:
         return
     seen: dict[tuple[str, ...], int] = {}  # three words -> the parent of the block that had them first
     for i, block in enumerate(out.blocks):
-        if not keep[i] or len(block.text) < 60 or len(seen) > REMEMBERED:
+        if not keep[i] or len(block.text) < 60 or len(seen) > MAX_REMEMBERED:
             continue
-        text, home = block.text[:COMPARED], out.parent[block.container]
+        text, home = block.text[:MAX_COMPARED], out.parent[block.container]
         words = [*(text.split(" ") if text.isascii() else CLAUSE.split(text)), "", ""]
         marks = [(word, words[j + 1], words[j + 2]) for j, word in enumerate(words) if len(word) > 6]
         if len(marks) >= 4 and sum([seen.get(mark, home) != home for mark in marks]) >= 0.8 * len(marks):
@@ -237,12 +329,12 @@ def drop_repeats(out: Outline, keep: list[bool]) -> None:
 def _drop_strays(words: list[float], odds: list[float], keep: list[bool]) -> None:
     """An article is one stretch: small, doubtful stretches with other text between them and it are teasers."""
     stretches: list[list[int]] = []
-    between = GAP + 1.0
+    between = MAX_GAP + 1.0
     for i, kept in enumerate(keep):
         if not kept:
             between += words[i]
             continue
-        if between > GAP:
+        if between > MAX_GAP:
             stretches.append([])
         stretches[-1].append(i)
         between = 0
@@ -254,57 +346,61 @@ def _drop_strays(words: list[float], odds: list[float], keep: list[bool]) -> Non
                 keep[i] = odds[i] >= SURE
 
 
-def _fill(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
+def _fill_documentation(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
     """Documentation stands whole in one element: a cell or an item there is content though it looks like nothing."""
     kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
-    spans = [(a, b) for a, b in zip(out.first, out.last, strict=True) if b > a and kept[b] - kept[a] >= MOST * kept[-1]]
+    spans = [
+        (a, b) for a, b in zip(out.first, out.last, strict=True) if b > a and kept[b] - kept[a] >= NEARLY_ALL * kept[-1]
+    ]
     if spans:
         first, last = spans[-1]  # the deepest: containers come in document order
         for i in range(first, last):
-            keep[i] = keep[i] or odds[i] >= HARDLY
+            keep[i] = keep[i] or odds[i] >= MIN_DOCUMENTATION
 
 
-def _complete(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
+def _complete_lists(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
     """A table, a list or a quotation of which the larger part is kept is kept with what is not unlikely of the rest."""
-    if WHOLE.isdisjoint(out.tag):
+    if WHOLE_TAGS.isdisjoint(out.tag):
         return
     total = [0.0, *accumulate(words)]
     kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
     done = 0
     for tag, first, last in zip(out.tag, out.first, out.last, strict=True):
         if (
-            tag in WHOLE
+            tag in WHOLE_TAGS
             and last > max(first, done)
             and kept[last] - kept[first] >= LARGER_PART * (total[last] - total[first])
         ):
             for i in range(max(first, done), last):  # those inside each other are looked at once
-                keep[i] = keep[i] or odds[i] >= POSSIBLY
+                keep[i] = keep[i] or odds[i] >= POSSIBLE
             done = last
 
 
-def _keep_parts(out: Outline, words: list[float], odds: list[float], keep: list[bool], repeated: list[bool]) -> None:
+def _keep_short_parts(
+    out: Outline, words: list[float], odds: list[float], keep: list[bool], repeated: list[bool]
+) -> None:
     """Keep short parts beside long prose: the threshold that is best for a whole page drops them, however likely.
 
     Only inside the element that the page itself calls its main part, and nothing that is named or placed like
     boilerplate, mostly link, or a copy of what is kept.
     """
-    trunk = _trunk(out, words, keep)
+    trunk = _main_part(out, words, keep)
     if trunk is None:
         return
     classes = [names for _, _, names in out.kin]
-    foreign = sum(map(bit, FOREIGN))
+    foreign = sum(map(group_bit, FOREIGN_GROUPS))
     least: list[float] = []  # odds from which a block in this container is kept
     for i, up in enumerate(out.parent):
-        above = least[up] if i > trunk else LEAST_PLAIN
-        if i > trunk and (out.tag[i] in APART or out.mask[i] & foreign):
+        above = least[up] if i > trunk else MIN_UNNAMED
+        if i > trunk and (out.tag[i] in APART_TAGS or out.mask[i] & foreign):
             above = NEVER
         elif i > trunk and classes[i]:
-            above = max(above, LOW)
+            above = max(above, MIN_THRESHOLD)
         least.append(above)
     for i in range(out.first[trunk], out.last[trunk]):
         block = out.blocks[i]
         if not keep[i] and odds[i] >= least[block.container] and not repeated[i]:
-            keep[i] = block.link_chars <= HARDLY_A_LINK * len(block.text)
+            keep[i] = block.link_chars <= MAX_LINK_SHARE * len(block.text)
 
 
 def _prefer_main(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
@@ -321,43 +417,43 @@ def _prefer_main(out: Outline, words: list[float], odds: list[float], keep: list
     if kept[last] - kept[first] < LARGER_PART * kept[-1]:
         return
     for i in (*range(first), *range(last, len(keep))):
-        if (not odds or odds[i] < FOR_SURE) and out.tag[out.blocks[i].container] != "h1":
+        if (not odds or odds[i] < CERTAIN) and out.tag[out.blocks[i].container] != "h1":
             keep[i] = False
 
 
-def _trunk(out: Outline, words: list[float], keep: list[bool]) -> int | None:
+def _main_part(out: Outline, words: list[float], keep: list[bool]) -> int | None:
     """The innermost `<main>`, `role="main"` or `<article>` that holds most of what is kept."""
     kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
     found = None
     for i, (tag, first, last) in enumerate(zip(out.tag, out.first, out.last, strict=True)):
-        if last > first and kept[last] - kept[first] >= MOST * kept[-1] and tag in TRUNKS:
+        if last > first and kept[last] - kept[first] >= NEARLY_ALL * kept[-1] and tag in MAIN_TAGS:
             found = i
     return found
 
 
-def _join(out: Outline, odds: list[float], keep: list[bool]) -> None:
+def _join_headings(out: Outline, odds: list[float], keep: list[bool]) -> None:
     """What stands between kept text and belongs to it: headings, linked ones too, terms, questions, captions."""
     chosen = list(keep)
     for i in range(len(keep) - 1, -1, -1):
-        if keep[i] or odds[i] < POSSIBLY:
+        if keep[i] or odds[i] < POSSIBLE:
             continue
         home = out.blocks[i].container
         tag = out.tag[home]
-        framed = tag in FRAMED or (home > 0 and out.tag[out.parent[home]] in FRAMED)
-        if tag in TERMS or out.blocks[i].text[-1] in "?？؟" or (framed and odds[i] >= SOMEHOW):
-            keep[i] = True in chosen[max(0, i - BESIDE) : i] and True in keep[i + 1 : i + 1 + BESIDE]
+        framed = tag in FRAMED_TAGS or (home > 0 and out.tag[out.parent[home]] in FRAMED_TAGS)
+        if tag in TERM_TAGS or out.blocks[i].text[-1] in "?？؟" or (framed and odds[i] >= POSSIBLE_FRAMED):
+            keep[i] = True in chosen[max(0, i - HEADING_WINDOW) : i] and True in keep[i + 1 : i + 1 + HEADING_WINDOW]
 
 
 def _plain_rules(out: Outline, words: list[float]) -> list[bool]:
     """FR-WF-13 steps 1 to 3 as written, for small pages, with the exceptions of D2-08."""
-    boilerplate, total = bit("boilerplate"), [0, *accumulate(words)]
+    boilerplate, total = group_bit("boilerplate"), [0, *accumulate(words)]
     dropped: list[bool] = []
     for i, up in enumerate(out.parent):
         tag, element = out.tag[i], out.elements[i]
         named = tag in ("aside", "header") or (
             bool(out.mask[i] & boilerplate) and tag not in ("body", "main", "article", *HEADINGS)
         )
-        if named and (tag != "aside" or bit("notes") & out.mask[i] or element.attr("role") == "doc-footnote"):
+        if named and (tag != "aside" or group_bit("notes") & out.mask[i] or element.attr("role") == "doc-footnote"):
             inside = element.closest("article,main,[role=main]") is not None
             named = not inside or (tag != "aside" and element.select_one("h1") is None)
         holds = total[out.last[i]] - total[out.first[i]] if out.last[i] > out.first[i] else 0

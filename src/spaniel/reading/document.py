@@ -5,6 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import asdict, dataclass, field, replace
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
 CHARSET_GUESSED = "charset_guessed"  # the note on a page that does not say how its characters are encoded
 READING_STEP_FAILED = "reading_step_failed"  # the note on a page that was read without an optional step (D2-41)
 READING_CUT = "reading_cut"  # the note on a page of which a budget left something out
@@ -83,8 +88,3 @@ def page_at(pages: Sequence[int], offset: int) -> int | None:
     An empty page begins where the next one does: what stands there is the next one's.
     """
     return bisect_right(pages, offset) or None
-
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence

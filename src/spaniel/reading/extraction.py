@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from spaniel.errors import Code, SpanielError
-from spaniel.reading import html as _loaded  # noqa: F401 - so that the first page takes no longer than the second
 from spaniel.reading import read, read_as
-from spaniel.reading.kinds import Kind
+from spaniel.reading.kinds import DetectedKind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,4 +28,4 @@ def extract(html: bytes | str, url: str | None = None, content_type: str | None 
         )
     if isinstance(html, bytes) and content_type is not None:
         return read(html, content_type, url)
-    return read_as(Kind("html", None), html, url)
+    return read_as(DetectedKind("html", None), html, url)

@@ -8,17 +8,25 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
+from spaniel.reading.text.charset import whole_characters
 
-SNIFFED = 512  # bytes of the beginning that are looked at
-SKIPPED = 64 << 10  # bytes of white space and comments that may stand before them
-LATE = 1024  # bytes of junk that may stand before a magic number, or after the end
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TypeVar
+
+    Body = TypeVar("Body", bytes, str, bytes | str)
+
+
+SNIFF_BYTES = 512  # bytes of the beginning that are looked at
+MAX_SKIPPED = 64 << 10  # bytes of white space and comments that may stand before them
+MAX_JUNK = 1024  # bytes of junk that may stand before a magic number, or after the end
 CUT, REFUSE = "cut", "refuse"
 
 
-class Row(NamedTuple):
+class ContentKind(NamedTuple):
     """One kind of content."""
 
     name: str
@@ -40,52 +48,58 @@ class Row(NamedTuple):
     heft: int = 1  # how many times as long as an HTML tag such a sign takes
 
 
-TABLE: tuple[Row, ...] = (
-    Row(
+TABLE: tuple[ContentKind, ...] = (
+    ContentKind(
         "html",
         ("text/html", "application/xhtml+xml"),
-        "spaniel.reading.html:read_html",
+        "spaniel.reading.formats.html:read_html",
         starts=(b"<!doctype", b"<html"),
         browser=True,
         is_text=True,
     ),
-    Row(
+    ContentKind(
         "json",
         (
             "application/json", "text/json", "application/x-ndjson", "application/ndjson", "application/jsonl",
             "application/x-jsonlines", "application/json-lines",
         ),
-        "spaniel.reading.json:read_json",
+        "spaniel.reading.formats.json:read_json",
         suffix="+json",
-        proof="spaniel.reading.json:is_json",
+        proof="spaniel.reading.formats.json:is_json",
     ),
-    Row(
+    ContentKind(
         "markdown",
         ("text/markdown", "text/x-markdown"),
-        "spaniel.reading.markdown_text:read_markdown",
+        "spaniel.reading.formats.markdown:read_markdown",
         is_text=True,
         signs=b"<[]`\\\n",
     ),
-    Row(
+    ContentKind(
         "feed",
         ("application/rss+xml", "application/atom+xml", "application/feed+json"),
-        "spaniel.reading.feeds:read_feed",
+        "spaniel.reading.formats.feed:read_feed",
         is_text=True,
         signs=b"<&{",
         heft=8,  # a tag may be an entry
     ),
-    Row("xml", ("application/xml", "text/xml"), "spaniel.reading.xml:read_xml", suffix="+xml", is_text=True),
-    Row(
+    ContentKind(
+        "xml",
+        ("application/xml", "text/xml"),
+        "spaniel.reading.formats.xml:read_xml",
+        suffix="+xml",
+        is_text=True,
+    ),
+    ContentKind(
         "csv",
         ("text/csv", "application/csv", "text/x-csv", "text/tab-separated-values"),
-        "spaniel.reading.csv:read_csv",
+        "spaniel.reading.formats.csv:read_csv",
         is_text=True,
         signs=b'\n"|`*[]_\\<&',
     ),
-    Row(
+    ContentKind(
         "pdf",
         ("application/pdf", "application/x-pdf"),
-        "spaniel.reading.pdf:read_pdf",
+        "spaniel.reading.formats.pdf:read_pdf",
         magic=(b"%PDF-",),
         late=b"%%EOF",
         cap=128 << 20,
@@ -93,13 +107,13 @@ TABLE: tuple[Row, ...] = (
         apart=True,
     ),
     # The last row: what nothing else claims and is no binary data (FR-WF-10h).
-    Row("text", ("text/plain",), "spaniel.reading.plain:read_text", browser=True, is_text=True),
+    ContentKind("text", ("text/plain",), "spaniel.reading.formats.plain:read_text", browser=True, is_text=True),
 )  # fmt: skip
-BY_NAME: dict[str, Row] = {row.name: row for row in TABLE}
-BY_TYPE: dict[str, Row] = {essence: row for row in TABLE for essence in row.types}
+BY_NAME: dict[str, ContentKind] = {row.name: row for row in TABLE}
+BY_TYPE: dict[str, ContentKind] = {essence: row for row in TABLE for essence in row.types}
 NAMES = tuple(BY_NAME)
-USUAL = ("html", "text")  # what a profile reads that does not say
-DRAWING = "svg"  # the root of what is no text, though it is XML
+DEFAULT_KINDS = ("html", "text")  # what a profile reads that does not say
+SVG = "svg"  # the root of what is no text, though it is XML
 JSON_FEED = b"jsonfeed.org/version/"
 
 # Beginnings of what is no text and has no reader.
@@ -111,35 +125,37 @@ BINARY = (
 TEXTUAL = tuple(magic for magic in BINARY if magic.isascii() and magic.decode().isprintable())  # a text may begin so
 BETWEEN_COMMAS = re.compile(r'((?:[^,"]|"(?:[^"\\]|\\.)*"?)+)')
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
-WEIGHED = 64 << 10  # bytes in which control characters are looked for
+CONTROL_BYTES = 64 << 10  # bytes in which control characters are looked for
 CONTROLS = bytes({*range(1, 7), *range(14, 27), *range(28, 32), 127})  # that no text has: not NUL, white space, ESC
-FEW_CONTROLS = 0.01  # of the bytes; compressed data has 10 %
+MAX_CONTROLS = 0.01  # of the bytes; compressed data has 10 %
 
 
-class Kind(NamedTuple):
+class DetectedKind(NamedTuple):
     """What some bytes are read as."""
 
     reader: str  # the name of the kind
     charset: str | None  # as the header declares it
 
 
-def kind_of(content_type: str | None, body: bytes, kinds: Iterable[str] | None = None) -> Kind:
+def kind_of(content_type: str | None, body: bytes, kinds: Iterable[str] | None = None) -> DetectedKind:
     """The kind that these bytes are read as, one of `kinds` (all there are, if none are named), or a refusal.
 
     What the header calls text is text, unless it is some binary format for sure (D2-43).
     """
     essence, charset = parse_type(content_type)
     named = None if kinds is None else frozenset(kinds)
-    row = _betrayed(essence, body, named) or (_typed(essence, body, named) if essence else _sniffed(body, named))
+    row = _by_magic(essence, body, named) or (_by_type(essence, body, named) if essence else _by_content(body, named))
     if row is None or (named is not None and row.name not in named):
         what = essence or f"none ({'a drawing' if row is None else row.name})"
-        raise _refused(what, _kind_elsewhere(content_type, body) if named else None)
+        raise _unsupported(what, _kind_if_all_wanted(content_type, body) if named else None)
     if not row.magic and is_binary(body, declared=_is_text(essence)):
-        raise _refused(f"{essence or 'none'} (binary data)", _kind_elsewhere(content_type, body) if named else None)
-    return Kind(row.name, charset)
+        raise _unsupported(
+            f"{essence or 'none'} (binary data)", _kind_if_all_wanted(content_type, body) if named else None
+        )
+    return DetectedKind(row.name, charset)
 
 
-def _kind_elsewhere(content_type: str | None, body: bytes) -> str | None:
+def _kind_if_all_wanted(content_type: str | None, body: bytes) -> str | None:
     """What a profile that reads every kind would read these bytes as."""
     try:
         return kind_of(content_type, body).reader
@@ -147,17 +163,17 @@ def _kind_elsewhere(content_type: str | None, body: bytes) -> str | None:
         return None
 
 
-def is_cut(content_type: str | None, start: bytes) -> bool:
+def may_be_cut(content_type: str | None, start: bytes) -> bool:
     """Whether of a body that begins so the beginning will do (FG-26): not of a PDF, of JSON, of pictures."""
     essence, _ = parse_type(content_type)
-    if start[:SNIFFED].lstrip().startswith(tuple(magic for row in TABLE for magic in row.magic)):
+    if start[:SNIFF_BYTES].lstrip().startswith(tuple(magic for row in TABLE for magic in row.magic)):
         return False  # so few bytes do not show whether it is the text that its type says
-    row = _betrayed(essence, start, None) or (_by_name(essence) if essence else _sniffed(start, None))
+    row = _by_magic(essence, start, None) or (_kind_of_type(essence) if essence else _by_content(start, None))
     begins_as_data = _text_start(start).startswith((b"{", b"[")) and (not essence or row is BY_NAME["feed"])
     return row is not None and row.is_text and not begins_as_data and not is_binary(start, declared=_is_text(essence))
 
 
-def _refused(what: str, kind: str | None = None) -> SpanielError:
+def _unsupported(what: str, kind: str | None = None) -> SpanielError:
     """`kind` names what it could be read as, by a profile that reads such."""
     return SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type=what, kind=kind)
 
@@ -168,12 +184,12 @@ def loadable_types(kinds: Iterable[str] | None = None) -> frozenset[str]:
     return frozenset(essence for row in wanted if row.browser for essence in row.types)
 
 
-def is_apart(kind: Kind) -> bool:
+def needs_own_process(kind: DetectedKind) -> bool:
     """Whether only a process of its own may read this kind."""
     return BY_NAME[kind.reader].apart
 
 
-def fitted(row: Row, body: Body) -> tuple[Body, bool]:
+def within_cap(row: ContentKind, body: Body) -> tuple[Body, bool]:
     """The part of a body that is read, and whether it was cut."""
     if len(body) <= row.cap:
         return body, False
@@ -202,69 +218,69 @@ def _parse_one(content_type: str) -> tuple[str, str | None]:
     return essence.strip().lower(), charset
 
 
-def _betrayed(essence: str, body: bytes, kinds: frozenset[str] | None) -> Row | None:
+def _by_magic(essence: str, body: bytes, kinds: frozenset[str] | None) -> ContentKind | None:
     """The kind, among those that are wanted, whose magic number the body begins with, whatever it is called."""
-    head = body[:SNIFFED].lstrip()
+    head = body[:SNIFF_BYTES].lstrip()
     wanted = [row for row in TABLE if row.magic and (kinds is None or row.name in kinds)]
     begun = next((row for row in wanted if head.startswith(row.magic)), None)
-    if begun is not None and _is_text(essence) and not (_has_controls(body) or _ends(begun, body)):
+    if begun is not None and _is_text(essence) and not (_has_controls(body) or _ends_like(begun, body)):
         return None
     if begun is not None or essence.startswith("text/") or essence in BY_TYPE:
         return begun
-    return next((row for row in wanted if is_late(row, body)), None)
+    return next((row for row in wanted if has_late_magic(row, body)), None)
 
 
-def _ends(row: Row, body: bytes) -> bool:
+def _ends_like(row: ContentKind, body: bytes) -> bool:
     """Whether a body ends as its kind does: a text that begins and ends like a PDF is one."""
-    return bool(row.late) and row.late in body[-LATE:]
+    return bool(row.late) and row.late in body[-MAX_JUNK:]
 
 
-def is_late(row: Row, body: bytes) -> bool:
+def has_late_magic(row: ContentKind, body: bytes) -> bool:
     """Whether a magic number follows some junk, as programs accept it; then the end must be there, too."""
-    head = body[: LATE + SNIFFED]
-    return any(0 < head.find(magic) <= LATE for magic in row.magic) and _ends(row, body)
+    head = body[: MAX_JUNK + SNIFF_BYTES]
+    return any(0 < head.find(magic) <= MAX_JUNK for magic in row.magic) and _ends_like(row, body)
 
 
-def _by_name(essence: str) -> Row | None:
+def _kind_of_type(essence: str) -> ContentKind | None:
     """The kind of a content type. A picture is none, though it may be written in XML."""
     if (row := BY_TYPE.get(essence)) is not None or essence.startswith("image/"):
         return row
     return next((row for row in TABLE if row.suffix and essence.endswith(row.suffix)), None)
 
 
-def _typed(essence: str, body: bytes, named: frozenset[str] | None) -> Row | None:
+def _by_type(essence: str, body: bytes, named: frozenset[str] | None) -> ContentKind | None:
     """The kind of a type, or what its bytes make of it: XML may be a feed or a page, JSON may be a feed."""
-    row = _by_name(essence)
+    row = _kind_of_type(essence)
     if row is None:
         return None
     if row.name == "xml" or (essence.endswith("xml") and row.name == "feed"):
-        return _of_xml(row, body, named)
-    if row.name == "json" and JSON_FEED in body[:SNIFFED] and _is_named("feed", named):
+        return _xml_kind(row, body, named)
+    if row.name == "json" and JSON_FEED in body[:SNIFF_BYTES] and _is_wanted("feed", named):
         return BY_NAME["feed"]
-    if row.name == "feed" and not _is_named("feed", named):
+    if row.name == "feed" and not _is_wanted("feed", named):
         return BY_NAME["json"]
     return row
 
 
-def _of_xml(row: Row, body: bytes, named: frozenset[str] | None) -> Row | None:
+def _xml_kind(row: ContentKind, body: bytes, named: frozenset[str] | None) -> ContentKind | None:
     """A feed or a page in XML, as such where the profile reads it, else as XML."""
-    from spaniel.reading.xml_root import FEEDS, LOOKED_AT, root_of
+    from spaniel.reading.formats.xml import FEEDS, MAX_PROLOG, xml_root
 
-    root = root_of(_text_start(body, 2 * LOOKED_AT).decode("latin-1")).name
-    if root == DRAWING:
+    root = xml_root(_text_start(body, 2 * MAX_PROLOG).decode("latin-1")).name
+    if root == SVG:
         return None
-    if (root in FEEDS or row.name == "feed") and _is_named("feed", named):
+    if (root in FEEDS or row.name == "feed") and _is_wanted("feed", named):
         return BY_NAME["feed"]
-    if root == "html" and _is_named("xml", named) and _is_named("html", named):
+    if root == "html" and _is_wanted("xml", named) and _is_wanted("html", named):
         return BY_NAME["html"]
     return BY_NAME["xml"]
 
 
-def _is_named(name: str, named: frozenset[str] | None) -> bool:
+def _is_wanted(name: str, named: frozenset[str] | None) -> bool:
     return named is None or name in named
 
 
-def _sniffed(body: bytes, named: frozenset[str] | None) -> Row | None:
+def _by_content(body: bytes, named: frozenset[str] | None) -> ContentKind | None:
     """The kind of a body without a type (FR-WF-10h). A drawing is none, also after an XML declaration.
 
     Kinds beyond HTML and text are looked for only where a profile names them.
@@ -277,20 +293,20 @@ def _sniffed(body: bytes, named: frozenset[str] | None) -> Row | None:
     if named is None or row is not TABLE[-1]:
         return row
     if start.startswith((b"<?xml", b"<rss", b"<feed", b"<rdf:rdf")) and not named.isdisjoint(("xml", "feed")):
-        found = _of_xml(BY_NAME["xml"], body, named)
+        found = _xml_kind(BY_NAME["xml"], body, named)
         return found if found is None or found.name in named else row
-    return next((row for row in TABLE if row.proof and row.name in named and _proves(row, start, body)), row)
+    return next((row for row in TABLE if row.proof and row.name in named and _proves_kind(row, start, body)), row)
 
 
-def _proves(row: Row, start: bytes, body: bytes) -> bool:
+def _proves_kind(row: ContentKind, start: bytes, body: bytes) -> bool:
     """Whether bytes that begin as data are data to the end."""
     module, _, name = row.proof.partition(":")
     return start.startswith((b"{", b"[")) and bool(getattr(import_module(module), name)(body))
 
 
-def _text_start(body: bytes, looked_at: int = SNIFFED) -> bytes:
+def _text_start(body: bytes, looked_at: int = SNIFF_BYTES) -> bytes:
     """In lower case, what follows a byte order mark, white space and comments (D2-48)."""
-    head = body[: SKIPPED + looked_at]
+    head = body[: MAX_SKIPPED + looked_at]
     if head.startswith(UTF16):
         head = head[2:].replace(b"\0", b"")
     head = head.removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -311,7 +327,7 @@ def is_binary(body: bytes, *, declared: bool) -> bool:
     Bytes that are declared to be text may hold a NUL, or begin with a word that happens to be a magic number: it takes
     both (D2-43).
     """
-    head = body[:SNIFFED]
+    head = body[:SNIFF_BYTES]
     if head.startswith(UTF16):
         return False
     start = head.lstrip()
@@ -319,7 +335,7 @@ def is_binary(body: bytes, *, declared: bool) -> bool:
         return start.startswith(BINARY) or b"\0" in head
     for row in TABLE:
         if row.magic and start.startswith(row.magic):
-            return _has_controls(body) or _ends(row, body)
+            return _has_controls(body) or _ends_like(row, body)
     if start.startswith(TEXTUAL):
         return _has_controls(body)
     return start.startswith(BINARY)
@@ -332,13 +348,10 @@ def _is_text(essence: str) -> bool:
 
 def _has_controls(body: bytes) -> bool:
     """Whether there is a NUL, or many control characters."""
-    part = body[:WEIGHED]
-    return b"\0" in part or len(part) - len(part.translate(None, CONTROLS)) > FEW_CONTROLS * len(part)
+    part = body[:CONTROL_BYTES]
+    return b"\0" in part or len(part) - len(part.translate(None, CONTROLS)) > MAX_CONTROLS * len(part)
 
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import TypeVar
-
-    Body = TypeVar("Body", bytes, str, bytes | str)
+def text_part(body: bytes, content_type: str | None, charset: str | None, most: int) -> bytes:
+    """What of a body is read where a profile takes so many bytes of a text (0: all): the body itself if it is whole."""
+    return whole_characters(body, most, charset) if 0 < most < len(body) and may_be_cut(content_type, body) else body

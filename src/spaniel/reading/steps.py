@@ -9,10 +9,11 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-MOST = 20  # failures that are recorded of one page
+
+MAX_FAILURES = 20  # failures that are recorded of one page
 
 
-class Steps:
+class OptionalSteps:
     """Runs the optional steps of one page, and records which of them failed.
 
     Reading is pure, so nothing is logged here: the pipeline logs `Document.failures`.
@@ -28,7 +29,7 @@ class Steps:
         except MemoryError:  # the next step would not have more
             raise
         except Exception as error:  # noqa: BLE001 - whatever a page does to an optional step, the page is read
-            if len(self.failures) < MOST:
+            if len(self.failures) < MAX_FAILURES:
                 self.failures.append(f"{name}: {type(error).__name__}{_place(error)}")
         if undo is not None:
             undo()

@@ -1,0 +1,1 @@
+"""The HTML tree: parse within limits, clean, links, images, formulas, paywalls."""

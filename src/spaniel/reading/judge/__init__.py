@@ -1,0 +1,1 @@
+"""Which blocks of a page are content: features, a learnt model, and the same model compiled."""

@@ -1,0 +1,1 @@
+"""Markdown: written from a tree, and sanitized if written by others."""

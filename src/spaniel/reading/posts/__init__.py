@@ -1,0 +1,1 @@
+"""Threads, comments and reviews."""

@@ -1,0 +1,1 @@
+"""Text on the level of characters: charsets, words, white space, invisible characters."""
