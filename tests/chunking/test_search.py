@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaniel.chunking import Chunk, chunk
-from spaniel.chunking.folding import fold, words_of
-from spaniel.chunking.search import MOST_CHARACTERS, MOST_TERMS, Match, search
+from spaniel.chunking.search import MOST_CHARACTERS, MOST_TERMS, Match, fold, search, words_of
 from tests.stopwatch import growth
 
 

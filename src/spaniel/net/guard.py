@@ -13,7 +13,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net.addresses import TOGGLES
 from spaniel.net.resolver import KEPT_SECONDS
 from spaniel.net.validator import AddressValidator, literal_address
-from spaniel.url.domains import ALLOWED, ANYWHERE, BLOCKED, domain_list, domain_rules
+from spaniel.url.allowlist import ALLOWED, ANYWHERE, BLOCKED, domain_list, domain_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.resolver import Resolver
     from spaniel.net.validator import SsrfValidator
-    from spaniel.url.domains import DomainRules
+    from spaniel.url.allowlist import DomainRules
     from spaniel.url.value import Url
 
     Vetting = Coroutine[object, object, "Target"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from spaniel.errors import Code, SpanielError
 from spaniel.net.addresses import Address, blocked
 from spaniel.net.resolver import MOST_ADDRESSES, failed
-from spaniel.url.hosts import is_ipv4
+from spaniel.url.parsing import is_ipv4
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

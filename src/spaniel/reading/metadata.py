@@ -17,7 +17,7 @@ from spaniel.reading.lexicon import lexicon
 from spaniel.reading.links import base_of, scheme_of
 from spaniel.reading.signals import signals_of
 from spaniel.reading.steps import Steps
-from spaniel.url.plain import recognize
+from spaniel.url.value import recognize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
