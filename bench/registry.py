@@ -54,7 +54,7 @@ def pyyaml(folder: Path) -> int:
 
 def reading(folder: Path) -> dict[str, Callable[[], object]]:
     from spaniel import registry
-    from spaniel.registry.reformat import misfits
+    from spaniel.registry.database import misfits
 
     found = registry.open(folder)
 

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaniel.chunking import chunk
-from spaniel.chunking.blocks import outline, view_of
+from spaniel.chunking.blocks import LONGEST, outline, view_of
 from spaniel.chunking.chunks import Chunk, chunk_at
-from spaniel.chunking.headings import LONGEST
-from spaniel.chunking.plain import plain
+from spaniel.chunking.plain_text import plain
 from spaniel.chunking.tokens import cl100k
 
 COUNT = cl100k().count

@@ -12,12 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaniel.chunking import Chunk, chunk
-from spaniel.chunking.blocks import outline, view_of
+from spaniel.chunking.blocks import outline, trim_space, view_of
 from spaniel.chunking.chunks import chunk_at
-from spaniel.chunking.job import SplitJob
-from spaniel.chunking.space import trim_space
+from spaniel.chunking.split import SplitJob, trimmed
 from spaniel.chunking.tokens import cl100k
-from spaniel.chunking.trim import trimmed
 from spaniel.errors import SpanielError
 
 COUNTER = cl100k()

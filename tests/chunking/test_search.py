@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaniel.chunking import Chunk, chunk
-from spaniel.chunking.folding import fold, words_of
-from spaniel.chunking.search import MOST_CHARACTERS, MOST_TERMS, Match, search
+from spaniel.chunking.search import MOST_CHARACTERS, MOST_TERMS, Match, fold, search, words_of
 from tests.stopwatch import growth
 
 
@@ -209,8 +208,8 @@ def test_sixteen_times_the_page_is_not_a_square_of_the_work(kind: str) -> None:
 
 
 def test_what_is_remembered_of_characters_is_bounded() -> None:
-    from spaniel.chunking import folding
+    from spaniel.chunking.search import _LARGEST, _table
 
     fold("".join(map(chr, range(0x20000, 0x2F000))))
-    assert len(folding._table) <= folding._LARGEST
+    assert len(_table) <= _LARGEST
     assert re.fullmatch("[a-z]+", fold("ÀÉÎÕÜ"))

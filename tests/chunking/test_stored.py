@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spaniel.chunking import Boundaries, boundaries, chunk, rebuild
-from spaniel.chunking.chunks import chunk_at
-from spaniel.chunking.stored import RULES
+from spaniel.chunking.chunks import RULES, chunk_at
 from spaniel.chunking.tokens import cl100k
 from spaniel.pipeline.stored import StoredPage, from_cache
 

@@ -11,7 +11,7 @@ from spaniel.health.verdict import Link
 from spaniel.hosts import Hosts, Politeness
 from spaniel.net.http import RequestHeaders, RequestOptions
 from spaniel.testing import FakeClock
-from spaniel.url.domains import domain_rules
+from spaniel.url.allowlist import domain_rules
 from spaniel.verdicts import Hop
 from tests.health.plays import ELSEWHERE, elsewhere, fine, in_turn, needs_cookie, says, site, to
 from tests.health.truth import PATIENT

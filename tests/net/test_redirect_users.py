@@ -22,8 +22,7 @@ from spaniel.net.http import Http
 from spaniel.pipeline.profile import from_data as profile_from
 from spaniel.pipeline.request import Request
 from spaniel.robots.gate import RobotsGate
-from spaniel.sources.fetched import fetch_lists
-from spaniel.sources.walk import FetchedList, items
+from spaniel.sources.walk import FetchedList, fetch_lists, items
 from spaniel.testing import FakeClock, FakeResolver
 from tests.net.harness import guard_with_a_hole
 from tests.net.servers import Server, Wire, answer, authority, serve, tls_for

@@ -16,7 +16,7 @@ from spaniel.cli import db, db_import, db_web
 from spaniel.cli.db_add import incoming_links
 from spaniel.cli.db_folder import Failures
 from spaniel.errors import SpanielError
-from spaniel.registry.naming import LOCK
+from spaniel.registry.folder import LOCK
 from spaniel.sources.rows import Problems
 from spaniel.testing import settings_for
 from tests.online.sites import ALLOWLIST, page

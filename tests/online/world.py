@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Page, RequestOptions
-    from spaniel.url.domains import DomainRules
+    from spaniel.url.allowlist import DomainRules
     from spaniel.url.value import Url
 
 Pages = Mapping[str, Reply]  # by URL, without its fragment

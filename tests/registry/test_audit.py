@@ -8,8 +8,17 @@ from collections.abc import Collection, Iterator
 import pytest
 
 from spaniel.errors import SpanielError
-from spaniel.registry.audit import AuditFinding, CitedLink, audit, generic_slug, generic_slugs
-from spaniel.registry.audit_inputs import LONGEST_TITLE, FieldNames, cited, field_names
+from spaniel.registry.audit import (
+    LONGEST_TITLE,
+    AuditFinding,
+    CitedLink,
+    FieldNames,
+    audit,
+    cited,
+    field_names,
+    generic_slug,
+    generic_slugs,
+)
 from spaniel.sources.files import StreamInfo, read_stream
 from spaniel.sources.rows import ListOptions, Problems, SourceItem, SourceRow
 from spaniel.url.links import unaccented

@@ -15,10 +15,8 @@ import spaniel.files
 from spaniel import registry
 from spaniel.errors import SpanielError
 from spaniel.registry import folder as files
-from spaniel.registry.database import create
-from spaniel.registry.lock import writing
-from spaniel.registry.naming import LOCK, authority, file_name, host_of
-from spaniel.registry.selection import Selection
+from spaniel.registry.database import Selection, create
+from spaniel.registry.folder import LOCK, authority, file_name, host_of, writing
 from tests import programs
 from tests.registry.files import MINIMAL, contents, database
 

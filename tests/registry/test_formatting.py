@@ -10,8 +10,8 @@ import yaml
 
 from spaniel.errors import SpanielError
 from spaniel.registry import formatting
+from spaniel.registry.database import misfits, reformat
 from spaniel.registry.host_file import formatted, read_file
-from spaniel.registry.reformat import misfits, reformat
 from tests.registry.files import HASH, MINIMAL, ODDITIES, WILD, contents, database
 
 

@@ -13,8 +13,8 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from spaniel import registry
 from spaniel.errors import SpanielError
+from spaniel.registry.database import misfits, reformat
 from spaniel.registry.host_file import formatted, read_file
-from spaniel.registry.reformat import misfits, reformat
 from tests.registry.files import ODDITIES
 
 HOSTS = ("a.example", "b.example", "www.a.example", "a.example:8080", "c.example")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from spaniel.registry import folder as files
-from spaniel.registry.complaints import Position
-from spaniel.registry.finding import find_file
+from spaniel.registry.database import find_file
 from spaniel.registry.outline import outline
+from spaniel.registry.yaml_text import Position
 
 
 @pytest.mark.req("DB-10")

@@ -9,10 +9,9 @@ import pytest
 
 from spaniel import registry
 from spaniel.errors import Code, SpanielError
+from spaniel.registry.folder import stranger
 from spaniel.registry.host_file import read_file
-from spaniel.registry.naming import stranger
-from spaniel.registry.plain import read_plain
-from spaniel.registry.splitting import LARGEST_FILE, LONGEST_DOCUMENT, MOST_DOCUMENTS, decode, split
+from spaniel.registry.yaml_text import LARGEST_FILE, LONGEST_DOCUMENT, MOST_DOCUMENTS, decode, read_plain, split
 from tests.registry.files import HASH, MINIMAL, ODDITIES, WILD, database
 
 
@@ -84,8 +83,8 @@ def test_every_oddity_is_read_and_its_documents_join_to_the_file(name: str) -> N
 
 def test_the_two_ways_to_read_a_record_say_the_same() -> None:
     """The quick one knows fewer forms; what it reads, libyaml reads alike."""
-    from spaniel.registry.complaints import Position
     from spaniel.registry.outline import outline
+    from spaniel.registry.yaml_text import Position
 
     known = 0
     for raw in ODDITIES.values():

@@ -11,11 +11,10 @@ import pytest
 from spaniel.errors import SpanielError
 from spaniel.private_folder import OpenFolder
 from spaniel.registry import folder as files
-from spaniel.registry.complaints import Position
-from spaniel.registry.editing import set_key, unset_key
+from spaniel.registry.formatting import set_key, unset_key
 from spaniel.registry.host_file import FileDraft, read_file
 from spaniel.registry.outline import outline
-from spaniel.registry.scalars import scalar
+from spaniel.registry.yaml_text import Position, scalar
 from tests.registry.files import HASH, MINIMAL, ODDITIES, WILD, contents, database
 
 HERE = Position("f")

@@ -11,9 +11,7 @@ import pytest
 import yaml
 
 from spaniel import registry
-from spaniel.registry.database import Registry
-from spaniel.registry.reformat import misfits, reformat
-from spaniel.registry.selection import Selection
+from spaniel.registry.database import Registry, Selection, misfits, reformat
 from tests.registry.files import contents
 
 TYPES = ("text/html; charset=utf-8", "text/plain", "X-301-Redirect", "X-302-Redirect", "application/x-javascript")

@@ -15,10 +15,9 @@ from pathlib import Path
 import pytest
 
 from spaniel import registry
-from spaniel.registry.database import Registry
+from spaniel.registry.database import Registry, misfits
+from spaniel.registry.folder import LOCK
 from spaniel.registry.host_file import formatted
-from spaniel.registry.naming import LOCK
-from spaniel.registry.reformat import misfits
 from tests import programs
 from tests.registry.files import database
 

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-from spaniel.sources.fetched import fetch_lists
 from spaniel.sources.rows import ListOptions, Problems, SourceItem
-from spaniel.sources.walk import FetchedList, ListFetcher, items
+from spaniel.sources.walk import FetchedList, ListFetcher, fetch_lists, items
 from spaniel.testing import Site
 from tests.loopback import rooms_for
 

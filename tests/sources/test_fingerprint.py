@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from spaniel.sources.fingerprint import WHOLE, Fingerprint, fingerprint
+from spaniel.sources.files import WHOLE, Fingerprint, fingerprint
 
 
 def taken(path: Path) -> Fingerprint:

@@ -12,7 +12,7 @@ from spaniel.learnt import Learnt
 from spaniel.url import load
 from spaniel.url.allowlist import Allowlist, read
 from spaniel.url.allowlist import load as load_allowlist
-from spaniel.url.registrable import registrable
+from spaniel.url.hostlists import registrable
 
 FILE = """\
 # Official sources

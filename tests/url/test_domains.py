@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spaniel.errors import Code, SpanielError
-from spaniel.url.domains import ALLOWED, ANYWHERE, BLOCKED, domain_list, domain_rules
+from spaniel.url.allowlist import ALLOWED, ANYWHERE, BLOCKED, domain_list, domain_rules
 from spaniel.url.parsing import parse
 
 LABEL = st.from_regex(r"[a-z][a-z0-9]{0,8}", fullmatch=True)

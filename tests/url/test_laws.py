@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from spaniel.errors import SpanielError
 from spaniel.url import Canonical, canonicalize, load, parse
 from spaniel.url.parsing import judge, settle
-from spaniel.url.plain import recognize
 from spaniel.url.policy import shipped
+from spaniel.url.value import recognize
 from tests.url.strategies import anything, urls
 
 ROOT = Path(__file__).resolve().parents[2]

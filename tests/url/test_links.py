@@ -12,7 +12,7 @@ from spaniel.url.canonical import RedirectHop
 from spaniel.url.links import LinkWords, cite, classify
 from spaniel.url.policy import Policy
 from spaniel.url.questions import RedirectWalk, Web
-from spaniel.url.rules.query import Names
+from spaniel.url.rules.edits import Names
 
 WORDS = LinkWords([".pdf", ".html"], Names(["id"]), ["trámite", "prestación"])
 

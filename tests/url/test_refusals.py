@@ -6,7 +6,7 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.url import Url, parse
-from spaniel.url.hosts import is_ipv4, judge_host, judge_name
+from spaniel.url.parsing import is_ipv4, judge_host, judge_name
 
 
 def told(raw: str | bytes, base: Url | None = None) -> tuple[str, dict[str, object]]:

@@ -9,12 +9,11 @@ import pytest
 from spaniel.errors import SpanielError
 from spaniel.url import canonicalize, load, parse
 from spaniel.url import overrides as override_files
-from spaniel.url.canonical import Pagination
-from spaniel.url.draft import Draft
+from spaniel.url.canonical import Draft, Pagination
 from spaniel.url.hostlists import HostList, host_key
-from spaniel.url.plain import _hosts, recognize
 from spaniel.url.policy import Policy, shipped
-from spaniel.url.rules.query import MEMO, Names
+from spaniel.url.rules.edits import MEMO, Names
+from spaniel.url.value import _hosts, recognize
 
 
 def test_a_canonical_url_shows_its_text_and_equals_what_the_same_policy_made() -> None:

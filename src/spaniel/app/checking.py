@@ -29,7 +29,7 @@ from spaniel.net.guard import literal_address
 from spaniel.net.http import RequestOptions
 from spaniel.net.resolver import NXDOMAIN
 from spaniel.url.parsing import parse
-from spaniel.url.plain import in_one_spelling
+from spaniel.url.value import in_one_spelling
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable, Mapping

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from spaniel.batch.ports import Item
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.profile import DEFAULT
-from spaniel.sources.files import local_files
-from spaniel.sources.fingerprint import fingerprint
+from spaniel.sources.files import fingerprint, local_files
 from spaniel.sources.walk import items
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def _fetcher(stack: AsyncExitStack, settings: Settings, profile: str) -> ListFet
     async def fetch(url: str, most: int) -> AsyncIterator[FetchedList]:
         if not opened:
             from spaniel.app.engine import Engine
-            from spaniel.sources.fetched import fetch_lists
+            from spaniel.sources.walk import fetch_lists
 
             engine = await stack.enter_async_context(Engine(settings))
             opened.append(fetch_lists(engine.rooms.door, engine.http, engine.read_profile(profile).way))

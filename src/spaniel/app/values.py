@@ -119,7 +119,7 @@ def _name(text: str, place: str) -> str:
 
 
 def _domains(texts: tuple[str, ...], place: str) -> tuple[str, ...]:
-    from spaniel.url.domains import domain_list
+    from spaniel.url.allowlist import domain_list
 
     return domain_list(texts, place)
 

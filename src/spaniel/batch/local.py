@@ -22,7 +22,7 @@ from spaniel.files import sync_folder, write_atomically
 from spaniel.runs.parts import CAPTURES, RECORDS, Collector, Output
 from spaniel.runs.run import PART, About, RunFolder, require_same
 from spaniel.runs.store import Shard
-from spaniel.sources.parquet import arrow
+from spaniel.sources.tables import arrow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -14,8 +14,8 @@ from spaniel.batch.ports import HAD_CREDENTIALS
 from spaniel.errors import Code, SpanielError
 from spaniel.runs.run import PlanCounts
 from spaniel.runs.store import Shard
+from spaniel.url.hostlists import registrable
 from spaniel.url.parsing import has_credentials, requested
-from spaniel.url.registrable import registrable
 from spaniel.url.value import split
 
 if TYPE_CHECKING:

@@ -10,21 +10,211 @@ and no cut is made before `job.body`.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from functools import lru_cache
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.chunking.blocks import MARKER, fence_lines, next_line
-from spaniel.chunking.gather import LONGEST_TOKEN, Piece, gather
-from spaniel.chunking.headings import alone_before, body_after
-from spaniel.chunking.job import SplitJob
-from spaniel.chunking.space import skip_space, trim_space
+from spaniel.chunking.blocks import MARKER, alone_before, body_after, fence_lines, next_line, skip_space, trim_space
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spaniel.chunking.blocks import Fence, MarkdownOutline
+
+
+class SplitJob(NamedTuple):
+    """The text at hand, its view (see blocks), how it is counted, and the most tokens that a piece may have.
+
+    Before `body` nothing is cut: headings that go with what follows them.
+    """
+
+    text: str
+    view: str
+    count: Callable[[str], int]
+    additive: bool
+    limit: int
+    body: int = 0
+
+
+_NEAR = 16  # characters: most ends are shorter
+_SIGNS = "".join(sign for sign in map(chr, range(128)) if not sign.isalnum())
+
+
+def trimmed(job: SplitJob, first: int, stop: int, tokens: int) -> tuple[int, int, int]:
+    """Where the piece begins and ends without white space around it, and its count then; a line keeps its indentation.
+
+    Trimming changes what the first word and the last line count, and can raise it. Counts add up between a letter or a
+    digit and a sign, so it is enough to know what the signs at the end count, and texts end in few ways.
+    """
+    text, view, count, additive, _, _ = job
+    if additive and view[first] == "\n":
+        near = text[max(first, stop - _NEAR) : stop]
+        word = near.rstrip(_SIGNS)
+        if word and word[-1].isascii():
+            signs = near[len(word) :]
+            return first, stop - len(signs) + len(signs.rstrip()), tokens + _change(count, signs)
+    return _counted_again(job, first, stop, tokens)
+
+
+@lru_cache(256)
+def _change(count: Callable[[str], int], signs: str) -> int:
+    return count(signs.rstrip()) - count(signs)
+
+
+def _counted_again(job: SplitJob, first: int, stop: int, tokens: int) -> tuple[int, int, int]:
+    text, view, count, additive, limit, _ = job
+    start = first if view[first] == "\n" else skip_space(text, first, stop)
+    end = trim_space(text, start, stop)
+    if tokens > limit + (start - first) + (stop - end):
+        return start, end, tokens
+    head = _first_seam(text, start, end) if start > first else start
+    tail = _last_seam(text, view, start, end) if end < stop else end
+    if not additive or head < 0 or head > tail:
+        return start, end, count(text[start:end])
+    if start > first:
+        tokens += count(text[start:head]) - count(text[first:head])
+    if end < stop:
+        tokens += count(text[tail:end]) - count(text[tail:stop])
+    return start, end, tokens
+
+
+def _first_seam(text: str, start: int, end: int) -> int:
+    """A place near the start where counts add up, or -1."""
+    space = text.find(" ", start, end)
+    return -1 if space < 0 or text[space - 1].isspace() else space
+
+
+def _last_seam(text: str, view: str, start: int, end: int) -> int:
+    """A place near the end where counts add up, or -1."""
+    line = view.rfind("\n", start, end)
+    space = text.rfind(" ", max(line, start), end)
+    return line if space < 0 or text[space - 1].isspace() else space
+
+
+LONGEST_TOKEN = 128  # characters, in cl100k_base
+STRIDE = 0.9  # of what should just fit: going on costs less than going back
+
+Finer = Callable[[int, int], "list[Piece]"]
+
+
+class Piece(NamedTuple):
+    """A slice of the Markdown that becomes a chunk, and the fence lines that keep a split code block valid."""
+
+    start: int
+    end: int
+    tokens: int
+    before: str = ""
+    after: str = ""
+
+
+def gather(job: SplitJob, starts: list[int], finer: Finer) -> list[Piece]:
+    """Pieces of as many units as fit; a unit that does not fit alone gives the pieces that `finer` makes of it.
+
+    A unit goes from its start to the next; the last of `starts` is the end. The first piece of a unit may begin with
+    units before it.
+    """
+    limit = job.limit
+    split: dict[int, list[Piece]] = {}  # what is clearly too large is split before it is counted
+    size = _sizing(job, starts, finer, split)
+    pieces: list[Piece] = []
+    i, known = 0, 0  # the next unit, and its count if it is known already
+    width = 3.5  # characters for a token, as the piece before had them
+    while i < len(starts) - 1:
+        j, tokens, following = _reach(job, starts, size, (i, known), width)
+        if i in split:
+            _place(job, pieces, starts, finer, split.pop(i))
+            i, known = i + 1, 0
+            continue
+        if following and (j == i or tokens + following == limit + 1):  # without the white space after it, it may fit
+            j, tokens, following = j + 1, tokens + following, 0
+        start, end, exact = trimmed(job, starts[i], starts[j], tokens)
+        while exact > limit and j > i + 1:
+            j -= 1
+            tokens, following = _less(job, starts[i], starts[j], tokens, size(j))
+            start, end, exact = trimmed(job, starts[i], starts[j], tokens)
+        if exact > limit:
+            _place(job, pieces, starts, finer, finer(starts[i], starts[j]))
+        elif start < end:
+            pieces.append(Piece(start, end, exact))
+            width = (starts[j] - starts[i]) / max(tokens, 1)
+        i, known = j, following
+    return pieces
+
+
+def _place(job: SplitJob, pieces: list[Piece], starts: list[int], finer: Finer, found: list[Piece]) -> None:
+    """Add what was found in a unit; what it took from the units before it is taken from the pieces before it."""
+    first = found[0].start if found else len(job.text)
+    while pieces and pieces[-1].start >= first:
+        pieces.pop()
+    if pieces and pieces[-1].end > first:
+        last = pieces.pop()
+        rest = last.tokens - job.count(job.text[first : last.end])
+        start, end, tokens = trimmed(job, last.start, first, rest)
+        if tokens <= job.limit:
+            pieces.append(Piece(start, end, tokens))
+        else:
+            pieces += gather(job, starts[bisect_left(starts, start) : bisect_left(starts, first) + 1], finer)
+    pieces += found
+
+
+def _reach(
+    job: SplitJob, starts: list[int], size: Callable[[int], int], first: tuple[int, int], width: float
+) -> tuple[int, int, int]:
+    """As far as units fit from the first on: the one that does not, the count up to it, and its own count."""
+    limit, last = job.limit, len(starts) - 1
+    i, known = first
+    if known > limit:
+        return i, 0, known
+    j, tokens = (i + 1, known) if known else (i, 0)
+    far = bisect_right(starts, starts[j] + (limit - tokens) * width * STRIDE, j, last) - 1
+    if far > j + 1:
+        tokens, j = tokens + job.count(job.text[starts[j] : starts[far]]), far
+        while tokens > limit:
+            j -= 1
+            tokens, following = _less(job, starts[i], starts[j], tokens, size(j))
+            if tokens <= limit:
+                return j, tokens, following
+    while j < last:
+        following = size(j)
+        if tokens + following > limit:
+            return j, tokens, following
+        tokens += following
+        j += 1
+    return j, tokens, 0
+
+
+def _less(job: SplitJob, start: int, end: int, tokens: int, last: int) -> tuple[int, int]:
+    """The count up to `end`, given that of what has one unit more, and that unit's, which may be only a sign."""
+    return (tokens - last if last <= job.limit else job.count(job.text[start:end])), last
+
+
+def _sizing(job: SplitJob, starts: list[int], finer: Finer, split: dict[int, list[Piece]]) -> Callable[[int], int]:
+    text, count, limit = job.text, job.count, job.limit
+    long, too_long = 6 * limit, LONGEST_TOKEN * limit
+
+    def size(i: int) -> int:
+        start, end = starts[i], starts[i + 1]
+        if end - start > long:
+            pieces = finer(start, end)
+            if end - start > too_long or _is_split(job, pieces, start, end):
+                split[i] = pieces
+                return too_long
+        return count(text[start:end])
+
+    return size
+
+
+def _is_split(job: SplitJob, pieces: list[Piece], start: int, end: int) -> bool:
+    """Whether they are several because of the unit, not because of the headings that the first begins with."""
+    if not pieces or pieces[0].start >= start:
+        return len(pieces) > 1
+    most = 4 * (start - pieces[0].start + len(pieces))  # tokens of the headings, and what trimming may have added
+    sure = sum(tokens - 4 * len(before + after) for _, _, tokens, before, after in pieces) - most
+    return sure > job.limit or job.count(job.text[start : trim_space(job.text, start, end)]) > job.limit
+
 
 # All cuts are where counts add up: after the last newline of a run of white space, or before a run without any.
 # A sentence's search passes over list markers, so that the full stop of `1.` ends none; the one class at its front is

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncIterator, Iterable
 
-    from spaniel.registry.database import Registry
-    from spaniel.registry.editor import Added
+    from spaniel.registry.database import Added, Registry
     from spaniel.registry.links import NewLink
 
 

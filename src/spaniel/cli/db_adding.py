@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from spaniel.cli.db_folder import Failures
-    from spaniel.registry.database import Registry
-    from spaniel.registry.editor import Added, Editor
+    from spaniel.registry.database import Added, Editor, Registry
     from spaniel.registry.links import NewLink
 
 

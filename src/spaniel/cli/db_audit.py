@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 
-    from spaniel.registry.audit import AuditFinding, CitedLink
-    from spaniel.registry.audit_inputs import FieldNames
+    from spaniel.registry.audit import AuditFinding, CitedLink, FieldNames
     from spaniel.registry.database import Registry
     from spaniel.sources.rows import SourceItem
     from spaniel.url.policy import Policy
@@ -119,8 +118,7 @@ class Counts:
 async def _cited(
     args: argparse.Namespace, registry: Registry | None, failed: Failures, problems: Problems
 ) -> AsyncGenerator[CitedLink, None]:
-    from spaniel.registry.audit import CitedLink
-    from spaniel.registry.audit_inputs import NOTHING, cited, field_names
+    from spaniel.registry.audit import NOTHING, CitedLink, cited, field_names
 
     names = field_names(tuple(args.title_field))
     if registry is not None:
@@ -146,8 +144,7 @@ async def _cited(
 
 def _usual(item: SourceItem, asked: tuple[str, ...], names: FieldNames) -> Iterator[CitedLink]:
     """The link of a record where any list has it; what was asked for by name is searched nowhere else."""
-    from spaniel.registry.audit import CitedLink
-    from spaniel.registry.audit_inputs import NOTHING
+    from spaniel.registry.audit import NOTHING, CitedLink
 
     if not asked and isinstance(item.record, dict):
         about = names.about(item.record, NOTHING)

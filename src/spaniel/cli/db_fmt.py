@@ -27,7 +27,7 @@ def run_init(args: argparse.Namespace) -> int:
 
 
 def run_fmt(args: argparse.Namespace) -> int:
-    from spaniel.registry.reformat import misfits, reformat
+    from spaniel.registry.database import misfits, reformat
 
     registry = opened(args)
     name_strangers(registry)

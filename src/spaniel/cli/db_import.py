@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import AsyncGenerator, Iterable
 
-    from spaniel.registry.editor import Added
+    from spaniel.registry.database import Added
 
 
 def run_import(args: argparse.Namespace) -> int:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
+    from spaniel.registry.database import Selection
     from spaniel.registry.record import Record
-    from spaniel.registry.selection import Selection
 
 COLUMNS = ("url", "categories", "content-length", "content-sha256", "content-type")
 
@@ -63,7 +63,7 @@ def run_show(args: argparse.Namespace) -> int:
 
 
 def selection(args: argparse.Namespace, *, deprecated: bool) -> Selection:
-    from spaniel.registry.selection import ALL, Selection
+    from spaniel.registry.database import ALL, Selection
 
     if args.path and not args.path.startswith("/"):
         raise SpanielError(Code.BAD_ARGS, field="--path", reason="must begin with '/', as paths do")
@@ -74,7 +74,7 @@ def selection(args: argparse.Namespace, *, deprecated: bool) -> Selection:
 
 def _host(asked: str) -> str:
     """A host in the spelling of the files; a URL is taken for its host."""
-    from spaniel.registry.naming import authority
+    from spaniel.registry.folder import authority
 
     written = asked.partition("://")[2] if "://" in asked else asked
     found = authority(written.partition("/")[0])

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from spaniel.app.engine import Engine
     from spaniel.cli.db_folder import Failures
     from spaniel.online.canonicalizer import Canonicalizer
-    from spaniel.registry.database import Registry
-    from spaniel.registry.editor import Added
+    from spaniel.registry.database import Added, Registry
     from spaniel.registry.links import NewLink
-    from spaniel.registry.scalars import Written
+    from spaniel.registry.yaml_text import Written
 
     Told = Callable[[NewLink, Added], None]
 
@@ -122,7 +121,7 @@ class _Lookup:
         from spaniel.net.http import RequestOptions
         from spaniel.pipeline.measure import ANY_SIZE, measure
         from spaniel.pipeline.retrieve import Way
-        from spaniel.registry.rules import spot_of
+        from spaniel.registry.config import spot_of
         from spaniel.url.parsing import parse
 
         settings = self._engine.settings

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.cli.files import replacing
 from spaniel.cli.heading import under_title
-from spaniel.front_matter import with_front_matter
-from spaniel.page_files import PageFolder
+from spaniel.page_files import PageFolder, with_front_matter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,7 +12,7 @@ from spaniel.hosts.hosts import ASK_FOR_TIME
 from spaniel.net import redirects
 from spaniel.net.http import RequestOptions
 from spaniel.net.redirects import Hops
-from spaniel.url.domains import ANYWHERE, DomainRules
+from spaniel.url.allowlist import ANYWHERE, DomainRules
 from spaniel.verdicts import Hop
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.health.due import PRIORITY
 from spaniel.health.verdict import Checked, Link, Place
-from spaniel.registry.naming import authority
+from spaniel.registry.folder import authority
 from spaniel.registry.record import DEPRECATED
 from spaniel.tables import complaint
 from spaniel.verdicts import Expected, Verdict

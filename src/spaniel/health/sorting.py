@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.errors import SpanielError
 from spaniel.health.verdict import Checked, Link
 from spaniel.url.parsing import parse
-from spaniel.url.plain import in_one_spelling
+from spaniel.url.value import in_one_spelling
 from spaniel.verdicts import Verdict
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from spaniel.hosts.answer_times import AnswerTimes
 from spaniel.hosts.limits import Breaker, asked_too_often, crawl_delay_too_long, wait_too_long
 from spaniel.hosts.memory import NOTHING, WEEK
 from spaniel.hosts.retry_after import seconds_until
-from spaniel.url.registrable import same_owner
+from spaniel.url.hostlists import same_owner
 from spaniel.url.value import DEFAULT_PORTS, split
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from spaniel.defaults import PORTS
 from spaniel.errors import Code, SpanielError
 from spaniel.net.addresses import TOGGLES, Address, blocked
 from spaniel.net.resolver import KEPT_SECONDS, MOST_ADDRESSES, failed
-from spaniel.url.domains import ALLOWED, ANYWHERE, BLOCKED, domain_list, domain_rules
-from spaniel.url.hosts import is_ipv4
+from spaniel.url.allowlist import ALLOWED, ANYWHERE, BLOCKED, domain_list, domain_rules
+from spaniel.url.parsing import is_ipv4
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from spaniel.net.addresses import Address
     from spaniel.net.deadline import Deadline
     from spaniel.net.resolver import Resolver
-    from spaniel.url.domains import DomainRules
+    from spaniel.url.allowlist import DomainRules
     from spaniel.url.value import Url
 
     Vetting = Coroutine[object, object, "Target"]

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import SpanielError, shown
 from spaniel.reading.metadata.page_facts import total_pages
+from spaniel.url.hostlists import same_owner
 from spaniel.url.parsing import parse
 from spaniel.url.questions import IF_LINKED, WebAnswer
-from spaniel.url.registrable import same_owner
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
 from spaniel.errors import SpanielError
+from spaniel.url.hostlists import same_owner
 from spaniel.url.parsing import parse
-from spaniel.url.registrable import same_owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

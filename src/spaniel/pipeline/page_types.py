@@ -9,7 +9,7 @@ import re
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.chunking.plain import plain
+from spaniel.chunking.plain_text import plain
 from spaniel.reading.data_files import data_file
 from spaniel.reading.document import TEXT_CUT
 from spaniel.reading.kinds import parse_type

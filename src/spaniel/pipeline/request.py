@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.defaults import CHUNK_TOKENS, IDLE_MS, MAX_WAIT_SECONDS, SCROLLS, WINDOW_HEIGHT, WINDOW_WIDTH
 from spaniel.errors import Code, SpanielError
 from spaniel.tables import nearest
-from spaniel.url.domains import ALLOWED, BLOCKED, domain_list, domain_rules
+from spaniel.url.allowlist import ALLOWED, BLOCKED, domain_list, domain_rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from spaniel.browser.rendering import RenderOptions
-    from spaniel.url.domains import DomainRules
+    from spaniel.url.allowlist import DomainRules
 
 LONGEST_SELECTOR = 1_000
 DISPLAYED = {"width": WINDOW_WIDTH, "height": WINDOW_HEIGHT, "idle_ms": IDLE_MS, "scrolls": SCROLLS}

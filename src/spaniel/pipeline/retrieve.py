@@ -11,7 +11,7 @@ from spaniel.net import redirects
 from spaniel.net.http import RequestOptions
 from spaniel.net.redirects import Hops
 from spaniel.pipeline.trace import Step, Trace
-from spaniel.url.domains import ANYWHERE, DomainRules
+from spaniel.url.allowlist import ANYWHERE, DomainRules
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

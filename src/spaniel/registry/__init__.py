@@ -1,9 +1,7 @@
 """A database of links: a folder of YAML files, one for each host, made to live in version control."""
 
-from spaniel.registry.database import Registry
+from spaniel.registry.database import Added, Editor, Registry, Selection
 from spaniel.registry.database import open_registry as open  # noqa: A004  read as spaniel.registry.open
-from spaniel.registry.editor import Added, Editor
 from spaniel.registry.record import Record
-from spaniel.registry.selection import Selection
 
 __all__ = ["Added", "Editor", "Record", "Registry", "Selection", "open"]

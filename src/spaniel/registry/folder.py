@@ -6,20 +6,109 @@ Nothing here follows a link or waits on a pipe; all is done by the descriptor of
 from __future__ import annotations
 
 import os
+import re
 import stat
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.files import TEMPORARY_NAME, write_atomically
+from spaniel.errors import SpanielError
+from spaniel.files import TEMPORARY_NAME, locked, write_atomically
 from spaniel.private_folder import open_shared_folder
-from spaniel.registry.naming import UnknownFile, host_of, stranger
-from spaniel.registry.splitting import LARGEST_FILE, TOO_LARGE, decode
+from spaniel.registry.yaml_text import LARGEST_FILE, TOO_LARGE, decode
 from spaniel.tables import complaint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spaniel.private_folder import OpenFolder
+
+
+SUFFIX = ".yaml"
+LONGEST_NAME = 255  # characters, on every file system in use
+LOCK = ".spaniel.lock"
+RULES = "registry.toml"
+LEARNT = "learnt.toml"  # what the web has told about hosts
+
+_ESCAPES = {":": "%3A", "[": "%5B", "]": "%5D"}
+_ESCAPE = re.compile("%3A|%5B|%5D|^%[67][0-9A-F]")
+_DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com[0-9]|lpt[0-9])(?=\.|\Z)", re.IGNORECASE)
+_PLAIN_HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)+[a-z]{2,}")
+_PUNYCODE = re.compile(r"(?:.*\.)?xn--")
+_LEFTOVER = re.compile(
+    r".*~|#.*#|\.~.*|\..*\.sw[a-p]|\.#.*|.*\.(?:bak|orig|rej|tmp|swp|old|save)", re.DOTALL | re.IGNORECASE
+)
+_NEARLY = re.compile(r"(.+)\.ya?ml(?:\.txt)?", re.DOTALL | re.IGNORECASE)  # Windows may hide an ending, and add another
+
+
+class UnknownFile(NamedTuple):
+    """Something in the folder that is not read, and why."""
+
+    name: str
+    why: str
+
+
+def file_name(host: str) -> str:
+    """The name of a host's file."""
+    name = _plain_name(host)
+    if _DEVICE.match(name.removesuffix(SUFFIX)):
+        name = f"%{ord(name[0]):02X}{name[1:]}"
+    if len(name) > LONGEST_NAME:
+        raise complaint("host", f"its {len(host)} characters are too many for the name of a file")
+    return name
+
+
+def file_names(host: str) -> tuple[str, ...]:
+    """The names that a host's file may have, the one that it gets today first."""
+    return tuple(dict.fromkeys((file_name(host), _plain_name(host))))
+
+
+def _plain_name(host: str) -> str:
+    return "".join(_ESCAPES.get(sign, sign) for sign in host) + SUFFIX
+
+
+def host_of(name: str) -> str | None:
+    """The host that a file is about; None where its name is not one of `file_names`."""
+    stem = name.removesuffix(SUFFIX)
+    if stem == name:
+        return None
+    if _PLAIN_HOST.fullmatch(stem) and not _PUNYCODE.match(stem):
+        return stem
+    host = _ESCAPE.sub(lambda found: chr(int(found[0][1:], 16)), stem)
+    return host if authority(host) == host and name in file_names(host) else None
+
+
+def authority(written: str) -> str | None:
+    """A host, and a port if it has one, as URLs have it; None where it is neither."""
+    if _PLAIN_HOST.fullmatch(written) and not _PUNYCODE.match(written):
+        return written
+    if re.search(r"[/?#@\\\s]", written):
+        return None
+    from spaniel.url.parsing import parse
+
+    try:
+        url = parse(f"http://{written}/")
+    except SpanielError:
+        return None
+    port = written.rpartition(":")[2] if re.search(r":[0-9]+\Z", written) else ""
+    return f"{url.host}:{int(port)}" if port else url.host
+
+
+def stranger(name: str) -> UnknownFile | None:
+    """Why a file is not read whose name may be taken for one that is; None where nobody would expect it to be."""
+    if TEMPORARY_NAME.fullmatch(name):
+        return UnknownFile(name, "a writer was killed; the next one removes it")
+    if name in (LOCK, RULES):
+        return None
+    if _LEFTOVER.fullmatch(name):
+        return UnknownFile(name, "it looks like something that an editor has left behind")
+    if (nearly := _NEARLY.fullmatch(name)) is None:
+        return UnknownFile(name, "its name is not that of a host") if name == SUFFIX else None
+    meant = authority(nearly[1].lower())
+    hint = f"; should it be {file_name(meant)}?" if meant else ""
+    if not name.endswith(SUFFIX):
+        return UnknownFile(name, f"its name does not end with {SUFFIX}{hint}")
+    return UnknownFile(name, f"its name is not that of a host{hint}")
+
 
 HEAD = 4096  # bytes that hold the first document of nearly every file
 
@@ -150,3 +239,32 @@ def _translated(file: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise complaint(file, error.strerror or str(error)) from None
+
+
+PATIENCE = 30.0  # seconds; the lock is never held for long: pages are fetched before it is taken
+
+
+@contextmanager
+def writing(folder: OpenFolder, patience: float = PATIENCE) -> Iterator[None]:
+    """Hold the folder's lock. Other writers wait."""
+    lock = locked(folder.at(LOCK), wait=patience, remove=True, mode=0o666, dir_fd=folder.descriptor)
+    with ExitStack() as held:
+        try:
+            held.enter_context(lock)
+        except TimeoutError:
+            reason = f"another process has been writing here for {patience:g} seconds; try again when it is done"
+            raise complaint(folder.path, reason) from None
+        except OSError as error:
+            raise _unwritable(folder, error) from None
+        yield
+
+
+def _unwritable(folder: OpenFolder, error: OSError) -> SpanielError:
+    """Names the folder, which people know; the lock file only if that is the problem."""
+    if isinstance(error, IsADirectoryError):
+        return complaint(f"{folder.path}/{LOCK}", "it is not a regular file; remove it")
+    with suppress(OSError):
+        folder.status(LOCK)
+        reason = f"cannot be opened for writing: {error.strerror}; remove it if no other process is writing here"
+        return complaint(f"{folder.path}/{LOCK}", reason)
+    return complaint(folder.path, f"the folder cannot be written to: {error.strerror}")

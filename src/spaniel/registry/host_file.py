@@ -5,17 +5,23 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.registry.complaints import Position
 from spaniel.registry.formatting import format_document, format_preamble
-from spaniel.registry.metadata import HTTPS, HostMetadata, read_metadata
-from spaniel.registry.record import PATH, Record, RecordHost, broken_key, read_record
-from spaniel.registry.scalars import as_read, lines_for
-from spaniel.registry.splitting import Parts, YamlDocument, line_end, split
+from spaniel.registry.record import (
+    HTTPS,
+    PATH,
+    HostMetadata,
+    Record,
+    RecordHost,
+    broken_key,
+    read_metadata,
+    read_record,
+)
+from spaniel.registry.yaml_text import Parts, Position, YamlDocument, as_read, line_end, lines_for, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from spaniel.registry.scalars import Written
+    from spaniel.registry.yaml_text import Written
 
 
 class HostFile(NamedTuple):
@@ -148,7 +154,7 @@ class FileDraft:
 
     def edited(self, path: str, keys: Mapping[str, Written | None]) -> str:
         """The text that a record would have."""
-        from spaniel.registry.editing import set_key, unset_key  # with libyaml, which a new record does not need
+        from spaniel.registry.formatting import set_key, unset_key  # with libyaml, which a new record does not need
 
         text, place = self._texts[path], Position(self.home.file, self._lines.get(path, 1))
         for key, value in keys.items():

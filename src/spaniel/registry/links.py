@@ -10,7 +10,7 @@ from spaniel.registry.record import CATEGORIES, LENGTH, SHA256, TYPE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from spaniel.registry.scalars import Written
+    from spaniel.registry.yaml_text import Written
     from spaniel.url.canonical import Canonical
 
 

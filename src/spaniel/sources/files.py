@@ -4,24 +4,96 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 import sys
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.sources.json_values import read_json, read_jsonl, read_yaml
 from spaniel.sources.kinds import DOCUMENTS, HEAD, FileKind, kind_by_name, kind_named, list_kind
-from spaniel.sources.parquet import read_parquet
-from spaniel.sources.streams import BROKEN, as_utf8, uncompressed
-from spaniel.sources.tables import read_csv, read_tsv
-from spaniel.sources.text import read_bookmarks, read_text
+from spaniel.sources.rows import LARGEST_VALUE, LONGEST_LINE, SourceRow
+from spaniel.sources.streams import BROKEN, as_utf8, decoded, numbered_lines, uncompressed
+from spaniel.sources.tables import read_csv, read_parquet, read_tsv
 from spaniel.sources.xml_lists import read_xml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from spaniel.sources.rows import ChildSitemap, ListOptions, Problems, Reader, Report, SourceRow
+    from spaniel.sources.rows import ChildSitemap, ListOptions, Problems, Reader, Report
+
+
+def read_text(stream: BinaryIO, _options: ListOptions, report: Report) -> Iterator[SourceRow]:
+    for number, line in numbered_lines(stream, LONGEST_LINE, report):
+        try:
+            text = line.decode().strip()
+        except UnicodeDecodeError:
+            text = decoded(line).strip()
+        if text and text[0] != "#":
+            yield SourceRow(text, {}, len(text), number)
+
+
+def read_bookmarks(stream: BinaryIO, _options: ListOptions, report: Report) -> Iterator[SourceRow]:
+    """The web pages in a file of bookmarks (Netscape format). Other schemes (javascript:, place:) are passed over."""
+    from turbohtml import parse
+
+    raw = stream.read(LARGEST_VALUE + 1)
+    if len(raw) > LARGEST_VALUE:
+        report("", f"has more than {LARGEST_VALUE >> 20} MB; the rest was left out")
+    for number, anchor in enumerate(parse(decoded(raw[:LARGEST_VALUE])).select("a[href]"), 1):
+        url = str(anchor.attrs["href"]).strip()
+        if url.lower().startswith(("http://", "https://")):
+            title = " ".join(anchor.text.split())
+            yield SourceRow(url, {"title": title} if title else {}, len(url) + len(title), f"bookmark {number}")
+
+
+WHOLE = 16 << 20  # bytes up to which every one counts
+ENDS = 1 << 20  # of a longer file: at its start and at its end
+PIECE = 1 << 18
+
+
+class Fingerprint(NamedTuple):
+    """Of a file. `digest` is of all its bytes, or, where `whole` is False, of its start and end."""
+
+    size: int
+    mtime_ns: int
+    digest: str
+    whole: bool
+
+    def difference(self, now: Fingerprint) -> str | None:
+        """Why it is not the same file's content any more, in words; None if it is. A mere `touch` changes nothing."""
+        if now.size != self.size:
+            return f"it had {self.size} bytes and has {now.size} now"
+        if now.digest != self.digest:
+            return "its content has changed"
+        if not self.whole and now.mtime_ns != self.mtime_ns:
+            return "it was written to since"  # what is between its ends was not looked at
+        return None
+
+
+def fingerprint(path: str) -> Fingerprint | None:
+    """None for what cannot be read twice: a pipe, standard input. Whatever fails is an `OSError`."""
+    with open(path, "rb", opener=_without_waiting) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        digest, whole = sha256(), found.st_size <= WHOLE
+        if whole:
+            while piece := file.read(PIECE):
+                digest.update(piece)
+        else:
+            digest.update(file.read(ENDS))
+            file.seek(-ENDS, os.SEEK_END)
+            digest.update(file.read(ENDS))
+        return Fingerprint(found.st_size, found.st_mtime_ns, digest.hexdigest(), whole)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """A pipe that nobody writes to would otherwise be waited for."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
 
 STANDARD_INPUT = "-"
 READERS: dict[FileKind, Reader] = {  # Parquet is read from a file that can seek, a site by its sitemaps

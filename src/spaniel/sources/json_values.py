@@ -48,8 +48,8 @@ def read_json(stream: BinaryIO, options: ListOptions, report: Report) -> Iterato
 
 
 def read_yaml(stream: BinaryIO, options: ListOptions, report: Report) -> Iterator[SourceRow]:
-    from spaniel.registry.complaints import Position
     from spaniel.registry.outline import values
+    from spaniel.registry.yaml_text import Position
 
     raw = stream.read(LARGEST_VALUE + 1)
     if len(raw) > LARGEST_VALUE:

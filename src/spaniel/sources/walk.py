@@ -7,11 +7,15 @@ them, each followed to its end before the next.
 from __future__ import annotations
 
 import re
+from contextlib import asynccontextmanager
 from functools import cache
 from ipaddress import ip_address
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from spaniel.errors import Code, SpanielError
+from spaniel.net.deadline import Deadline
+from spaniel.pipeline.retrieve import USUAL_WAY, follow, successful
 from spaniel.robots.rules import LIMIT
 from spaniel.robots.rules import parse as parse_robots
 from spaniel.sources.files import STANDARD_INPUT, StreamInfo, local_files, read_file, read_stream
@@ -28,7 +32,12 @@ if TYPE_CHECKING:
 
     from publicsuffixlist import PublicSuffixList
 
+    from spaniel.net.guard import Target
+    from spaniel.net.http import Http, Page, RequestOptions
+    from spaniel.pipeline.ports import Door
+    from spaniel.pipeline.retrieve import Way
     from spaniel.url.value import Url
+
 
 DEEPEST = 4  # indexes within indexes
 MOST_LIST_BYTES = 1 << 30  # of a list that is fetched and is not a sitemap
@@ -240,3 +249,25 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+SECONDS = 300.0  # for one list, which may have a gigabyte
+
+
+def fetch_lists(door: Door, http: Http, way: Way = USUAL_WAY, seconds: float = SECONDS) -> ListFetcher:
+    """Fetches lists with the options of `way`, each into a temporary file."""
+
+    @asynccontextmanager
+    async def fetch(url: str, most: int) -> AsyncIterator[FetchedList]:
+        with TemporaryFile(prefix="spaniel-") as file:
+
+            async def ask(url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page:
+                return await http.stream(url, target, deadline, file.write, options)
+
+            options = way.options._replace(max_bytes=most)
+            found = await follow(parse(url), door, ask, Deadline(seconds), way._replace(options=options))
+            page = successful(found.page)
+            file.seek(0)
+            yield FetchedList(page.url.href, page.headers.get("content-type", ""), cast("BinaryIO", file))
+
+    return fetch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from spaniel.app import batching
-from spaniel.testing.resolver import FakeResolver
+from spaniel.testing.fakes import FakeResolver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spaniel.app.client import Spaniel
 from spaniel.app.settings import from_data
 from spaniel.pipeline.profile import DEFAULT
-from spaniel.testing.resolver import FakeResolver
+from spaniel.testing.fakes import FakeResolver
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -1,10 +1,14 @@
-"""Lists of hosts, as policies and settings have them; they match after IDNA normalization."""
+"""Lists of hosts, as policies and settings have them, and registrable domains."""
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from publicsuffixlist import PublicSuffixList
 
 
 def host_key(name: str) -> str:
@@ -41,3 +45,22 @@ def domains(names: Iterable[str]) -> HostList:
     """A domain means itself and all below it, also where it is written `.example.com` or `*.example.com`."""
     bare = (name.strip().removeprefix("*").removeprefix(".") for name in names)
     return HostList(pattern for name in bare if name for pattern in (name, f"*.{name}"))
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    from publicsuffixlist import PublicSuffixList  # the list has 10,000 lines: read by those who need it
+
+    return PublicSuffixList()
+
+
+@lru_cache(maxsize=4096)
+def registrable(host: str) -> str:
+    """`sede.agencia.gob.es` -> `agencia.gob.es`. An address, and a name that nobody can register, is its own."""
+    if host.startswith("[") or host.replace(".", "").isdigit():
+        return host
+    return _suffixes().privatesuffix(host) or host
+
+
+def same_owner(host: str, other: str) -> bool:
+    return registrable(host) == registrable(other)

@@ -1,4 +1,4 @@
-"""Link classes and citation rules: which links say something specific, and which only open a door (CP-13, CP-14)."""
+"""Link classes and citation rules: which links lead to specific content, and which to a home page (CP-13, CP-14)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ import unicodedata
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import unquote
 
+from spaniel.errors import shown
+from spaniel.url.rules.edits import Names
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from spaniel.tables import Table
+    from spaniel.url.canonical import Draft
+    from spaniel.url.rules.edits import Act
+
 
 _NUMBER = re.compile(r"[0-9]+")
 _CODE = re.compile(r"(?=[^/]*[0-9])[0-9A-Za-z]+(?:[-_.][0-9A-Za-z]+)+")  # BOE-A-2023-12345, tramit-12345
@@ -91,3 +99,32 @@ def cite(url: str, link_type: str, entity: str, *, nothing_deeper: bool = False)
         return Citation(url, None, gap=False, last_resort=False)
     host = url.partition("://")[2].partition("/")[0].removeprefix("www.")
     return Citation(url, QUALIFIER.format(entity=entity, host=host), gap=not nothing_deeper, last_resort=nothing_deeper)
+
+
+def classify_link(options: Table) -> Act:
+    """Home page, section or informative link (CP-13). The title is asked for only where it can decide (CP-28)."""
+    from spaniel.url.links import LinkWords, classify  # its patterns are of use to this rule alone
+
+    words = LinkWords(options.texts("documents"), Names(options.texts("identifiers")), options.texts("procedures", ()))
+
+    def act(draft: Draft) -> str | None:
+        link_type, why = classify(draft.path, draft.params or (), words), ""
+        if link_type == "section" and draft.web is not None and (title := draft.web.title(draft.text())):
+            link_type = classify(draft.path, draft.params or (), words, title)
+            why = f", by its title: {shown(title, 120)}" if link_type != "section" else ""
+        if draft.notes is not None:
+            draft.notes.link_type = link_type
+        return f"{link_type}{why}"
+
+    return act
+
+
+def store(_options: Table) -> Act:
+    """The last step: what is kept is the text and its hash (UN-06)."""
+
+    def act(draft: Draft) -> str:
+        from hashlib import sha256
+
+        return f"sha256 {sha256(draft.text().encode()).hexdigest()[:16]}…"
+
+    return act

@@ -9,11 +9,11 @@ from spaniel.errors import SpanielError
 from spaniel.tables import Table, complaint
 from spaniel.url.hostlists import host_key
 from spaniel.url.parsing import parse
-from spaniel.url.rules.query import Names
+from spaniel.url.rules.edits import Names
 
 if TYPE_CHECKING:
-    from spaniel.url.draft import Draft
-    from spaniel.url.rules.rule import Act
+    from spaniel.url.canonical import Draft
+    from spaniel.url.rules.edits import Act
 
 
 class Override(NamedTuple):

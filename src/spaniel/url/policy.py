@@ -12,21 +12,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from spaniel.tables import Table, complaint, nearest, read_toml
-from spaniel.url.canonical import CREDENTIALS_WARNING, Canonical, RuleStep
-from spaniel.url.draft import Draft, WatchedDraft
-from spaniel.url.plain import Parts, recognize
+from spaniel.url.canonical import CREDENTIALS_WARNING, Canonical, Draft, RuleStep, WatchedDraft
 from spaniel.url.policies.compiled import POLICIES
-from spaniel.url.rules.rule import idle
+from spaniel.url.rules.edits import idle
 from spaniel.url.rules.table import RULES
-from spaniel.url.value import LONGEST, Url
+from spaniel.url.value import LONGEST, Parts, Url, recognize
 
 if TYPE_CHECKING:
     from spaniel.url.allowlist import Allowlist
     from spaniel.url.overrides import Override
     from spaniel.url.parsing import WrittenUrl
     from spaniel.url.questions import Web
+    from spaniel.url.rules.edits import Act, UrlRule
     from spaniel.url.rules.redirects import FollowRedirects
-    from spaniel.url.rules.rule import Act, UrlRule
 
 
 class _Step(NamedTuple):

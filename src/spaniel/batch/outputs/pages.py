@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
 from spaniel.files import write_atomically
-from spaniel.front_matter import with_front_matter
-from spaniel.page_files import digest_of, holds, name_of
+from spaniel.page_files import digest_of, holds, name_of, with_front_matter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

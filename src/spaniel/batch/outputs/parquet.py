@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from spaniel.batch.outputs.table import COLUMNS, LIFTED_NUMBERS, NUMBERS, line_of, row_of
 from spaniel.errors import Code, SpanielError
 from spaniel.files import replacing
-from spaniel.sources.parquet import arrow
+from spaniel.sources.tables import arrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.browser.rendering import RenderRequest
-from spaniel.chunking.plain import visible_length
+from spaniel.chunking.plain_text import visible_length
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Page
 from spaniel.pipeline.retrieve import Retrieved, successful

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from spaniel.chunking.plain import visible_length
+from spaniel.chunking.plain_text import visible_length
 from spaniel.tables import Table, read_toml
 
 NEXT_TO_NOTHING = 60  # characters of text

@@ -19,7 +19,7 @@ from spaniel.reading.metadata.dates import AttributeScan, find_day, parse_day, p
 from spaniel.reading.metadata.signals import usage_signals
 from spaniel.reading.steps import OptionalSteps
 from spaniel.reading.text.scrub import MAX_LINE, one_line
-from spaniel.url.plain import recognize
+from spaniel.url.value import recognize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

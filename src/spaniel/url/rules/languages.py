@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.url.canonical import Variant
 from spaniel.url.parsing import parse
 from spaniel.url.questions import IF_LINKED
-from spaniel.url.rules.query import Names
+from spaniel.url.rules.edits import Names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from spaniel.tables import Table
-    from spaniel.url.draft import Draft
-    from spaniel.url.rules.rule import Act
+    from spaniel.url.canonical import Draft
+    from spaniel.url.rules.edits import Act
 
 
 class UrlLanguage(NamedTuple):

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 from spaniel.defaults import MAX_REDIRECTS
 from spaniel.errors import SpanielError, shown
 from spaniel.url.allowlist import Allowlist, of_patterns
-from spaniel.url.hostlists import HostList
+from spaniel.url.hostlists import HostList, same_owner
 from spaniel.url.parsing import parse
-from spaniel.url.registrable import same_owner
 
 if TYPE_CHECKING:
     from spaniel.tables import Table
-    from spaniel.url.canonical import RedirectHop
-    from spaniel.url.draft import Draft
+    from spaniel.url.canonical import Draft, RedirectHop
     from spaniel.url.questions import RedirectWalk
 
 OFFLINE = "offline: not looked up"

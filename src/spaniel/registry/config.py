@@ -1,4 +1,4 @@
-"""`registry.toml`: what holds for a whole database. It comes with the folder, so it names nothing outside of it."""
+"""The settings of a database (`registry.toml`), and how a URL becomes a host and a path."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import SpanielError
-from spaniel.registry.naming import LEARNT, RULES
+from spaniel.registry.folder import LEARNT, RULES
 from spaniel.tables import Table, complaint, read_toml
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from spaniel.url.canonical import Canonical
     from spaniel.url.policy import Policy
     from spaniel.url.questions import Web
+
 
 SCHEMES = ("http", "https")
 SAMPLE = """\

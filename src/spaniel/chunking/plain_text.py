@@ -1,8 +1,4 @@
-"""A line of Markdown as a reader sees it: no link targets, emphasis marks, escapes, code ticks or images (D2-30).
-
-One pass over what may be Markdown, in CommonMark's order: code, escapes and tags first, then links, then emphasis
-inside and outside of them. Every step is linear: a heading may be a hostile page's megabyte.
-"""
+"""?"""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from unicodedata import category
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
 
 _MARKS = re.compile(r"[\\`*_~\[<]|&[#A-Za-z]")
 # Nine of ten headings that have any Markdown are one link, or bold, or have code in them and nothing else.

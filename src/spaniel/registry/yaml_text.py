@@ -1,6 +1,8 @@
-"""A file's text into its documents, and nothing lost: joined again they are the file.
+"""YAML files as text: their documents, plain records read by one regular expression, and values as YAML writes them.
 
-A line of `---` cannot stand inside a value (YAML 1.2, 9.1.2), so documents are told apart without reading them.
+A line of `---` cannot be inside a value (YAML 1.2, 9.1.2), so documents are separated without being parsed, and nothing
+is lost: joined again they are the file. What `read_plain` does not recognize is not wrong: `outline` reads it with
+libyaml, in ten times the time.
 """
 
 from __future__ import annotations
@@ -8,7 +10,31 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from spaniel.registry.complaints import Position
+from spaniel.tables import complaint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spaniel.errors import SpanielError
+
+    Value = str | list["Value"] | dict[str, "Value"]  # all scalars are text: YAML's guesses about them are traps
+    Keys = Mapping[str, Value]
+    from collections.abc import Sequence
+
+    Written = str | int | bool | Sequence[str]
+
+
+class Position(NamedTuple):
+    """A line of a file, counted from 1."""
+
+    file: str
+    line: int = 1
+
+    def broken(self, reason: str, line: int = 0, column: int = 0) -> SpanielError:
+        """`line` and `column` are counted from 0, within whatever begins here."""
+        return complaint(f"{self.file}:{self.line + line}:{column + 1}", reason)
+
 
 LARGEST_FILE = 16 << 20  # bytes: 100,000 records of one host
 TOO_LARGE = f"the file has more than {LARGEST_FILE >> 20} MiB, which is the most that is read: some 100,000 records"
@@ -122,3 +148,79 @@ def _rejoined(bodies: list[str]) -> list[str]:
 def _position(text: str, index: int) -> tuple[int, int]:
     """Line and column of a character, counted from 0."""
     return text.count("\n", 0, index), index - (text.rfind("\n", 0, index) + 1)
+
+
+_KEY = r"[A-Za-z_][A-Za-z0-9_-]{0,127}"  # YAML itself ends at 1,024
+# Words of printable ASCII, one space between them; none ends with a colon, none but the first may begin as a comment
+# would, and the first begins as no other kind of value does
+_WORDS = r"[/0-9A-Za-z_](?:[!-~]*[!-9;-~])?(?: [!\"$-9;-~](?:[!-~]*[!-9;-~])?)*"
+_VALUE = rf"(?:{_WORDS}|'[!-&(-~]+')"
+_PLAIN = re.compile(rf"---(?:\r?\n{_KEY}:(?: {_VALUE}|(?:\r?\n- {_VALUE})+))*\r?\n?")
+_PAIR = re.compile(rf"\n({_KEY}):(?: ([^\r\n]+)|((?:\r?\n- [^\r\n]+)+))")
+_SCALAR = re.compile(_WORDS)
+
+
+def read_plain(text: str) -> dict[str, Value] | None:
+    """The keys of a document in their order; None where it is not of this form, or has a key twice."""
+    if not _PLAIN.fullmatch(text):
+        return None
+    pairs = _PAIR.findall(text)
+    keys: dict[str, Value] = {}
+    for key, scalar, items in pairs:  # no calls in here: it runs for every key of a database
+        keys[key] = _items(items) if items else scalar if scalar[0] != "'" else scalar[1:-1]
+    return keys if len(keys) == len(pairs) else None
+
+
+def is_plain_scalar(text: str) -> bool:
+    """Whether a value can be written as it is, as far as its signs go."""
+    return _SCALAR.fullmatch(text) is not None
+
+
+def _items(text: str) -> list[Value]:
+    items = [line[2:] for line in text.replace("\r", "").split("\n")[1:]]
+    return [item if item[0] != "'" else item[1:-1] for item in items]
+
+
+# Text that some version of YAML reads as something else: a hash may be all digits, or look like 12e34 (DB-13)
+_GUESSED = re.compile(
+    r"~|null|true|false|yes|no|on|off|y|n|[-+]?\.(?:inf|nan)"
+    r"|[-+]?(?:[0-9][0-9_]*)?\.?[0-9_]*(?:e[-+]?[0-9]+)?|[-+]?0[xob][0-9a-f_]+|[-+]?[0-9][0-9_:]*(?:\.[0-9_]*)?"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt \t].*)?",
+    re.IGNORECASE,
+)
+
+
+def scalar(value: str | int | bool) -> str:
+    """One line, whatever the text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if is_plain_scalar(value) and not _GUESSED.fullmatch(value):
+        return value
+    if value.isprintable():
+        return "'" + value.replace("'", "''") + "'"
+    return '"' + "".join(map(_escaped, value)) + '"'
+
+
+def _escaped(sign: str) -> str:
+    if sign in '"\\':
+        return f"\\{sign}"
+    return sign if sign.isprintable() else f"\\U{ord(sign):08x}"
+
+
+def lines_for(key: str, value: Written, indent: int, end: str) -> list[str]:
+    """A key and its value; a list has an item a line, as dumpers write it."""
+    lead = " " * indent
+    if isinstance(value, str | int):
+        return [f"{lead}{scalar(key)}: {scalar(value)}{end}"]
+    if not value:
+        return [f"{lead}{scalar(key)}: []{end}"]
+    return [f"{lead}{scalar(key)}:{end}", *(f"{lead}- {scalar(item)}{end}" for item in value)]
+
+
+def as_read(value: Written) -> Value:
+    """A value as it is read again: text, or a list of texts."""
+    if isinstance(value, bool):
+        return scalar(value)
+    return str(value) if isinstance(value, str | int) else [str(item) for item in value]
