@@ -118,7 +118,7 @@ def batch() -> list[Row]:
         fixed("hosts.hosts", "LONGEST_PAUSE", "the longest such pause; after seven such answers in a row the host is given up", "the host is asked again"),
         limit("pause", f"the pause of a host that gave no answer {Limits().failures} times in a row", "it is tried once more, then given up"),
         fixed("hosts.scheduler", "LONGEST_TURN", "for which a page waits for its host in a worker", "it goes back to the queue of its host"),
-        fixed("sources.fetched", "SECONDS", "a list or sitemap that is fetched", "`timeout`"),
+        fixed("sources.walk", "SECONDS", "a list or sitemap that is fetched", "`timeout`"),
     ]  # fmt: skip
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from spaniel.testing import redirect
-from spaniel.url.canonical import RedirectHop, Variant
+from spaniel.url.canonical import Variant
+from spaniel.url.questions import RedirectHop
 from tests.online.sites import ALLOWLIST, CATALAN, FRENCH, page, versions
 from tests.online.world import SLEEPS, Web, World, open_world
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from spaniel.errors import SpanielError
 from spaniel.url import load, parse
 from spaniel.url.allowlist import read
-from spaniel.url.canonical import RedirectHop
-from spaniel.url.questions import AnsweredWeb, Question, RedirectWalk, WebAnswer
+from spaniel.url.questions import AnsweredWeb, Question, RedirectHop, RedirectWalk, WebAnswer
 
 HOSTS = ["a.es", "www.a.es", "b.gob.es", "bit.ly", "shop.example", "es.a.es"]
 ALLOWED = read("a.es\n*.gob.es\n!mal.a.es\n")

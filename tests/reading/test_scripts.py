@@ -75,7 +75,7 @@ def _hook() -> object:
 
 
 def test_the_compiled_judge_has_its_columns_from_the_same_table() -> None:
-    source = (ROOT / "src/spaniel/reading/columns.py").read_text("utf-8")
+    source = (ROOT / "src/spaniel/reading/judge/columns.py").read_text("utf-8")
     header = _hook().columns_in_c(source)  # type: ignore[attr-defined]
     first, second, again = (line.strip("enum {};").split(", ") for line in header.splitlines())
     assert len(first) == len(columns.NAMES) + 1

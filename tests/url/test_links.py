@@ -8,10 +8,9 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.url import canonicalize, load
-from spaniel.url.canonical import RedirectHop
 from spaniel.url.links import LinkWords, cite, classify
 from spaniel.url.policy import Policy
-from spaniel.url.questions import RedirectWalk, Web
+from spaniel.url.questions import RedirectHop, RedirectWalk, Web
 from spaniel.url.rules.edits import Names
 
 WORDS = LinkWords([".pdf", ".html"], Names(["id"]), ["trámite", "prestación"])

@@ -13,9 +13,8 @@ from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.retrieve import PageHops, follow
 from spaniel.reading.kinds import parse_type
 from spaniel.reading.metadata.page_facts import PageFacts, page_facts
-from spaniel.url.canonical import RedirectHop
 from spaniel.url.parsing import parse
-from spaniel.url.questions import PAGES, RedirectWalk
+from spaniel.url.questions import PAGES, RedirectHop, RedirectWalk
 from spaniel.url.value import LONGEST
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
         def explain(self, raw: str, /) -> Canonical: ...
 
-    from spaniel.url.questions import Web
+    from spaniel.url.questions import AskedQuestion, RedirectHop, Web
     from spaniel.url.value import Url
 
 
@@ -46,20 +46,6 @@ class Pagination(NamedTuple):
     paginated: bool
     page_param: str
     total_pages: int | None
-
-
-class RedirectHop(NamedTuple):
-    """One redirect: the status that said so, and where it led."""
-
-    status: int
-    url: str
-
-
-class AskedQuestion(NamedTuple):
-    """What a rule asked the web, and what came back."""
-
-    question: str
-    answer: str
 
 
 class RuleStep(NamedTuple):

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from spaniel.url.canonical import AskedQuestion, RedirectHop
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -19,6 +17,20 @@ Kind = Literal["https", "slash", "redirects", "shortener", "host", "languages", 
 GONE = frozenset({404, 410})  # an end that is no page to point at
 IF_LINKED = "?"  # behind a language: it is taken from the links of the page, and not looked for elsewhere
 PAGES = frozenset({"text/html", "application/xhtml+xml"})
+
+
+class RedirectHop(NamedTuple):
+    """One redirect: the status that said so, and where it led."""
+
+    status: int
+    url: str
+
+
+class AskedQuestion(NamedTuple):
+    """What a rule asked the web, and what came back."""
+
+    question: str
+    answer: str
 
 
 class RedirectWalk(NamedTuple):

@@ -12,8 +12,8 @@ from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
     from spaniel.tables import Table
-    from spaniel.url.canonical import Draft, RedirectHop
-    from spaniel.url.questions import RedirectWalk
+    from spaniel.url.canonical import Draft
+    from spaniel.url.questions import RedirectHop, RedirectWalk
 
 OFFLINE = "offline: not looked up"
 UNRESOLVED = "shortener-unresolved"
