@@ -86,5 +86,5 @@ def test_the_compiled_judge_has_its_columns_from_the_same_table() -> None:
     assert first.index("COLUMN_LIKE_WORDS") == columns.NAMES.index("like.words")
     assert second.index("PAGE_OF_OPEN_GRAPH") == columns.PAGE.index("open graph")
     assert len(set(first)) == len(first)
-    used = (ROOT / "src/spaniel/reading/native.pyx").read_text("utf-8")
+    used = (ROOT / "src/spaniel/reading/judge/native.pyx").read_text("utf-8")
     assert 'LIKE_WORDS "COLUMN_LIKE_WORDS"' in used
