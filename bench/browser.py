@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 from bench.harness import title, wanted
 from spaniel.browser.find import find_path
 from spaniel.browser.launch import launch
-from spaniel.browser.pool import Renderer
-from spaniel.browser.rendered import BrowserSettings, Wanted
+from spaniel.browser.renderer import Renderer
+from spaniel.browser.rendering import BrowserSettings, RenderRequest
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security, Target
 from spaniel.url import Url, parse
 
 if TYPE_CHECKING:
-    from spaniel.browser.cdp import Wire
+    from spaniel.browser.cdp import CdpConnection
     from spaniel.net.addresses import Address
 
 PAGES = 20  # for each contender in a round
@@ -139,7 +139,7 @@ async def _spaniel(path: str, url: str) -> AsyncIterator[Page]:
 
     async def page(url: str) -> str:
         target = await guard.vet(parse(url), Deadline(10))
-        return (await renderer.render(Wanted(parse(url), target, _anyone))).body.decode()
+        return (await renderer.render(RenderRequest(parse(url), target, _anyone))).body.decode()
 
     try:
         yield page
@@ -217,7 +217,7 @@ async def _memory(path: str, url: str) -> None:
         await process.close()
 
 
-async def _open_page(wire: Wire, url: str) -> None:
+async def _open_page(wire: CdpConnection, url: str) -> None:
     context = await wire.call("Target.createBrowserContext", proxyServer="direct://", proxyBypassList="<-loopback>")
     await wire.call("Target.createTarget", url=url, browserContextId=context["browserContextId"])
     await asyncio.sleep(0.5)

@@ -16,8 +16,8 @@ import hishel
 import msgspec
 
 from bench.harness import interleave, title, wanted
-from spaniel.cache import CacheSettings, Key, PageCache, key_for
-from spaniel.cache.folder import SHARDS, Folder
+from spaniel.cache import CacheKey, CacheSettings, PageCache, key_for
+from spaniel.cache.folder import SHARDS, CacheFolder
 
 HOT = 300  # documents that are read, among all the others
 SMALL, LARGE = 10_000, 1_000_000
@@ -45,7 +45,7 @@ def document() -> dict[str, object]:
     return {"final_url": "https://bench.example/page", "title": "A page", "markdown": text, "chunks": chunks}
 
 
-def hot_key(number: int) -> Key:
+def hot_key(number: int) -> CacheKey:
     return key_for(f"https://bench.example/hot/{number}")
 
 
@@ -63,7 +63,7 @@ def run() -> None:
 
 def hits_among(here: Path, count: int) -> dict[str, float]:
     filled(here / "small", count)
-    page, bare = document(), Folder(str(here / "small"))
+    page, bare = document(), CacheFolder(str(here / "small"))
     cache = PageCache(CacheSettings(str(here / "small"), max_entries=2 * count, max_bytes=None))
     disk = diskcache.Cache(str(here / "diskcache"))
     web = hishel.SqliteStorage(database_path=here / "hishel.db")
@@ -108,7 +108,7 @@ def putting(here: Path) -> None:
     disk = diskcache.Cache(str(here / "diskcache"))
     web = hishel.SqliteStorage(database_path=here / "hishel.db")
 
-    def new_key() -> Key:
+    def new_key() -> CacheKey:
         return key_for(f"https://bench.example/new/{next(fresh)}")
 
     cases = {

@@ -109,14 +109,14 @@ def _meet(port: int) -> None:
     """In a process of its own: fetch the bomb, say how it ended and how much the peak grew."""
     from spaniel.errors import SpanielError
     from spaniel.net.deadline import Deadline
-    from spaniel.net.http import Options
+    from spaniel.net.http import RequestOptions
     from spaniel.pipeline.retrieve import Way, retrieve
     from spaniel.url import parse
 
     async def fetch(path: str) -> str:
         async with _engine(port) as engine:
             try:
-                way = Way(Options(max_bytes=CAP))
+                way = Way(RequestOptions(max_bytes=CAP))
                 await retrieve(parse(f"http://127.0.0.1:{port}{path}"), engine.rooms.door, Deadline(20), way)
             except SpanielError as error:
                 return str(error.code)

@@ -28,12 +28,12 @@ async def door(urls: list[str]) -> None:
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Guard, Security
     from spaniel.net.http import Http
-    from spaniel.net.resolver import RememberingResolver, SystemResolver
+    from spaniel.net.resolver import CachingResolver, SystemResolver
     from spaniel.url import parse
 
     ports = tuple({parse(url).effective_port for url in urls[:1000]})
     security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=ports)
-    guard = Guard(RememberingResolver(SystemResolver()), security)
+    guard = Guard(CachingResolver(SystemResolver()), security)
     async with Http() as http:
 
         async def head(text: str) -> int:

@@ -161,7 +161,7 @@ def commands(folder: Path) -> str:
 
 def page_cache(folder: Path) -> str:
     from spaniel.cache import CacheSettings, PageCache, key_for
-    from spaniel.cache.upkeep import Upkeep
+    from spaniel.cache.maintenance import CacheMaintenance
 
     root = folder / "pages" / "cache"
     keys = [key_for(f"https://example.com/{number}") for number in range(8)]
@@ -179,7 +179,7 @@ def page_cache(folder: Path) -> str:
         with PageCache(CacheSettings(str(root), max_entries=5)) as cache:
             assert cache.put(keys[7], {"markdown": "again"}) is None
         assert not left.exists()
-    with Upkeep(str(root)) as upkeep:
+    with CacheMaintenance(str(root)) as upkeep:
         assert not list(upkeep.verify())
         assert upkeep.stats().entries == 5
         assert upkeep.clear().entries == 5

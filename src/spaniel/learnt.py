@@ -16,7 +16,7 @@ from spaniel.errors import SpanielError
 from spaniel.files import locked, write_atomically
 from spaniel.tables import Table, complaint, read_toml
 from spaniel.url.parsing import parse
-from spaniel.url.questions import Answer, AnsweredWeb
+from spaniel.url.questions import AnsweredWeb, WebAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,20 +74,20 @@ class Learnt:
         """What is known, as a web that asks nobody: for `policy.explain`."""
         return AnsweredWeb(self.answer, stops=False)
 
-    def answer(self, question: Question) -> Answer | None:
+    def answer(self, question: Question) -> WebAnswer | None:
         """What is known of a question; None where it has to be asked."""
         key = question.subject
         if question.kind == "host":
             host = self._find("preferred_hosts", key)
-            return None if host is None else Answer(host, f"{host} (learnt)")
+            return None if host is None else WebAnswer(host, f"{host} (learnt)")
         if question.kind == "languages":
             versions = self._find("languages", key)
-            return None if versions is None else Answer(versions, f"{', '.join(sorted(versions))} (learnt)")
+            return None if versions is None else WebAnswer(versions, f"{', '.join(sorted(versions))} (learnt)")
         table = {"https": "http_only", "slash": "slashes", "shortener": "shorteners"}.get(question.kind)
         day = None if table is None else self._find(table, key)
         if day is None or (table == "http_only" and self._is_old(day)):
             return None
-        return Answer(True, f"{'no' if table == 'http_only' else 'yes'} (learnt {day})")
+        return WebAnswer(True, f"{'no' if table == 'http_only' else 'yes'} (learnt {day})")
 
     def _find(self, table: str, key: str) -> Any:
         since = getattr(self._since, table)
@@ -96,7 +96,7 @@ class Learnt:
     def _is_old(self, day: str) -> bool:
         return not timedelta(0) <= self._today() - date.fromisoformat(day) < timedelta(days=HTTP_ONLY_DAYS)
 
-    def learn(self, question: Question, answer: Answer) -> None:
+    def learn(self, question: Question, answer: WebAnswer) -> None:
         """Keep what is worth keeping; what is no longer so is taken out. An unknown answer changes nothing."""
         if answer.value is None:
             return

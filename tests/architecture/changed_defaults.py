@@ -92,7 +92,7 @@ def parts() -> Iterator[Place]:
     from spaniel.app.batching import batch
     from spaniel.batch.supervisor import Pace
     from spaniel.browser.page_reader import TALLEST, WIDEST
-    from spaniel.browser.rendered import BrowserSettings, Display, Wanted
+    from spaniel.browser.rendering import BrowserSettings, RenderOptions, RenderRequest
     from spaniel.cache import CacheSettings
     from spaniel.chunking import chunk
     from spaniel.health.following import Ways
@@ -102,7 +102,7 @@ def parts() -> Iterator[Place]:
     from spaniel.hosts.memory import WEEK
     from spaniel.hosts.rules import Rule
     from spaniel.net.guard import Security
-    from spaniel.net.http import Options, RequestHeaders
+    from spaniel.net.http import RequestHeaders, RequestOptions
     from spaniel.online.canonicalizer import Canonicalizer
     from spaniel.queue import QueueSettings
     from spaniel.robots.gate import RobotsSettings
@@ -111,7 +111,7 @@ def parts() -> Iterator[Place]:
     def default(name: str) -> int:
         return number(name).default
 
-    yield "Options", Options().max_bytes, default("DOWNLOAD_BYTES")
+    yield "RequestOptions", RequestOptions().max_bytes, default("DOWNLOAD_BYTES")
     yield "RequestHeaders", RequestHeaders().user_agent, defaults.USER_AGENT
     yield "Security", Security().allowed_ports, defaults.PORTS
     yield (
@@ -132,10 +132,10 @@ def parts() -> Iterator[Place]:
     )
     yield "WEEK", WEEK, defaults.HTTP_ONLY_DAYS * 86_400
     shown = default("WINDOW_WIDTH"), default("WINDOW_HEIGHT"), default("IDLE_MS")
-    yield "Display", (*Display()[:3], Display().scrolls), (*shown, default("SCROLLS"))
-    yield "BrowserSettings", BrowserSettings().display, Display()
+    yield "RenderOptions", (*RenderOptions()[:3], RenderOptions().scrolls), (*shown, default("SCROLLS"))
+    yield "BrowserSettings", BrowserSettings().display, RenderOptions()
     yield "rendered bytes", BrowserSettings().max_rendered_dom_bytes, default("RENDERED_BYTES")
-    yield "Wanted", Wanted._field_defaults["timeout_seconds"], default("TIMEOUT_SECONDS")
+    yield "RenderRequest", RenderRequest._field_defaults["timeout_seconds"], default("TIMEOUT_SECONDS")
     yield "pictures", (TALLEST, WIDEST), (number("WINDOW_HEIGHT").high, number("WINDOW_WIDTH").high)
     yield "chunk", inspect.signature(chunk).parameters["max_tokens"].default, default("CHUNK_TOKENS")
     yield "ToolCtx", (ToolCtx().max_output_bytes, ToolCtx().available_capacity_bytes), (default("OUTPUT_BYTES"),) * 2

@@ -19,7 +19,7 @@ from spaniel.batch.progress import Progress
 from spaniel.batch.supervisor import Pace, Processes
 from spaniel.hosts.rules import Rule, Rules
 from spaniel.pipeline.profile import load
-from spaniel.sources.rows import Options, Problems
+from spaniel.sources.rows import ListOptions, Problems
 from spaniel.testing.batching import WHERE
 from tests import programs
 
@@ -73,7 +73,7 @@ def settings(port: int, folder: Path, **webfetch: Any) -> Settings:
 
 def order(urls: Path, **more: Any) -> Order:
     profile = load()
-    source = ReadSource(str(urls), Options(), Problems(), Settings(), profile.name)
+    source = ReadSource(str(urls), ListOptions(), Problems(), Settings(), profile.name)
     return Order([source], lambda raw: profile.policy.apply(raw).url, {"--profile": profile.name}, **more)
 
 

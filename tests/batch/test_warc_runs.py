@@ -15,7 +15,7 @@ from spaniel.batch.outputs.warc_parts import files_of, is_there, output, place_o
 from spaniel.clock import SystemClock
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard
-from spaniel.net.http import Http, Options
+from spaniel.net.http import Http, RequestOptions
 from spaniel.runs.parts import CAPTURES, Collector
 from spaniel.testing import FakeResolver
 from spaniel.url.parsing import parse
@@ -150,11 +150,11 @@ async def test_a_body_that_is_too_large_or_was_not_taken_whole_is_marked(tmp_pat
         async with Http() as http:
             client, guard = captures.CapturingHttp(http, SystemClock()), Guard(FakeResolver(), security)
             for path, options in (
-                ("/ok", Options()),
-                ("/big", Options(max_bytes=8 << 20)),
-                ("/big", Options(max_bytes=5000, cut=True)),
-                ("/gone", Options()),
-                ("/to?/ok", Options()),
+                ("/ok", RequestOptions()),
+                ("/big", RequestOptions(max_bytes=8 << 20)),
+                ("/big", RequestOptions(max_bytes=5000, cut=True)),
+                ("/gone", RequestOptions()),
+                ("/to?/ok", RequestOptions()),
             ):
                 url, deadline = parse(served.url("a.example", path)), Deadline(30)
                 await client.get(url, await guard.vet(url, deadline), deadline, options)

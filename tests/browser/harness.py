@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from spaniel.app.client import Spaniel
-from spaniel.browser.pool import Renderer
-from spaniel.browser.rendered import BrowserSettings, Rendered, Wanted
+from spaniel.browser.renderer import Renderer
+from spaniel.browser.rendering import BrowserSettings, RenderedPage, RenderRequest
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Target
@@ -87,10 +87,10 @@ class Web:
 
     async def render(
         self, url: str, seconds: float = 100, max_redirects: int = 5, *, picture: bool = False
-    ) -> Rendered:
+    ) -> RenderedPage:
         parsed = parse(url)
         target = await self.guard.vet(parsed, Deadline(seconds))
-        return await self.renderer.render(Wanted(parsed, target, anyone, seconds, max_redirects, picture))
+        return await self.renderer.render(RenderRequest(parsed, target, anyone, seconds, max_redirects, picture))
 
 
 @asynccontextmanager

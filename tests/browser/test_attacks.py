@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import pytest
 
-from spaniel.browser.cdp import Params, Session
+from spaniel.browser.cdp import CdpSession, Params
 from spaniel.browser.flags import QUIET, STEADY
 from spaniel.browser.interception import Interception
 from spaniel.browser.launch import launch
 from spaniel.browser.navigation import Navigation
 from spaniel.errors import SpanielError
 from spaniel.net.dialling import PIECE
-from spaniel.net.egress import Exit
+from spaniel.net.egress import EgressProxy
 from spaniel.testing import FakeResolver, Page, Reply, Site
 from spaniel.url import parse
 from tests.browser.harness import SITE, VICTIM, WORDS, Victim, chromium_path, html, open_web, script
@@ -141,16 +141,16 @@ def take_first_wall_away(patch: pytest.MonkeyPatch) -> None:
 
     anywhere = guard_with_a_hole(FakeResolver(), tuple(range(1, 65_536)), (SITE, VICTIM))
 
-    async def open_to_all(self: Exit) -> None:
-        lax = Exit(anywhere)
+    async def open_to_all(self: EgressProxy) -> None:
+        lax = EgressProxy(anywhere)
         lax._expected = self._expected
         self._server = await asyncio.start_server(lax._begin, "127.0.0.1", 0, limit=PIECE)
 
-    patch.setattr(Exit, "open", open_to_all)
+    patch.setattr(EgressProxy, "open", open_to_all)
 
 
 def take_second_wall_away(patch: pytest.MonkeyPatch) -> None:
-    def asked(self: Navigation, session: Session, params: Params) -> None:
+    def asked(self: Navigation, session: CdpSession, params: Params) -> None:
         self._url = parse(params["request"]["url"])
         self._interception.pass_on(session, params)
 

@@ -23,8 +23,8 @@ from cryptography.x509.oid import NameOID
 from spaniel.app.client import Spaniel
 from spaniel.app.diagnosis import chromium
 from spaniel.app.settings import from_data
-from spaniel.browser import authorities
-from spaniel.browser.home import Owner, make_home, remove_home
+from spaniel.browser import certificates
+from spaniel.browser.home import HomeOwner, make_home, remove_home
 from spaniel.errors import SpanielError
 from spaniel.testing import FakeResolver, Site
 from tests.browser.harness import SITE, WORDS, chromium_path, html, open_web
@@ -137,7 +137,7 @@ def no_nss(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """What a system without the library says."""
     writer = tmp_path / "writer.py"
     writer.write_text(f"import sys; sys.exit({MISSING!r})", encoding="ascii")
-    monkeypatch.setattr(authorities, "WRITER", str(writer))
+    monkeypatch.setattr(certificates, "WRITER", str(writer))
 
 
 @pytest.mark.usefixtures("no_nss")
@@ -164,9 +164,9 @@ async def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has another user run Chromium")
 def test_what_it_trusts_belongs_to_whoever_runs_it_and_is_for_nobody_else() -> None:
-    home = make_home(Owner(65534, 65534), {"cert9.db": b"x"})
+    home = make_home(HomeOwner(65534, 65534), {"cert9.db": b"x"})
     try:
-        made = [Path(home.path, *authorities.FOLDER[:count]) for count in (1, 2)]
+        made = [Path(home.path, *certificates.FOLDER[:count]) for count in (1, 2)]
         made.append(made[1] / "cert9.db")
         assert [(path.stat().st_uid, path.stat().st_mode & 0o777) for path in made] == [
             (65534, 0o700), (65534, 0o700), (65534, 0o600),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from spaniel.app.client import Spaniel
-from spaniel.browser.frame_states import TABLE, Event, State, after
+from spaniel.browser.frame_states import TABLE, FrameEvent, FrameState, after
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Site, spaniel_for
 from tests.browser.harness import SITE, WORDS, html, open_web, script, spaniel_at, with_chromium
@@ -149,20 +149,20 @@ def spaniel_at_raw(site: Site, folder: Path, **webfetch: Any) -> AbstractAsyncCo
 
 
 def test_every_state_has_its_row_and_none_is_left_without_a_way_on() -> None:
-    assert set(TABLE) == set(State)
-    for state in State:
+    assert set(TABLE) == set(FrameState)
+    for state in FrameState:
         reached, new = {state}, {state}
         while new:
-            new = {after(one, event) for one in new for event in Event} - reached
+            new = {after(one, event) for one in new for event in FrameEvent} - reached
             reached |= new
-        assert State.READY in reached, f"from {state} a page is never ready"
+        assert FrameState.READY in reached, f"from {state} a page is never ready"
 
 
-@pytest.mark.parametrize("state", State)
-def test_what_is_told_twice_changes_nothing_more(state: State) -> None:
-    for event in Event:
+@pytest.mark.parametrize("state", FrameState)
+def test_what_is_told_twice_changes_nothing_more(state: FrameState) -> None:
+    for event in FrameEvent:
         once = after(state, event)
-        assert after(once, event) in (once, State.READY)
+        assert after(once, event) in (once, FrameState.READY)
 
 
 async def test_a_page_stays_where_it_is_when_it_is_kept_from_leaving() -> None:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 from spaniel.browser.find import find_path, locate
-from spaniel.browser.home import PREFIX, Owner, make_home, remove_home, sweep
+from spaniel.browser.home import PREFIX, HomeOwner, make_home, remove_home, sweep
 from spaniel.browser.launch import launch
 from spaniel.errors import Code, SpanielError
 
@@ -256,7 +256,7 @@ def test_the_sweep_takes_what_we_gave_away_and_leaves_what_others_made(stage: St
     (tmp_path / "thesis").write_bytes(b"precious")
     names = [f"{PREFIX}{pid}-{what}" for what in ("left", "theirs", "link", "open")]
     left, theirs, link, shared = (stage.tmp / name for name in names)
-    home = make_home(Owner(NOBODY, NOBODY))
+    home = make_home(HomeOwner(NOBODY, NOBODY))
     Path(home.path, "profile").mkdir()
     os.chown(f"{home.path}/profile", NOBODY, NOBODY)
     os.rename(home.outer, left)
@@ -276,7 +276,7 @@ def test_its_folder_is_nobody_elses_until_it_is_given_away_and_cannot_be_exchang
     assert {stat.S_IMODE(os.stat(path).st_mode) for path in (own.outer, own.path)} == {0o700}
     remove_home(own)
     if os.geteuid() == 0:
-        home = make_home(Owner(NOBODY, NOBODY))
+        home = make_home(HomeOwner(NOBODY, NOBODY))
         outer, inner = os.stat(home.outer), os.stat(home.path)
         assert (outer.st_uid, stat.S_IMODE(outer.st_mode)) == (0, 0o711)
         assert (inner.st_uid, stat.S_IMODE(inner.st_mode)) == (NOBODY, 0o700)

@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509 import load_pem_x509_certificate
 
-from spaniel.browser import pool
+from spaniel.browser import renderer
 from spaniel.browser.flags import FLAGS
 from spaniel.browser.launch import launch
 from spaniel.errors import SpanielError
@@ -86,7 +86,7 @@ async def test_strict_transport_security_is_forgotten(monkeypatch: pytest.Monkey
     trusting = functools.partial(
         launch, flags=(*FLAGS, f"--ignore-certificate-errors-spki-list={_key_of(certificate)}")
     )
-    monkeypatch.setattr(pool, "launch", trusting)
+    monkeypatch.setattr(renderer, "launch", trusting)
     async with (
         serve(secure, SITE, tls) as server,
         open_web(server.port, names={"strict.test": SITE}) as web,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.browser.cdp import Session
-from spaniel.browser.idle import Quiet
-from spaniel.browser.page_reader import Copy, PageReader
+from spaniel.browser.cdp import CdpSession
+from spaniel.browser.idle import IdleWaiter
+from spaniel.browser.page_reader import PageReader, PageSnapshot
 from spaniel.errors import SpanielError
 from spaniel.pipeline.profile import from_data
 from spaniel.pipeline.trace import Trace
@@ -368,19 +368,19 @@ async def test_a_page_that_moves_on_while_it_is_read_is_waited_for_and_read_agai
 ) -> None:
     read, calls = PageReader.copy, list[str]()
 
-    async def read_late(self: PageReader, most_bytes: int) -> Copy:
+    async def read_late(self: PageReader, most_bytes: int) -> PageSnapshot:
         """The first time only after another document has come."""
         calls.append(first := self._navigation.loader)
         while len(calls) == 1 and self._navigation.loader == first:  # noqa: ASYNC110  a page tells nobody that it went
             await asyncio.sleep(0.01)
         return await read(self, most_bytes)
 
-    async def rest_at_once(self: Quiet, session: Session, most_ms: int) -> bool:
+    async def rest_at_once(self: IdleWaiter, session: CdpSession, most_ms: int) -> bool:
         return True if not calls else await rest(self, session, most_ms)
 
-    rest = Quiet.wait
+    rest = IdleWaiter.wait
     monkeypatch.setattr(PageReader, "copy", read_late)
-    monkeypatch.setattr(Quiet, "wait", rest_at_once)
+    monkeypatch.setattr(IdleWaiter, "wait", rest_at_once)
     pages: dict[str, Page] = {
         "/": html("<h1>Before</h1><script>setTimeout(() => { location = '/next' }, 300)</script>"),
         "/next": html("<script>setTimeout(() => document.body.append('After a while'), 100)</script>"),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.browser import pool
+from spaniel.browser import renderer
 from spaniel.browser.home import PREFIX, sweep
 from spaniel.browser.launch import MOST_MEMORY
 from spaniel.errors import SpanielError
@@ -171,7 +171,7 @@ async def test_a_page_that_crashes_takes_no_other_with_it() -> None:
 
 async def test_a_hundred_pages_leave_no_process_no_file_and_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a change of Chromium on the way."""
-    monkeypatch.setattr(pool, "PAGES", 60)
+    monkeypatch.setattr(renderer, "PAGES", 60)
     async with Site({"/": GOOD}, SITE) as site:
         async with open_web(site.port) as web:
             first = web.renderer._chrome
@@ -251,7 +251,7 @@ async def test_waiting_for_a_turn_is_part_of_the_time(monkeypatch: pytest.Monkey
         await asyncio.sleep(300)
         return text("")
 
-    monkeypatch.setattr(pool, "AT_ONCE", 1)
+    monkeypatch.setattr(renderer, "AT_ONCE", 1)
     async with Site({"/": slow, "/good": GOOD}, SITE) as site, open_web(site.port) as web:
         base = f"http://{SITE}:{site.port}"
         await web.render(f"{base}/good")

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from spaniel.browser.cdp import Session
-from spaniel.browser.idle import SETTLED_MS, Quiet
+from spaniel.browser.cdp import CdpSession
+from spaniel.browser.idle import SETTLED_MS, IdleWaiter
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Reply, Site, text
 from tests.browser.gallery.site import Gallery
@@ -53,13 +53,13 @@ def test_a_page_comes_whole_and_without_a_note(wrong: dict[str, str], name: str)
 async def test_a_page_in_which_nothing_is_pending_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: one to which somebody may speak is waited for, for longer at a time."""
     waits: list[float] = []
-    wait = Quiet._live
+    wait = IdleWaiter._live
 
-    async def live(self: Quiet, session: Session, milliseconds: float) -> float:
+    async def live(self: IdleWaiter, session: CdpSession, milliseconds: float) -> float:
         waits.append(milliseconds)
         return await wait(self, session, milliseconds)
 
-    monkeypatch.setattr(Quiet, "_live", live)
+    monkeypatch.setattr(IdleWaiter, "_live", live)
 
     async def late() -> Reply:
         await asyncio.sleep(0.3)  # the page is loaded by then

@@ -7,8 +7,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from spaniel.cache import CacheSettings, Entry, Key, PageCache, key_for
-from spaniel.cache.upkeep import Problem, Upkeep
+from spaniel.cache import CacheEntry, CacheKey, CacheSettings, PageCache, key_for
+from spaniel.cache.maintenance import CacheMaintenance, CacheProblem
 from spaniel.testing import FakeClock
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,7 +16,7 @@ PAGE = key_for("https://example.com/page")
 OTHER = key_for("https://other.example/page")
 
 
-def numbered(number: int) -> Key:
+def numbered(number: int) -> CacheKey:
     return key_for(f"https://example.com/{number}")
 
 
@@ -26,11 +26,11 @@ def quick(folder: Path, clock: FakeClock | None = None, **settings: Any) -> Page
     return PageCache(chosen, clock.time) if clock else PageCache(chosen)
 
 
-def content(entry: Entry | None) -> object:
+def content(entry: CacheEntry | None) -> object:
     return None if entry is None else json.loads(bytes(entry.content))
 
 
-def file_of(folder: Path, key: Key) -> Path:
+def file_of(folder: Path, key: CacheKey) -> Path:
     return folder / key.hex[:2] / f"{key.hex}.json"
 
 
@@ -38,8 +38,8 @@ def temporaries(folder: Path) -> list[str]:
     return [path.name for path in folder.glob("*/*.tmp.*")]
 
 
-def problems(folder: Path) -> list[Problem]:
-    with Upkeep(str(folder)) as upkeep:
+def problems(folder: Path) -> list[CacheProblem]:
+    with CacheMaintenance(str(folder)) as upkeep:
         return list(upkeep.verify())
 
 

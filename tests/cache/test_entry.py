@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spaniel.cache import Validators, key_for
 from spaniel.cache.entry import compose, decode, encode
-from spaniel.cache.upkeep import Upkeep
+from spaniel.cache.maintenance import CacheMaintenance
 from spaniel.testing import FakeClock
 from tests.cache.harness import PAGE, content, file_of, quick
 
@@ -70,7 +70,7 @@ def test_a_page_is_kept_without_a_validator_that_cannot_be(folder: Path, etag: s
     assert (content(entry), entry.etag, entry.last_modified) == (1, None, "then")
     for path in folder.glob("index.sqlite3*"):
         path.unlink()
-    with Upkeep(str(folder)) as upkeep:
+    with CacheMaintenance(str(folder)) as upkeep:
         assert [row.url for row in upkeep.entries()] == [PAGE.canonical_url], "what leads the file is short enough"
 
 

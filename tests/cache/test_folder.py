@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from spaniel.cache import WRITE_FAILED, PageCache
-from spaniel.cache.folder import Folder
-from spaniel.cache.upkeep import Upkeep
+from spaniel.cache.folder import CacheFolder
+from spaniel.cache.maintenance import CacheMaintenance
 from spaniel.errors import SpanielError
 from tests.cache.harness import PAGE, content, file_of, numbered, quick
 
@@ -104,7 +104,7 @@ def test_a_folder_with_other_things_in_it_keeps_its_mode_and_they_stay(folder: P
     with quick(folder, max_entries=1) as cache:
         for number in range(3):
             assert cache.put(numbered(number), number) is None
-    with Upkeep(str(folder)) as upkeep:
+    with CacheMaintenance(str(folder)) as upkeep:
         assert upkeep.clear().entries == 1
     assert (mode(folder), other.read_text()) == (0o755, "not ours")
 
@@ -220,7 +220,7 @@ def test_upkeep_says_what_is_wrong_with_the_folder(tmp_path: Path) -> None:
         ("file", "not a folder"),
         ("no", "No such"),
     ]:
-        with pytest.raises(SpanielError, match=why) as caught, Upkeep(str(tmp_path / name)):
+        with pytest.raises(SpanielError, match=why) as caught, CacheMaintenance(str(tmp_path / name)):
             pass
         assert caught.value.code == "cache_read_failed"
         assert caught.value.details["path"] == str(tmp_path / name)
@@ -231,7 +231,7 @@ def test_upkeep_names_the_file_that_it_does_not_trust(folder: Path) -> None:
     with quick(folder) as cache:
         cache.put(PAGE, 1)
     file_of(folder, PAGE).chmod(0o666)
-    with Upkeep(str(folder)) as upkeep:
+    with CacheMaintenance(str(folder)) as upkeep:
         with pytest.raises(SpanielError, match="others may write to the file") as caught:
             list(upkeep.find({PAGE.canonical_url}))
         assert caught.value.details["path"] == str(file_of(folder, PAGE))
@@ -243,5 +243,5 @@ def test_the_layout_is_the_srds(folder: Path) -> None:
     key = numbered(1)
     with quick(folder) as cache:
         cache.put(key, 1)
-    assert Path(Folder(str(folder)).path(key.hex)).is_file()
+    assert Path(CacheFolder(str(folder)).path(key.hex)).is_file()
     assert list(folder.rglob("*.json")) == [folder / key.hex[:2] / f"{key.hex}.json"]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spaniel.cache.freshness import LISTS, OTHER, Class, Freshness, Page, from_data, load
+from spaniel.cache.freshness import LISTS, OTHER, Freshness, FreshnessClass, PageTraits, from_data, load
 from spaniel.errors import Code, SpanielError
 from spaniel.url import parse
 
@@ -28,7 +28,7 @@ def test_the_seven_classes_of_the_document_have_its_hours() -> None:
     assert hours == {
         "api-docs": 72, "blog": 168, "news": 24, "repository": 48, "answers": 168, "specs": 720, "status": 1,
     }  # fmt: skip
-    assert SHIPPED.classes[OTHER] == Class(OTHER, None)
+    assert SHIPPED.classes[OTHER] == FreshnessClass(OTHER, None)
 
 
 @pytest.mark.req("FG-38")
@@ -95,10 +95,10 @@ def test_the_rules_of_a_user_come_first_and_the_classes_are_added(tmp_path: Path
         '[classes]\nnews = 6\nwiki = 12\nother = 100\n[[rules]]\nclass = "wiki"\nhosts = ["docs.example.com"]\n'
         '[[rules]]\nclass = "other"\nhosts = ["*.bücher.example"]\npaths = ["/blog/"]\n',
     )
-    assert mine.classify(parse("https://docs.example.com/")) == Class("wiki", timedelta(hours=12))
+    assert mine.classify(parse("https://docs.example.com/")) == FreshnessClass("wiki", timedelta(hours=12))
     assert mine.classify(parse("https://docs.example.org/")).name == "api-docs"
-    assert mine.classify(parse("https://news.example.com/")) == Class("news", timedelta(hours=6))
-    assert mine.classify(parse("https://a.bücher.example/blog")) == Class(OTHER, timedelta(hours=100))
+    assert mine.classify(parse("https://news.example.com/")) == FreshnessClass("news", timedelta(hours=6))
+    assert mine.classify(parse("https://a.bücher.example/blog")) == FreshnessClass(OTHER, timedelta(hours=100))
     assert mine.classify(parse("https://a.bücher.example/weblog")).name == "blog"
     assert set(mine.classes) == {*SHIPPED.classes, "wiki"}
 
@@ -237,4 +237,4 @@ def test_the_first_rule_that_matches_decides_and_the_users_come_first(
 def test_whatever_a_page_says_it_has_a_class(path: str, content_type: str, types: list[str], generator: str) -> None:
     url = parse("https://example.com/")._replace(path=f"/{path}")
     assert SHIPPED.classify(url, content_type, types, generator).name in SHIPPED.classes
-    assert Page.of(url, content_type, types, generator).host == "example.com"
+    assert PageTraits.of(url, content_type, types, generator).host == "example.com"

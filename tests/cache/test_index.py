@@ -15,8 +15,8 @@ import pytest
 
 from spaniel.cache import PageCache, key_for
 from spaniel.cache.entry import Validators, compose, encode
-from spaniel.cache.folder import Folder
-from spaniel.cache.upkeep import Upkeep
+from spaniel.cache.folder import CacheFolder
+from spaniel.cache.maintenance import CacheMaintenance
 from spaniel.errors import SpanielError
 from tests.cache.harness import PAGE, content, file_of, numbered, problems, quick, temporaries
 
@@ -41,7 +41,7 @@ def all_there(cache: PageCache) -> bool:
 
 
 def indexed(folder: Path) -> int:
-    with Upkeep(str(folder)) as upkeep:
+    with CacheMaintenance(str(folder)) as upkeep:
         return upkeep.stats().entries
 
 
@@ -52,7 +52,7 @@ def test_a_lost_index_is_rebuilt_from_the_files(filled: Path) -> None:
         assert cache.put(PAGE, 1) is None
         assert all_there(cache)
     assert indexed(filled) == COUNT + 1
-    with Upkeep(str(filled)) as upkeep:
+    with CacheMaintenance(str(filled)) as upkeep:
         rows = {row.url: row for row in upkeep.entries()}
     assert rows["https://example.com/7"].host == "example.com"
     assert rows["https://example.com/7"].method == "http"
@@ -78,7 +78,7 @@ def test_a_rebuilt_index_takes_the_temporary_files_of_the_dead_along(filled: Pat
     living = file_of(filled, numbered(1)).with_name(f"{numbered(1).hex}.tmp.0123456789abcdef")
     abandoned.parent.mkdir(mode=0o700, exist_ok=True)
     abandoned.write_bytes(b"half")
-    held = Folder(str(filled)).create(living.name)
+    held = CacheFolder(str(filled)).create(living.name)
     lose(filled)
     with quick(filled) as cache:
         cache.put(PAGE, 1)
@@ -136,7 +136,7 @@ def test_flipped_bytes_in_the_index_lose_no_entry_and_are_healed(filled: Path, t
             cache.put(PAGE, 1)  # may be a note, but nothing worse
             assert all_there(cache)
         (folder / "index.sqlite3").write_bytes(flipped(raw, flips, random.Random(seed)))
-        with Upkeep(str(folder)) as upkeep:
+        with CacheMaintenance(str(folder)) as upkeep:
             with suppress(SpanielError):
                 upkeep.stats()
                 list(upkeep.entries())
@@ -220,7 +220,7 @@ def test_verify_names_each_problem_and_repairs_only_when_told(filled: Path, tmp_
     assert sorted((problem.kind, problem.path) for problem in problems(filled)) == wanted
     assert one.exists()
     assert three.exists()
-    with Upkeep(str(filled)) as upkeep:
+    with CacheMaintenance(str(filled)) as upkeep:
         assert {problem.kind for problem in upkeep.verify(repair=True)} >= {kind for kind, _ in wanted}
     assert not one.exists()
     assert not three.exists()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.cache.index import LAYOUT
-from spaniel.cache.upkeep import Upkeep
+from spaniel.cache.maintenance import CacheMaintenance
 from spaniel.database import Database, identity
 from spaniel.errors import SpanielError
 from tests.cache.harness import PAGE, content, file_of, numbered, problems, quick, run_sql
@@ -55,7 +55,7 @@ def test_an_index_that_cannot_be_replaced_is_an_error_and_no_endless_loop(
 ) -> None:
     (kept / "index.sqlite3").write_bytes(b"garbage")
     monkeypatch.setattr(Database, "create", lambda _database, _instead_of: None)
-    with Upkeep(str(kept)) as upkeep, pytest.raises(SpanielError, match="cannot be replaced"):
+    with CacheMaintenance(str(kept)) as upkeep, pytest.raises(SpanielError, match="cannot be replaced"):
         upkeep.stats()
 
 
@@ -65,7 +65,7 @@ def test_an_index_that_another_process_has_just_made_is_not_made_again(kept: Pat
     assert run_sql(kept, count) == [(6,)]
     database.create(identity(str(kept / "index.sqlite3")))  # the control
     assert run_sql(kept, count) == [(0,)]
-    with Upkeep(str(kept)) as upkeep:
+    with CacheMaintenance(str(kept)) as upkeep:
         assert upkeep.stats().entries == 6
 
 
@@ -73,7 +73,7 @@ def test_a_writers_name_that_the_cache_does_not_give_is_forgotten_and_leads_nowh
     outside = tmp_path / "outside.txt"
     outside.touch()
     run_sql(kept, "INSERT INTO writing VALUES (?, 0, 0)", f"../../{outside.name}")
-    with Upkeep(str(kept)) as upkeep:
+    with CacheMaintenance(str(kept)) as upkeep:
         assert upkeep.stats().entries == 6
     assert run_sql(kept, "SELECT COUNT(*) FROM writing") == [(0,)]
     assert outside.exists()

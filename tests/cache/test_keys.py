@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spaniel.cache import key_for
-from spaniel.cache.folder import Folder
+from spaniel.cache.folder import CacheFolder
 from spaniel.errors import Code, SpanielError
 
 URLS = st.one_of(
@@ -132,6 +132,6 @@ def test_another_process_makes_the_same_key(seed: str) -> None:
 @pytest.mark.parametrize("url", ["https://a.example/../../etc/passwd", "https://a.example/%00/\x00", "../" * 99, ""])
 def test_the_path_is_made_of_the_hash_alone(tmp_path: Path, url: str) -> None:
     key = key_for(url)
-    assert Path(Folder(str(tmp_path)).path(key.hex)) == tmp_path / key.hex[:2] / f"{key.hex}.json"
+    assert Path(CacheFolder(str(tmp_path)).path(key.hex)) == tmp_path / key.hex[:2] / f"{key.hex}.json"
     assert len(key.hex) == 64
     assert set(key.hex) <= set("0123456789abcdef")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from spaniel.cache import WRITE_FAILED
-from spaniel.cache.upkeep import Upkeep
+from spaniel.cache.maintenance import CacheMaintenance
 from tests.cache.harness import PAGE, content, file_of, numbered, problems, quick
 from tests.cache.test_processes import run
 
@@ -167,7 +167,7 @@ class Model(RuleBasedStateMachine):
         if self.order:
             key, _ = self.order.pop(0)
             file_of(self.folder, numbered(key)).unlink()
-            with Upkeep(str(self.folder)) as upkeep:
+            with CacheMaintenance(str(self.folder)) as upkeep:
                 assert [problem.kind for problem in upkeep.verify(repair=True)] == ["missing"]
 
     @invariant()
@@ -196,7 +196,7 @@ def test_the_totals_are_those_of_the_files(numbers: list[int]) -> None:
         with quick(folder, max_entries=3) as cache:
             for number in numbers:
                 cache.put(numbered(number), "x" * number)
-        with Upkeep(name) as upkeep:
+        with CacheMaintenance(name) as upkeep:
             found = upkeep.stats()
         sizes = [path.stat().st_size for path in folder.rglob("*.json")]
         assert (found.entries, found.bytes) == (len(sizes), sum(sizes))

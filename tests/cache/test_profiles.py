@@ -9,7 +9,7 @@ import pytest
 
 from spaniel.app.client import Spaniel
 from spaniel.app.settings import Settings, from_data
-from spaniel.cache.entry import Entry, decode
+from spaniel.cache.entry import CacheEntry, decode
 from spaniel.testing import FakeResolver, Site, text
 
 
@@ -29,7 +29,7 @@ async def fetched(site: Site, folder: Path, profile: str) -> int:
     return site.requests["/page"]
 
 
-def entries(folder: Path) -> list[Entry]:
+def entries(folder: Path) -> list[CacheEntry]:
     return [decode(path.read_bytes()) for path in folder.rglob("*.json")]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.cache import Entry, PageCache, Validators, key_for
+from spaniel.cache import CacheEntry, PageCache, Validators, key_for
 from spaniel.cache.folder import PAGE as HEAD_PAGE
 from spaniel.testing import FakeClock
 from tests.cache.harness import PAGE, content, file_of, problems, quick, run_sql, temporaries
@@ -17,7 +17,7 @@ from tests.cache.test_processes import finish, start
 DAY = timedelta(days=1)
 
 
-def put(cache: PageCache, clock: FakeClock, body: object = "words") -> Entry:
+def put(cache: PageCache, clock: FakeClock, body: object = "words") -> CacheEntry:
     assert cache.put(PAGE, body, clock.now(), DAY, Validators('"v1"', "Mon", "hash")) is None
     entry = cache.peek(PAGE)
     assert entry is not None

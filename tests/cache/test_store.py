@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spaniel.cache import WRITE_FAILED, key_for
-from spaniel.cache.upkeep import Upkeep
+from spaniel.cache.maintenance import CacheMaintenance
 from spaniel.testing import FakeClock
 from tests.cache.harness import PAGE, content, file_of, numbered, problems, quick, temporaries
 
@@ -163,7 +163,7 @@ def test_files_may_be_removed_by_hand_at_any_time(folder: Path) -> None:
         cache.put(numbered(1), 1)
         file_of(folder, PAGE).unlink()
         assert cache.get(PAGE) is None
-        with Upkeep(str(folder)) as upkeep:
+        with CacheMaintenance(str(folder)) as upkeep:
             assert [row.key for row, _ in upkeep.find({PAGE.canonical_url, numbered(1).canonical_url})] == [
                 numbered(1).hex
             ]

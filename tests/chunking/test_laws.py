@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spaniel.chunking import Chunk, chunk
 from spaniel.chunking.blocks import outline, view_of
 from spaniel.chunking.chunks import chunk_at
-from spaniel.chunking.job import Job
+from spaniel.chunking.job import SplitJob
 from spaniel.chunking.space import trim_space
 from spaniel.chunking.tokens import cl100k
 from spaniel.chunking.trim import trimmed
@@ -98,7 +98,7 @@ def test_a_piece_without_the_white_space_around_it_is_counted_right(
     line: str, word: str, signs: str, space: str
 ) -> None:
     text = f"{line} {word}{signs}{space}"
-    job = Job(text, view_of(text), COUNTER.count, True, 1 << 20)
+    job = SplitJob(text, view_of(text), COUNTER.count, True, 1 << 20)
     start, end, tokens = trimmed(job, 0, len(text), COUNTER.count(text))
     assert text[start:end] == text.rstrip()
     assert tokens == COUNTER.count(text[start:end])

@@ -60,7 +60,7 @@ def test_every_option_and_argument_says_what_it_does(command: str) -> None:
 
 
 def test_each_note_that_a_fetch_may_carry_has_a_sentence() -> None:
-    from spaniel.browser import rendered
+    from spaniel.browser import rendering
     from spaniel.cache.store import WRITE_FAILED
     from spaniel.net import redirects
     from spaniel.pipeline import outcome
@@ -68,7 +68,7 @@ def test_each_note_that_a_fetch_may_carry_has_a_sentence() -> None:
     from spaniel.robots.gate import FAIL_OPEN_NOTE
 
     known = {
-        rendered.PARTIAL, rendered.TRUNCATED, WRITE_FAILED, outcome.NO_TEXT, outcome.CACHE_HIT,
+        rendering.PARTIAL, rendering.TRUNCATED, WRITE_FAILED, outcome.NO_TEXT, outcome.CACHE_HIT,
         redirects.HTTPS_DOWNGRADE, browser.UNAVAILABLE, browser.FAILED, FAIL_OPEN_NOTE,
         site.HTTP_ONLY, outcome.FROM_ARCHIVE, outcome.CREDENTIALS_DROPPED, copies.FROM_SEARCH_CACHE, copies.FROM_MIRROR,
     }  # fmt: skip

@@ -9,7 +9,7 @@ from spaniel.errors import Code
 from spaniel.health.asking import Hints, Ways
 from spaniel.health.verdict import Link
 from spaniel.hosts import Hosts, Politeness
-from spaniel.net.http import Options, RequestHeaders
+from spaniel.net.http import RequestHeaders, RequestOptions
 from spaniel.testing import FakeClock
 from spaniel.url.domains import domain_rules
 from spaniel.verdicts import Hop
@@ -66,7 +66,7 @@ async def test_robots_are_asked_by_the_name_that_is_sent() -> None:
     async with open_world([Host("a.test", site({"/robots.txt": rules, "/1": fine}))]) as world:
         link = Link(world.url("a.test", "/1"))
         for agent, code in (("checker/1.0", Code.ROBOTS_DISALLOWED), ("other/1.0", "")):
-            ways = GET._replace(heed_robots=True, options=Options(RequestHeaders(agent)))
+            ways = GET._replace(heed_robots=True, options=RequestOptions(RequestHeaders(agent)))
             assert (await world.asker(ways).ask(link)).code == code
 
 
@@ -239,7 +239,7 @@ async def test_of_all_certificates_on_the_way_the_first_to_end_counts() -> None:
 
 
 async def test_the_headers_are_those_of_whoever_asks() -> None:
-    ways = Ways(Options(RequestHeaders("checker/1.0"), more={"X-Asked": "yes"}))
+    ways = Ways(RequestOptions(RequestHeaders("checker/1.0"), more={"X-Asked": "yes"}))
     async with open_world([Host("a.test", needs_cookie())]) as world:
         await world.asker(ways).ask(Link(world.url("a.test", "/docs/page")))
         heard = world.hosts["a.test"].heard

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from spaniel.errors import TABLE, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security, Target
-from spaniel.net.http import USUAL, Http, Options, Page, RequestHeaders
+from spaniel.net.http import DEFAULT_OPTIONS, Http, Page, RequestHeaders, RequestOptions
 from spaniel.net.validator import AddressValidator
 from spaniel.pipeline.retrieve import Retrieved, Way, retrieve
-from spaniel.robots.gate import Permission
+from spaniel.robots.gate import RobotsPermission
 from spaniel.testing import FakeResolver
 from spaniel.url import Url, parse
 from tests.loopback import Rooms
@@ -40,8 +40,8 @@ class Anyone:
 
     async def require(
         self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders | None = None
-    ) -> Permission:
-        return Permission()
+    ) -> RobotsPermission:
+        return RobotsPermission()
 
 
 class OneHole(AddressValidator):
@@ -65,7 +65,7 @@ def guard_with_a_hole(
 class Harness:
     """Rooms, and what may be asked of them in a test."""
 
-    def __init__(self, rooms: Rooms, resolver: FakeResolver, good: Server, options: Options) -> None:
+    def __init__(self, rooms: Rooms, resolver: FakeResolver, good: Server, options: RequestOptions) -> None:
         self.rooms = rooms
         self._options = options
         self.resolver = resolver
@@ -125,7 +125,7 @@ def check_envelope(error: SpanielError, code: str | tuple[str, ...]) -> None:
 async def open_harness(
     *servers: Server,
     names: Mapping[str, str | list[str]] | None = None,
-    options: Options = USUAL,
+    options: RequestOptions = DEFAULT_OPTIONS,
     ca_file: str = "",
     proxies: Proxies | None = None,
     public: tuple[str, ...] = (),

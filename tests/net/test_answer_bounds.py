@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.net import answers
-from spaniel.net.answers import Answer, BrokenBodyError
+from spaniel.net import responses
 from spaniel.net.heads import MalformedError
+from spaniel.net.responses import BrokenBodyError, Response
 from tests.net.test_reading_answers import CHUNKED, OK, outcome
 
 LINE = 32_768  # bytes of a field or a reason
@@ -21,7 +21,7 @@ def whole(sent: bytes, *, bodiless: bool = False) -> tuple[int, str, dict[str, s
 
 def fed_until_refused(sent: bytes) -> int:
     """How much of it, in small pieces, before it is too much."""
-    answer = Answer()
+    answer = Response()
     for fed in range(0, len(sent), 1024):
         try:
             answer.feed(sent[fed : fed + 1024])
@@ -44,7 +44,7 @@ def fed_until_refused(sent: bytes) -> int:
 )
 def test_what_is_wrong_is_said(sent: bytes, told: str) -> None:
     with pytest.raises(MalformedError) as refused:
-        Answer().feed(sent)
+        Response().feed(sent)
     assert told in str(refused.value)
 
 
@@ -108,13 +108,13 @@ def test_an_answer_behind_the_answer_changes_nothing_of_it() -> None:
     mine = b"HTTP/1.1 200 Mine\r\nX: mine\r\nContent-Length: 4\r\n\r\npage"
     other = b"HTTP/1.1 201 Other\r\nX: other\r\nY: z\r\nContent-Length: 6\r\n\r\npoison"
     for behind in (other, b"junk", other[:20]):
-        answer = Answer()
+        answer = Response()
         answer.feed(mine[:-1])
         answer.feed(mine[-1:] + behind)
         assert (answer.complete, answer.unasked) == (True, True)
         assert (answer.status, answer.reason, answer.headers["x"]) == (200, "Mine", "mine")
         assert b"".join(answer.pieces) == b"page"
-        late = Answer()
+        late = Response()
         late.feed(mine[:-1])
         late.feed(mine[-1:])
         assert not late.unasked
@@ -124,7 +124,7 @@ def test_an_answer_behind_the_answer_changes_nothing_of_it() -> None:
 
 @pytest.mark.parametrize("together", [True, False])
 def test_a_body_behind_a_head_alone_is_seen_and_not_taken(together: bool) -> None:
-    answer, head = Answer(bodiless=True), OK + b"Content-Length: 4\r\n\r\n"
+    answer, head = Response(bodiless=True), OK + b"Content-Length: 4\r\n\r\n"
     for piece in (head + b"page",) if together else (head, b"page"):
         answer.feed(piece)
     assert (answer.status, answer.complete, answer.unasked, answer.pieces) == (200, True, True, [])
@@ -147,7 +147,7 @@ def test_how_a_connection_ended_before_the_answer_is_handed_on(bodiless: bool) -
 
 
 def test_the_end_of_a_connection_makes_an_answer_complete_where_nothing_else_does() -> None:
-    answer = Answer()
+    answer = Response()
     answer.feed(OK + b"\r\nabc")
     assert not answer.complete
     assert answer.end(None) is None
@@ -171,10 +171,10 @@ def test_with_a_body_that_only_the_end_ends_there_is_no_connection_to_keep() -> 
 
 
 def test_names_are_remembered_up_to_a_length(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "_NAMES", {})
+    monkeypatch.setattr(responses, "_NAMES", {})
     for length in (63, 64):
         whole(OK + b"L" * length + b": 1\r\n" + EMPTY)
-    assert set(answers._NAMES) == {b"L" * 63, b"Content-Length"}
+    assert set(responses._NAMES) == {b"L" * 63, b"Content-Length"}
 
 
 @pytest.mark.req("NFR-WF-REL-03")

@@ -9,19 +9,19 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.net.http import Beginning, Options
+from spaniel.net.http import Beginning, RequestOptions
 from spaniel.reading.kinds import is_cut
 from spaniel.url import parse
 from tests.net.harness import Harness, open_harness
 from tests.net.servers import Wire, answer, answering, serve
 
 SIZE, CAP = 50_000, 200_000
-OPTIONS = Options(max_bytes=CAP, beginning=Beginning(SIZE, is_cut))
+OPTIONS = RequestOptions(max_bytes=CAP, beginning=Beginning(SIZE, is_cut))
 TEXT = random.Random(1).randbytes(400_000).hex().encode()  # 800,000 bytes that no encoding makes small
 HTML, JSON, PDF = "Content-Type: text/html", "Content-Type: application/json", "Content-Type: application/pdf"
 
 
-async def body_of(harness: Harness, href: str, options: Options = OPTIONS) -> bytes:
+async def body_of(harness: Harness, href: str, options: RequestOptions = OPTIONS) -> bytes:
     url, deadline = parse(href), Deadline(30)
     page = await harness.rooms.http.get(url, await harness.rooms.guard.vet(url, deadline), deadline, options)
     return page.body
@@ -72,7 +72,7 @@ async def test_other_bodies_are_taken_whole_or_refused(coding: str, start: bytes
 
 
 async def test_a_beginning_that_is_larger_than_the_cap_changes_nothing() -> None:
-    options = Options(max_bytes=1000, beginning=Beginning(SIZE, is_cut))
+    options = RequestOptions(max_bytes=1000, beginning=Beginning(SIZE, is_cut))
     async with serve(answering(sent(TEXT, "chunked", HTML))) as server, open_harness(server) as harness:
         with pytest.raises(SpanielError) as caught:
             await body_of(harness, server.url(), options)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from spaniel.errors import SpanielError
-from spaniel.net import connecting
-from spaniel.net.connecting import Connector, tls_context
+from spaniel.net import connector
+from spaniel.net.connector import Connector, tls_context
 from spaniel.net.deadline import Deadline
 from spaniel.url import parse
 from tests.net.harness import open_harness
@@ -181,7 +181,7 @@ async def test_a_name_that_is_written_in_full_is_the_same_for_tls(ca_file: str) 
 async def test_an_address_is_asked_for_in_tls_without_its_brackets() -> None:
     async with open_harness(ports=(443,)) as harness:
         target = await harness.rooms.guard.vet(parse("https://[::1]/"), Deadline(5))
-        assert connecting._name(target) == "::1"
+        assert connector._name(target) == "::1"
 
 
 async def test_an_address_with_a_certificate_of_its_own_is_believed(ca_file: str) -> None:
@@ -232,8 +232,8 @@ async def test_certificates_are_read_once_and_only_where_they_are_needed(ca_file
 
 
 async def test_each_address_of_a_name_is_dialled_once() -> None:
-    assert await connecting._addresses("127.0.0.7") == [ip_address("127.0.0.7")]
-    found = await connecting._addresses("localhost")
+    assert await connector._addresses("127.0.0.7") == [ip_address("127.0.0.7")]
+    found = await connector._addresses("localhost")
     assert len(found) == len(set(found)) >= 1
 
 
@@ -247,7 +247,7 @@ async def test_an_address_is_dialled_without_the_name_of_its_interface(monkeypat
         ]
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", found)
-    assert await connecting._addresses("proxy.test") == [ip_address("fe80::1"), ip_address("127.0.0.1")]
+    assert await connector._addresses("proxy.test") == [ip_address("fe80::1"), ip_address("127.0.0.1")]
 
 
 async def test_of_a_handshake_that_fails_no_socket_is_left() -> None:

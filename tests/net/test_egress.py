@@ -13,9 +13,9 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.net.dialling import Ends
-from spaniel.net.egress import USER, Exit
-from spaniel.net.heads import Head, MalformedError
+from spaniel.net.dialling import StreamPair
+from spaniel.net.egress import USER, EgressProxy
+from spaniel.net.heads import MalformedError, RequestHead
 from spaniel.net.proxy import Proxies
 from spaniel.testing import FakeClock, FakeResolver
 from spaniel.url import parse
@@ -30,9 +30,9 @@ INSIDE = "127.0.0.66"
 @asynccontextmanager
 async def exit_for(
     *ports: int, names: dict[str, str | list[str]] | None = None, proxies: Proxies | None = None, most: int = 1 << 20
-) -> AsyncIterator[tuple[Exit, FakeResolver]]:
+) -> AsyncIterator[tuple[EgressProxy, FakeResolver]]:
     resolver = FakeResolver(names or {"site.test": PUBLIC, "inside.test": INSIDE}, None)
-    way_out = Exit(guard_with_a_hole(resolver, ports, (PUBLIC,)), proxies, most)
+    way_out = EgressProxy(guard_with_a_hole(resolver, ports, (PUBLIC,)), proxies, most)
     await way_out.open()
     try:
         yield way_out, resolver
@@ -40,7 +40,7 @@ async def exit_for(
         await way_out.close()
 
 
-async def ask(way_out: Exit, head: str, body: bytes = b"", secret: str | None = None) -> bytes:
+async def ask(way_out: EgressProxy, head: str, body: bytes = b"", secret: str | None = None) -> bytes:
     """Send a request as Chromium would; what comes back, to its announced end or the connection's."""
     reader, writer = await asyncio.open_connection("127.0.0.1", way_out.port)
     token = b64encode(f"{USER}:{way_out.secret if secret is None else secret}".encode()).decode()
@@ -130,7 +130,7 @@ async def test_a_page_that_lives_long_has_its_hosts_judged_again() -> None:
     clock = FakeClock()
     resolver = FakeResolver({"site.test": PUBLIC}, None)
     async with serve(site({"/": (200, [], b"x")}), PUBLIC) as server:
-        way_out = Exit(guard_with_a_hole(resolver, (server.port,), (PUBLIC,), clock.monotonic))
+        way_out = EgressProxy(guard_with_a_hole(resolver, (server.port,), (PUBLIC,), clock.monotonic))
         await way_out.open()
         head = f"GET http://site.test:{server.port}/ HTTP/1.1"
         assert await ask(way_out, head)
@@ -187,7 +187,7 @@ async def test_a_connection_that_is_cancelled_while_it_is_flushed_is_dropped() -
         await asyncio.sleep(300)
 
     async with serve(deaf, PUBLIC) as server, exit_for(server.port) as (way_out, _):
-        ends = Ends(*await asyncio.open_connection(PUBLIC, server.port))
+        ends = StreamPair(*await asyncio.open_connection(PUBLIC, server.port))
         while not ends.writer.transport.get_write_buffer_size():
             ends.writer.write(bytes(1 << 20))
             await asyncio.sleep(0.01)
@@ -212,7 +212,7 @@ async def echo(wire: Wire) -> None:
         await wire.send(data.upper())
 
 
-async def tunnel(way_out: Exit, authority: str) -> bytes:
+async def tunnel(way_out: EgressProxy, authority: str) -> bytes:
     reader, writer = await asyncio.open_connection("127.0.0.1", way_out.port)
     token = b64encode(f"{USER}:{way_out.secret}".encode()).decode()
     writer.write(f"CONNECT {authority} HTTP/1.1\r\nProxy-Authorization: Basic {token}\r\n\r\n".encode())
@@ -327,8 +327,8 @@ async def test_a_server_that_keeps_its_connection_does_not_keep_ours() -> None:
 def test_a_length_that_is_none_is_told_as_that(length: bytes) -> None:
     """Python refuses to read thousands of digits, with an exception that nobody expects here."""
     with pytest.raises(MalformedError, match="without a length"):
-        assert Head("POST", "/", [], {b"content-length": length}).body_length
-    assert Head("POST", "/", [], {b"content-length": b"9" * 20}).body_length == int("9" * 20)  # the control
+        assert RequestHead("POST", "/", [], {b"content-length": length}).body_length
+    assert RequestHead("POST", "/", [], {b"content-length": b"9" * 20}).body_length == int("9" * 20)  # the control
 
 
 async def test_what_a_stranger_sends_is_thrown_away_as_it_comes() -> None:
@@ -363,7 +363,7 @@ async def test_a_head_that_others_might_read_otherwise_is_refused(head: bytes) -
 
 
 async def test_a_way_out_that_is_not_open_has_no_port_and_is_closed_without_fuss() -> None:
-    way_out = Exit(guard_with_a_hole(FakeResolver(), (80,), (PUBLIC,)))
+    way_out = EgressProxy(guard_with_a_hole(FakeResolver(), (80,), (PUBLIC,)))
     with pytest.raises(RuntimeError, match="not open"):
         _ = way_out.port
     await way_out.close()
@@ -372,7 +372,7 @@ async def test_a_way_out_that_is_not_open_has_no_port_and_is_closed_without_fuss
 @pytest.mark.parametrize("steps", range(5))
 async def test_a_way_out_that_is_stopped_while_it_opens_leaves_no_port_behind(steps: int) -> None:
     before = _descriptors()
-    way_out = Exit(guard_with_a_hole(FakeResolver({}, None), (), ()))
+    way_out = EgressProxy(guard_with_a_hole(FakeResolver({}, None), (), ()))
     opening = asyncio.create_task(way_out.open())
     for _ in range(steps):
         await asyncio.sleep(0)

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from spaniel.errors import SpanielError
 from spaniel.net import encodings
-from spaniel.net.encodings import BAD_DATA, Chain
-from spaniel.net.http import Options
+from spaniel.net.encodings import BAD_DATA, DecoderChain
+from spaniel.net.http import RequestOptions
 from tests.net.harness import open_harness
 from tests.net.servers import Wire, answer, answering, serve
 from tests.stopwatch import Stopwatch
@@ -66,7 +66,7 @@ SINGLE = [name for name in NAMES if "many" not in name]
 
 
 def undo(header: str, *pieces: bytes, cap: int = CAP) -> bytes:
-    chain = Chain(header, cap)
+    chain = DecoderChain(header, cap)
     body = b"".join(decoded for piece in pieces for decoded in chain.feed(piece))
     chain.close()
     return body
@@ -190,7 +190,7 @@ async def test_a_bomb_ends_at_the_cap_however_small_it_was_sent(name: str) -> No
         sent = answer(200, bomb, "Content-Encoding: " + ", ".join([header] * layers))
         async with (
             serve(answering(sent)) as server,
-            open_harness(server, options=Options(max_bytes=cap)) as harness,
+            open_harness(server, options=RequestOptions(max_bytes=cap)) as harness,
         ):
             error = await harness.refuses(server.url(), "response_too_large")
             assert cap < int(str(error.details["size"])) <= cap + (1 << 16)  # counted as it came, a step at a time

@@ -9,10 +9,10 @@ import time
 import pytest
 
 from spaniel.net import pool
-from spaniel.net.answers import NoAnswerError
 from spaniel.net.deadline import Deadline
-from spaniel.net.http import USUAL
+from spaniel.net.http import DEFAULT_OPTIONS
 from spaniel.net.pool import Exchange, Pool
+from spaniel.net.responses import NoResponseError
 from spaniel.slots import Slots
 from spaniel.url import parse
 from tests.net.harness import Harness, open_harness
@@ -31,7 +31,7 @@ def pool_of(harness: Harness) -> Pool:
 async def exchange_with(harness: Harness, href: str, method: str = "GET") -> Exchange:
     url, deadline = parse(href), Deadline(20)
     target = await harness.rooms.guard.vet(url, deadline)
-    return pool_of(harness).request(method, url, target, deadline, USUAL.lines(), "test")
+    return pool_of(harness).request(method, url, target, deadline, DEFAULT_OPTIONS.lines(), "test")
 
 
 async def test_it_is_known_who_answered_and_until_when_their_certificate_lasts(ca_file: str) -> None:
@@ -295,7 +295,7 @@ async def test_a_connection_that_has_ended_is_neither_secured_nor_asked() -> Non
         assert not wire.usable
         with pytest.raises(ConnectionResetError):
             await wire.secure(ssl.create_default_context(), "a.test")
-        with pytest.raises(NoAnswerError):
+        with pytest.raises(NoResponseError):
             await wire.ask(b"GET / HTTP/1.1\r\n\r\n", bodiless=False)
         assert not wire.answered
 

@@ -9,7 +9,7 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.net.http import USUAL, Page
+from spaniel.net.http import DEFAULT_OPTIONS, Page
 from spaniel.net.resolver import NXDOMAIN, SystemResolver
 from spaniel.url.parsing import parse
 from tests.net.harness import Harness, open_harness
@@ -21,7 +21,7 @@ DAY = 86_400
 async def glance(harness: Harness, url: str, seconds: float = 30.0, size: int = 1000) -> Page:
     parsed, deadline = parse(url), Deadline(seconds)
     target = await harness.rooms.guard.vet(parsed, deadline)
-    options = USUAL._replace(glance=lambda kind: kind != "image/png", error_bytes=size)
+    options = DEFAULT_OPTIONS._replace(glance=lambda kind: kind != "image/png", error_bytes=size)
     return await harness.rooms.http.get(parsed, target, deadline, options)
 
 
@@ -104,7 +104,7 @@ async def test_a_stream_brings_what_an_error_says() -> None:
     async with serve(answering(answer(403, b"not for you"))) as server, open_harness(server) as harness:
         url, deadline = parse(server.url()), Deadline(30)
         target = await harness.rooms.guard.vet(url, deadline)
-        options = USUAL._replace(error_bytes=5)
+        options = DEFAULT_OPTIONS._replace(error_bytes=5)
         page = await harness.rooms.http.stream(url, target, deadline, taken.append, options)
     assert (page.status, page.body, taken) == (403, b"not f", [])
 

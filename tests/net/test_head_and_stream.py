@@ -12,7 +12,7 @@ import pytest
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
-from spaniel.net.http import Options
+from spaniel.net.http import RequestOptions
 from spaniel.url import Url, parse
 from tests.net.harness import Harness, open_harness
 from tests.net.servers import Wire, answer, answering, serve
@@ -61,7 +61,7 @@ async def test_gigabytes_are_hashed_in_the_memory_of_a_few_pieces() -> None:
         digest = hashlib.sha256()
         where = await vetted(harness, server.url())
         tracemalloc.start()
-        page = await harness.rooms.http.stream(*where, digest.update, Options(max_bytes=1 << 40))
+        page = await harness.rooms.http.stream(*where, digest.update, RequestOptions(max_bytes=1 << 40))
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     expected = hashlib.sha256()
@@ -80,11 +80,11 @@ async def test_a_streamed_body_is_decoded_and_counted_like_any_other() -> None:
         assert taken == PIECE * 10
         with pytest.raises(SpanielError) as refused:
             await harness.rooms.http.stream(
-                *await vetted(harness, server.url()), taken.extend, Options(max_bytes=len(PIECE))
+                *await vetted(harness, server.url()), taken.extend, RequestOptions(max_bytes=len(PIECE))
             )
         assert str(refused.value.code) == "response_too_large"
         cut = bytearray()
-        options = Options(max_bytes=len(PIECE) + 7, cut=True)
+        options = RequestOptions(max_bytes=len(PIECE) + 7, cut=True)
         await harness.rooms.http.stream(*await vetted(harness, server.url()), cut.extend, options)
         assert cut == (PIECE * 2)[: len(PIECE) + 7]
 

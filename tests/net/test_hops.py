@@ -10,10 +10,10 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.net import http
-from spaniel.net.crossing import Crossing
+from spaniel.net.crossing import CapturedExchange
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
-from spaniel.net.http import USUAL, Beginning, Http, Options, Page, RequestHeaders, has_body
+from spaniel.net.http import DEFAULT_OPTIONS, Beginning, Http, Page, RequestHeaders, RequestOptions, has_body
 from spaniel.url import Url, parse
 from tests.net.harness import Harness, open_harness
 from tests.net.servers import Wire, answer, answering, serve, silence
@@ -26,7 +26,7 @@ async def where(harness: Harness, href: str) -> Where:
     return url, await harness.rooms.guard.vet(url, deadline), deadline
 
 
-async def hop(said: bytes, options: Options = USUAL, stream: bool = False) -> tuple[Page, bytes]:
+async def hop(said: bytes, options: RequestOptions = DEFAULT_OPTIONS, stream: bool = False) -> tuple[Page, bytes]:
     """The page of one answer, and what went into the sink of a stream."""
     taken = bytearray()
     async with serve(answering(said, close=False)) as server, open_harness(server) as harness:
@@ -39,7 +39,7 @@ async def hop(said: bytes, options: Options = USUAL, stream: bool = False) -> tu
     return page, bytes(taken)
 
 
-async def refused(said: bytes, options: Options = USUAL, stream: bool = False) -> SpanielError:
+async def refused(said: bytes, options: RequestOptions = DEFAULT_OPTIONS, stream: bool = False) -> SpanielError:
     with pytest.raises(SpanielError) as caught:
         await hop(said, options, stream)
     return caught.value
@@ -71,12 +71,12 @@ def test_the_defaults_are_the_documents() -> None:
         "Accept": "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1",
         "Accept-Encoding": "gzip, deflate, br",
     }
-    assert (Options().max_bytes, Options().cut, Options().error_bytes) == (5_242_880, False, 0)
-    assert Options().lines() == (
+    assert (RequestOptions().max_bytes, RequestOptions().cut, RequestOptions().error_bytes) == (5_242_880, False, 0)
+    assert RequestOptions().lines() == (
         b"User-Agent: forge-webfetch/1.0\r\nAccept: text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.1\r\n"
         b"Accept-Encoding: gzip, deflate, br\r\n"
     )
-    more = Options(RequestHeaders("a/1", "b", "c", "d"), more={"If-None-Match": '"x"', "Accept": "e"})
+    more = RequestOptions(RequestHeaders("a/1", "b", "c", "d"), more={"If-None-Match": '"x"', "Accept": "e"})
     assert more.lines() == (
         b'User-Agent: a/1\r\nAccept: e\r\nAccept-Encoding: c\r\nAccept-Language: d\r\nIf-None-Match: "x"\r\n'
     )
@@ -90,12 +90,12 @@ def test_the_defaults_are_the_documents() -> None:
 )  # fmt: skip
 async def test_of_an_error_so_much_is_taken_as_was_asked_for(status: int, taken: bytes | None, stream: bool) -> None:
     said = answer(status, b"" if status == 304 else b"not found")
-    page, poured = await hop(said, USUAL._replace(error_bytes=2), stream)
+    page, poured = await hop(said, DEFAULT_OPTIONS._replace(error_bytes=2), stream)
     if taken is None:
         assert (page.body, poured) == ((b"", b"not found") if stream else (b"not found", b""))
     else:
         assert (page.status, page.body, poured) == (status, taken, b"")
-    assert (await hop(said, USUAL, stream))[0].body == (b"not found" if taken is None and not stream else b"")
+    assert (await hop(said, DEFAULT_OPTIONS, stream))[0].body == (b"not found" if taken is None and not stream else b"")
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ async def test_a_glance_takes_the_beginning_of_pages_of_some_types(status: int, 
         return named == "text/html"
 
     said = answer(status, b"beginning", f"Content-Type: {kind}")
-    page, _ = await hop(said, USUAL._replace(error_bytes=2, glance=wanted))
+    page, _ = await hop(said, DEFAULT_OPTIONS._replace(error_bytes=2, glance=wanted))
     assert (page.status, page.body, asked) == (status, taken, [kind])
-    assert (await hop(said, USUAL._replace(glance=wanted)))[0].body == b""
+    assert (await hop(said, DEFAULT_OPTIONS._replace(glance=wanted)))[0].body == b""
 
 
 async def test_an_error_whose_body_hangs_has_three_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,9 @@ async def test_an_error_whose_body_hangs_has_three_seconds(monkeypatch: pytest.M
         await silence(wire)
 
     async with serve(behave) as server, open_harness(server) as harness:
-        page = await harness.rooms.http.get(*await where(harness, server.url()), USUAL._replace(error_bytes=50))
+        page = await harness.rooms.http.get(
+            *await where(harness, server.url()), DEFAULT_OPTIONS._replace(error_bytes=50)
+        )
         assert (page.status, page.body) == (404, b"abc")
         assert await server.all_closed()
 
@@ -145,7 +147,7 @@ async def test_a_body_may_be_as_large_as_the_cap_and_no_larger(coding: str, stre
             return answer(200, b"%x\r\n%b\r\n0\r\n\r\n" % (size, body), "Transfer-Encoding: Chunked", length=False)
         return answer(200, body, "Connection: close", length=False)
 
-    async def ask(size: int, options: Options) -> bytes:
+    async def ask(size: int, options: RequestOptions) -> bytes:
         taken = bytearray()
         async with serve(answering(said(size))) as server, open_harness(server) as harness:
             place = await where(harness, server.url())
@@ -154,13 +156,13 @@ async def test_a_body_may_be_as_large_as_the_cap_and_no_larger(coding: str, stre
             await harness.rooms.http.stream(*place, taken.extend, options)
             return bytes(taken)
 
-    assert await ask(100, USUAL._replace(max_bytes=100)) == b"x" * 100
+    assert await ask(100, DEFAULT_OPTIONS._replace(max_bytes=100)) == b"x" * 100
     with pytest.raises(SpanielError) as caught:
-        await ask(101, USUAL._replace(max_bytes=100))
+        await ask(101, DEFAULT_OPTIONS._replace(max_bytes=100))
     assert str(caught.value.code) == "response_too_large"
     assert caught.value.details["max_bytes"] == 100
     assert caught.value.details["size"] == 101
-    assert await ask(101, USUAL._replace(max_bytes=100, cut=True)) == b"x" * 100
+    assert await ask(101, DEFAULT_OPTIONS._replace(max_bytes=100, cut=True)) == b"x" * 100
 
 
 @pytest.mark.req("FR-WF-10e")
@@ -168,7 +170,7 @@ async def test_a_body_that_says_it_is_too_large_is_not_begun() -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 101\r\n\r\n"  # and nothing follows
     for beginning in (None, Beginning(10, lambda kind, start: False), Beginning(200, lambda *_: True)):
         for stream in (False, True):
-            options = USUAL._replace(max_bytes=100, beginning=beginning)
+            options = DEFAULT_OPTIONS._replace(max_bytes=100, beginning=beginning)
             error = await refused(head, options, stream)
             assert str(error.code) == "response_too_large"
 
@@ -181,12 +183,12 @@ async def test_what_is_enough_is_asked_with_the_first_512_bytes() -> None:
         return True
 
     body = bytes(range(256)) * 8
-    options = USUAL._replace(beginning=Beginning(1000, enough))
+    options = DEFAULT_OPTIONS._replace(beginning=Beginning(1000, enough))
     page, _ = await hop(answer(200, body, "Content-Type: x/y"), options)
     assert page.body == body[:1000]
     assert seen[-1] == ("x/y", body[:512])
     assert (await hop(answer(200, body[:1000], "Content-Type: x/y"), options))[0].body == body[:1000]
-    never = USUAL._replace(beginning=Beginning(1000, lambda *_: False))
+    never = DEFAULT_OPTIONS._replace(beginning=Beginning(1000, lambda *_: False))
     assert (await hop(answer(200, body), never))[0].body == body
 
 
@@ -201,7 +203,7 @@ async def test_a_head_that_can_be_read_in_two_ways_is_refused(fields: list[str],
     for stream in (False, True):
         status = 302 if "Location" in fields[0] else 200
         said = answer(status, b"0\r\n\r\n", *fields, length=False)
-        failure = await refused(said, USUAL, stream)
+        failure = await refused(said, DEFAULT_OPTIONS, stream)
         assert str(failure.code) == "network"
         assert failure.details["error"] == error
         assert failure.details.get("status") == (302 if status == 302 else None)
@@ -225,7 +227,7 @@ def test_a_length_that_is_no_number_is_refused(length: str) -> None:
 @pytest.mark.parametrize("field", ["User-Agent", "X-Mine"])
 @pytest.mark.parametrize("value", ["a\nb", "ä", "a\x00"])
 def test_a_header_that_cannot_be_sent_is_named(field: str, value: str) -> None:
-    options = Options(RequestHeaders(value)) if field == "User-Agent" else Options(more={field: value})
+    options = RequestOptions(RequestHeaders(value)) if field == "User-Agent" else RequestOptions(more={field: value})
     with pytest.raises(SpanielError) as caught:
         options.lines()
     assert (str(caught.value.code), caught.value.details["field"]) == ("bad_args", field)
@@ -251,8 +253,8 @@ async def test_a_body_in_many_pieces_is_put_together_in_order(monkeypatch: pytes
 
 
 async def test_who_observes_gets_each_page_with_what_crossed_the_wire() -> None:
-    seen: list[tuple[Page, Crossing]] = []
-    options = USUAL._replace(observe=lambda page, crossing: seen.append((page, crossing)))
+    seen: list[tuple[Page, CapturedExchange]] = []
+    options = DEFAULT_OPTIONS._replace(observe=lambda page, crossing: seen.append((page, crossing)))
     async with serve(answering(answer(200, b"page", "X-A: b"), close=False)) as server, open_harness(server) as harness:
         page = await harness.rooms.http.get(*await where(harness, server.url()), options)
     ((observed, crossing),) = seen
@@ -285,7 +287,7 @@ async def test_a_long_body_lets_others_have_their_turn() -> None:
     await asyncio.sleep(0)
     before, taken = turns, bytearray()
     headers: Mapping[str, str] = {}
-    await http._pour(Ready(), headers, USUAL, taken.extend)  # type: ignore[arg-type]
+    await http._pour(Ready(), headers, DEFAULT_OPTIONS, taken.extend)  # type: ignore[arg-type]
     assert len(taken) == 240
     assert turns - before == 15
     counting.cancel()

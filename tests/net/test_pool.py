@@ -14,7 +14,7 @@ from spaniel.errors import SpanielError
 from spaniel.net import pool, sockets
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
-from spaniel.net.http import Options
+from spaniel.net.http import RequestOptions
 from spaniel.slots import Slots
 from spaniel.url import parse
 from tests.net.harness import Harness, open_harness
@@ -299,7 +299,7 @@ async def test_target_that_stalls_a_kept_connection_gets_a_fresh_one_each_time()
     async def before_repeat() -> None:
         repeats.append(len(server.heard))
 
-    options = Options(stalled_after=0.3, before_repeat=before_repeat)
+    options = RequestOptions(stalled_after=0.3, before_repeat=before_repeat)
     async with serve(stalling()) as server, open_harness(server, options=options) as harness:
         every = harness.rooms.http._pool.connector.sockets
         every.places = Slots(2)
@@ -313,7 +313,7 @@ async def test_target_that_stalls_a_kept_connection_gets_a_fresh_one_each_time()
 
 async def test_slow_target_is_not_one_that_stalls() -> None:
     """Its fresh connection takes as long as the kept one did: that one is kept."""
-    options = Options(stalled_after=0.1)
+    options = RequestOptions(stalled_after=0.1)
     async with serve(stalling(slow=0.3)) as server, open_harness(server, options=options) as harness:
         for _ in range(3):
             assert (await harness.get(server.url())).body == b"page"
@@ -321,7 +321,7 @@ async def test_slow_target_is_not_one_that_stalls() -> None:
 
 
 async def test_stalled_connection_leaves_time_for_a_fresh_one() -> None:
-    options = Options(stalled_after=60.0)
+    options = RequestOptions(stalled_after=60.0)
     async with serve(stalling()) as server, open_harness(server, options=options) as harness:
         await harness.get(server.url())
         assert (await harness.get(server.url(), seconds=1.0)).body == b"page"

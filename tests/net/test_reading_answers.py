@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spaniel.net import answers
-from spaniel.net.answers import LONGEST_LINE, MOST_INTERIM, STEP, Answer, BrokenBodyError, NoAnswerError
+from spaniel.net import responses
 from spaniel.net.heads import MalformedError
+from spaniel.net.responses import LONGEST_LINE, MOST_INTERIM, STEP, BrokenBodyError, NoResponseError, Response
 from tests.net.streams import cut, streams
 from tests.net.test_answers import HARMLESS, MALFORMED
 
@@ -21,7 +21,7 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
 def outcome(pieces: list[bytes], *, bodiless: bool = False, ended: Exception | None = None) -> object:
     """What came of it when the connection has ended: all that a caller can see, or what is wrong."""
-    answer, body = Answer(bodiless=bodiless), bytearray()
+    answer, body = Response(bodiless=bodiless), bytearray()
     try:
         for piece in pieces:
             answer.feed(piece)
@@ -90,7 +90,7 @@ def test_an_unusual_answer_is_read_at_any_pace(sent: bytes, size: int) -> None:
 @pytest.mark.parametrize("sent", [sent for sent in MALFORMED.values() if len(sent) > 100_000])
 def test_what_is_too_long_is_refused_before_it_is_held(sent: bytes) -> None:
     """Endless ones would otherwise be held for as long as the deadline lasts."""
-    answer, fed = Answer(), 0
+    answer, fed = Response(), 0
 
     def feed() -> None:
         nonlocal fed
@@ -162,18 +162,18 @@ def test_bytes_that_are_no_text_are_kept_as_they_are() -> None:
 
 
 def test_names_that_somebody_makes_up_are_not_all_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "_NAMES", {})
-    monkeypatch.setattr(answers, "MOST_NAMES", 3)
+    monkeypatch.setattr(responses, "_NAMES", {})
+    monkeypatch.setattr(responses, "MOST_NAMES", 3)
     long = b"L" * 64
     sent = OK + long + b": 1\r\n" + b"".join(b"N%d: y\r\n" % i for i in range(9)) + b"Content-Length: 0\r\n\r\n"
     found = outcome([sent])
     assert isinstance(found, tuple)
     assert len(found[2]) == 11
-    assert answers._NAMES == {b"N0": "n0", b"N1": "n1", b"N2": "n2"}
+    assert responses._NAMES == {b"N0": "n0", b"N1": "n1", b"N2": "n2"}
 
 
 def test_it_is_known_whether_anything_has_come() -> None:
-    answer = Answer()
+    answer = Response()
     assert not answer.begun
     answer.feed(b"H")
     assert answer.begun
@@ -191,7 +191,7 @@ def test_where_only_the_end_marks_the_end_a_broken_connection_is_none() -> None:
 
 def test_a_connection_that_ends_in_a_head_has_brought_no_answer() -> None:
     for sent in (b"", b"HTTP/1.1", OK, OK + b"X: y\r\n", b"HTTP/1.1 100 Continue\r\n\r\n"):
-        assert outcome([sent]) == repr(NoAnswerError())
+        assert outcome([sent]) == repr(NoResponseError())
 
 
 @pytest.mark.parametrize(
@@ -214,13 +214,13 @@ def test_a_connection_is_kept_as_its_server_says(head: bytes, persistent: bool) 
 def test_after_a_head_alone_nothing_more_is_waited_for(head: bytes) -> None:
     """Without a length, a body would last until the connection ends; an answer to HEAD has none."""
     for more, persistent in ((b"", True), (b"Connection: close\r\n", False)):
-        answer = Answer(bodiless=True)
+        answer = Response(bodiless=True)
         answer.feed(head + more + b"\r\n")
         assert (answer.complete, answer.persistent) == (True, persistent)
 
 
 def test_another_protocol_is_not_spoken() -> None:
-    answer = Answer()
+    answer = Response()
     answer.feed(b"HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n\x81\x05hello")
     assert (answer.status, answer.complete, answer.unasked, answer.pieces) == (101, True, True, [])
 
@@ -228,7 +228,7 @@ def test_another_protocol_is_not_spoken() -> None:
 def test_an_answer_that_is_complete_is_left_to_no_garbage_collector() -> None:
     """It and its parser hold each other while it comes; a link a time, these would add up."""
 
-    class Watched(Answer):
+    class Watched(Response):
         pass
 
     gc.disable()

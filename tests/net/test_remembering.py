@@ -13,10 +13,10 @@ from spaniel.net.addresses import Address
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security
 from spaniel.net.http import Http
-from spaniel.net.resolver import MOST_KEPT, RememberingResolver
+from spaniel.net.resolver import MOST_KEPT, CachingResolver
 from spaniel.net.validator import AddressValidator
 from spaniel.pipeline.retrieve import retrieve
-from spaniel.robots.gate import Permission
+from spaniel.robots.gate import RobotsPermission
 from spaniel.testing import FakeResolver
 from spaniel.url.parsing import parse
 from tests.loopback import Rooms
@@ -43,7 +43,7 @@ async def addresses(guard: Guard) -> list[str]:
 @pytest.mark.req("D2-39")
 async def test_a_name_is_asked_for_once_in_a_while() -> None:
     resolver, clock = FakeResolver({NAME: PUBLIC}), Clock()
-    guard = Guard(RememberingResolver(resolver, clock=clock))
+    guard = Guard(CachingResolver(resolver, clock=clock))
     for clock.now in (0.0, 10.0, 29.0, 31.0, 60.0):
         assert await addresses(guard) == [PUBLIC]
     assert resolver.asked == [NAME, NAME]
@@ -53,7 +53,7 @@ async def test_a_name_is_asked_for_once_in_a_while() -> None:
 async def test_a_name_is_kept_for_thirty_seconds_and_not_a_moment_longer() -> None:
     """Unless it says otherwise, and every client of ours says nothing."""
     resolver, clock = FakeResolver({NAME: PUBLIC}), Clock()
-    guard = Guard(RememberingResolver(resolver, clock=clock), clock=clock)
+    guard = Guard(CachingResolver(resolver, clock=clock), clock=clock)
     asked = []
     for clock.now in (0.0, 29.99, 30.0, 59.99, 60.0):
         await addresses(guard)
@@ -68,10 +68,10 @@ async def test_a_hop_that_waited_too_long_for_its_turn_is_judged_again(wait: flo
     clock, deadline = Clock(), Deadline(30)
 
     class Slow(Anyone):
-        async def require(self, *_: object) -> Permission:
+        async def require(self, *_: object) -> RobotsPermission:
             clock.now += wait
             resolver.names[NAME] = PRIVATE
-            return Permission()
+            return RobotsPermission()
 
     async with serve(site({"/": (200, [], b"page")})) as server:
         resolver = FakeResolver({NAME: "127.0.0.1"})
@@ -89,7 +89,7 @@ async def test_a_hop_that_waited_too_long_for_its_turn_is_judged_again(wait: flo
 
 async def test_a_name_that_rebinds_is_met_at_the_judged_address_or_not_at_all() -> None:
     resolver, clock = FakeResolver({NAME: PUBLIC}), Clock()
-    guard = Guard(RememberingResolver(resolver, 30, clock))
+    guard = Guard(CachingResolver(resolver, 30, clock))
     assert await addresses(guard) == [PUBLIC]
     resolver.names[NAME] = PRIVATE
     assert await addresses(guard) == [PUBLIC]  # the target names it, and nothing but its target can be dialled
@@ -102,7 +102,7 @@ async def test_a_name_that_rebinds_is_met_at_the_judged_address_or_not_at_all() 
 
 @pytest.mark.req("D2-39")
 async def test_what_is_kept_is_judged_each_time() -> None:
-    remembering = RememberingResolver(FakeResolver({NAME: PRIVATE}))
+    remembering = CachingResolver(FakeResolver({NAME: PRIVATE}))
     loose = Guard(remembering, Security(block_private_ips=False, allow_insecure_overrides=True))
     assert await addresses(loose) == [PRIVATE]
     with pytest.raises(SpanielError, match="ssrf_blocked"):
@@ -112,7 +112,7 @@ async def test_what_is_kept_is_judged_each_time() -> None:
 @pytest.mark.req("FR-WF-06a")
 async def test_the_target_of_a_kept_answer_is_made_once_and_one_of_a_new_answer_anew() -> None:
     resolver, clock = FakeResolver({NAME: PUBLIC}), Clock()
-    guard = Guard(RememberingResolver(resolver, 30, clock))
+    guard = Guard(CachingResolver(resolver, 30, clock))
     first = await guard.vet(PAGE, Deadline(5))
     assert await guard.vet(PAGE, Deadline(5)) is first
     assert await guard.vet(parse(f"https://{NAME}/"), Deadline(5)) is not first  # another port
@@ -141,7 +141,7 @@ async def test_a_kept_answer_that_could_be_changed_is_proof_of_nothing() -> None
 
 async def test_targets_are_made_for_a_bounded_number_of_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spaniel.net.guard.MOST_MADE", 2)
-    guard = Guard(RememberingResolver(FakeResolver(elsewhere=PUBLIC)))
+    guard = Guard(CachingResolver(FakeResolver(elsewhere=PUBLIC)))
     urls = [parse(f"http://site{number}.example/") for number in range(3)]
     made = [await guard.vet(url, Deadline(5)) for url in urls]
     assert len(guard._made) == 2
@@ -151,7 +151,7 @@ async def test_targets_are_made_for_a_bounded_number_of_hosts(monkeypatch: pytes
 
 async def test_a_failure_is_not_kept() -> None:
     resolver = FakeResolver({}, elsewhere=None)
-    guard = Guard(RememberingResolver(resolver))
+    guard = Guard(CachingResolver(resolver))
     with pytest.raises(SpanielError, match="dns_failed"):
         await addresses(guard)
     resolver.names[NAME] = PUBLIC
@@ -159,7 +159,7 @@ async def test_a_failure_is_not_kept() -> None:
 
 
 async def test_the_memory_is_bounded() -> None:
-    remembering = RememberingResolver(FakeResolver(elsewhere=PUBLIC))
+    remembering = CachingResolver(FakeResolver(elsewhere=PUBLIC))
     for number in range(MOST_KEPT + 50):
         await remembering.resolve(f"site{number}.example")
     assert len(remembering._kept) == MOST_KEPT

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.net.http import Options, RequestHeaders
+from spaniel.net.http import RequestHeaders, RequestOptions
 from spaniel.testing import Site, spaniel_for, text
 from spaniel.url import parse
 from tests.net.harness import open_harness
@@ -89,7 +89,7 @@ async def test_last_redirect_that_is_followed_is_a_get_without_a_body(status: in
 @pytest.mark.req("FR-WF-10")
 async def test_settings_are_what_is_sent() -> None:
     headers = RequestHeaders("Spaniel/1 (+https://spaniel.example)", accept_language="de, en;q=0.5")
-    options = Options(headers)
+    options = RequestOptions(headers)
     async with serve(site({"/": (200, [], b"page")})) as server, open_harness(server, options=options) as harness:
         await harness.get(server.url())
         assert server.heard[0].header("user-agent") == headers.user_agent
@@ -113,11 +113,11 @@ async def test_a_header_for_one_request_cannot_inject_another() -> None:
     async with serve(site({"/": (200, [], b"page")})) as server, open_harness(server) as harness:
         url, deadline = parse(server.url()), Deadline(2)
         target = await harness.rooms.guard.vet(url, deadline)
-        await harness.rooms.http.get(url, target, deadline, Options(more={"If-None-Match": '"x"'}))
+        await harness.rooms.http.get(url, target, deadline, RequestOptions(more={"If-None-Match": '"x"'}))
         assert server.heard[0].header("if-none-match") == '"x"'
         for value in ('"x"\r\nX-Injected: yes', '"\udcff"'):
             with pytest.raises(SpanielError) as refused:
-                await harness.rooms.http.get(url, target, deadline, Options(more={"If-None-Match": value}))
+                await harness.rooms.http.get(url, target, deadline, RequestOptions(more={"If-None-Match": value}))
             assert str(refused.value.code) == "bad_args"
         assert len(server.heard) == 1
 

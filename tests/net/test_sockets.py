@@ -17,7 +17,7 @@ from spaniel.net.sockets import (
     MOST_AT_ONCE,
     MOST_OPEN,
     NEXT_SECONDS,
-    Sockets,
+    SocketLimits,
     connect,
     connect_to,
     descriptors,
@@ -34,7 +34,7 @@ HERE = ip_address("127.0.0.1")
 
 
 async def test_a_socket_counts_until_it_is_closed_and_only_once() -> None:
-    count = Sockets(1024)
+    count = SocketLimits(1024)
     async with serve(silence) as server:
         made = await connect([HERE], server.port, count)
         assert count.open == 1
@@ -44,7 +44,7 @@ async def test_a_socket_counts_until_it_is_closed_and_only_once() -> None:
 
 
 async def test_a_socket_that_could_not_connect_does_not_count() -> None:
-    count = Sockets(1024)
+    count = SocketLimits(1024)
     with pytest.raises(ConnectionRefusedError):
         await connect([ip_address("127.0.0.5")], 1, count)
     assert count.open == 0
@@ -58,7 +58,7 @@ async def vetted(port: int, *addresses: str) -> Target:
 
 @pytest.mark.req("FR-WF-06a")
 async def test_an_address_that_passed_is_dialled_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    count = Sockets(1024)
+    count = SocketLimits(1024)
     async with serve(silence) as server, serve(silence, "127.0.0.2", port=server.port) as victim:
         target = await vetted(server.port, "127.0.0.1")
         (await connect_to(target, count)).close()  # the control
@@ -73,10 +73,10 @@ async def test_an_address_that_passed_is_dialled_and_no_other(monkeypatch: pytes
 @pytest.mark.req("FR-WF-06a")
 async def test_the_other_end_is_looked_at_once_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the system made of the address, a connection to another one is never used."""
-    count = Sockets(1024)
+    count = SocketLimits(1024)
     async with serve(silence) as server:
         target = await vetted(server.port, "127.0.0.1")
-        monkeypatch.setattr(sockets.Counted, "getpeername", lambda _: ("127.0.0.2", server.port))
+        monkeypatch.setattr(sockets.CountedSocket, "getpeername", lambda _: ("127.0.0.2", server.port))
         with pytest.raises(SpanielError) as caught:
             await connect_to(target, count)
         assert caught.value.code is Code.SSRF_BLOCKED
@@ -99,7 +99,7 @@ def test_both_versions_of_ip_have_their_turn(given: list[str], turns: list[str])
 
 
 async def test_of_two_that_answer_one_is_used_and_the_other_closed() -> None:
-    count = Sockets(1024)
+    count = SocketLimits(1024)
     with black_hole("127.0.0.5") as port:
         async with serve(silence, port=port) as server, serve(silence, "127.0.0.2", port=port) as other:
             silent, here, there = map(ip_address, ("127.0.0.5", "127.0.0.1", "127.0.0.2"))
@@ -114,7 +114,7 @@ async def test_of_two_that_answer_one_is_used_and_the_other_closed() -> None:
 
 
 async def test_where_nobody_answers_it_is_the_first_failure_that_is_told() -> None:
-    count = Sockets(1024)
+    count = SocketLimits(1024)
     with pytest.raises(ConnectionRefusedError):
         await connect([ip_address("127.0.0.5"), ip_address("127.0.0.6")], 1, count)
     assert count.open == 0
@@ -123,7 +123,7 @@ async def test_where_nobody_answers_it_is_the_first_failure_that_is_told() -> No
 async def test_one_that_answers_late_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of them have been tried, and one is silent: that is no reason to give up on the others."""
     monkeypatch.setattr(sockets, "NEXT_SECONDS", 0.0)
-    count = Sockets(1024)
+    count = SocketLimits(1024)
     with black_hole("127.0.0.5") as port:
         async with serve(silence, port=port) as server:
             made = await connect([ip_address("127.0.0.5"), HERE], port, count)
@@ -135,7 +135,7 @@ async def test_one_that_answers_late_is_waited_for(monkeypatch: pytest.MonkeyPat
 
 
 async def test_whoever_gives_up_leaves_no_socket_behind() -> None:
-    count = Sockets(1024)
+    count = SocketLimits(1024)
     with black_hole("127.0.0.5") as port:
         trying = asyncio.create_task(connect([ip_address("127.0.0.5")] * 3, port, count))
         await asyncio.sleep(0.4)
@@ -155,8 +155,8 @@ async def test_no_more_sockets_are_used_than_the_system_has_to_spare(monkeypatch
     assert descriptors() == 2 * MOST_AT_ONCE
     monkeypatch.setattr("resource.getrlimit", lambda _: (64, 64))
     assert descriptors() == 64
-    assert Sockets(64).keep == 24
-    assert Sockets(1 << 20).keep == MOST_OPEN
+    assert SocketLimits(64).keep == 24
+    assert SocketLimits(1 << 20).keep == MOST_OPEN
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_the_system_is_asked_for_as_many_descriptors_as_are_enough(
     assert asked == ([] if right is None else [(right, hard)])
 
 
-def places_of(count: Sockets) -> int:
+def places_of(count: SocketLimits) -> int:
     taken = 0
     while count.places.take():
         taken += 1
@@ -190,7 +190,7 @@ def places_of(count: Sockets) -> int:
 def test_of_the_systems_descriptors_half_are_used_and_three_eighths_kept(
     descriptors: int, places: int, keep: int
 ) -> None:
-    count = Sockets(descriptors)
+    count = SocketLimits(descriptors)
     assert (places_of(count), count.keep, count.open) == (places, keep, 0)
 
 
@@ -214,7 +214,7 @@ def test_where_the_system_does_not_say_there_are_enough_for_all_places(monkeypat
 async def test_one_that_answers_at_once_leaves_the_others_in_peace(monkeypatch: pytest.MonkeyPatch) -> None:
     assert NEXT_SECONDS == 0.25  # RFC 8305 8: a silent one is given this long
     monkeypatch.setattr(sockets, "NEXT_SECONDS", 30.0)  # a busy machine may need longer
-    count = Sockets(1024)
+    count = SocketLimits(1024)
     async with serve(silence) as server, serve(silence, "127.0.0.2", port=server.port) as other:
         for _ in range(3):
             (await connect([HERE, ip_address("127.0.0.2")], server.port, count)).close()
@@ -226,7 +226,7 @@ async def test_one_that_answers_at_once_leaves_the_others_in_peace(monkeypatch: 
 async def test_one_that_refuses_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sockets, "NEXT_SECONDS", 600.0)
     async with serve(silence) as server, asyncio.timeout(60):
-        (await connect([ip_address("127.0.0.5"), HERE], server.port, Sockets(1024))).close()
+        (await connect([ip_address("127.0.0.5"), HERE], server.port, SocketLimits(1024))).close()
 
 
 @pytest.mark.req("FR-WF-06a")
@@ -237,7 +237,7 @@ async def test_one_that_refuses_is_not_waited_for(monkeypatch: pytest.MonkeyPatc
 async def test_each_is_judged_and_it_is_the_first_failure_that_is_told(
     order: list[str], wrong: type[Exception]
 ) -> None:
-    count = Sockets(1024)
+    count = SocketLimits(1024)
     target = await vetted(9, "127.0.0.5")
     with pytest.raises(wrong):
         await connect([ip_address(text) for text in order], 9, count, target)

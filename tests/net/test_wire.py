@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 
 from spaniel.errors import SpanielError
-from spaniel.net import connecting, pool
-from spaniel.net.answers import NoAnswerError
+from spaniel.net import connector, pool
+from spaniel.net.connection import MOST_HELD, Connection
 from spaniel.net.deadline import Deadline
-from spaniel.net.http import USUAL, Http, Page
+from spaniel.net.http import DEFAULT_OPTIONS, Http, Page
 from spaniel.net.proxy import Proxies
 from spaniel.net.requests import request
-from spaniel.net.wire import MOST_HELD, Wire
+from spaniel.net.responses import NoResponseError
 from spaniel.slots import Slots
 from spaniel.url import parse
 from spaniel.url.hostlists import HostList
@@ -157,7 +157,7 @@ async def test_what_has_arrived_unread_on_a_kept_connection_is_not_the_next_answ
             assert await server.sees(lambda: not wire.usable)  # it has arrived
             wire._transport.resume_reading()
             if expected == b"poison":
-                monkeypatch.setattr(Wire, "usable", property(lambda wire: not wire.closed))
+                monkeypatch.setattr(Connection, "usable", property(lambda wire: not wire.closed))
             assert (await harness.get(server.url())).body == expected
 
     await second(b"page")
@@ -189,7 +189,7 @@ async def test_a_connection_that_has_ended_before_it_is_asked_is_no_answer_at_on
         target = await harness.rooms.guard.vet(parse(server.url()), Deadline(20))
         wire = await harness.rooms.http._pool.connector.open("http", target, None, "test")
         wire.close()
-        with pytest.raises(NoAnswerError):
+        with pytest.raises(NoResponseError):
             await wire.ask(b"GET / HTTP/1.1\r\n\r\n", bodiless=False)
         with pytest.raises(ConnectionResetError):
             await wire.secure(ssl.create_default_context(), "a.test")
@@ -206,13 +206,13 @@ async def test_whoever_waits_for_a_body_is_told_when_we_end_it_ourselves() -> No
     async with serve(behave) as server, open_harness(server) as harness:
         url, deadline = parse(server.url()), Deadline(20)
         target = await harness.rooms.guard.vet(url, deadline)
-        exchange = harness.rooms.http._pool.request("GET", url, target, deadline, USUAL.lines(), "test")
+        exchange = harness.rooms.http._pool.request("GET", url, target, deadline, DEFAULT_OPTIONS.lines(), "test")
         async with exchange:
             assert await exchange.read() == b"abc"
             waiting = asyncio.create_task(exchange.read())
             await asyncio.sleep(0)
             exchange.close()
-            with pytest.raises(NoAnswerError):
+            with pytest.raises(NoResponseError):
                 await waiting
 
 
@@ -236,7 +236,7 @@ async def test_a_body_that_nobody_takes_is_left_to_the_network() -> None:
     async with serve(behave) as server, open_harness(server) as harness:
         url, deadline = parse(server.url()), Deadline(20)
         target = await harness.rooms.guard.vet(url, deadline)
-        exchange = harness.rooms.http._pool.request("GET", url, target, deadline, USUAL.lines(), "test")
+        exchange = harness.rooms.http._pool.request("GET", url, target, deadline, DEFAULT_OPTIONS.lines(), "test")
         async with exchange:
             taken = 0
             for _ in range(3):
@@ -268,7 +268,7 @@ async def test_many_requests_of_one_host_at_once_use_a_connection_each_and_then_
 async def test_where_buffers_are_filled_meanwhile_no_two_connections_share_one(
     monkeypatch: pytest.MonkeyPatch, *, at_once: bool
 ) -> None:
-    monkeypatch.setattr(connecting, "READS_AT_ONCE", at_once)
+    monkeypatch.setattr(connector, "READS_AT_ONCE", at_once)
     async with serve(PAGES) as server, open_harness(server) as harness:
         await asyncio.gather(*(harness.get(server.url()) for _ in range(4)))
         (kept,) = harness.rooms.http._pool._idle.values()
@@ -279,7 +279,7 @@ async def test_where_buffers_are_filled_meanwhile_no_two_connections_share_one(
 
 async def test_a_name_that_tls_has_no_room_for_is_a_network_error(monkeypatch: pytest.MonkeyPatch) -> None:
     async with serve(silence) as server, open_harness(server, names={"a.test": "127.0.0.1"}) as harness:
-        monkeypatch.setattr("spaniel.net.connecting._name", lambda _: ".a.test")
+        monkeypatch.setattr("spaniel.net.connector._name", lambda _: ".a.test")
         error = await harness.refuses(server.url("/", "a.test").replace("http:", "https:"), "network")
         assert str(error.details["error"]).startswith("cannot connect")
         assert await server.all_closed()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spaniel.testing import redirect
-from spaniel.url.canonical import Hop, Variant
+from spaniel.url.canonical import RedirectHop, Variant
 from tests.online.sites import ALLOWLIST, CATALAN, FRENCH, page, versions
 from tests.online.world import SLEEPS, Web, World, open_world
 
@@ -14,8 +14,8 @@ from tests.online.world import SLEEPS, Web, World, open_world
 async def test_the_chain_is_kept_with_the_status_of_each_hop(world: World) -> None:
     result = await world.canonicalizer().canonicalize("https://seg-social.es/imv")
     assert result.redirect_chain == [
-        Hop(301, "https://www.seg-social.es/imv"),
-        Hop(302, "https://www.seg-social.es/wps/portal/wss/internet/Trabajadores/65850d68?utm_source=imv"),
+        RedirectHop(301, "https://www.seg-social.es/imv"),
+        RedirectHop(302, "https://www.seg-social.es/wps/portal/wss/internet/Trabajadores/65850d68?utm_source=imv"),
     ]
     assert result.as_dict()["redirect_chain"] == [hop._asdict() for hop in result.redirect_chain]
 

@@ -13,7 +13,7 @@ from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.cli import db, db_audit
 from spaniel.cli.db_folder import Failures
-from spaniel.registry.audit import Finding
+from spaniel.registry.audit import AuditFinding
 from spaniel.sources.rows import Problems
 from spaniel.url import load
 from spaniel.url.allowlist import read
@@ -27,7 +27,7 @@ LINKS = (
 TITLE = "Solicitud de la prestación por desempleo"
 
 
-async def audited(engine: Engine, *argv: str, allowlist: str = "") -> list[Finding]:
+async def audited(engine: Engine, *argv: str, allowlist: str = "") -> list[AuditFinding]:
     args = db.parser().parse_args(["audit", "--online", *argv])
     policy = load("clara").with_allowlist(read(allowlist)) if allowlist else load("clara")
     async with Spaniel(engine=engine) as client:
@@ -108,7 +108,7 @@ async def test_nothing_is_proposed_that_the_allowlist_blocks(engine: Engine, wor
 
 
 def test_a_proposal_stands_in_every_form(capsys: pytest.CaptureFixture[str]) -> None:
-    found = Finding("f", "w", "u", "c", "section", True, "look | [here]", "https://a.example/x/y-z")
+    found = AuditFinding("f", "w", "u", "c", "section", True, "look | [here]", "https://a.example/x/y-z")
     for form, writer in db_audit.WRITERS.items():
         writer(iter([found]))
         out = capsys.readouterr().out

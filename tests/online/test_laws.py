@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from spaniel.errors import SpanielError
 from spaniel.url import load, parse
 from spaniel.url.allowlist import read
-from spaniel.url.canonical import Hop
-from spaniel.url.questions import Answer, AnsweredWeb, Question, Walk
+from spaniel.url.canonical import RedirectHop
+from spaniel.url.questions import AnsweredWeb, Question, RedirectWalk, WebAnswer
 
 HOSTS = ["a.es", "www.a.es", "b.gob.es", "bit.ly", "shop.example", "es.a.es"]
 ALLOWED = read("a.es\n*.gob.es\n!mal.a.es\n")
@@ -20,9 +20,10 @@ urls = st.builds(
     st.sampled_from(["/", "/a/", "/ca/x/y", "/es/x/y", "/x?p=3", "/x/y?lang=ca&utm_source=z", "/x/;jsessionid=1#f"]),
 )
 walks = st.builds(
-    Walk,
+    RedirectWalk,
     hops=st.lists(
-        st.builds(Hop, st.sampled_from([301, 302, 308]), urls.map(lambda url: url.partition("#")[0])), max_size=7
+        st.builds(RedirectHop, st.sampled_from([301, 302, 308]), urls.map(lambda url: url.partition("#")[0])),
+        max_size=7,
     ).map(tuple),
     status=st.sampled_from([None, 200, 403, 404, 500]),
     unreached=st.booleans(),
@@ -44,11 +45,11 @@ def test_the_fold_ends_and_keeps_to_the_allowlist(data: st.DataObject, url: str)
         "pages": st.none() | st.integers(1, 99),
         "title": st.none() | st.just("Solicitud"),
     }
-    told: dict[Question, Answer] = {}
+    told: dict[Question, WebAnswer] = {}
 
-    def look_up(question: Question) -> Answer:
+    def look_up(question: Question) -> WebAnswer:
         if question not in told:
-            told[question] = Answer(data.draw(values[question.kind]), "")
+            told[question] = WebAnswer(data.draw(values[question.kind]), "")
         return told[question]
 
     policy = load("clara").with_allowlist(ALLOWED)

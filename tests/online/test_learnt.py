@@ -13,7 +13,7 @@ from spaniel.errors import SpanielError
 from spaniel.learnt import Learnt
 from spaniel.url import load
 from spaniel.url.allowlist import read
-from spaniel.url.questions import Answer, Question
+from spaniel.url.questions import Question, WebAnswer
 from tests import programs
 from tests.online.sites import ALLOWLIST
 from tests.online.world import World
@@ -89,7 +89,7 @@ async def test_the_shipped_rows_come_before_what_was_learnt(world: World, tmp_pa
 def test_that_a_host_lacks_https_is_believed_for_a_week(day: str, known: bool) -> None:
     question = Question("https", "viejo.es")
     learnt = on("2026-11-16")
-    learnt.learn(question, Answer(True, "no"))
+    learnt.learn(question, WebAnswer(True, "no"))
     learnt._today = lambda: date.fromisoformat(day)
     assert (learnt.answer(question) is not None) is known
 
@@ -98,18 +98,18 @@ def test_a_second_run_changes_no_line_and_what_is_no_longer_so_goes(tmp_path: Pa
     file = tmp_path / "learnt.toml"
     first = on("2026-11-16")
     for kind, subject in (("slash", "https://b.es/z/"), ("slash", "https://a.es/x/"), ("shortener", "s.example")):
-        first.learn(Question(kind, subject), Answer(True, ""))  # type: ignore[arg-type]
-    first.learn(Question("https", "viejo.es"), Answer(True, ""))
+        first.learn(Question(kind, subject), WebAnswer(True, ""))  # type: ignore[arg-type]
+    first.learn(Question("https", "viejo.es"), WebAnswer(True, ""))
     first.save(file)
     text = file.read_text(encoding="utf-8")
     assert text.index("a.es/x") < text.index("b.es/z")
     second = at(file, "2026-11-18")
-    second.learn(Question("slash", "https://a.es/x/"), Answer(True, ""))
-    second.learn(Question("host", "silent.es"), Answer(None, "no answer"))
+    second.learn(Question("slash", "https://a.es/x/"), WebAnswer(True, ""))
+    second.learn(Question("host", "silent.es"), WebAnswer(None, "no answer"))
     second.save(file)
     assert file.read_text(encoding="utf-8") == text
-    second.learn(Question("https", "viejo.es"), Answer(False, ""))
-    second.learn(Question("slash", "https://b.es/z/"), Answer(False, ""))
+    second.learn(Question("https", "viejo.es"), WebAnswer(False, ""))
+    second.learn(Question("slash", "https://b.es/z/"), WebAnswer(False, ""))
     second.save(file)
     told = tomllib.loads(file.read_text(encoding="utf-8"))
     assert (told["http_only"], list(told["slashes"])) == ({}, ["https://a.es/x/"])
@@ -120,10 +120,10 @@ def test_two_who_learn_at_once_lose_nothing(tmp_path: Path) -> None:
     code = """
 import sys
 from spaniel.learnt import Learnt
-from spaniel.url.questions import Answer, Question
+from spaniel.url.questions import WebAnswer, Question
 for i in range(20):
     learnt = Learnt.load(sys.argv[1])
-    learnt.learn(Question("host", f"{sys.argv[2]}{i}.es"), Answer(f"www.{sys.argv[2]}{i}.es", ""))
+    learnt.learn(Question("host", f"{sys.argv[2]}{i}.es"), WebAnswer(f"www.{sys.argv[2]}{i}.es", ""))
     learnt.save(sys.argv[1])
 """
     runs = [programs.Popen([sys.executable, "-c", code, str(file), name]) for name in ("a", "b", "c")]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from spaniel.app.engine import Engine
 from spaniel.learnt import Learnt
 from spaniel.net.guard import Guard, Security
-from spaniel.net.http import USUAL, Http
+from spaniel.net.http import DEFAULT_OPTIONS, Http
 from spaniel.online.canonicalizer import Canonicalizer, Reach
 from spaniel.pipeline.ports import Door
 from spaniel.pipeline.retrieve import Way
@@ -29,8 +29,8 @@ from tests.net.servers import Behaviour, Wire, serve, tls_for
 if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
-    from spaniel.net.http import Options, Page
-    from spaniel.url.domains import Domains
+    from spaniel.net.http import Page, RequestOptions
+    from spaniel.url.domains import DomainRules
     from spaniel.url.value import Url
 
 Pages = Mapping[str, Reply]  # by URL, without its fragment
@@ -81,23 +81,32 @@ class PortMap:
     def _mapped(self, url: Url) -> Url:
         return url if url.port is not None else url._replace(port=self._port_of(url))
 
-    def check_page(self, url: Url, asked: Domains) -> None:
+    def check_page(self, url: Url, asked: DomainRules) -> None:
         self._guard.check_page(self._mapped(url), asked)
 
     async def vet(self, url: Url, deadline: Deadline) -> Target:
         return await self._guard.vet(self._mapped(url), deadline)
 
-    async def vet_page(self, url: Url, deadline: Deadline, asked: Domains) -> Target:
+    async def vet_page(self, url: Url, deadline: Deadline, asked: DomainRules) -> Target:
         return await self._guard.vet_page(self._mapped(url), deadline, asked)
 
-    async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:
+    async def get(
+        self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = DEFAULT_OPTIONS
+    ) -> Page:
         return (await self._http.get(self._mapped(url), target, deadline, options))._replace(url=url)
 
-    async def head(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:
+    async def head(
+        self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = DEFAULT_OPTIONS
+    ) -> Page:
         return (await self._http.head(self._mapped(url), target, deadline, options))._replace(url=url)
 
     async def stream(
-        self, url: Url, target: Target, deadline: Deadline, sink: Callable[[bytes], object], options: Options = USUAL
+        self,
+        url: Url,
+        target: Target,
+        deadline: Deadline,
+        sink: Callable[[bytes], object],
+        options: RequestOptions = DEFAULT_OPTIONS,
     ) -> Page:
         return (await self._http.stream(self._mapped(url), target, deadline, sink, options))._replace(url=url)
 

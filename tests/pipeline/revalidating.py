@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
-from spaniel.cache import CacheSettings, Entry, PageCache, key_for
+from spaniel.cache import CacheEntry, CacheSettings, PageCache, key_for
 from spaniel.pipeline.outcome import Kept, Outcome
 from spaniel.pipeline.profile import Profile, load
 from spaniel.pipeline.request import Request
@@ -92,7 +92,7 @@ def hours(number: float) -> timedelta:
     return timedelta(hours=number)
 
 
-def entry_of(folder: Path, url: str, method: str = "http") -> Entry | None:
+def entry_of(folder: Path, url: str, method: str = "http") -> CacheEntry | None:
     with PageCache(CacheSettings(str(folder))) as cache:
         return cache.peek(key_for(url, method, INGEST.name, INGEST.version, "block_loopback"))
 

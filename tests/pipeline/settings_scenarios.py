@@ -17,7 +17,7 @@ from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.app.keys import Value, toml
 from spaniel.app.settings import Settings, load
-from spaniel.browser.rendered import DocumentHead, Rendered, Wanted
+from spaniel.browser.rendering import DocumentHead, RenderedPage, RenderRequest
 from spaniel.cli.db import main as run_db
 from spaniel.cli.db import parser as db_parser
 from spaniel.errors import SpanielError
@@ -98,9 +98,9 @@ class Painter:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    async def render(self, wanted: Wanted) -> Rendered:
+    async def render(self, wanted: RenderRequest) -> RenderedPage:
         self.asked.append(wanted.url.path)
-        return Rendered(wanted.url, DocumentHead(200), "text/html", b"<p>painted</p>", (), ())
+        return RenderedPage(wanted.url, DocumentHead(200), "text/html", b"<p>painted</p>", (), ())
 
 
 Look = Callable[[Place], Awaitable[object]]

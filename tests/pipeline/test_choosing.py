@@ -14,7 +14,7 @@ import pytest
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.browser.find import NAMES, find_path
-from spaniel.browser.rendered import PARTIAL, BrowserSettings, DocumentHead, Rendered, Wanted
+from spaniel.browser.rendering import PARTIAL, BrowserSettings, DocumentHead, RenderedPage, RenderRequest
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.ports import Renders
 from spaniel.pipeline.request import Request
@@ -144,11 +144,11 @@ async def test_without_need_or_leave_there_is_no_fallback(
 class Failing:
     """A browser in which everything goes wrong."""
 
-    def __init__(self, outcome: SpanielError | Rendered) -> None:
+    def __init__(self, outcome: SpanielError | RenderedPage) -> None:
         self._outcome = outcome
-        self.asked: list[Wanted] = []
+        self.asked: list[RenderRequest] = []
 
-    async def render(self, wanted: Wanted) -> Rendered:
+    async def render(self, wanted: RenderRequest) -> RenderedPage:
         self.asked.append(wanted)
         if isinstance(self._outcome, SpanielError):
             raise self._outcome
@@ -166,7 +166,7 @@ async def test_a_fallback_that_fails_gives_the_http_result_too(tmp_path: Path) -
 @pytest.mark.req("FR-WF-11f", "FR-WF-19")
 async def test_a_partial_page_is_told_and_never_kept_where_a_whole_one_is(tmp_path: Path) -> None:
     for notes, kept in (((PARTIAL,), PARTIAL), ((), "cache_hit")):
-        page = Rendered(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), notes)  # type: ignore[arg-type]
+        page = RenderedPage(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), notes)  # type: ignore[arg-type]
         async with Site({}) as site, rendered_by(Failing(page), site, tmp_path) as spaniel:
             url = site.url("/")
             assert (await spaniel.fetch(url, force_browser=True)).note == (PARTIAL if notes else None)
@@ -256,7 +256,7 @@ def test_the_shell_is_preferred_and_a_path_without_any_says_so(tmp_path: Path, m
 
 
 async def test_a_request_for_a_picture_is_a_request_for_the_browser_past_the_cache(tmp_path: Path) -> None:
-    page = Rendered(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), (), b"PNG")  # type: ignore[arg-type]
+    page = RenderedPage(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), (), b"PNG")  # type: ignore[arg-type]
     camera = Failing(page)
     async with Site({}) as site, rendered_by(camera, site, tmp_path) as spaniel:
         for _ in range(2):

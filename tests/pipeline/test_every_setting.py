@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from spaniel.app.keys import BY_PATH, Value
-from spaniel.browser.rendered import MISSING, PARTIAL, TRUNCATED
+from spaniel.browser.rendering import MISSING, PARTIAL, TRUNCATED
 from spaniel.testing import Site
 from tests.batch import settings_scenarios as batches
 from tests.browser.harness import chromium_path

@@ -10,7 +10,7 @@ import pytest
 from spaniel.cache import Validators, key_for
 from spaniel.cache.entry import compose
 from spaniel.errors import Code, SpanielError
-from spaniel.net.http import Options, Page
+from spaniel.net.http import Page, RequestOptions
 from spaniel.pipeline.conditional import conditional_for
 from spaniel.pipeline.held import Held
 from spaniel.pipeline.outcome import Kept
@@ -104,7 +104,7 @@ class TestConditional:
     def test_both_validators_go_to_the_url_of_the_copy_alone(self) -> None:
         asked = held().conditional
         assert asked is not None
-        plain = Options(more={"X": "y"})
+        plain = RequestOptions(more={"X": "y"})
         both = {"X": "y", "If-None-Match": '"v1"', "If-Modified-Since": DATE}
         assert asked.options_for(parse(URL), plain).more == both
         assert asked.options_for(parse(f"{URL}?other"), plain) == plain

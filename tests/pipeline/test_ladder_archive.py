@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from spaniel.errors import Code, SpanielError
-from spaniel.net.http import Options, RequestHeaders
+from spaniel.net.http import RequestHeaders, RequestOptions
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.retrieve import Way
@@ -301,7 +301,7 @@ async def test_the_archives_own_redirects_are_told_of_the_attempt_and_not_of_the
 
 
 def test_an_answer_is_never_cut_to_its_largest_size_whatever_the_profile_does_with_pages() -> None:
-    assert _asking(Way(Options(cut=True))).options == Options(
+    assert _asking(Way(RequestOptions(cut=True))).options == RequestOptions(
         RequestHeaders(accept="application/json"), LARGEST_ANSWER, cut=False
     )
 

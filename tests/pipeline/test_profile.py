@@ -14,7 +14,7 @@ from spaniel.app.keys import KEYS
 from spaniel.app.settings import Settings, from_data
 from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
-from spaniel.net.http import Options, RequestHeaders
+from spaniel.net.http import RequestHeaders, RequestOptions
 from spaniel.pipeline.profile import NUMBERS, Limits, Profile, load, shipped
 from spaniel.pipeline.retrieve import Way
 from spaniel.testing import FakeResolver, Page, Site, html, settings_for, spaniel_for, text
@@ -63,7 +63,7 @@ async def test_web_fetch_is_the_srd_and_says_the_same_as_the_settings(tmp_path: 
     assert (profile.policy.name, profile.content, profile.cached) == ("exact", ("html", "text"), True)
     assert profile.rungs == ("http", "browser")
     assert profile.limits == Limits(20, 0, 600)
-    assert profile.way == Way(Options(RequestHeaders(), 5_242_880), 5)
+    assert profile.way == Way(RequestOptions(RequestHeaders(), 5_242_880), 5)
     assert profile.ttl == timedelta(days=7)
     assert profile._replace(ttl=None) == load("web_fetch")  # its limits are the settings' defaults
     spans = {key.name: (key.low, key.high) for key in KEYS if key.table == "tools.webfetch"}
@@ -84,11 +84,11 @@ async def test_the_settings_rule_over_web_fetch_and_a_profile_of_ones_own_over_t
     settings = from_data({"tools": {"webfetch": webfetch}}, "test")
     web_fetch, own = await profile_under(settings), await profile_under(settings, mine)
     assert web_fetch.limits == Limits(9, 0, 300)
-    assert web_fetch.way == Way(Options(RequestHeaders(), 2048), 5)
+    assert web_fetch.way == Way(RequestOptions(RequestHeaders(), 2048), 5)
     assert web_fetch.ttl == timedelta(days=2)
     headers = RequestHeaders("Mine/2.0 (hello)", accept_language="da")
     assert own.limits == Limits(3, 0, 300)  # what it leaves open is the settings'
-    assert own.way == Way(Options(headers, 2048), 0)
+    assert own.way == Way(RequestOptions(headers, 2048), 0)
     assert own.ttl == timedelta(days=1)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from spaniel.app.client import Spaniel
 from spaniel.app.settings import from_data
-from spaniel.cache.upkeep import Upkeep
+from spaniel.cache.maintenance import CacheMaintenance
 from spaniel.errors import TABLE, Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.request import read_request
@@ -127,7 +127,7 @@ async def _too_deep(scenario: Scenario) -> None:
 async def _cache_read_failed(scenario: Scenario) -> None:
     """During a fetch it is a miss (D2-22); `spaniel cache` says so."""
     (scenario.folder / "file").write_bytes(b"")
-    with Upkeep(str(scenario.folder / "file")) as upkeep:
+    with CacheMaintenance(str(scenario.folder / "file")) as upkeep:
         upkeep.stats()
 
 

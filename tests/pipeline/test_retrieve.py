@@ -11,11 +11,11 @@ from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Politeness
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
-from spaniel.net.http import USUAL_HEADERS, Options, RequestHeaders
+from spaniel.net.http import DEFAULT_HEADERS, RequestHeaders, RequestOptions
 from spaniel.pipeline.ports import Door
 from spaniel.pipeline.retrieve import PageHops, Retrieved, Way, follow, retrieve
 from spaniel.pipeline.trace import Trace
-from spaniel.robots.gate import Permission, RobotsGate, RobotsSettings
+from spaniel.robots.gate import RobotsGate, RobotsPermission, RobotsSettings
 from spaniel.testing import Page, Reply, Site, redirect, text
 from spaniel.url import Url, parse
 from spaniel.verdicts import Hop
@@ -56,8 +56,8 @@ class StuckRobots(RobotsGate):
     """A room that waits and has not been told until when."""
 
     async def require(
-        self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = USUAL_HEADERS
-    ) -> Permission:
+        self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = DEFAULT_HEADERS
+    ) -> RobotsPermission:
         await asyncio.sleep(10)
         return await super().require(url, target, deadline, headers)
 
@@ -164,7 +164,7 @@ async def test_the_host_is_visited_in_turn_and_what_it_asks_for_is_told() -> Non
     async with Site(pages) as site, rooms_for(site) as rooms:
         door = rooms.door._replace(hosts=hosts)
         for agent in ("otter/1", "another/1"):
-            way = Way(Options(RequestHeaders(agent)), politeness=Politeness(3, 0.5))
+            way = Way(RequestOptions(RequestHeaders(agent)), politeness=Politeness(3, 0.5))
             assert (await retrieve_any(site.url("/a"), door, way)).page.status == 503
     origin = site.url("").rstrip("/")
     visit = [(origin, 60, Politeness(3, 0.5), False), "came", (origin, 503, "9", False), "left"]
@@ -177,4 +177,4 @@ async def retrieve_any(url: str, door: Door, way: Way) -> Retrieved:
 
 
 async def test_the_usual_way_is_the_srds() -> None:
-    assert Way() == Way(Options(), 5, Politeness(16, 0.0, heeds_delays=False))
+    assert Way() == Way(RequestOptions(), 5, Politeness(16, 0.0, heeds_delays=False))

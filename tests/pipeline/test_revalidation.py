@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.browser.rendered import DocumentHead
-from spaniel.cache.folder import Folder
+from spaniel.browser.rendering import DocumentHead
+from spaniel.cache.folder import CacheFolder
 from spaniel.hosts import Politeness
 from spaniel.pipeline.keeping import CHANGED, NEW
 from spaniel.pipeline.profile import load
@@ -214,11 +214,11 @@ async def test_what_cannot_be_renewed_is_served_with_a_note(
     async with site, ingesting(site, cache=tmp_path, clock=clock) as spaniel:
         await ingested(spaniel, site.url("/blog"))
         clock.advance(WEEK)
-        monkeypatch.setattr(Folder, "overwrite_head", fail)
+        monkeypatch.setattr(CacheFolder, "overwrite_head", fail)
         anew = await ingested(spaniel, site.url("/blog"))
         assert (anew.caveats, kept(anew).cached_at) == ((), clock.now())  # it was written whole
         clock.advance(WEEK)
-        monkeypatch.setattr(Folder, "create", fail)
+        monkeypatch.setattr(CacheFolder, "create", fail)
         outcome = await ingested(spaniel, site.url("/blog"))
     assert (outcome.caveats, outcome.require().kept) == (("cache_write_failed",), None)
 

@@ -11,7 +11,7 @@ import pytest
 
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
-from spaniel.browser.rendered import DocumentHead, Rendered, Wanted
+from spaniel.browser.rendering import DocumentHead, RenderedPage, RenderRequest
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline.outcome import Outcome
@@ -22,18 +22,18 @@ from spaniel.testing import FakeResolver, Page, Reply, Site, html, settings_for,
 from spaniel.url import parse
 
 SHELL = html("<title>App</title><div id=root>0123456789</div>")
-PAINTED = Rendered(parse("http://x/"), DocumentHead(200), "text/html", b"<p>painted</p>", (), ())
+PAINTED = RenderedPage(parse("http://x/"), DocumentHead(200), "text/html", b"<p>painted</p>", (), ())
 
 
 class Stage:
     """A browser that shows what it is told to, after asking whether it may go on to some paths."""
 
-    def __init__(self, shows: Rendered | SpanielError = PAINTED, *goes_to: str) -> None:
+    def __init__(self, shows: RenderedPage | SpanielError = PAINTED, *goes_to: str) -> None:
         self._shows, self._goes_to = shows, goes_to
-        self.asked: list[Wanted] = []
+        self.asked: list[RenderRequest] = []
         self.told: list[str | None] = []
 
-    async def render(self, wanted: Wanted) -> Rendered:
+    async def render(self, wanted: RenderRequest) -> RenderedPage:
         self.asked.append(wanted)
         for path in self._goes_to:
             self.told.append(await wanted.gate(wanted.url._replace(path=path), wanted.target))
@@ -189,7 +189,9 @@ async def test_a_browser_that_is_switched_off_says_so(tmp_path: Path) -> None:
 @pytest.mark.req("FR-WF-03", "FR-WF-18b")
 async def test_what_the_browser_brings_is_told_like_any_page(tmp_path: Path) -> None:
     head = DocumentHead(200, "Fine", {"content-type": "application/xhtml+xml", "x": "y"})
-    moved = Rendered(parse("http://site.example/end?q"), head, "text/plain", b"*seen*", ("http://one/",), (), b"PNG")
+    moved = RenderedPage(
+        parse("http://site.example/end?q"), head, "text/plain", b"*seen*", ("http://one/",), (), b"PNG"
+    )
     trace = Trace()
     async with Site({}) as site, opened(site, tmp_path, Stage(moved)) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/"), picture=True), trace)

@@ -111,12 +111,12 @@ def test_what_stands_in_noscript_is_not_counted_unless_it_is_the_page() -> None:
     ids=["menu", "titles", "pictures", "text"],
 )
 async def test_link_targets_are_not_text_of_the_page(tmp_path: Path, link: str, rendered: bool) -> None:
-    from spaniel.browser.rendered import DocumentHead, Rendered
+    from spaniel.browser.rendering import DocumentHead, RenderedPage
     from tests.pipeline.test_choosing import Failing, rendered_by
 
     menu = "".join(link.format(n=n, long="long-" * 12) for n in range(8))
     shell = f"<title>App</title><main><div>{menu}</div><div id=app></div></main><script src=/a.js></script>"
-    page = Rendered(None, DocumentHead(200), "text/html", b"<h1>There</h1>", (), ())  # type: ignore[arg-type]
+    page = RenderedPage(None, DocumentHead(200), "text/html", b"<h1>There</h1>", (), ())  # type: ignore[arg-type]
     async with Site({"/": html(shell)}) as site, rendered_by(Failing(page), site, tmp_path) as spaniel:
         answer = await spaniel.fetch(site.url("/"))
     assert answer.rendering_method == ("browser" if rendered else "http")
@@ -124,10 +124,10 @@ async def test_link_targets_are_not_text_of_the_page(tmp_path: Path, link: str, 
 
 @pytest.mark.req("D2-34", "D2-05")
 async def test_the_note_says_that_http_brought_nothing(tmp_path: Path) -> None:
-    from spaniel.browser.rendered import DocumentHead, Rendered
+    from spaniel.browser.rendering import DocumentHead, RenderedPage
     from tests.pipeline.test_choosing import Failing, rendered_by
 
-    page = Rendered(None, DocumentHead(200), "text/html", b"<h1>There</h1>", (), ())  # type: ignore[arg-type]
+    page = RenderedPage(None, DocumentHead(200), "text/html", b"<h1>There</h1>", (), ())  # type: ignore[arg-type]
     pages: dict[str, Page] = {
         "/": html("<script src=/a.js></script>"),
         "/plain": html(f"<p>{WORDS * 20}</p><script></script>"),

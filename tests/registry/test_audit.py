@@ -8,25 +8,25 @@ from collections.abc import Collection, Iterator
 import pytest
 
 from spaniel.errors import SpanielError
-from spaniel.registry.audit import Cited, Finding, audit, generic_slug, generic_slugs
+from spaniel.registry.audit import AuditFinding, CitedLink, audit, generic_slug, generic_slugs
 from spaniel.registry.audit_inputs import LONGEST_TITLE, FieldNames, cited, field_names
-from spaniel.sources.files import About, read_stream
-from spaniel.sources.rows import Item, Options, Problems, Row
+from spaniel.sources.files import StreamInfo, read_stream
+from spaniel.sources.rows import ListOptions, Problems, SourceItem, SourceRow
 from spaniel.url.links import unaccented
 from spaniel.url.policy import load
 
 
-def read_cited(name: str, raw: bytes, fields: Collection[str], names: FieldNames | None = None) -> Iterator[Cited]:
+def read_cited(name: str, raw: bytes, fields: Collection[str], names: FieldNames | None = None) -> Iterator[CitedLink]:
     """The links of a data file, as `spaniel db audit` finds them."""
-    about = About(name, "" if name == "-" else name)
-    for row in read_stream(io.BytesIO(raw), about, Options(whole_records=True), Problems()):
-        assert isinstance(row, Row)
-        where = Item(0, row.url, row.columns, name, row.place).where
+    about = StreamInfo(name, "" if name == "-" else name)
+    for row in read_stream(io.BytesIO(raw), about, ListOptions(whole_records=True), Problems()):
+        assert isinstance(row, SourceRow)
+        where = SourceItem(0, row.url, row.columns, name, row.place).where
         yield from cited(name, where, row.record, fields, names or field_names())
 
 
-def finding(url: str, entity: str = "") -> Finding:
-    [found] = audit([Cited("f", "w", url, entity)], load("clara"))
+def finding(url: str, entity: str = "") -> AuditFinding:
+    [found] = audit([CitedLink("f", "w", url, entity)], load("clara"))
     return found
 
 
@@ -91,7 +91,7 @@ def test_the_words_are_data_in_one_spelling() -> None:
 
 def test_a_policy_without_classes_is_refused() -> None:
     with pytest.raises(SpanielError) as caught:
-        list(audit([Cited("f", "w", "https://a.example/")], load("exact")))
+        list(audit([CitedLink("f", "w", "https://a.example/")], load("exact")))
     assert "'exact' has no link classes" in caught.value.message
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.registry import folder as files
-from spaniel.registry.complaints import Place
+from spaniel.registry.complaints import Position
 from spaniel.registry.finding import find_file
 from spaniel.registry.outline import outline
 
@@ -35,7 +35,7 @@ from spaniel.registry.outline import outline
 def test_a_key_has_the_lines_that_its_value_has(
     text: str, key: str, first: int, after: int, span: tuple[int, int] | None
 ) -> None:
-    pair = outline(f"---\n{text}", Place("f")).pair(key)
+    pair = outline(f"---\n{text}", Position("f")).pair(key)
     assert pair is not None
     assert (pair.line, pair.end, pair.span) == (first, after, span)
 

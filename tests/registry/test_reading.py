@@ -84,7 +84,7 @@ def test_every_oddity_is_read_and_its_documents_join_to_the_file(name: str) -> N
 
 def test_the_two_ways_to_read_a_record_say_the_same() -> None:
     """The quick one knows fewer forms; what it reads, libyaml reads alike."""
-    from spaniel.registry.complaints import Place
+    from spaniel.registry.complaints import Position
     from spaniel.registry.outline import outline
 
     known = 0
@@ -92,7 +92,7 @@ def test_the_two_ways_to_read_a_record_say_the_same() -> None:
         for document in split(raw.decode(), "f").documents:
             if (quick := read_plain(document.text)) is not None:
                 known += 1
-                assert list(quick.items()) == list(outline(document.text, Place("f")).keys.items())
+                assert list(quick.items()) == list(outline(document.text, Position("f")).keys.items())
     assert known > 20
 
 

@@ -11,14 +11,14 @@ import pytest
 from spaniel.errors import SpanielError
 from spaniel.private_folder import OpenFolder
 from spaniel.registry import folder as files
-from spaniel.registry.complaints import Place
+from spaniel.registry.complaints import Position
 from spaniel.registry.editing import set_key, unset_key
 from spaniel.registry.host_file import FileDraft, read_file
 from spaniel.registry.outline import outline
 from spaniel.registry.scalars import scalar
 from tests.registry.files import HASH, MINIMAL, ODDITIES, WILD, contents, database
 
-HERE = Place("f")
+HERE = Position("f")
 
 
 def draft(raw: bytes) -> FileDraft:

@@ -20,7 +20,7 @@ from spaniel import Spaniel
 from spaniel.net.deadline import Deadline
 from spaniel.robots import disk_cache
 from spaniel.robots import gate as gate_module
-from spaniel.robots.disk_cache import LARGE, DiskCache, StoredFile, _Kept
+from spaniel.robots.disk_cache import LARGE, DiskCache, StoredFile, _DiskFile
 from spaniel.robots.gate import RobotsGate
 from spaniel.robots.rules import LIMIT
 from spaniel.testing import FakeClock, Site, spaniel_for, text
@@ -382,7 +382,7 @@ def test_the_folder_keeps_so_many_bytes_and_the_oldest_go_first(
 def test_a_sweep_leaves_twenty_thousand_files_and_256_megabytes(disk: DiskCache) -> None:
     megabyte = 1_048_576
     for count, size in [(20_000, 0), (256, megabyte)]:
-        kept = [_Kept(1000.0 - number, str(number), size) for number in range(count + 2)]
+        kept = [_DiskFile(1000.0 - number, str(number), size) for number in range(count + 2)]
         assert disk._doomed(kept[:count], 1.0, 1000.0) == []
         assert disk._doomed(kept, 1.0, 1000.0) == [str(count + 1), str(count)]
 

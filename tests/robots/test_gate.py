@@ -9,7 +9,7 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
-from spaniel.net.http import USUAL, Http, Options, Page, RequestHeaders
+from spaniel.net.http import DEFAULT_OPTIONS, Http, Page, RequestHeaders, RequestOptions
 from spaniel.pipeline.retrieve import Way, retrieve
 from spaniel.robots import gate as gate_module
 from spaniel.robots.gate import RobotsGate, RobotsSettings
@@ -26,7 +26,7 @@ async def outcome(
     site: Site, path: str, robots: RobotsSettings | None = None, agent: str = "forge-webfetch/1.0"
 ) -> tuple[str, tuple[str, ...]]:
     """What a fetch of a path ends in: the page's text or an error code, and its notes."""
-    way = Way(Options(RequestHeaders(agent)))
+    way = Way(RequestOptions(RequestHeaders(agent)))
     async with rooms_for(site, robots=robots) as rooms:
         try:
             found = await retrieve(parse(site.url(path)), rooms.door, Deadline(10), way)
@@ -179,7 +179,9 @@ class Watched(Http):
         self.given: list[Deadline] = []
         self.brought: list[int] = []  # octets
 
-    async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:
+    async def get(
+        self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = DEFAULT_OPTIONS
+    ) -> Page:
         self.given.append(deadline)
         page = await super().get(url, target, deadline, options)
         self.brought.append(len(page.body))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.robots import Decision, parse
+from spaniel.robots import RobotsDecision, parse
 
 OURS = "forge-webfetch/1.0"
 
@@ -60,7 +60,7 @@ def test_the_group_of_all_is_for_those_without_one_and_adds_nothing_to_the_other
 
 @pytest.mark.req("FR-WF-08b")
 def test_without_a_group_for_us_or_for_all_everything_is_allowed() -> None:
-    assert parse(lines("User-agent: otherbot", "Disallow: /")).decide(OURS, "/") == Decision(
+    assert parse(lines("User-agent: otherbot", "Disallow: /")).decide(OURS, "/") == RobotsDecision(
         True, None, None, None, None
     )
 

@@ -16,9 +16,9 @@ from spaniel.net.guard import Guard
 from spaniel.net.http import Http
 from spaniel.robots import gate as gate_module
 from spaniel.robots import rules as rules_module
-from spaniel.robots.gate import MOST_BYTES, Permission, RobotsGate, RobotsSettings, _Known, _weight
-from spaniel.robots.paths import Index, Line
-from spaniel.robots.rules import LIMIT, Decision, Robots
+from spaniel.robots.gate import MOST_BYTES, RobotsGate, RobotsPermission, RobotsSettings, _CachedFile, _weight
+from spaniel.robots.paths import Line, RuleIndex
+from spaniel.robots.rules import LIMIT, RobotsDecision, RobotsFile
 from spaniel.robots.rules import parse as parse_robots
 from spaniel.testing import FakeClock, FakeResolver, Reply, Site, redirect, text
 from spaniel.url import parse
@@ -34,7 +34,7 @@ class Asking:
     def __init__(self, gate: RobotsGate, rooms: Rooms, site: Site) -> None:
         self.gate, self._rooms, self._site = gate, rooms, site
 
-    async def __call__(self, host: str, path: str = "/a") -> Permission:
+    async def __call__(self, host: str, path: str = "/a") -> RobotsPermission:
         url = parse(self._site.url(path, host=host))
         return await self.gate.require(url, await self._rooms.guard.vet(url, Deadline(10)), Deadline(10))
 
@@ -126,7 +126,7 @@ async def test_what_was_fetched_again_counts_as_the_newest() -> None:
 def test_files_take_128_megabytes_of_memory_together() -> None:
     gate = RobotsGate(Http(), Guard(FakeResolver()))
     for name, size in [("a", 1), ("b", MEGABYTE // 2), ("c", MEGABYTE * 255 // 2)]:
-        gate._keep(name, _Known(parse_robots(b""), inf, 0, size))
+        gate._keep(name, _CachedFile(parse_robots(b""), inf, 0, size))
     assert list(gate._kept) == ["b", "c"]  # these are 128 to the byte
     assert MOST_BYTES == 128 * MEGABYTE
 
@@ -190,11 +190,11 @@ async def test_a_long_file_is_read_and_laid_out_beside_the_event_loop(
 ) -> None:
     threads: dict[str, int] = {}
 
-    def watched_parse(body: bytes) -> Robots:
+    def watched_parse(body: bytes) -> RobotsFile:
         threads["read"] = get_ident()
         return parse_robots(body)
 
-    class WatchedIndex(Index):
+    class WatchedIndex(RuleIndex):
         __slots__ = ()
 
         def __init__(self, lines: Iterable[Line]) -> None:
@@ -202,7 +202,7 @@ async def test_a_long_file_is_read_and_laid_out_beside_the_event_loop(
             super().__init__(lines)
 
     monkeypatch.setattr(gate_module, "parse", watched_parse)
-    monkeypatch.setattr(rules_module, "Index", WatchedIndex)
+    monkeypatch.setattr(rules_module, "RuleIndex", WatchedIndex)
     body = "User-agent: forge-webfetch\nDisallow: /secret\n"
     async with Site({"/robots.txt": text(body + "#" * (size - len(body)))}) as site, rooms_for(site) as rooms:
         asking = Asking(RobotsGate(rooms.http, rooms.guard), rooms, site)
@@ -218,19 +218,19 @@ async def test_a_long_decision_leaves_the_event_loop_alone(
 ) -> None:
     """From 2^27 octets of file × path on; and it is the same decision."""
     threads: list[int] = []
-    decide = Robots.decide
+    decide = RobotsFile.decide
 
-    def watched(self: Robots, agent: str, path: str) -> Decision:
+    def watched(self: RobotsFile, agent: str, path: str) -> RobotsDecision:
         if path != "/":  # laid out
             threads.append(get_ident())
         return decide(self, agent, path)
 
-    monkeypatch.setattr(Robots, "decide", watched)
+    monkeypatch.setattr(RobotsFile, "decide", watched)
     rules = b"User-agent: forge-webfetch\nDisallow: /secret\n\n"
     body = rules + b"#" * (LIMIT - len(rules))
     async with Site({"/robots.txt": text(body.decode())}) as site, rooms_for(site) as rooms:
         asking = Asking(RobotsGate(rooms.http, rooms.guard), rooms, site)
-        assert await asking("site.example", "/" + "a" * (length - 1)) == Permission()
+        assert await asking("site.example", "/" + "a" * (length - 1)) == RobotsPermission()
         with pytest.raises(SpanielError) as caught:
             await asking("site.example", "/secret" + "a" * (length - 7))
         assert (caught.value.details["line"], caught.value.details["group"]) == (2, "forge-webfetch")
@@ -240,7 +240,7 @@ async def test_a_long_decision_leaves_the_event_loop_alone(
 async def test_permission_tells_the_delay_that_the_file_asks_for() -> None:
     async with Site({"/robots.txt": text("User-agent: *\nCrawl-delay: 7")}) as site, rooms_for(site) as rooms:
         asking = Asking(RobotsGate(rooms.http, rooms.guard), rooms, site)
-        assert await asking("site.example") == Permission(None, 7.0)
+        assert await asking("site.example") == RobotsPermission(None, 7.0)
 
 
 @pytest.mark.req("D2-06", "FR-WF-18b")

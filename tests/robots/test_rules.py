@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.robots import LIMIT, Decision, Rule, parse
+from spaniel.robots import LIMIT, RobotsDecision, RobotsRule, parse
 
 OURS = "forge-webfetch/1.0"
 
@@ -52,9 +52,9 @@ def test_the_group_of_all_speaks_to_us_whatever_other_groups_there_are(others: t
 @pytest.mark.req("FR-WF-08c", "T-WF-ROB-01", "NFR-WF-SEC-02")
 def test_a_refusal_names_the_line_that_decided() -> None:
     body = lines("# welcome", "User-agent: *", "", "  Disallow: /private/  # keep out", "Disallow: /tmp")
-    assert parse(body).decide(OURS, "/private/notes") == Decision(
+    assert parse(body).decide(OURS, "/private/notes") == RobotsDecision(
         allowed=False,
-        rule=Rule(4, "Disallow: /private/  # keep out"),
+        rule=RobotsRule(4, "Disallow: /private/  # keep out"),
         group="*",
         crawl_delay=None,
         content_signal=None,
@@ -64,7 +64,7 @@ def test_a_refusal_names_the_line_that_decided() -> None:
 @pytest.mark.req("FR-WF-08c", "T-WF-ROB-02")
 def test_a_path_that_no_rule_speaks_of_is_allowed() -> None:
     body = lines("User-agent: *", "Disallow: /private/")
-    assert parse(body).decide(OURS, "/public") == Decision(True, None, "*", None, None)
+    assert parse(body).decide(OURS, "/public") == RobotsDecision(True, None, "*", None, None)
 
 
 @pytest.mark.req("FR-WF-08c", "T-WF-ROB-03")
@@ -96,12 +96,12 @@ def test_the_longest_match_decides_whatever_the_order() -> None:
 
 def test_a_line_that_is_no_utf8_can_still_be_shown() -> None:
     rule = parse(b"User-agent: *\nDisallow: /caf\xe9\n").decide(OURS, "/caf%E9").rule
-    assert rule == Rule(2, "Disallow: /caf\ufffd")
+    assert rule == RobotsRule(2, "Disallow: /caf\ufffd")
 
 
 def test_robots_txt_itself_is_always_allowed() -> None:
     body = lines("User-agent: *", "Disallow: /")
-    assert parse(body).decide(OURS, "/robots.txt") == Decision(True, None, "*", None, None)
+    assert parse(body).decide(OURS, "/robots.txt") == RobotsDecision(True, None, "*", None, None)
     assert not allowed(body, "/robots.txt.bak")
     assert not allowed(body, "/a/robots.txt")
 
@@ -116,7 +116,7 @@ def test_a_path_without_its_slash_is_read_with_one(path: str) -> None:
 @pytest.mark.parametrize(("one", "other"), [("/a/b", "/a/b"), ("/*/b", "/a*b"), ("/a*b", "/*/b")])
 def test_of_rules_that_say_the_same_the_first_is_named(one: str, other: str) -> None:
     body = lines("User-agent: *", f"Disallow: {one}", f"Disallow: {other}")
-    assert parse(body).decide(OURS, "/a/b").rule == Rule(2, f"Disallow: {one}")
+    assert parse(body).decide(OURS, "/a/b").rule == RobotsRule(2, f"Disallow: {one}")
 
 
 # --- lines ---
@@ -126,13 +126,13 @@ def test_of_rules_that_say_the_same_the_first_is_named(one: str, other: str) -> 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_end_with_cr_lf_or_both_and_are_counted_so(end: str) -> None:
     body = end.join(["User-Agent: foo", "Allow: /some/path", "User-Agent: bar", "", "", "Disallow: /", ""]).encode()
-    assert parse(body).decide("bar", "/").rule == Rule(6, "Disallow: /")
+    assert parse(body).decide("bar", "/").rule == RobotsRule(6, "Disallow: /")
 
 
 @pytest.mark.req("FR-WF-08b")
 def test_line_ends_may_be_mixed_and_the_last_may_be_missing() -> None:
     body = b"User-Agent: foo\nAllow: /some/path\r\nUser-Agent: bar\n\r\n\nDisallow: /"
-    assert parse(body).decide("bar", "/").rule == Rule(6, "Disallow: /")
+    assert parse(body).decide("bar", "/").rule == RobotsRule(6, "Disallow: /")
 
 
 @pytest.mark.parametrize("space", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
@@ -183,7 +183,7 @@ def test_a_bad_line_is_passed_over_and_the_others_stand(line: str) -> None:
     ],
 )
 def test_a_file_without_one_valid_line_allows_all(body: bytes) -> None:
-    assert parse(body).decide(OURS, "/x") == Decision(True, None, None, None, None)
+    assert parse(body).decide(OURS, "/x") == RobotsDecision(True, None, None, None, None)
 
 
 # --- how much is read ---

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from spaniel.sources.fetched import fetch_lists
-from spaniel.sources.rows import Item, Options, Problems
+from spaniel.sources.rows import ListOptions, Problems, SourceItem
 from spaniel.sources.walk import FetchedList, ListFetcher, items
 from spaniel.testing import Site
 from tests.loopback import rooms_for
@@ -19,12 +19,12 @@ def nobody(url: str, most: int) -> AbstractAsyncContextManager[FetchedList]:
     raise AssertionError(f"{url} was not to be fetched")
 
 
-async def gather(bring: ListFetcher, sources: Sequence[str], **options: Any) -> tuple[list[Item], Problems]:
+async def gather(bring: ListFetcher, sources: Sequence[str], **options: Any) -> tuple[list[SourceItem], Problems]:
     problems = Problems()
-    return [item async for item in items(sources, bring, Options(**options), problems)], problems
+    return [item async for item in items(sources, bring, ListOptions(**options), problems)], problems
 
 
-def read(*sources: object, **options: Any) -> tuple[list[Item], Problems]:
+def read(*sources: object, **options: Any) -> tuple[list[SourceItem], Problems]:
     """The items of files, and what was wrong in them."""
     return asyncio.run(gather(nobody, [str(source) for source in sources], **options))
 
@@ -33,7 +33,7 @@ def urls(*sources: object, **options: Any) -> list[str]:
     return [item.raw_url for item in read(*sources, **options)[0]]
 
 
-async def read_site(*sources: str, sites: Sequence[Site], **options: Any) -> tuple[list[Item], Problems]:
+async def read_site(*sources: str, sites: Sequence[Site], **options: Any) -> tuple[list[SourceItem], Problems]:
     """The items of lists on loopback, brought through the real door."""
     async with rooms_for(*sites) as rooms:
         return await gather(fetch_lists(rooms.door, rooms.http), sources, **options)

@@ -10,9 +10,9 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.registry.links import known_facts
-from spaniel.sources.files import About, read_stream
+from spaniel.sources.files import StreamInfo, read_stream
 from spaniel.sources.kinds import LISTS, is_url_list, list_kind
-from spaniel.sources.rows import Child, Options, Problems, Row
+from spaniel.sources.rows import ChildSitemap, ListOptions, Problems, SourceRow
 
 SITEMAP = b"""<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:i="http://www.google.com/schemas/sitemap-image/1.1">
@@ -25,12 +25,12 @@ BOOKMARKS = b"""<!DOCTYPE NETSCAPE-Bookmark-file-1>
 <DT><A HREF="HTTP://b.example/">B</A></DL>"""
 
 
-def read(raw: bytes, name: str = "f", **options: Any) -> tuple[list[Row], Problems]:
+def read(raw: bytes, name: str = "f", **options: Any) -> tuple[list[SourceRow], Problems]:
     problems = Problems()
-    about = About("standard input", "") if name == "-" else About(name, name)
-    found = list(read_stream(io.BytesIO(raw), about, Options(**options), problems))
-    assert not any(isinstance(row, Child) for row in found)
-    return [row for row in found if isinstance(row, Row)], problems
+    about = StreamInfo("standard input", "") if name == "-" else StreamInfo(name, name)
+    found = list(read_stream(io.BytesIO(raw), about, ListOptions(**options), problems))
+    assert not any(isinstance(row, ChildSitemap) for row in found)
+    return [row for row in found if isinstance(row, SourceRow)], problems
 
 
 def urls(raw: bytes, name: str = "f", **options: Any) -> list[str]:

@@ -13,9 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spaniel.errors import SpanielError
-from spaniel.sources.files import About, read_stream
-from spaniel.sources.kinds import Kind
-from spaniel.sources.rows import Child, Options, Problems, Row
+from spaniel.sources.files import StreamInfo, read_stream
+from spaniel.sources.kinds import FileKind
+from spaniel.sources.rows import ChildSitemap, ListOptions, Problems, SourceRow
 from spaniel.sources.tables import read_csv
 from spaniel.sources.xml_lists import read_xml
 
@@ -37,7 +37,7 @@ def test_a_table_comes_back_as_it_was_written(cells: list[tuple[str, str]], sepa
     writer.writerow(["url", "a", "b"])
     writer.writerows([("https://a.example/", *row) for row in cells])
     problems = Problems()
-    found = list(read_csv(io.BytesIO(written.getvalue().encode()), Options(), problems.at("x")))
+    found = list(read_csv(io.BytesIO(written.getvalue().encode()), ListOptions(), problems.at("x")))
     assert [(row.columns["a"], row.columns["b"]) for row in found] == cells
     assert not problems.count
 
@@ -45,7 +45,7 @@ def test_a_table_comes_back_as_it_was_written(cells: list[tuple[str, str]], sepa
 @given(st.lists(IN_XML.filter(str.strip), max_size=20), st.integers(1, 50))
 def test_a_sitemap_comes_back_as_it_was_written_wherever_it_is_cut(locs: list[str], piece: int) -> None:
     body = "<urlset>" + "".join(f"<url><loc>{escape(loc)}</loc></url>" for loc in locs) + "</urlset>"
-    found = list(read_xml(Slow(body.encode(), piece), Options(), Problems().at("x")))
+    found = list(read_xml(Slow(body.encode(), piece), ListOptions(), Problems().at("x")))
     assert [row.url for row in found] == [loc.strip() for loc in locs]
 
 
@@ -60,17 +60,17 @@ class Slow(io.BytesIO):
         return super().read(self._piece)
 
 
-@pytest.mark.parametrize("kind", [None, *(kind for kind in Kind if kind != Kind.SITE)])
+@pytest.mark.parametrize("kind", [None, *(kind for kind in FileKind if kind != FileKind.SITE)])
 @given(body=HOSTILE)
 @example(body=b"")
 def test_no_bytes_are_a_crash_or_text_that_cannot_be_written(kind: str | None, body: bytes) -> None:
     problems = Problems()
     try:
-        found = list(read_stream(io.BytesIO(body), About("x", "x"), Options(kind), problems))
+        found = list(read_stream(io.BytesIO(body), StreamInfo("x", "x"), ListOptions(kind), problems))
     except SpanielError:
         return
     for row in found:
-        assert isinstance(row, Row | Child)
-        columns: dict[str, Any] = row.columns if isinstance(row, Row) else {}
+        assert isinstance(row, SourceRow | ChildSitemap)
+        columns: dict[str, Any] = row.columns if isinstance(row, SourceRow) else {}
         assert json.dumps([row.url, columns], ensure_ascii=False).encode()
     assert all(told.isprintable() for told in problems.first)

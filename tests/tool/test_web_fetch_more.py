@@ -13,7 +13,7 @@ import pytest
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.app.groups import ToolSettings
-from spaniel.browser.rendered import DocumentHead, Rendered, Wanted
+from spaniel.browser.rendering import DocumentHead, RenderedPage, RenderRequest
 from spaniel.errors import SpanielError
 from spaniel.testing import Page, Site, redirect, settings_for, text
 from spaniel.tool import ToolCtx, ToolError, ToolExecutor, WebFetchMoreTool, WebFetchTool
@@ -97,12 +97,12 @@ class Browser:
     """Stands for Chromium, and shows another page than HTTP brings."""
 
     def __init__(self) -> None:
-        self.asked: list[Wanted] = []
+        self.asked: list[RenderRequest] = []
 
-    async def render(self, wanted: Wanted) -> Rendered:
+    async def render(self, wanted: RenderRequest) -> RenderedPage:
         self.asked.append(wanted)
         body = f"<main><h1>Rendered</h1><p>{'The badger digs. ' * 900}</p></main>".encode()
-        return Rendered(wanted.url, DocumentHead(200), "text/html", body, (), ())
+        return RenderedPage(wanted.url, DocumentHead(200), "text/html", body, (), ())
 
 
 @pytest.mark.req("D2-29", "D2-03")

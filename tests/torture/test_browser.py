@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from spaniel.browser.pool import PAGES
+from spaniel.browser.renderer import PAGES
 from spaniel.testing import Site
 from tests.browser.gallery.waiting import WAITING
 from tests.browser.harness import SITE, WORDS, alive, all_gone, chromium_path, html, open_web

@@ -8,10 +8,10 @@ import pytest
 
 from spaniel.errors import SpanielError
 from spaniel.url import canonicalize, load
-from spaniel.url.canonical import Hop
+from spaniel.url.canonical import RedirectHop
 from spaniel.url.links import LinkWords, cite, classify
 from spaniel.url.policy import Policy
-from spaniel.url.questions import Walk, Web
+from spaniel.url.questions import RedirectWalk, Web
 from spaniel.url.rules.query import Names
 
 WORDS = LinkWords([".pdf", ".html"], Names(["id"]), ["trámite", "prestación"])
@@ -111,9 +111,9 @@ class Known(Web):
         self._redirects, self._hosts, self._languages = redirects or {}, hosts or {}, languages
         self._slashes, self._http_only = slashes, http_only
 
-    def redirects(self, url: str) -> Walk | None:
+    def redirects(self, url: str) -> RedirectWalk | None:
         hops = self._redirects.get(url)
-        return None if hops is None else Walk(tuple(Hop(301, hop) for hop in hops), 200)
+        return None if hops is None else RedirectWalk(tuple(RedirectHop(301, hop) for hop in hops), 200)
 
     def preferred_host(self, host: str) -> str | None:
         return self._hosts.get(host)
@@ -139,7 +139,7 @@ class TestOnline:
         hops = ["https://www.seg-social.es/imv", "https://www.seg-social.es/wps/portal/?utm_source=x#top"]
         result = CLARA.apply("https://seg-social.es/imv", Known({"https://seg-social.es/imv": hops}))
         assert result.url == "https://www.seg-social.es/wps/portal"
-        assert result.redirect_chain == [Hop(301, hop) for hop in hops]
+        assert result.redirect_chain == [RedirectHop(301, hop) for hop in hops]
 
     @pytest.mark.req("CP-09")
     def test_more_than_five_hops_keep_the_original_with_a_flag(self) -> None:

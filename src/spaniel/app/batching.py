@@ -24,7 +24,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts
 from spaniel.hosts.rules import Rule, Rules
 from spaniel.hosts.scheduler import PlaceClock
-from spaniel.net.resolver import RememberingResolver, SystemResolver
+from spaniel.net.resolver import CachingResolver, SystemResolver
 from spaniel.pipeline.profile import Rung
 from spaniel.pipeline.profile import load as load_profile
 from spaniel.pipeline.readers import ALONE, AMONG_OTHERS
@@ -55,7 +55,7 @@ async def open_fetcher(told: Mapping[str, Any], hosts: Hosts, resolver: Resolver
         for name in SAID_ALREADY:
             logging.getLogger(name).setLevel(logging.ERROR)
     settings = Settings({path: Setting(_frozen(value), source) for path, value, source in told["settings"]})
-    names = RememberingResolver(resolver or SystemResolver())
+    names = CachingResolver(resolver or SystemResolver())
     around = partial(CapturingHttp, clock=SystemClock()) if told.get("captures") else None
     working = Working(hosts, ALONE if told["logs"] else AMONG_OTHERS, around)
     async with Engine(settings, names, PlaceClock(hosts.clock), working=working) as engine:

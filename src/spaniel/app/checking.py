@@ -25,7 +25,7 @@ from spaniel.health.run import Run
 from spaniel.health.spool import Spool
 from spaniel.health.verdict import Link
 from spaniel.hosts import Hosts, Politeness
-from spaniel.net.http import Options
+from spaniel.net.http import RequestOptions
 from spaniel.net.resolver import NXDOMAIN
 from spaniel.net.validator import literal_address
 from spaniel.url.parsing import parse
@@ -146,7 +146,7 @@ def _ways(engine: Engine, own: HealthSettings, politeness: Politeness, extras: E
     settings, usual = engine.settings, Ways()
     redirects = settings.limits.max_redirects if settings.given("tools.webfetch.max_redirects") else usual.max_redirects
     return usual._replace(
-        options=Options(settings.headers._replace(accept="*/*"), stalled_after=STALLED_SECONDS),
+        options=RequestOptions(settings.headers._replace(accept="*/*"), stalled_after=STALLED_SECONDS),
         politeness=politeness,
         max_redirects=redirects,
         seconds=float(own.timeout_seconds),

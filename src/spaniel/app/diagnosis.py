@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.proxies import system_proxies, unused_proxies
 from spaniel.app.settings import Settings, load
-from spaniel.browser.authorities import UntrustingError, database
+from spaniel.browser.certificates import TrustStoreError, database
 from spaniel.browser.find import locate
-from spaniel.cache.upkeep import Upkeep
+from spaniel.cache.maintenance import CacheMaintenance
 from spaniel.defaults import PORTS
 from spaniel.errors import Code, SpanielError, install_command
-from spaniel.net.connecting import tls_context
+from spaniel.net.connector import tls_context
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Guard, Security
 from spaniel.net.resolver import SystemResolver
@@ -129,7 +129,7 @@ def _cache(settings: Settings) -> Finding:
     folder = settings.cache.folder
     cure = "Make the folder your own (chmod 700), or set tools.webfetch.cache_dir. 'spaniel cache verify' tells more."
     try:
-        with Upkeep(folder, create=True) as upkeep:
+        with CacheMaintenance(folder, create=True) as upkeep:
             stats = upkeep.stats()
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(b"x")
@@ -160,7 +160,7 @@ def chromium(settings: Settings) -> Finding:
     if settings.ca_file:
         try:
             database(settings.ca_file)
-        except UntrustingError as error:
+        except TrustStoreError as error:
             cure = "Install libnss3 (on macOS: add the certificates to the keychain), or fetch without the browser."
             return Finding("chromium", False, f"{told}; ca_file does not apply to it: {error}", cure)
         except SpanielError:

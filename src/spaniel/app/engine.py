@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.app.proxies import system_proxies, warn_of_unused_proxies
 from spaniel.app.settings import Settings, load
 from spaniel.batch.polite import PoliteHttp, PoliteRenderer
-from spaniel.browser.pool import Renderer
+from spaniel.browser.renderer import Renderer
 from spaniel.cache import PageCache
 from spaniel.cache.freshness import load as load_freshness
 from spaniel.clock import SystemClock
@@ -18,7 +18,7 @@ from spaniel.hosts import Hosts, Memory
 from spaniel.hosts.scheduler import PlaceClock, PlaceResolver
 from spaniel.net.guard import Guard
 from spaniel.net.http import Http
-from spaniel.net.resolver import RememberingResolver, SystemResolver
+from spaniel.net.resolver import CachingResolver, SystemResolver
 from spaniel.pipeline.fetch import fetch, prepare, stored
 from spaniel.pipeline.flights import Flights
 from spaniel.pipeline.ports import Door
@@ -74,7 +74,7 @@ class Engine:
         self._shared_hosts = hosts = working.hosts if working else None
         self._open = AsyncExitStack()
         self._rooms: Rooms | None = None
-        self.guard = Guard(resolver or RememberingResolver(PlaceResolver(SystemResolver())), self.settings.security)
+        self.guard = Guard(resolver or CachingResolver(PlaceResolver(SystemResolver())), self.settings.security)
         self._proxies = system_proxies(os.environ) if self.settings.uses_system_proxy else None
         self.http = Http(self.settings.ca_file, self._proxies)
         http = self.http if hosts is None else PoliteHttp(self.http, hosts)

@@ -9,7 +9,7 @@ from spaniel.pipeline.request import Request
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spaniel.browser.rendered import Display
+    from spaniel.browser.rendering import RenderOptions
 
 
 class FetchOptions(TypedDict, total=False):
@@ -26,7 +26,7 @@ class FetchOptions(TypedDict, total=False):
     scrolls: int | None
 
 
-def request_for(url: str, max_chunk_tokens: int | None, options: FetchOptions, shown: Display) -> Request:
+def request_for(url: str, max_chunk_tokens: int | None, options: FetchOptions, shown: RenderOptions) -> Request:
     """The request; `shown` is how a page is shown of which nothing is said. A name that is none is a `TypeError`."""
     for name in options:
         if name not in FetchOptions.__annotations__:
@@ -46,12 +46,12 @@ def request_for(url: str, max_chunk_tokens: int | None, options: FetchOptions, s
 
 
 def displayed(
-    shown: Display,
+    shown: RenderOptions,
     wait_for: str | None = None,
     viewport: tuple[int, int] | None = None,
     idle_ms: int | None = None,
     scrolls: int | None = None,
-) -> Display | None:
+) -> RenderOptions | None:
     """How a page is shown for one call: as it is otherwise, but for what is given here. None where nothing is."""
     width, height = viewport or (None, None)
     given = {"width": width, "height": height, "idle_ms": idle_ms, "wait_for": wait_for, "scrolls": scrolls}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from spaniel.app.groups import Mode
-    from spaniel.browser.rendered import BrowserSettings
+    from spaniel.browser.rendering import BrowserSettings
     from spaniel.cache import CacheSettings
     from spaniel.net.guard import Security
     from spaniel.net.http import RequestHeaders
@@ -117,7 +117,7 @@ class Settings:
 
     @property
     def browser(self) -> BrowserSettings:
-        from spaniel.browser.rendered import BrowserSettings
+        from spaniel.browser.rendering import BrowserSettings
 
         own = self._table(f"{FETCH}.browser")
         own.pop("enabled")

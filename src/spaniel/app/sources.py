@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from spaniel.app.settings import Settings
     from spaniel.sources import rows
-    from spaniel.sources.rows import Options, Problems
+    from spaniel.sources.rows import ListOptions, Problems
     from spaniel.sources.walk import FetchedList, ListFetcher
 
     T = TypeVar("T")
@@ -31,7 +31,7 @@ STANDARD_INPUT = "-"
 class ReadSource:
     """One source as it was named: a file, a pattern, an address, a site, or `-`."""
 
-    def __init__(self, name: str, options: Options, problems: Problems, settings: Settings, profile: str) -> None:
+    def __init__(self, name: str, options: ListOptions, problems: Problems, settings: Settings, profile: str) -> None:
         self.name = name
         self._options, self._problems = options, problems
         self._settings, self._profile = settings, profile
@@ -62,13 +62,13 @@ class ReadSource:
 
 async def read_lists(
     names: Sequence[str],
-    options: Options,
+    options: ListOptions,
     problems: Problems,
     settings: Settings,
     profile: str = DEFAULT,
     *,
     may_be_empty: bool = False,
-) -> AsyncGenerator[rows.Item, None]:
+) -> AsyncGenerator[rows.SourceItem, None]:
     """Every URL of these sources, in order."""
     async with AsyncExitStack() as stack:
         fetch = _fetcher(stack, settings, profile)

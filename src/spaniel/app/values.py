@@ -125,7 +125,7 @@ def _domains(texts: tuple[str, ...], place: str) -> tuple[str, ...]:
 
 
 def _resource(text: str, place: str) -> str:
-    from spaniel.browser.rendered import RESOURCES
+    from spaniel.browser.rendering import RESOURCES
 
     if text.lower() not in RESOURCES:
         raise complaint(place, f"there is no resource type '{text}'; {nearest(text.lower(), RESOURCES)}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.batch.outputs.warc import Capture, capture_records
 from spaniel.errors import SpanielError
-from spaniel.net.http import Options
+from spaniel.net.http import RequestOptions
 from spaniel.reading.kinds import BY_NAME, kind_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from spaniel.clock import Clock
-    from spaniel.net.crossing import Crossing
+    from spaniel.net.crossing import CapturedExchange
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.http import Http, Page
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MOST_BODY = 16 << 20  # bytes of one body; the rest is left out, which is marked
 AT_ONCE = 1 << 20  # bytes that are compressed without a thread of their own
-_USUAL = Options()
+_USUAL = RequestOptions()
 _captured: ContextVar[list[Capture] | None] = ContextVar("captured", default=None)  # hops of the fetch under way
 
 
@@ -67,26 +67,31 @@ class CapturingHttp:
     def __init__(self, http: Http, clock: Clock) -> None:
         self._http, self._clock = http, clock
 
-    async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = _USUAL) -> Page:
+    async def get(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = _USUAL) -> Page:
         at, began = self._clock.now(), self._clock.monotonic()
 
-        def observe(page: Page, crossing: Crossing) -> None:
+        def observe(page: Page, crossing: CapturedExchange) -> None:
             note(_capture(page, crossing, at, round((self._clock.monotonic() - began) * 1000)))
 
         return await self._http.get(url, target, deadline, options._replace(observe=observe))
 
-    async def head(self, url: Url, target: Target, deadline: Deadline, options: Options = _USUAL) -> Page:
+    async def head(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = _USUAL) -> Page:
         """A head alone is no page, and is not kept."""
         return await self._http.head(url, target, deadline, options)
 
     async def stream(
-        self, url: Url, target: Target, deadline: Deadline, sink: Callable[[bytes], object], options: Options = _USUAL
+        self,
+        url: Url,
+        target: Target,
+        deadline: Deadline,
+        sink: Callable[[bytes], object],
+        options: RequestOptions = _USUAL,
     ) -> Page:
         """What is not held in memory is not kept either."""
         return await self._http.stream(url, target, deadline, sink, options)
 
 
-def _capture(page: Page, crossing: Crossing, at: datetime, ms: int) -> Capture:
+def _capture(page: Page, crossing: CapturedExchange, at: datetime, ms: int) -> Capture:
     url, before = page.url._replace(fragment=None), _captured.get()
     body = page.body[:MOST_BODY]
     cut = "length" if len(body) < len(page.body) or (body and not crossing.whole) else ""
@@ -105,7 +110,7 @@ def _capture(page: Page, crossing: Crossing, at: datetime, ms: int) -> Capture:
     )
 
 
-def _request(url: Url, crossing: Crossing) -> bytes:
+def _request(url: Url, crossing: CapturedExchange) -> bytes:
     lines = [f"GET {url.target} HTTP/1.1", *(f"{name}: {value}" for name, value in crossing.asked)]
     return "\r\n".join(lines).encode("utf-8", "replace") + b"\r\n\r\n"
 

@@ -23,17 +23,17 @@ class CdpError(Exception):
     """Chromium refused a command, or has gone."""
 
 
-class GoneError(CdpError):
+class BrowserGoneError(CdpError):
     """The pipe is closed: no answer will come."""
 
 
-class Wire:
+class CdpConnection:
     """The two pipes of one Chromium. `hear` gets the events of the browser itself, each session those of its own."""
 
     def __init__(self) -> None:
         self._number = 0
         self._waiting: dict[int, asyncio.Future[Params]] = {}
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, CdpSession] = {}
         self._out: asyncio.WriteTransport | None = None
         self._in: asyncio.ReadTransport | None = None
         self.hear: Callable[[str, Params], None] = lambda _method, _params: None
@@ -46,10 +46,10 @@ class Wire:
         self._in, _ = await loop.connect_read_pipe(lambda: _Reader(self), os.fdopen(read, "rb", 0))
         self._out, _ = await loop.connect_write_pipe(asyncio.Protocol, os.fdopen(write, "wb", 0))
 
-    def session(self, ident: str) -> Session:
+    def session(self, ident: str) -> CdpSession:
         found = self._sessions.get(ident)
         if found is None:
-            found = self._sessions[ident] = Session(self, ident)
+            found = self._sessions[ident] = CdpSession(self, ident)
         return found
 
     def forget(self, ident: str) -> None:
@@ -75,7 +75,7 @@ class Wire:
         if number:
             self._waiting[number] = future
         else:
-            future.set_exception(GoneError("Chromium has gone"))
+            future.set_exception(BrowserGoneError("Chromium has gone"))
         return future
 
     def call(self, method: str, **params: object) -> asyncio.Future[Params]:
@@ -93,7 +93,7 @@ class Wire:
         self.gone.set()
         waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
-            _fail(future, GoneError("Chromium has gone"))
+            _fail(future, BrowserGoneError("Chromium has gone"))
         for session in list(self._sessions.values()):
             session.detached()
 
@@ -122,10 +122,10 @@ class Wire:
             session.hear(data["method"], data["params"])
 
 
-class Session:
+class CdpSession:
     """One target (a page, a frame, a worker) over the wire."""
 
-    def __init__(self, wire: Wire, ident: str) -> None:
+    def __init__(self, wire: CdpConnection, ident: str) -> None:
         self._wire = wire
         self.ident = ident
         self.hear: Callable[[str, Params], None] = lambda _method, _params: None
@@ -141,7 +141,7 @@ class Session:
 class _Reader(asyncio.Protocol):
     """Cuts what comes into messages."""
 
-    def __init__(self, wire: Wire) -> None:
+    def __init__(self, wire: CdpConnection) -> None:
         self._wire = wire
         self._parts: list[bytes] = []
         self._size = 0

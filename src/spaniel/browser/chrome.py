@@ -10,8 +10,8 @@ from spaniel.browser.tab import Tab
 if TYPE_CHECKING:
     from spaniel.browser.cdp import Params
     from spaniel.browser.launch import Process
-    from spaniel.browser.rendered import BrowserSettings
-    from spaniel.net.egress import Exit
+    from spaniel.browser.rendering import BrowserSettings
+    from spaniel.net.egress import EgressProxy
 
 
 class Chrome:
@@ -37,7 +37,7 @@ class Chrome:
     async def start(self) -> None:
         await self.process.wire.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
 
-    async def open_tab(self, way_out: Exit) -> Tab:
+    async def open_tab(self, way_out: EgressProxy) -> Tab:
         """A page in a fresh context, ready to be sent somewhere."""
         self.opened += 1
         tab = Tab(self.process.wire, way_out, self._settings)

@@ -8,7 +8,7 @@ import re
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.browser.home import Home, Owner, make_home, remove_home
+from spaniel.browser.home import BrowserHome, HomeOwner, make_home, remove_home
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def locate(setting: str = "", *, no_sandbox: bool = False) -> Chromium:
     return Chromium(path, version)
 
 
-def home_for(path: str, trust: Mapping[str, bytes] | None = None) -> Home:
+def home_for(path: str, trust: Mapping[str, bytes] | None = None) -> BrowserHome:
     """A new folder for a Chromium, in the hands of whoever is to run it."""
     owner = runner(path)
     try:
@@ -99,7 +99,7 @@ def home_for(path: str, trust: Mapping[str, bytes] | None = None) -> Home:
         raise unavailable(path, f"no folder can be made for it: {error.strerror}") from None
 
 
-def runner(path: str) -> Owner | None:
+def runner(path: str) -> HomeOwner | None:
     """Who runs Chromium: None for this user. Its sandbox is not for root, so root lets nobody run it."""
     if os.geteuid() != 0:
         return None
@@ -109,10 +109,10 @@ def runner(path: str) -> Owner | None:
         entry = pwd.getpwnam("nobody")
     except KeyError:
         raise unavailable(path, "root does not run it, and there is no user nobody to do so") from None
-    return Owner(entry.pw_uid, entry.pw_gid)
+    return HomeOwner(entry.pw_uid, entry.pw_gid)
 
 
-def why_not(error: OSError | subprocess.SubprocessError | str, owner: Owner | None) -> str:
+def why_not(error: OSError | subprocess.SubprocessError | str, owner: HomeOwner | None) -> str:
     """What keeps Chromium from running, and what to do: the system's reason, or Chromium's own words."""
     if isinstance(error, str):
         said = complaint(error)
@@ -150,7 +150,7 @@ def complaint(text: str) -> str:
     return re.sub(r"^\[[^\]]*\]\s*", "", found)[:200]
 
 
-def _run(command: list[str], path: str, home: Home) -> str:
+def _run(command: list[str], path: str, home: BrowserHome) -> str:
     """What a command says that ends well; else `browser_unavailable`."""
     try:
         done = subprocess.run(  # noqa: S603

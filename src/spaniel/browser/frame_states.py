@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum, auto
 
 
-class State(Enum):
+class FrameState(Enum):
     """From the blank page to the one that is read."""
 
     BLANK = auto()  # nothing has been asked for
@@ -18,7 +18,7 @@ class State(Enum):
     LEAVING = auto()  # a document is shown, and another is on its way
 
 
-class Event(Enum):
+class FrameEvent(Enum):
     """What may happen to the main frame."""
 
     ADMITTED = auto()  # a document is asked for, and was let through: the first, a redirect, or where a script goes
@@ -28,27 +28,27 @@ class Event(Enum):
     STAYED = auto()  # where the page wanted to go is a file, nothing (204), or not allowed
 
 
-TABLE: dict[State, dict[Event, State]] = {
-    State.BLANK: {Event.ADMITTED: State.COMING, Event.COMMITTED: State.PARSING},
-    State.COMING: {Event.ADMITTED: State.COMING, Event.COMMITTED: State.PARSING},
-    State.PARSING: {
-        Event.PARSED: State.READY,
-        Event.ENDED: State.READY,  # window.stop(), mailto:, a document cut off: no DOMContentLoaded will come
-        Event.ADMITTED: State.LEAVING,
-        Event.COMMITTED: State.PARSING,
+TABLE: dict[FrameState, dict[FrameEvent, FrameState]] = {
+    FrameState.BLANK: {FrameEvent.ADMITTED: FrameState.COMING, FrameEvent.COMMITTED: FrameState.PARSING},
+    FrameState.COMING: {FrameEvent.ADMITTED: FrameState.COMING, FrameEvent.COMMITTED: FrameState.PARSING},
+    FrameState.PARSING: {
+        FrameEvent.PARSED: FrameState.READY,
+        FrameEvent.ENDED: FrameState.READY,  # window.stop(), mailto:, a document cut off: no DOMContentLoaded will come
+        FrameEvent.ADMITTED: FrameState.LEAVING,
+        FrameEvent.COMMITTED: FrameState.PARSING,
     },
-    State.READY: {
-        Event.ADMITTED: State.LEAVING,
-        Event.COMMITTED: State.PARSING,
+    FrameState.READY: {
+        FrameEvent.ADMITTED: FrameState.LEAVING,
+        FrameEvent.COMMITTED: FrameState.PARSING,
     },
-    State.LEAVING: {
-        Event.ADMITTED: State.LEAVING,
-        Event.COMMITTED: State.PARSING,
-        Event.STAYED: State.PARSING,  # its parser may go on, or may have been stopped: what comes next tells
-        Event.ENDED: State.READY,
+    FrameState.LEAVING: {
+        FrameEvent.ADMITTED: FrameState.LEAVING,
+        FrameEvent.COMMITTED: FrameState.PARSING,
+        FrameEvent.STAYED: FrameState.PARSING,  # its parser may go on, or may have been stopped: what comes next tells
+        FrameEvent.ENDED: FrameState.READY,
     },
 }  # fmt: skip
 
 
-def after(state: State, event: Event) -> State:
+def after(state: FrameState, event: FrameEvent) -> FrameState:
     return TABLE[state].get(event, state)

@@ -15,7 +15,7 @@ import tempfile
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from spaniel.browser.authorities import FOLDER
+from spaniel.browser.certificates import FOLDER
 from spaniel.private_folder import open_folder, refusal
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _SECONDS = 20.0  # for its owner to empty it; what is left then is tried again b
 _TOLD = ("PATH", "LANG", "LC_ALL", "TZ", "FONTCONFIG_PATH", "FONTCONFIG_FILE", "LD_LIBRARY_PATH")
 
 
-class Owner(NamedTuple):
+class HomeOwner(NamedTuple):
     """Somebody else, who runs Chromium for us."""
 
     uid: int
@@ -42,11 +42,11 @@ class Owner(NamedTuple):
         return {"user": self.uid, "group": self.gid, "extra_groups": []}
 
 
-class Home(NamedTuple):
+class BrowserHome(NamedTuple):
     """`outer` is ours, `path` in it is the owner's (None: ours as well)."""
 
     outer: str
-    owner: Owner | None
+    owner: HomeOwner | None
 
     @property
     def path(self) -> str:
@@ -59,10 +59,10 @@ class Home(NamedTuple):
         return {"env": environment, "cwd": self.path, **(self.owner.popen() if self.owner else {})}
 
 
-def make_home(owner: Owner | None, trust: Mapping[str, bytes] | None = None) -> Home:
+def make_home(owner: HomeOwner | None, trust: Mapping[str, bytes] | None = None) -> BrowserHome:
     """A new one, by a name that nobody can guess, with the files of whom to trust in it. Raises `OSError`."""
     _judge_place(tempfile.gettempdir())
-    home = Home(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"), owner)
+    home = BrowserHome(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-"), owner)
     try:
         with open_folder(home.outer) as outer, outer.folder(_INNER, make=True) as inner:
             if trust:
@@ -76,7 +76,7 @@ def make_home(owner: Owner | None, trust: Mapping[str, bytes] | None = None) -> 
     return home
 
 
-def _put(inner: OpenFolder, trust: Mapping[str, bytes], owner: Owner | None) -> None:
+def _put(inner: OpenFolder, trust: Mapping[str, bytes], owner: HomeOwner | None) -> None:
     """While nobody else can get there yet; each of them is its owner's in the end."""
     with ExitStack() as stack:
         folder = inner
@@ -91,7 +91,7 @@ def _put(inner: OpenFolder, trust: Mapping[str, bytes], owner: Owner | None) -> 
                     os.fchown(file.fileno(), *owner)
 
 
-def remove_home(home: Home) -> None:
+def remove_home(home: BrowserHome) -> None:
     """Take it away with all that is in it. Whatever cannot be removed stays, and is no failure."""
     if not os.path.lexists(home.outer):
         return
@@ -105,7 +105,7 @@ def remove_home(home: Home) -> None:
         _remove_empty(home)
 
 
-def _remove_empty(home: Home) -> None:
+def _remove_empty(home: BrowserHome) -> None:
     with contextlib.suppress(OSError), open_folder(home.outer) as outer:
         with contextlib.suppress(FileNotFoundError):
             os.rmdir(outer.at(_INNER), dir_fd=outer.descriptor)
@@ -125,13 +125,13 @@ def sweep() -> None:
                 remove_home(_left(os.path.join(folder, name)))
 
 
-def _left(path: str) -> Home:
+def _left(path: str) -> BrowserHome:
     with open_folder(path) as outer:
         try:
             found = outer.status(_INNER)
         except FileNotFoundError:
-            return Home(path, None)
-    return Home(path, None if found.st_uid == os.geteuid() else Owner(found.st_uid, found.st_gid))
+            return BrowserHome(path, None)
+    return BrowserHome(path, None if found.st_uid == os.geteuid() else HomeOwner(found.st_uid, found.st_gid))
 
 
 def _judge_place(folder: str) -> None:

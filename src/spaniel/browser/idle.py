@@ -18,8 +18,8 @@ import msgspec
 from spaniel.browser.cdp import CdpError
 
 if TYPE_CHECKING:
-    from spaniel.browser.cdp import Params, Session
-    from spaniel.browser.loading import Loading
+    from spaniel.browser.cdp import CdpSession, Params
+    from spaniel.browser.loading import RequestTracker
     from spaniel.browser.navigation import Navigation
 
 QUIET_MS = 500
@@ -32,7 +32,7 @@ PATIENCE_MS = 5_000  # for what is pending while nothing is loaded; what takes l
 STARVED = 10_000  # tasks after which virtual time goes on even though there is always another
 
 
-class Look(msgspec.Struct, frozen=True):
+class PendingWork(msgspec.Struct, frozen=True):
     """What is pending in a page, as its ledger has it."""
 
     held: int = 0  # answers of storage, crypto, decoders …
@@ -47,13 +47,13 @@ class Look(msgspec.Struct, frozen=True):
     declared: bool = False  # whether a script wrote markup that may declare one
 
 
-UNKNOWN = Look()  # of a page whose ledger does not answer
+UNKNOWN = PendingWork()  # of a page whose ledger does not answer
 
 
-class Quiet:
+class IdleWaiter:
     """Waits for a page's rest."""
 
-    def __init__(self, loading: Loading, navigation: Navigation, name: str) -> None:
+    def __init__(self, loading: RequestTracker, navigation: Navigation, name: str) -> None:
         self._loading = loading
         self._navigation = navigation
         self._name = msgspec.json.encode(name).decode()
@@ -67,7 +67,7 @@ class Quiet:
     def expired(self) -> None:
         self._expired.set()
 
-    async def wait(self, session: Session, most_ms: int) -> bool:
+    async def wait(self, session: CdpSession, most_ms: int) -> bool:
         """Whether the page came to rest in time, with nothing pending."""
         try:
             async with asyncio.timeout(most_ms / 1000):
@@ -78,7 +78,7 @@ class Quiet:
                 session.post("Emulation.setVirtualTimePolicy", policy="pause")
             return False
 
-    async def _rest(self, session: Session, most_ms: int) -> bool:
+    async def _rest(self, session: CdpSession, most_ms: int) -> bool:
         began, last, before, moves = _now(), -1.0, UNKNOWN, -1
         grew = began  # when the page last did, of itself
         pending_ms, skips = 0.0, most_ms // QUIET_MS  # virtual time is limited too: a page that polls is not hurried on
@@ -112,7 +112,7 @@ class Quiet:
             before = look
             await self._live(session, min(wanted - silence, QUIET_MS / 2) if restless else SETTLED_MS)
 
-    async def _parsed(self, session: Session) -> None:
+    async def _parsed(self, session: CdpSession) -> None:
         """DOMContentLoaded of the last document. Where its clock is ours, a page's parser stands still without us."""
         while self._virtual and not self._navigation.is_ready:
             await self._live(session, STEP_MS)
@@ -128,26 +128,26 @@ class Quiet:
             self._loading.stir()
         return self._loading.last == since
 
-    def _wanted(self, look: Look, before: Look) -> float:
+    def _wanted(self, look: PendingWork, before: PendingWork) -> float:
         """How long the silence has to be."""
         if look.bare and self._others_may_speak(look):
             return LINGER_MS
         return QUIET_MS if self._is_restless(look) or look.size != before.size else SETTLED_MS
 
-    def _is_restless(self, look: Look) -> bool:
+    def _is_restless(self, look: PendingWork) -> bool:
         """Whether anything is known that could break the silence; else two looks that find the same are enough."""
         return look.bare or look.due >= 0 or self._others_may_speak(look)
 
-    def _others_may_speak(self, look: Look) -> bool:
+    def _others_may_speak(self, look: PendingWork) -> bool:
         """Whether anything but the page's own timers could change it."""
         return bool(look.lively or look.frames or self._loading.is_live)
 
-    def _may_skip(self, look: Look) -> bool:
+    def _may_skip(self, look: PendingWork) -> bool:
         """Whether only timers are pending, so that nothing is lost when the clock runs ahead to them."""
         most = LATE_MS if look.bare or look.size > self._size else QUIET_MS
         return look.due >= 0 and not self._others_may_speak(look) and self._skipped_ms < most
 
-    async def _skip(self, session: Session, size: int) -> None:
+    async def _skip(self, session: CdpSession, size: int) -> None:
         """Half a second of virtual time goes by; it stands still while something is loaded."""
         if not self._virtual:
             self._virtual = True
@@ -165,7 +165,7 @@ class Quiet:
             await _either(self._expired, self._loading.stirred, QUIET_MS)
             self._loading.stirred.clear()
 
-    async def _live(self, session: Session, milliseconds: float) -> float:
+    async def _live(self, session: CdpSession, milliseconds: float) -> float:
         """Real time goes by, until something stirs; how much of it by the page's own clock."""
         began = _now()
         if self._virtual:  # the page's clock goes only as far as it is told
@@ -176,17 +176,17 @@ class Quiet:
         await _either(self._loading.stirred, None, milliseconds)
         return (_now() - began) * 1000
 
-    async def _look(self, session: Session) -> Look:
+    async def _look(self, session: CdpSession) -> PendingWork:
         within = LATE_MS if self._skipped_ms else QUIET_MS
         found = await self._ask(session, f"look({BARE}, {within}, {LATE_MS})")
         try:
-            look = msgspec.convert(found, Look)
+            look = msgspec.convert(found, PendingWork)
         except msgspec.ValidationError:  # a page may have got at its ledger
             return UNKNOWN
         self.has_closed_roots, self.may_have_closed_roots = look.closed > 0, look.declared
         return look
 
-    async def _ask(self, session: Session, question: str) -> Params | None:
+    async def _ask(self, session: CdpSession, question: str) -> Params | None:
         """Asked where the page's scripts run, so that the answer waits for the one that is running."""
         try:
             done = await session.call(

@@ -16,8 +16,8 @@ from spaniel.url.parsing import parse
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from spaniel.browser.cdp import Params, Session
-    from spaniel.net.egress import Exit
+    from spaniel.browser.cdp import CdpSession, Params
+    from spaniel.net.egress import EgressProxy
     from spaniel.url.value import Url
 
 _ORIGIN = re.compile(r"https?://[^/?#\\]+", re.IGNORECASE)
@@ -31,7 +31,7 @@ PAGE = [*ALL, {"urlPattern": "*", "resourceType": "Document", "requestStage": "R
 class Interception:
     """The verdicts on one page's requests, its frames' and workers' included; documents are judged by the tab."""
 
-    def __init__(self, way_out: Exit) -> None:
+    def __init__(self, way_out: EgressProxy) -> None:
         self._exit = way_out
         self._blocked: frozenset[str] = frozenset()
         self._max_redirects = 0
@@ -45,7 +45,7 @@ class Interception:
     def set(self, blocked: frozenset[str], max_redirects: int) -> None:
         self._blocked, self._max_redirects = blocked, max_redirects
 
-    def heard(self, session: Session, method: str, params: Params) -> bool:
+    def heard(self, session: CdpSession, method: str, params: Params) -> bool:
         """Whether an event was one of these."""
         if method == "Fetch.requestPaused":
             self.judge(session, params)
@@ -55,7 +55,7 @@ class Interception:
             return False
         return True
 
-    def judge(self, session: Session, params: Params) -> None:
+    def judge(self, session: CdpSession, params: Params) -> None:
         """A request that is no document of the page itself."""
         if _has_come(params):
             self.pass_on(session, params)
@@ -72,7 +72,7 @@ class Interception:
         else:
             self.spawn(self._vet(session, params, origin))
 
-    async def _vet(self, session: Session, params: Params, origin: Url) -> None:
+    async def _vet(self, session: CdpSession, params: Params, origin: Url) -> None:
         try:
             await self._exit.vet(origin)
         except SpanielError:
@@ -81,7 +81,7 @@ class Interception:
             self.requests += 1
             self.pass_on(session, params)
 
-    def pass_on(self, session: Session, params: Params) -> None:
+    def pass_on(self, session: CdpSession, params: Params) -> None:
         """Let it go on, asking for the languages that HTTP asks for: Chromium weighs them by a rule of its own."""
         sent = params["request"]["headers"]
         if self.languages and not _has_come(params) and sent.get(LANGUAGES) != self.languages:
@@ -91,12 +91,12 @@ class Interception:
         else:
             session.post("Fetch.continueRequest", requestId=params["requestId"])
 
-    def refuse(self, session: Session, params: Params) -> None:
+    def refuse(self, session: CdpSession, params: Params) -> None:
         """Navigation are aborted, so that what is shown stays; else an error page would take its place."""
         reason = "Aborted" if params["resourceType"] == "Document" else "BlockedByClient"
         session.post("Fetch.failRequest", requestId=params["requestId"], errorReason=reason)
 
-    def _leave_out(self, session: Session, params: Params) -> None:
+    def _leave_out(self, session: CdpSession, params: Params) -> None:
         """What nobody needs is not asked for. Of a picture, a page that waits for it is told that it has come."""
         if params["resourceType"] != "Image":
             self.refuse(session, params)
@@ -141,7 +141,7 @@ class Interception:
         hops = self._hops[params["requestId"]] = self._hops.pop(before, 0) + 1
         return hops > self._max_redirects
 
-    def _authenticate(self, session: Session, params: Params) -> None:
+    def _authenticate(self, session: CdpSession, params: Params) -> None:
         """Our own proxy gets the context's secret; nobody else gets anything."""
         challenge = params["authChallenge"]
         ours = challenge.get("source") == "Proxy" and challenge.get("origin") == f"http://127.0.0.1:{self._exit.port}"

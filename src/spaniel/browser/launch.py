@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from typing import TYPE_CHECKING
 
-from spaniel.browser.cdp import CdpError, Wire
+from spaniel.browser.cdp import CdpConnection, CdpError
 from spaniel.browser.find import check_version, home_for, unavailable, why_not
 from spaniel.browser.flags import FLAGS
 from spaniel.browser.home import remove_home, sweep
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import BinaryIO
 
-    from spaniel.browser.home import Home
+    from spaniel.browser.home import BrowserHome
 
 SECONDS = 20.0  # to start: a cold disk is slow
 MOST_MEMORY = 2 << 30  # bytes that one of its processes may hold; a page at rest has 0.6 of it, most of them untouched
@@ -43,11 +43,11 @@ class Process:
     def __init__(self, path: str, *, no_sandbox: bool = False, trust: Mapping[str, bytes] | None = None) -> None:
         self.path = path
         self._trust = trust  # the files of whom it is to trust
-        self.wire = Wire()
+        self.wire = CdpConnection()
         self.version = ""
         self._no_sandbox = no_sandbox
         self._child: subprocess.Popen[bytes] | None = None
-        self._home: Home | None = None
+        self._home: BrowserHome | None = None
         self._nowhere = socket.socket()  # a port that is taken and never listened on: whoever is sent there is refused
         self._said: BinaryIO | None = None
 
@@ -81,7 +81,7 @@ class Process:
         self.version, self.wire.user_agent = str(told["product"]), str(told.get("userAgent", ""))
         check_version(self.path, self.version)
 
-    def _command(self, flags: Sequence[str], user_agent: str, home: Home) -> list[str]:
+    def _command(self, flags: Sequence[str], user_agent: str, home: BrowserHome) -> list[str]:
         own = [f"--user-data-dir={home.path}/profile"]
         if "--proxy-bypass-list=<-loopback>" in flags:  # what is no context's has no way out at all
             own.append(f"--proxy-server=http://127.0.0.1:{self._nowhere.getsockname()[1]}")
@@ -91,7 +91,9 @@ class Process:
             own.append("--no-sandbox")
         return [self.path, *flags, *own]
 
-    def _spawn(self, command: list[str], read: int, write: int, said: BinaryIO, home: Home) -> subprocess.Popen[bytes]:
+    def _spawn(
+        self, command: list[str], read: int, write: int, said: BinaryIO, home: BrowserHome
+    ) -> subprocess.Popen[bytes]:
         guarded = ["/bin/sh", "-c", GUARDIAN, "spaniel-chromium", str(MOST_MEMORY >> 10), home.path, *command]
         return subprocess.Popen(  # noqa: S603
             guarded, stdin=read, stdout=write, stderr=said, start_new_session=True, **home.popen()

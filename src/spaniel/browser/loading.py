@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spaniel.browser.cdp import Params, Session
+    from spaniel.browser.cdp import CdpSession, Params
 
 MOST_DOCUMENTS = 32  # of a page and its frames that are remembered
 # Nobody's content waits for these.
 BESIDE = frozenset({"Ping", "Prefetch", "CSPViolationReport", "Manifest", "Media", "TextTrack"})
 
 
-class Loading:
+class RequestTracker:
     """The requests under way. A worker's script is asked for by the page, and its end told by the worker."""
 
     def __init__(self) -> None:
         self._under_way: dict[str, tuple[str, str]] = {}  # request: the session that asked, the document that it is for
         self._open: set[str] = set()  # what stays open
-        self._workers: dict[str, Session] = {}
+        self._workers: dict[str, CdpSession] = {}
         self._document = ""  # the request for the document that is shown; a document's loader has its name
         self.documents: list[str] = []  # requests for it, and for those in its frames
         self.stirred = asyncio.Event()
@@ -43,15 +43,15 @@ class Loading:
         self.last = asyncio.get_running_loop().time()
         self.stirred.set()
 
-    def add_worker(self, session: Session) -> None:
+    def add_worker(self, session: CdpSession) -> None:
         self._workers[session.ident] = session
         self.stir()
 
-    def drop_worker(self, session: Session) -> None:
+    def drop_worker(self, session: CdpSession) -> None:
         self._workers.pop(session.ident, None)
         self._keep(lambda of, _loader: of != session.ident)
 
-    def began_document(self, session: Session, loader: str) -> None:
+    def began_document(self, session: CdpSession, loader: str) -> None:
         """What the document before was loading has nobody who waits for it."""
         self._keep(lambda of, for_document: of != session.ident or for_document == loader)
         self._document = loader
@@ -69,7 +69,7 @@ class Loading:
         asked = [worker.call("Runtime.evaluate", expression="1") for worker in self._workers.values()]
         await asyncio.gather(*asked, return_exceptions=True)
 
-    def heard(self, session: Session, method: str, params: Params) -> None:
+    def heard(self, session: CdpSession, method: str, params: Params) -> None:
         if method == "Network.requestWillBeSent":
             self._begin(session, params)
         elif method in ("Network.loadingFinished", "Network.loadingFailed"):
@@ -82,7 +82,7 @@ class Loading:
         elif method == "Network.webSocketClosed":
             self._open.discard(params["requestId"])
 
-    def _begin(self, session: Session, params: Params) -> None:
+    def _begin(self, session: CdpSession, params: Params) -> None:
         request, kind = params["requestId"], params.get("type", "")
         if kind == "Document" and len(self.documents) < MOST_DOCUMENTS:
             self.documents.append(request)

@@ -5,43 +5,43 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from spaniel.browser.frame_states import Event, State, after
-from spaniel.browser.rendered import PARTIAL, DocumentHead, Rendered
+from spaniel.browser.frame_states import FrameEvent, FrameState, after
+from spaniel.browser.rendering import PARTIAL, DocumentHead, RenderedPage
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import REDIRECTS, has_body
 from spaniel.net.redirects import HTTPS_DOWNGRADE
 from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
-    from spaniel.browser.cdp import Params, Session
+    from spaniel.browser.cdp import CdpSession, Params
     from spaniel.browser.interception import Interception
-    from spaniel.browser.rendered import Wanted
-    from spaniel.net.egress import Exit
+    from spaniel.browser.rendering import RenderRequest
+    from spaniel.net.egress import EgressProxy
     from spaniel.url.value import Url
 
 
 class Navigation:
     """Judges each navigation of the main frame. `stopped` is settled when there is nothing more to wait for."""
 
-    def __init__(self, interception: Interception, way_out: Exit) -> None:
+    def __init__(self, interception: Interception, way_out: EgressProxy) -> None:
         self._interception = interception
         self._exit = way_out
-        self._wanted: Wanted | None = None
+        self._wanted: RenderRequest | None = None
         self._url: Url | None = None  # of the document that is shown, or on its way
         self.url: Url | None = None  # of the document that is shown, as the browser tells it
         self.chain: tuple[str, ...] = ()  # and how it was come to
-        self._state = State.BLANK
+        self._state = FrameState.BLANK
         self.loader = ""  # of the document that is shown
         self._size = 0  # bytes of it that have come
         self._before: tuple[Url, DocumentHead] | None = None  # what is shown while another is on its way
         self._ready = asyncio.Event()
-        self.stopped: asyncio.Future[Rendered] = asyncio.get_running_loop().create_future()
+        self.stopped: asyncio.Future[RenderedPage] = asyncio.get_running_loop().create_future()
         self.moves = 0  # documents asked for
         self._chain: list[str] = []
         self.notes: list[str] = []
         self.head = DocumentHead()
 
-    def begin(self, wanted: Wanted) -> None:
+    def begin(self, wanted: RenderRequest) -> None:
         self._wanted = wanted
 
     async def ready(self) -> None:
@@ -54,7 +54,7 @@ class Navigation:
 
     @property
     def is_parsing(self) -> bool:
-        return self._state is State.PARSING
+        return self._state is FrameState.PARSING
 
     @property
     def has_come(self) -> bool:
@@ -63,16 +63,16 @@ class Navigation:
     @property
     def _shown(self) -> bool:
         """Whether a document of the page has taken the place of the blank one."""
-        return self._state in (State.PARSING, State.READY, State.LEAVING)
+        return self._state in (FrameState.PARSING, FrameState.READY, FrameState.LEAVING)
 
-    def _step(self, event: Event) -> None:
+    def _step(self, event: FrameEvent) -> None:
         self._state = after(self._state, event)
-        if self._state is State.READY:
+        if self._state is FrameState.READY:
             self._ready.set()
         else:
             self._ready.clear()
 
-    def asked(self, session: Session, params: Params) -> None:
+    def asked(self, session: CdpSession, params: Params) -> None:
         """A document of the main frame is about to be requested: the first, a redirect, or where a script goes."""
         wanted = self._wanted
         if wanted is None:
@@ -85,7 +85,7 @@ class Navigation:
         else:
             self._interception.spawn(self._admit(session, params, wanted))
 
-    async def _admit(self, session: Session, params: Params, wanted: Wanted) -> None:
+    async def _admit(self, session: CdpSession, params: Params, wanted: RenderRequest) -> None:
         try:
             url = parse(params["request"]["url"])._replace(fragment=None)
             note = await wanted.gate(url, await self._exit.vet(url))
@@ -93,8 +93,8 @@ class Navigation:
             self._interception.refuse(session, params)
             if not self._shown:
                 self.stop(error)
-            elif self._state is not State.READY:
-                self._step(Event.STAYED)
+            elif self._state is not FrameState.READY:
+                self._step(FrameEvent.STAYED)
             return
         before, self._url = self._url, url
         if before is not None:
@@ -102,11 +102,11 @@ class Navigation:
             self._chain.append(before.href)
             self._note(HTTPS_DOWNGRADE if before.scheme == "https" and url.scheme == "http" else None)
         self._note(note)
-        self._step(Event.ADMITTED)
+        self._step(FrameEvent.ADMITTED)
         self._interception.requests += 1
         self._interception.pass_on(session, params)
 
-    def asked_for_frame(self, session: Session, params: Params) -> bool:
+    def asked_for_frame(self, session: CdpSession, params: Params) -> bool:
         """Whether a request is for a frame that would be read with the page, which robots.txt is asked about too."""
         page, wanted = self.url, self._wanted
         if params["resourceType"] != "Document" or "responseStatusCode" in params or page is None or wanted is None:
@@ -120,7 +120,7 @@ class Navigation:
         self._interception.spawn(self._admit_frame(session, params, wanted, url))
         return True
 
-    async def _admit_frame(self, session: Session, params: Params, wanted: Wanted, url: Url) -> None:
+    async def _admit_frame(self, session: CdpSession, params: Params, wanted: RenderRequest, url: Url) -> None:
         try:
             await wanted.gate(url, await self._exit.vet(url))
         except SpanielError:
@@ -128,7 +128,7 @@ class Navigation:
         else:
             self._interception.judge(session, params)
 
-    def answered(self, session: Session, params: Params) -> None:
+    def answered(self, session: CdpSession, params: Params) -> None:
         """The head of a document has come: an error or a file is not worth rendering."""
         status = params.get("responseStatusCode", 0)
         headers = {field["name"].lower(): str(field["value"]) for field in params.get("responseHeaders", ())}
@@ -147,9 +147,9 @@ class Navigation:
         if self._before is not None:  # a file that the page offers, or nothing at all: it stays where it is
             self._url, self.head = self._before
             self._chain = list(self.chain)
-            self._step(Event.STAYED)
+            self._step(FrameEvent.STAYED)
         else:
-            self.stop(Rendered(self._url, head, kind, b"", tuple(self._chain), tuple(self.notes)))
+            self.stop(RenderedPage(self._url, head, kind, b"", tuple(self._chain), tuple(self.notes)))
 
     def _is_readable(self, kind: str) -> bool:
         """Whether the profile reads such documents; one without a type is looked at when it is there."""
@@ -172,7 +172,7 @@ class Navigation:
             self.stop(error)
             return
         self.loader = frame["loaderId"]
-        self._step(Event.COMMITTED)
+        self._step(FrameEvent.COMMITTED)
         self.chain = tuple(self._chain)
 
     def received(self, params: Params) -> None:
@@ -183,7 +183,7 @@ class Navigation:
 
     def broke_off(self, params: Params) -> None:
         """A request failed: where it is the document's own, what is shown is its beginning."""
-        if params["requestId"] == self.loader and self._state is State.PARSING:
+        if params["requestId"] == self.loader and self._state is FrameState.PARSING:
             self._note(PARTIAL)
 
     def _require_size(self, size: int) -> None:
@@ -198,13 +198,13 @@ class Navigation:
 
     def parsed(self) -> None:
         """DOMContentLoaded."""
-        self._step(Event.PARSED)
+        self._step(FrameEvent.PARSED)
 
     def ended(self) -> None:
         """Nothing more is being loaded. A script that leaves stops the parser, even where it was kept from leaving."""
-        self._step(Event.ENDED)
+        self._step(FrameEvent.ENDED)
 
-    def stop(self, outcome: Rendered | SpanielError) -> None:
+    def stop(self, outcome: RenderedPage | SpanielError) -> None:
         if self.stopped.done():
             return
         if isinstance(outcome, SpanielError):

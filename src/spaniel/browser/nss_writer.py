@@ -17,13 +17,13 @@ BLOCK = re.compile(rb"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----"
 AUTHORITY, SERVER = 0x18, 0x03
 
 
-class Item(ctypes.Structure):
+class SecItem(ctypes.Structure):
     """SECItem: some bytes."""
 
     _fields_ = (("kind", c_int), ("data", c_char_p), ("length", c_uint))
 
 
-class Flags(ctypes.Structure):
+class CertTrust(ctypes.Structure):
     """CERTCertTrust: for whom a certificate may vouch, by purpose."""
 
     _fields_ = (("servers", c_uint), ("mail", c_uint), ("code", c_uint))
@@ -37,10 +37,10 @@ def load() -> ctypes.CDLL:
         ("PK11_GetInternalKeySlot", c_void_p),
         ("PK11_InitPin", c_int, c_void_p, c_char_p, c_char_p),
         ("CERT_GetDefaultCertDB", c_void_p),
-        ("CERT_NewTempCertificate", c_void_p, c_void_p, POINTER(Item), c_char_p, c_int, c_int),
+        ("CERT_NewTempCertificate", c_void_p, c_void_p, POINTER(SecItem), c_char_p, c_int, c_int),
         ("CERT_IsCACert", c_int, c_void_p, c_void_p),
         ("PK11_ImportCert", c_int, c_void_p, c_void_p, c_ulong, c_char_p, c_int),
-        ("CERT_ChangeCertTrust", c_int, c_void_p, c_void_p, POINTER(Flags)),
+        ("CERT_ChangeCertTrust", c_int, c_void_p, c_void_p, POINTER(CertTrust)),
     ):
         function = getattr(nss, name)
         function.restype, function.argtypes = result, arguments
@@ -55,9 +55,9 @@ def write(folder: str, pem: bytes) -> None:
     _require(nss.PK11_InitPin(slot, None, b"") == 0, "NSS makes no database")
     for number, block in enumerate(BLOCK.findall(pem)):
         der = a2b_base64(block)
-        certificate = nss.CERT_NewTempCertificate(known, byref(Item(0, der, len(der))), None, 0, 1)
+        certificate = nss.CERT_NewTempCertificate(known, byref(SecItem(0, der, len(der))), None, 0, 1)
         _require(bool(certificate), f"certificate {number + 1} cannot be read")
-        flags = Flags(AUTHORITY if nss.CERT_IsCACert(certificate, None) else SERVER, 0, 0)
+        flags = CertTrust(AUTHORITY if nss.CERT_IsCACert(certificate, None) else SERVER, 0, 0)
         name = f"spaniel-{number}".encode()
         kept = nss.PK11_ImportCert(slot, certificate, 0, name, 0) == 0
         _require(

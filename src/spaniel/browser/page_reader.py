@@ -15,9 +15,9 @@ from spaniel.defaults import WINDOW_HEIGHT, WINDOW_WIDTH
 from spaniel.errors import Code, SpanielError
 
 if TYPE_CHECKING:
-    from spaniel.browser.cdp import Params, Session
+    from spaniel.browser.cdp import CdpSession, Params
     from spaniel.browser.navigation import Navigation
-    from spaniel.browser.rendered import Display
+    from spaniel.browser.rendering import RenderOptions
 
 MOST_ELEMENTS = 150_000
 DECLARATION = "shadowrootmode"  # the attribute that has a parser make a shadow root
@@ -46,7 +46,7 @@ LOOK = """(selector) => {
 NO_PICTURE, CLIPPED = "picture_failed", "picture_clipped"
 
 
-class Copy(NamedTuple):
+class PageSnapshot(NamedTuple):
     """A page as text."""
 
     url: str
@@ -58,10 +58,10 @@ class Copy(NamedTuple):
 class PageReader:
     """Works in a world of its own, so that nothing a page redefines is met there."""
 
-    def __init__(self, session: Session, frame: str, navigation: Navigation) -> None:
+    def __init__(self, session: CdpSession, frame: str, navigation: Navigation) -> None:
         self._session, self._frame, self._navigation = session, frame, navigation
 
-    async def copy(self, most_bytes: int) -> Copy:
+    async def copy(self, most_bytes: int) -> PageSnapshot:
         limits = {
             "bytes": most_bytes, "elements": MOST_ELEMENTS, "some": SOME_TEXT, "url": LONGEST_DATA,
             "frame": SMALLEST_FRAME, "animations": MOST_ANIMATIONS,
@@ -70,7 +70,7 @@ class PageReader:
         body, cut = found["html"].encode("utf-8", "replace"), bool(found["cut"])
         if cut or len(body) > most_bytes:
             body, cut = body[:most_bytes].decode("utf-8", "ignore").encode(), True
-        return Copy(found["url"], f"{found['type']}; charset=utf-8", body, cut)
+        return PageSnapshot(found["url"], f"{found['type']}; charset=utf-8", body, cut)
 
     async def appears(self, selector: str, seconds: float) -> bool:
         """Whether something that a selector matches is there in time. `bad_args` for one that is none."""
@@ -127,7 +127,7 @@ class PageReader:
         found = await asyncio.gather(*asked, return_exceptions=True)  # of one that is gone, or had no body: an error
         return any(isinstance(each, dict) and each["result"] for each in found)
 
-    async def picture(self, display: Display, most_height: int = 0) -> tuple[bytes | None, tuple[str, ...]]:
+    async def picture(self, display: RenderOptions, most_height: int = 0) -> tuple[bytes | None, tuple[str, ...]]:
         """A PNG, and notes on it: one that cannot be had costs nothing but itself."""
         call = self._session.call
         tallest = min(most_height, TALLEST) if most_height else TALLEST

@@ -8,12 +8,12 @@ from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from spaniel.browser.cdp import CdpError
-from spaniel.browser.idle import Quiet, ledger
+from spaniel.browser.idle import IdleWaiter, ledger
 from spaniel.browser.interception import ALL, PAGE, Interception
-from spaniel.browser.loading import Loading
+from spaniel.browser.loading import RequestTracker
 from spaniel.browser.navigation import Navigation
 from spaniel.browser.page_reader import PageReader
-from spaniel.browser.rendered import CLOSED, MISSING, PARTIAL, TRUNCATED, Rendered
+from spaniel.browser.rendering import CLOSED, MISSING, PARTIAL, TRUNCATED, RenderedPage
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.url.parsing import parse
@@ -21,9 +21,9 @@ from spaniel.url.parsing import parse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spaniel.browser.cdp import Params, Session, Wire
-    from spaniel.browser.rendered import BrowserSettings, Display, Wanted
-    from spaniel.net.egress import Exit
+    from spaniel.browser.cdp import CdpConnection, CdpSession, Params
+    from spaniel.browser.rendering import BrowserSettings, RenderOptions, RenderRequest
+    from spaniel.net.egress import EgressProxy
     from spaniel.url.value import Url
 
 DISPOSE_SECONDS = 5.0  # a stuck page goes in 10 ms, nobody waits for it; what takes this long is a stuck browser
@@ -36,21 +36,21 @@ PICTURED = frozenset({"image", "font"})  # what a picture would be poor without
 class Tab:
     """A browser context, its one page, and whatever the page starts."""
 
-    def __init__(self, wire: Wire, way_out: Exit, settings: BrowserSettings) -> None:
+    def __init__(self, wire: CdpConnection, way_out: EgressProxy, settings: BrowserSettings) -> None:
         self._wire = wire
         self._settings = settings
         self._exit = way_out
         self._interception = Interception(way_out)
         self._navigation = Navigation(self._interception, way_out)
-        self._loading = Loading()
-        self._quiet = Quiet(self._loading, self._navigation, LEDGER)
-        self._session: Session | None = None
+        self._loading = RequestTracker()
+        self._quiet = IdleWaiter(self._loading, self._navigation, LEDGER)
+        self._session: CdpSession | None = None
         self._frame = self._at_rest = ""  # the second: the document that was waited for
         self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._introduction = "", ""
         self.context = ""
         # What the page's own session tells, and whether nothing else is to be done about it.
-        self._own_events: dict[str, Callable[[Session, Params], bool | None]] = {
+        self._own_events: dict[str, Callable[[CdpSession, Params], bool | None]] = {
             "Fetch.requestPaused": self._asked_or_answered,
             "Page.frameNavigated": self._navigated,
             "Page.domContentEventFired": lambda _session, _params: self._navigation.parsed(),
@@ -104,7 +104,7 @@ class Tab:
             session.call("Runtime.runIfWaitingForDebugger"),
         )
 
-    async def _create(self) -> Session:
+    async def _create(self) -> CdpSession:
         self._wire.post("Browser.setDownloadBehavior", {"behavior": "deny", "browserContextId": self.context})
         self._wire.post("Browser.grantPermissions", {"permissions": [], "browserContextId": self.context})
         made = await self._wire.call("Target.createTarget", url="about:blank", browserContextId=self.context)
@@ -113,7 +113,7 @@ class Tab:
             raise CdpError("the new page was not attached to")
         return self._session
 
-    async def load(self, wanted: Wanted) -> Rendered:
+    async def load(self, wanted: RenderRequest) -> RenderedPage:
         """The page, rendered. Raises `SpanielError`."""
         blocked = self._settings.blocked()
         self._interception.set(blocked - PICTURED if wanted.picture else blocked, wanted.max_redirects)
@@ -136,7 +136,7 @@ class Tab:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
 
-    async def _work(self, wanted: Wanted) -> Rendered:
+    async def _work(self, wanted: RenderRequest) -> RenderedPage:
         session = self._session
         if session is None:
             raise CdpError("there is no page")
@@ -159,7 +159,7 @@ class Tab:
                 copy = await reader.copy(self._settings.max_rendered_dom_bytes)
         picture, about = await reader.picture(display, wanted.picture_height) if wanted.picture else (None, ())
         notes = (*self._navigation.notes, *notes, *((TRUNCATED,) if copy.cut else ()), *about)
-        return Rendered(
+        return RenderedPage(
             self._final(copy.url),
             self._navigation.head,
             copy.content_type,
@@ -169,7 +169,9 @@ class Tab:
             picture,
         )
 
-    async def _rest(self, session: Session, reader: PageReader, display: Display, seconds: float) -> tuple[str, ...]:
+    async def _rest(
+        self, session: CdpSession, reader: PageReader, display: RenderOptions, seconds: float
+    ) -> tuple[str, ...]:
         """Until the page has all that it is waited for, or the time is over; notes on what may be missing."""
         end = _now() + seconds
         self._at_rest = self._navigation.loader
@@ -201,14 +203,14 @@ class Tab:
             return arrived
         return told if told.origin == arrived.origin else arrived
 
-    def _introduce(self, session: Session) -> None:
+    def _introduce(self, session: CdpSession) -> None:
         """Whatever the page starts says who asks, and in which languages, as the page itself does."""
         agent, languages = self._introduction
         if agent or languages:
             names = {"acceptLanguage": _language_names(languages)} if languages else {}
             session.post("Emulation.setUserAgentOverride", userAgent=agent or self._wire.user_agent, **names)
 
-    def adopt(self, session: Session, target: Params) -> None:
+    def adopt(self, session: CdpSession, target: Params) -> None:
         """Something of this context has come to life: the page itself, a frame, a worker, or a popup."""
         kind = target["type"]
         if kind == "page" and self._session is None:
@@ -236,7 +238,7 @@ class Tab:
             return
         self._hear_other(session, method, params)
 
-    def _asked_or_answered(self, session: Session, params: Params) -> bool:
+    def _asked_or_answered(self, session: CdpSession, params: Params) -> bool:
         """A document of the page itself is asked for, or its head has come."""
         if params["resourceType"] != "Document" or params["frameId"] != self._frame:
             return False
@@ -247,28 +249,28 @@ class Tab:
             self._loading.stir()
         return True
 
-    def _navigated(self, session: Session, params: Params) -> bool:
+    def _navigated(self, session: CdpSession, params: Params) -> bool:
         frame = params["frame"]
         if "parentId" not in frame:
             self._navigation.navigated(frame)
             self._loading.began_document(session, frame["loaderId"])
         return True
 
-    def _stopped_loading(self, _session: Session, params: Params) -> bool:
+    def _stopped_loading(self, _session: CdpSession, params: Params) -> bool:
         if params["frameId"] == self._frame:
             self._navigation.ended()
             self._loading.ended_document()
         return True
 
-    def _load_failed(self, _session: Session, params: Params) -> bool:
+    def _load_failed(self, _session: CdpSession, params: Params) -> bool:
         self._navigation.broke_off(params)
         return False
 
-    def _dialog(self, session: Session, _params: Params) -> bool:
+    def _dialog(self, session: CdpSession, _params: Params) -> bool:
         session.post("Page.handleJavaScriptDialog", accept=False)
         return True
 
-    def _hear_other(self, session: Session, method: str, params: Params) -> None:
+    def _hear_other(self, session: CdpSession, method: str, params: Params) -> None:
         if method == "Fetch.requestPaused" and self._navigation.asked_for_frame(session, params):
             return
         if self._interception.heard(session, method, params):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 LONG = 2.0  # seconds after which a page no longer holds up those behind it
 
 
-class Turns:
+class PageSlots:
     """At most `at_once` pages that began lately, and `most` in all."""
 
     def __init__(self, at_once: int, most: int) -> None:

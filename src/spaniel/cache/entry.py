@@ -16,7 +16,7 @@ from zlib import crc32
 import msgspec
 
 if TYPE_CHECKING:
-    from spaniel.cache.keys import Key
+    from spaniel.cache.keys import CacheKey
 
 VERSION = 1
 LARGEST = 256 << 20  # bytes of an entry; more is no page
@@ -30,7 +30,7 @@ _CONTENT = b',"content":'
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
-class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class CacheEntry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What is kept of one page. `content` is whatever the caller put, as JSON it has not parsed yet."""
 
     version: int
@@ -50,7 +50,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         """An entry from the future is no fresher than an expired one: else a clock set right would keep it for long."""
         return self.fetched_at <= now < self.expires_at
 
-    def is_for(self, key: Key) -> bool:
+    def is_for(self, key: CacheKey) -> bool:
         return (self.canonical_url, self.rendering_method, self.profile) == key[:3] and self.overrides == key.overrides
 
 
@@ -73,8 +73,8 @@ def _is_kept(value: str) -> bool:
     return value.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
-def compose(key: Key, content: object, fetched_at: datetime, ttl: timedelta, validators: Validators) -> Entry:
-    return Entry(
+def compose(key: CacheKey, content: object, fetched_at: datetime, ttl: timedelta, validators: Validators) -> CacheEntry:
+    return CacheEntry(
         version=VERSION,
         canonical_url=key.canonical_url,
         rendering_method=key.rendering_method,
@@ -86,8 +86,8 @@ def compose(key: Key, content: object, fetched_at: datetime, ttl: timedelta, val
 
 
 def renewed(
-    entry: Entry, fetched_at: datetime, ttl: timedelta, validators: Validators, content: object = None
-) -> Entry:
+    entry: CacheEntry, fetched_at: datetime, ttl: timedelta, validators: Validators, content: object = None
+) -> CacheEntry:
     """The same page, known to be so at another time (FG-40); with new content only where there is any."""
     dated = _dated(fetched_at, ttl, validators)
     if content is not None:
@@ -107,7 +107,7 @@ def _dated(fetched_at: datetime, ttl: timedelta, validators: Validators) -> dict
     }
 
 
-def encode(entry: Entry) -> bytes:
+def encode(entry: CacheEntry) -> bytes:
     rest = memoryview(msgspec.json.encode(entry))[1:]
     return b"".join((_LEAD % crc32(rest, crc32(b",")), b",", rest))
 
@@ -117,7 +117,7 @@ def head_length(raw: bytes) -> int:
     return raw.find(_CONTENT)
 
 
-def decode(raw: bytes) -> Entry:
+def decode(raw: bytes) -> CacheEntry:
     """The entry, every byte of it verified; a ValueError says what is wrong."""
     if raw[:_LEAD_LENGTH] != _LEAD % crc32(memoryview(raw)[_LEAD_LENGTH:]):
         raise ValueError("the checksum does not match: the file is damaged")
@@ -126,15 +126,15 @@ def decode(raw: bytes) -> Entry:
     return entry
 
 
-def decode_head(raw: bytes) -> Entry:
+def decode_head(raw: bytes) -> CacheEntry:
     """All but the content, from the first bytes of a file. Not verified: for a list, not for an answer."""
     return _head(raw)[0]
 
 
-_decoder = msgspec.json.Decoder(Entry)
+_decoder = msgspec.json.Decoder(CacheEntry)
 
 
-def _head(raw: bytes) -> tuple[Entry, int]:
+def _head(raw: bytes) -> tuple[CacheEntry, int]:
     end = head_length(raw)
     if end < 0:
         raise ValueError("it is not a cache entry")

@@ -12,7 +12,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from spaniel.cache.entry import HEAD, LARGEST, Entry, decode, decode_head, head_length
+from spaniel.cache.entry import HEAD, LARGEST, CacheEntry, decode, decode_head, head_length
 from spaniel.errors import Code, SpanielError
 from spaniel.files import OPEN_FILES_STAY, sync_folder, try_lock
 from spaniel.private_folder import OpenFolder, open_folder
@@ -20,7 +20,7 @@ from spaniel.private_folder import OpenFolder, open_folder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spaniel.cache.keys import Key
+    from spaniel.cache.keys import CacheKey
 
 SHARDS = tuple(f"{number:02x}" for number in range(256))
 ENTRY_NAME = re.compile(r"[0-9a-f]{64}\.json")
@@ -30,14 +30,14 @@ _IN_ROOT = re.compile(r"[0-9a-f]{2}|index\.lock|index\.sqlite3(\.new)?(-wal|-shm
 _IN_SHARD = re.compile(rf"{ENTRY_NAME.pattern}|{TEMPORARY_NAME.pattern}")
 
 
-class Found(NamedTuple):
+class ShardFile(NamedTuple):
     """Something in a shard, whatever it is."""
 
     name: str
     status: os.stat_result
 
 
-class Folder:
+class CacheFolder:
     """The cache folder. Paths are made of the hash alone (FR-WF-16b)."""
 
     def __init__(self, root: str) -> None:
@@ -72,14 +72,14 @@ class Folder:
         with self.opened(make=True) as root, root.folder(hex_key[:2], _IN_SHARD, make=True):
             pass
 
-    def read(self, key: Key) -> Entry:
+    def read(self, key: CacheKey) -> CacheEntry:
         """The entry asked for, verified; FileNotFoundError where there is none, else `cache_read_failed`."""
         entry = self.read_named(key.hex)
         if not entry.is_for(key):
             _refuse(self.path(key.hex), "it holds another page than its name says")
         return entry
 
-    def read_named(self, hex_key: str) -> Entry:
+    def read_named(self, hex_key: str) -> CacheEntry:
         """Whatever entry lies under this name; one whose head was just being overwritten is whole a moment later."""
         with suppress(ValueError):
             return decode(self._bytes(hex_key))
@@ -108,7 +108,7 @@ class Folder:
             finally:
                 os.close(descriptor)
 
-    def head(self, hex_key: str) -> Entry:
+    def head(self, hex_key: str) -> CacheEntry:
         try:
             return decode_head(self._bytes(hex_key, HEAD))
         except ValueError as error:
@@ -169,13 +169,13 @@ class Folder:
             except OSError:  # a link or worse: not ours
                 return False
 
-    def listing(self, shard: str) -> Iterator[Found]:
+    def listing(self, shard: str) -> Iterator[ShardFile]:
         """What lies in one of the 256 shards, whatever it is; nothing where the shard does not exist."""
         try:
             with self.opened() as root, root.folder(shard, _IN_SHARD) as folder:
                 for entry in folder.entries():
                     with suppress(FileNotFoundError):  # gone since it was listed
-                        yield Found(entry.name, entry.stat(follow_symlinks=False))
+                        yield ShardFile(entry.name, entry.stat(follow_symlinks=False))
         except FileNotFoundError:
             return
 

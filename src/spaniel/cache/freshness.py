@@ -26,14 +26,14 @@ MOST_HOURS = LONGEST_LIFE // timedelta(hours=1)
 LISTS = ("hosts", "host_labels", "paths", "path_words", "path_ends", "content_types", "types", "generators")
 
 
-class Class(NamedTuple):
+class FreshnessClass(NamedTuple):
     """A kind of page, and how long one of them is fresh."""
 
     name: str
     ttl: timedelta | None  # None: as long as the profile says, or the cache
 
 
-class Page(NamedTuple):
+class PageTraits(NamedTuple):
     """What the rules look at, in the one spelling that they compare."""
 
     host: str
@@ -44,7 +44,7 @@ class Page(NamedTuple):
     generator: str
 
     @classmethod
-    def of(cls, url: Url, content_type: str, types: Iterable[str], generator: str) -> Page:
+    def of(cls, url: Url, content_type: str, types: Iterable[str], generator: str) -> PageTraits:
         path = url.path.lower()
         return cls(
             url.host,
@@ -56,7 +56,7 @@ class Page(NamedTuple):
         )
 
 
-class Rule(NamedTuple):
+class FreshnessRule(NamedTuple):
     """A class, and what a page must be like to be of it. What is empty is not asked for."""
 
     name: str
@@ -69,7 +69,7 @@ class Rule(NamedTuple):
     types: frozenset[str]
     generators: tuple[str, ...]
 
-    def matches(self, page: Page) -> bool:
+    def matches(self, page: PageTraits) -> bool:
         return (
             (not self.hosts or page.host in self.hosts)
             and (not self.host_labels or page.host.partition(".")[0] in self.host_labels)
@@ -85,15 +85,17 @@ class Rule(NamedTuple):
 class Freshness(NamedTuple):
     """Every class by its name, and the rules in their order."""
 
-    classes: Mapping[str, Class]
-    rules: tuple[Rule, ...]
+    classes: Mapping[str, FreshnessClass]
+    rules: tuple[FreshnessRule, ...]
 
-    def classify(self, url: Url, content_type: str = "", types: Iterable[str] = (), generator: str = "") -> Class:
+    def classify(
+        self, url: Url, content_type: str = "", types: Iterable[str] = (), generator: str = ""
+    ) -> FreshnessClass:
         """The class of a page: that of the first rule which matches."""
-        page = Page.of(url, content_type, types, generator)
+        page = PageTraits.of(url, content_type, types, generator)
         return self.classes[next((rule.name for rule in self.rules if rule.matches(page)), OTHER)]
 
-    def named(self, name: str) -> Class:
+    def named(self, name: str) -> FreshnessClass:
         """The class that somebody asks for; `bad_args` where there is none of this name."""
         if name not in self.classes:
             reason = f"there is no class '{name}'; {nearest(name, self.classes)}"
@@ -110,11 +112,11 @@ def load(path: str = "") -> Freshness:
 def from_data(data: Mapping[str, object], place: str, under: Freshness | None = None) -> Freshness:
     """What a file holds, over what is there without it: its rules come first, its classes are added."""
     table = Table(data, place)
-    classes = dict(under.classes) if under else {OTHER: Class(OTHER, None)}
+    classes = dict(under.classes) if under else {OTHER: FreshnessClass(OTHER, None)}
     for name, hours in table.number_map("classes").items():
         if not name or not name.isprintable():
             raise complaint(f"{place}.classes", "a name must be text in one line")
-        classes[name] = Class(name, _ttl(hours, f"{place}.classes.{name}"))
+        classes[name] = FreshnessClass(name, _ttl(hours, f"{place}.classes.{name}"))
     rules = tuple(_rule(part, classes) for part in table.tables("rules", []))
     table.close()
     return Freshness(classes, rules + (under.rules if under else ()))
@@ -126,7 +128,7 @@ def _ttl(hours: int, place: str) -> timedelta:
     return timedelta(hours=hours)
 
 
-def _rule(table: Table, classes: Mapping[str, Class]) -> Rule:
+def _rule(table: Table, classes: Mapping[str, FreshnessClass]) -> FreshnessRule:
     name = table.text("class")
     if name not in classes:
         raise complaint(f"{table.place}.class", f"there is no class '{name}'; {nearest(name, classes)}")
@@ -134,7 +136,7 @@ def _rule(table: Table, classes: Mapping[str, Class]) -> Rule:
     table.close()
     if not any((hosts, labels, paths, words, ends, content_types, types, generators)):
         raise complaint(table.place, f"matches every page; to say how long all others are fresh, set classes.{OTHER}")
-    return Rule(
+    return FreshnessRule(
         name,
         HostList(hosts),
         frozenset(labels),

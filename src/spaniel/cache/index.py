@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from spaniel.cache.entry import Entry
+    from spaniel.cache.entry import CacheEntry
 
 EVICTED_AT_ONCE = 256  # in one transaction, so that a limit that was lowered far does not lock out the others
 
 
-class Totals(NamedTuple):
+class IndexTotals(NamedTuple):
     entries: int
     bytes: int
     tick: int
     reconciled: int
 
 
-class Limits(NamedTuple):
+class CacheLimits(NamedTuple):
     """What eviction keeps the cache within."""
 
     entries: int
     bytes: int | None
 
 
-class Row(NamedTuple):
+class IndexRow(NamedTuple):
     """One entry as the index knows it; moments are whole seconds since 1970."""
 
     key: str
@@ -50,7 +50,7 @@ class Row(NamedTuple):
     expires: int
 
     @classmethod
-    def of(cls, hex_key: str, entry: Entry, size: int) -> Row:
+    def of(cls, hex_key: str, entry: CacheEntry, size: int) -> IndexRow:
         return cls(
             hex_key,
             entry.canonical_url,
@@ -97,11 +97,11 @@ def open_index(root: str, on_open: Callable[[sqlite3.Connection], None]) -> Data
     return Database(root, LAYOUT, PATIENCE, folder_is_checked=True, on_open=on_open)
 
 
-def totals(tx: sqlite3.Connection) -> Totals:
+def totals(tx: sqlite3.Connection) -> IndexTotals:
     found = tx.execute("SELECT entries, bytes, tick, reconciled FROM totals").fetchone()
     if not (found and all(type(number) is int and number >= 0 for number in found)):
         raise damage("the index has lost count")
-    return Totals(*found)
+    return IndexTotals(*found)
 
 
 def sizes(found: Iterable[tuple[object, object]]) -> Iterator[tuple[bytes, int]]:
@@ -121,7 +121,7 @@ def forget_writing(tx: sqlite3.Connection, temporary: str) -> None:
     tx.execute("DELETE FROM writing WHERE temporary = ?", (temporary,))
 
 
-def add(tx: sqlite3.Connection, row: Row, used: int | None = None) -> None:
+def add(tx: sqlite3.Connection, row: IndexRow, used: int | None = None) -> None:
     """Insert or replace; without `used` the entry is the one used last."""
     if used is None:
         tx.execute("UPDATE totals SET tick = tick + 1")
@@ -152,7 +152,7 @@ def remove(tx: sqlite3.Connection, key: str) -> None:
     tx.execute("DELETE FROM entries WHERE key = ?", (bytes.fromhex(key),))
 
 
-def evict_for(tx: sqlite3.Connection, row: Row, limits: Limits, remove: Callable[[str], object]) -> bool:
+def evict_for(tx: sqlite3.Connection, row: IndexRow, limits: CacheLimits, remove: Callable[[str], object]) -> bool:
     """Remove what was used longest ago until `row` has room; False where one transaction was not enough.
 
     The file goes before its row does: a crash in between leaves a row without a file, next in line for eviction,

@@ -11,7 +11,7 @@ RENDERINGS = ("http", "browser")
 SRD_PROFILE = "web_fetch"  # the one profile whose keys are exactly the SRD's
 
 
-class Key(NamedTuple):
+class CacheKey(NamedTuple):
     """`hex` names the file; the rest is what it was made of, and is compared with what the file says."""
 
     canonical_url: str
@@ -27,7 +27,7 @@ def key_for(
     profile: str = SRD_PROFILE,
     version: str | int = 1,
     overrides: str = "",
-) -> Key:
+) -> CacheKey:
     """Two different questions never get one key: no part may hold what separates the parts.
 
     `overrides` is a stable text of the security settings that are switched off. What was fetched with a guard that
@@ -43,7 +43,7 @@ def key_for(
     if "\n" in overrides:
         raise SpanielError(Code.BAD_ARGS, field="overrides", reason="holds a line break")
     hex_key = hash_of(canonical_url, rendering_method, named, overrides)
-    return Key(canonical_url, rendering_method, named, hex_key, overrides)
+    return CacheKey(canonical_url, rendering_method, named, hex_key, overrides)
 
 
 def hash_of(canonical_url: str, rendering_method: str, profile: str | None, overrides: str = "") -> str:

@@ -9,8 +9,8 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.cache.folder import ENTRY_NAME, SHARDS, TEMPORARY_NAME, Folder, Found
-from spaniel.cache.index import Row, add, forget_writing, sizes, totals
+from spaniel.cache.folder import ENTRY_NAME, SHARDS, TEMPORARY_NAME, CacheFolder, ShardFile
+from spaniel.cache.index import IndexRow, add, forget_writing, sizes, totals
 from spaniel.database import ended
 from spaniel.errors import SpanielError
 
@@ -29,7 +29,7 @@ class Differences(NamedTuple):
     abandoned: list[str]  # temporary files of dead writers
 
 
-def sweep(folder: Folder, connection: sqlite3.Connection) -> None:
+def sweep(folder: CacheFolder, connection: sqlite3.Connection) -> None:
     """Ends what dead writers began: their temporary file goes; what they had renamed already is indexed."""
     if connection.execute("SELECT 1 FROM writing LIMIT 1").fetchone():
         connection.execute("BEGIN IMMEDIATE")
@@ -37,14 +37,14 @@ def sweep(folder: Folder, connection: sqlite3.Connection) -> None:
             _sweep(connection, folder)
 
 
-def _sweep(tx: sqlite3.Connection, folder: Folder) -> None:
+def _sweep(tx: sqlite3.Connection, folder: CacheFolder) -> None:
     for temporary, pid, began in tx.execute("SELECT temporary, pid, began FROM writing").fetchall():
         if _alive(pid) and abs(time.time() - began) < JUST_BEGUN:
             continue
         end(tx, folder, temporary)
 
 
-def end(tx: sqlite3.Connection, folder: Folder, temporary: str) -> None:
+def end(tx: sqlite3.Connection, folder: CacheFolder, temporary: str) -> None:
     """A write that did not come to its end: nobody knows how far it came, but the files say."""
     if TEMPORARY_NAME.fullmatch(temporary):
         with suppress(OSError, SpanielError):  # the folder is gone, or no longer ours to touch
@@ -54,7 +54,7 @@ def end(tx: sqlite3.Connection, folder: Folder, temporary: str) -> None:
     forget_writing(tx, temporary)
 
 
-def catch_up(tx: sqlite3.Connection, folder: Folder, seconds: float) -> bool:
+def catch_up(tx: sqlite3.Connection, folder: CacheFolder, seconds: float) -> bool:
     """Compare shards that were not compared yet, for about so long; True when all are done."""
     end = time.monotonic() + seconds
     while (done := totals(tx).reconciled) < len(SHARDS):
@@ -64,13 +64,13 @@ def catch_up(tx: sqlite3.Connection, folder: Folder, seconds: float) -> bool:
     return True
 
 
-def reconcile_next(tx: sqlite3.Connection, folder: Folder, done: int) -> None:
+def reconcile_next(tx: sqlite3.Connection, folder: CacheFolder, done: int) -> None:
     shard = SHARDS[done % len(SHARDS)]
     reconcile(tx, folder, compare(tx, folder, shard))
     tx.execute("UPDATE totals SET reconciled = reconciled + 1")
 
 
-def compare(tx: sqlite3.Connection, folder: Folder, shard: str) -> Differences:
+def compare(tx: sqlite3.Connection, folder: CacheFolder, shard: str) -> Differences:
     """One shard, names and sizes only: what is inside the files is `verify`'s to check."""
     low = bytes.fromhex(shard)
     high = bytes([low[0] + 1]) if low[0] < 255 else b"\xff" * 33
@@ -89,14 +89,14 @@ def compare(tx: sqlite3.Connection, folder: Folder, shard: str) -> Differences:
     return Differences(list(rows), unknown, abandoned)
 
 
-def _trusted(folder: Folder, shard: str) -> list[Found]:
+def _trusted(folder: CacheFolder, shard: str) -> list[ShardFile]:
     try:
         return list(folder.listing(shard))
     except PermissionError:  # a link, or somebody else's: nothing in it can be read, so there is nothing in it
         return []
 
 
-def reconcile(tx: sqlite3.Connection, folder: Folder, differences: Differences) -> None:
+def reconcile(tx: sqlite3.Connection, folder: CacheFolder, differences: Differences) -> None:
     """The files are right."""
     tx.executemany("DELETE FROM entries WHERE key = ?", [(bytes.fromhex(key),) for key in differences.missing])
     for key in differences.unknown:
@@ -106,7 +106,7 @@ def reconcile(tx: sqlite3.Connection, folder: Folder, differences: Differences) 
             folder.remove_if_abandoned(name)
 
 
-def _adopt(tx: sqlite3.Connection, folder: Folder, key: str) -> None:
+def _adopt(tx: sqlite3.Connection, folder: CacheFolder, key: str) -> None:
     """A file that the index does not know. One that cannot be read counts too: it takes room, and can be evicted."""
     try:
         found = folder.status(key)
@@ -117,9 +117,9 @@ def _adopt(tx: sqlite3.Connection, folder: Folder, key: str) -> None:
     if not stat.S_ISREG(found.st_mode) or indexed == (found.st_size,):
         return
     try:
-        row = Row.of(key, folder.head(key), found.st_size)
+        row = IndexRow.of(key, folder.head(key), found.st_size)
     except (SpanielError, OSError, ValueError):  # nobody has verified what it says
-        row = Row(key, "", "", "", None, found.st_size, 0, 0)
+        row = IndexRow(key, "", "", "", None, found.st_size, 0, 0)
     add(tx, row, int(found.st_mtime) - _OLDER_THAN_ANY_USE)
 
 

@@ -15,9 +15,9 @@ import msgspec
 
 from spaniel.cache import index as rows
 from spaniel.cache import recovery
-from spaniel.cache.entry import LARGEST, LONGEST_LIFE, Entry, Validators, compose, encode, renewed
-from spaniel.cache.folder import SHARDS, Folder, write_all
-from spaniel.cache.index import Limits, Row, open_index
+from spaniel.cache.entry import LARGEST, LONGEST_LIFE, CacheEntry, Validators, compose, encode, renewed
+from spaniel.cache.folder import SHARDS, CacheFolder, write_all
+from spaniel.cache.index import CacheLimits, IndexRow, open_index
 from spaniel.defaults import CACHE_BYTES, CACHE_ENTRIES, CACHE_TTL_DAYS
 from spaniel.errors import SpanielError
 from spaniel.files import OPEN_FILES_STAY
@@ -25,7 +25,7 @@ from spaniel.files import OPEN_FILES_STAY
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spaniel.cache.keys import Key
+    from spaniel.cache.keys import CacheKey
 
 log = logging.getLogger("spaniel.cache")
 
@@ -53,7 +53,7 @@ class PageCache:
     def __init__(self, settings: CacheSettings, clock: Callable[[], float] = time.time) -> None:
         self._settings = settings
         self._clock = clock
-        self._folder = Folder(settings.folder)
+        self._folder = CacheFolder(settings.folder)
         self._index = open_index(self._folder.root, partial(recovery.sweep, self._folder))
         self._touched: dict[str, None] = {}
         self._renewed: dict[str, tuple[int, int]] = {}  # when they were fetched, and until when they are fresh
@@ -66,7 +66,7 @@ class PageCache:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def get(self, key: Key) -> Entry | None:
+    def get(self, key: CacheKey) -> CacheEntry | None:
         """The entry, if there is a fresh one. One that cannot be read is a miss and a warning (D2-22)."""
         entry = self.peek(key)
         if entry is None or not entry.fresh(self._now()):
@@ -74,11 +74,11 @@ class PageCache:
         self.touch(key)
         return entry
 
-    def touch(self, key: Key) -> None:
+    def touch(self, key: CacheKey) -> None:
         """An entry that was peeked at has been used."""
         self._touch(key.hex)
 
-    def peek(self, key: Key) -> Entry | None:
+    def peek(self, key: CacheKey) -> CacheEntry | None:
         """The entry, fresh or not, for whoever wants to ask the server whether it still holds (FG-39)."""
         try:
             return self._folder.read(key)
@@ -90,7 +90,7 @@ class PageCache:
 
     def put(
         self,
-        key: Key,
+        key: CacheKey,
         content: object,
         fetched_at: datetime | None = None,
         ttl: timedelta | None = None,
@@ -111,7 +111,7 @@ class PageCache:
         return None
 
     def renew_in_place(
-        self, key: Key, entry: Entry, fetched_at: datetime, ttl: timedelta, validators: Validators
+        self, key: CacheKey, entry: CacheEntry, fetched_at: datetime, ttl: timedelta, validators: Validators
     ) -> bool:
         """Renew an entry by overwriting its head, without waiting for the disk or for another writer: in an event loop
         too. False where that cannot be done: `renew` then writes it anew, or says why not."""
@@ -127,8 +127,8 @@ class PageCache:
 
     def renew(
         self,
-        key: Key,
-        entry: Entry,
+        key: CacheKey,
+        entry: CacheEntry,
         fetched_at: datetime,
         ttl: timedelta,
         validators: Validators,
@@ -155,7 +155,7 @@ class PageCache:
             return _failed(key, error)
         return None
 
-    def drop(self, key: Key) -> None:
+    def drop(self, key: CacheKey) -> None:
         """Forget a page that may not be kept any longer; where that fails, it runs out as ever."""
         if self.peek(key) is None:
             return
@@ -180,12 +180,12 @@ class PageCache:
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)
 
-    def _write(self, key: Key, entry: Entry) -> None:
+    def _write(self, key: CacheKey, entry: CacheEntry) -> None:
         raw = encode(entry)
         limit = min(LARGEST, LARGEST if self._settings.max_bytes is None else self._settings.max_bytes)
         if len(raw) > limit:
             raise ValueError(f"the entry has {len(raw)} bytes, and there is room for {limit}")
-        row = Row.of(key.hex, entry, len(raw))
+        row = IndexRow.of(key.hex, entry, len(raw))
         self._folder.prepare(key.hex)
         try:
             self._write_file(row, raw)
@@ -195,7 +195,7 @@ class PageCache:
             self._index.replace()
             self._write_file(row, raw)
 
-    def _write_file(self, row: Row, raw: bytes) -> None:
+    def _write_file(self, row: IndexRow, raw: bytes) -> None:
         temporary = self._folder.new_temporary(row.key)
         with self._index.transaction() as tx:
             recovery.catch_up(tx, self._folder, CATCH_UP_SECONDS)
@@ -216,9 +216,9 @@ class PageCache:
         if self._settings.durable:
             self._folder.sync(row.key)
 
-    def _commit(self, row: Row, temporary: str) -> None:
+    def _commit(self, row: IndexRow, temporary: str) -> None:
         """Room first, then the rename, then the row, all under the write lock (FR-WF-16e, -16f)."""
-        limits = Limits(self._settings.max_entries, self._settings.max_bytes)
+        limits = CacheLimits(self._settings.max_entries, self._settings.max_bytes)
         while True:
             with self._index.transaction() as tx:
                 self._tell_within(tx)
@@ -267,7 +267,7 @@ class PageCache:
             rows.renew(tx, times)
 
 
-def _failed(key: Key, error: BaseException) -> str:
+def _failed(key: CacheKey, error: BaseException) -> str:
     log.warning("%s: %s", WRITE_FAILED, _reason(error), extra={"fields": {"key": key.hex}})
     return WRITE_FAILED
 

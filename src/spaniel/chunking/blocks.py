@@ -40,7 +40,7 @@ class Fence(NamedTuple):
     closed: bool
 
 
-class Outline(NamedTuple):
+class MarkdownOutline(NamedTuple):
     starts: list[int]  # of the blocks, and after them the end of the text
     hashes: list[int]  # those blocks that begin with `#`
     fences: list[Fence]
@@ -52,17 +52,17 @@ def view_of(markdown: str) -> str:
     return f"\n{markdown}\n"
 
 
-def outline(markdown: str, view: str) -> Outline:
+def outline(markdown: str, view: str) -> MarkdownOutline:
     end = trim_space(markdown, 0, len(markdown))
     if not end:
-        return Outline([0], [], [])
+        return MarkdownOutline([0], [], [])
     fences = _fences(view, end)
     starts = _starts(view, fences, end)
     initials = "".join(itemgetter(*starts, end - 1)(markdown))[: len(starts)]  # of one index it would give no tuple
     hashes = [starts[match.start()] for match in _HASH.finditer(initials)]
     starts = _with_lists_whole(view, starts, [match.start() for match in _LISTY.finditer(initials)], fences)
     starts.append(end)
-    return Outline(starts, hashes, fences)
+    return MarkdownOutline(starts, hashes, fences)
 
 
 def next_line(view: str, newline: int) -> int:

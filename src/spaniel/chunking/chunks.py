@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spaniel.chunking.blocks import outline, view_of
 from spaniel.chunking.gather import gather
 from spaniel.chunking.headings import paths
-from spaniel.chunking.job import Job
+from spaniel.chunking.job import SplitJob
 from spaniel.chunking.split import split
 from spaniel.chunking.tokens import Cl100k, cl100k, counting
 from spaniel.defaults import CHUNK_TOKENS
@@ -16,7 +16,7 @@ from spaniel.errors import Code, SpanielError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spaniel.chunking.blocks import Outline
+    from spaniel.chunking.blocks import MarkdownOutline
     from spaniel.chunking.gather import Piece
     from spaniel.chunking.tokens import TokenCounter
 
@@ -98,8 +98,8 @@ def chunk_at(markdown: str, limit: int, counter: TokenCounter, pages: Sequence[i
     return [chunk_of(markdown, piece, path, document) for piece, path in zip(pieces, above, strict=True)]
 
 
-def _pieces(text: str, view: str, found: Outline, limit: int, counter: TokenCounter) -> list[Piece]:
-    job = Job(text, view, counting(text, counter), isinstance(counter, Cl100k), limit)
+def _pieces(text: str, view: str, found: MarkdownOutline, limit: int, counter: TokenCounter) -> list[Piece]:
+    job = SplitJob(text, view, counting(text, counter), isinstance(counter, Cl100k), limit)
     return gather(job, found.starts, lambda start, end: split(job, found, start, end))
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 REASON = "tool_output_limit"
 
 
-class More(TypedDict):
+class Continuation(TypedDict):
     """Where to read on. Chunks count from 1; the offset is in characters of that chunk's text."""
 
     next_chunk: int
@@ -103,7 +103,7 @@ def _from(chunks: Sequence[Chunk], number: int, offset: int, counter: TokenCount
 
 def _where(total: int, first: int = 1, offset: int = 0) -> Ending:
     def more(whole: int, characters: int) -> Shown:
-        where: More = {"next_chunk": first + whole, "total_chunks": total}
+        where: Continuation = {"next_chunk": first + whole, "total_chunks": total}
         given = characters if whole else offset + characters
         if given:
             where["next_offset"] = given

@@ -16,7 +16,7 @@ from spaniel.chunking.space import trim_space
 from spaniel.chunking.trim import trimmed
 
 if TYPE_CHECKING:
-    from spaniel.chunking.job import Job
+    from spaniel.chunking.job import SplitJob
 
 LONGEST_TOKEN = 128  # characters, in cl100k_base
 STRIDE = 0.9  # of what should just fit: going on costs less than going back
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
     after: str = ""
 
 
-def gather(job: Job, starts: list[int], finer: Finer) -> list[Piece]:
+def gather(job: SplitJob, starts: list[int], finer: Finer) -> list[Piece]:
     """Pieces of as many units as fit; a unit that does not fit alone gives the pieces that `finer` makes of it.
 
     A unit goes from its start to the next; the last of `starts` is the end. The first piece of a unit may begin with
@@ -68,7 +68,7 @@ def gather(job: Job, starts: list[int], finer: Finer) -> list[Piece]:
     return pieces
 
 
-def _place(job: Job, pieces: list[Piece], starts: list[int], finer: Finer, found: list[Piece]) -> None:
+def _place(job: SplitJob, pieces: list[Piece], starts: list[int], finer: Finer, found: list[Piece]) -> None:
     """Add what was found in a unit; what it took from the units before it is taken from the pieces before it."""
     first = found[0].start if found else len(job.text)
     while pieces and pieces[-1].start >= first:
@@ -85,7 +85,7 @@ def _place(job: Job, pieces: list[Piece], starts: list[int], finer: Finer, found
 
 
 def _reach(
-    job: Job, starts: list[int], size: Callable[[int], int], first: tuple[int, int], width: float
+    job: SplitJob, starts: list[int], size: Callable[[int], int], first: tuple[int, int], width: float
 ) -> tuple[int, int, int]:
     """As far as units fit from the first on: the one that does not, the count up to it, and its own count."""
     limit, last = job.limit, len(starts) - 1
@@ -110,12 +110,12 @@ def _reach(
     return j, tokens, 0
 
 
-def _less(job: Job, start: int, end: int, tokens: int, last: int) -> tuple[int, int]:
+def _less(job: SplitJob, start: int, end: int, tokens: int, last: int) -> tuple[int, int]:
     """The count up to `end`, given that of what has one unit more, and that unit's, which may be only a sign."""
     return (tokens - last if last <= job.limit else job.count(job.text[start:end])), last
 
 
-def _sizing(job: Job, starts: list[int], finer: Finer, split: dict[int, list[Piece]]) -> Callable[[int], int]:
+def _sizing(job: SplitJob, starts: list[int], finer: Finer, split: dict[int, list[Piece]]) -> Callable[[int], int]:
     text, count, limit = job.text, job.count, job.limit
     long, too_long = 6 * limit, LONGEST_TOKEN * limit
 
@@ -131,7 +131,7 @@ def _sizing(job: Job, starts: list[int], finer: Finer, split: dict[int, list[Pie
     return size
 
 
-def _is_split(job: Job, pieces: list[Piece], start: int, end: int) -> bool:
+def _is_split(job: SplitJob, pieces: list[Piece], start: int, end: int) -> bool:
     """Whether they are several because of the unit, not because of the headings that the first begins with."""
     if not pieces or pieces[0].start >= start:
         return len(pieces) > 1

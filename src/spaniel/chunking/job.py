@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Job(NamedTuple):
+class SplitJob(NamedTuple):
     """The text at hand, its view (see blocks), how it is counted, and the most tokens that a piece may have.
 
     Before `body` nothing is cut: headings that go with what follows them.

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 from spaniel.chunking.blocks import MARKER, fence_lines, next_line
 from spaniel.chunking.gather import LONGEST_TOKEN, Piece, gather
 from spaniel.chunking.headings import alone_before, body_after
-from spaniel.chunking.job import Job
+from spaniel.chunking.job import SplitJob
 from spaniel.chunking.space import skip_space, trim_space
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spaniel.chunking.blocks import Fence, Outline
+    from spaniel.chunking.blocks import Fence, MarkdownOutline
 
 # All cuts are where counts add up: after the last newline of a run of white space, or before a run without any.
 # A sentence's search passes over list markers, so that the full stop of `1.` ends none; the one class at its front is
@@ -40,7 +40,7 @@ _start = attrgetter("start")
 MOST_HEADINGS = 64  # that stand together; pages have three
 
 
-def split(job: Job, outline: Outline, start: int, end: int) -> list[Piece]:
+def split(job: SplitJob, outline: MarkdownOutline, start: int, end: int) -> list[Piece]:
     """The pieces of the block from `start` to `end`, the first with as many of the headings before it as fit."""
     body = body_after(job.view, start, end)
     if body == end:  # the heading itself is what is too large
@@ -50,10 +50,10 @@ def split(job: Job, outline: Outline, start: int, end: int) -> list[Piece]:
     first = _first_that_fits(job, outline.fences, headings, body, end) if headings else body
     if first == body:
         return _parts(job, outline.fences, start, end)
-    return _parts(Job(*job[:5], body), outline.fences, first, end)
+    return _parts(SplitJob(*job[:5], body), outline.fences, first, end)
 
 
-def _first_that_fits(job: Job, fences: list[Fence], headings: list[int], body: int, end: int) -> int:
+def _first_that_fits(job: SplitJob, fences: list[Fence], headings: list[int], body: int, end: int) -> int:
     """The first of the headings, given from the last on, that fits in one piece with the least of the block.
 
     The least is its first sentence, or its first line of code: nothing that fits by itself is broken to make room. Of
@@ -77,7 +77,7 @@ def _first_that_fits(job: Job, fences: list[Fence], headings: list[int], body: i
     return first
 
 
-def _least(job: Job, fences: list[Fence], body: int, end: int) -> Iterator[tuple[int, str]]:
+def _least(job: SplitJob, fences: list[Fence], body: int, end: int) -> Iterator[tuple[int, str]]:
     """Where the least of the block ends that makes a piece, and what is added to it; then where less does."""
     view = job.view
     at = bisect_left(fences, body, key=_start) if view[body + 1] in "`~ \t-*+0123456789" else len(fences)
@@ -95,7 +95,7 @@ def _least(job: Job, fences: list[Fence], body: int, end: int) -> Iterator[tuple
         before = stop
 
 
-def _parts(job: Job, fences: list[Fence], start: int, end: int) -> list[Piece]:
+def _parts(job: SplitJob, fences: list[Fence], start: int, end: int) -> list[Piece]:
     """The items, rows, paragraphs and code of a block."""
     first = start
     inside = fences[bisect_left(fences, start, key=_start) : bisect_left(fences, end, key=_start)]
@@ -114,14 +114,14 @@ def _parts(job: Job, fences: list[Fence], start: int, end: int) -> list[Piece]:
     return gather(job, cuts, finer)
 
 
-def _sentences(job: Job, start: int, end: int) -> list[Piece]:
+def _sentences(job: SplitJob, start: int, end: int) -> list[Piece]:
     def finer(start: int, end: int) -> list[Piece]:
         return _lines(job, [*_cuts(job, _LINE, start, end), end])
 
     return gather(job, [*_cuts(job, _SENTENCE, start, end), end], finer)
 
 
-def _cuts(job: Job, pattern: re.Pattern[str], start: int, end: int) -> list[int]:
+def _cuts(job: SplitJob, pattern: re.Pattern[str], start: int, end: int) -> list[int]:
     """The start, if there is anything but headings, and where the first group of the pattern ends before the end."""
     body = max(start, job.body)
     if body == end:
@@ -130,11 +130,11 @@ def _cuts(job: Job, pattern: re.Pattern[str], start: int, end: int) -> list[int]
     return [start, *(cut for cut in ends if body < cut < end)]
 
 
-def _lines(job: Job, cuts: list[int]) -> list[Piece]:
+def _lines(job: SplitJob, cuts: list[int]) -> list[Piece]:
     return gather(job, cuts, lambda start, end: _words(job, start, end))
 
 
-def _words(job: Job, start: int, end: int) -> list[Piece]:
+def _words(job: SplitJob, start: int, end: int) -> list[Piece]:
     view = job.view
     word, stop = skip_space(job.text, start, end), trim_space(job.text, start, end)
     spaces = [match.span() for match in _SPACES.finditer(view, max(word, job.body) + 1, stop + 1)]
@@ -142,7 +142,7 @@ def _words(job: Job, start: int, end: int) -> list[Piece]:
     return gather(job, cuts, lambda start, end: _characters(job, start, end))
 
 
-def _code(job: Job, fence: Fence, start: int) -> list[Piece]:
+def _code(job: SplitJob, fence: Fence, start: int) -> list[Piece]:
     """Pieces of a code block, each a code block of its own unless the fences would take half the budget."""
     cuts = _cuts(job, _LINE, fence.start, fence.end)
     cuts[1:] = cuts[2:-1] if fence.closed else cuts[2:]  # the fences go with the first and the last line of code
@@ -159,12 +159,12 @@ def _code(job: Job, fence: Fence, start: int) -> list[Piece]:
     ]
 
 
-def _fenced(job: Job, piece: Piece, before: str, after: str) -> Piece:
+def _fenced(job: SplitJob, piece: Piece, before: str, after: str) -> Piece:
     tokens = job.count(before + job.text[piece.start : piece.end] + after)
     return Piece(piece.start, piece.end, tokens, before, after) if tokens <= job.limit else piece
 
 
-def _characters(job: Job, start: int, end: int) -> list[Piece]:
+def _characters(job: SplitJob, start: int, end: int) -> list[Piece]:
     """Cut between any two characters, after an ideographic full stop if there is one."""
     pieces: list[Piece] = []
     text = job.text
@@ -181,7 +181,7 @@ def _characters(job: Job, start: int, end: int) -> list[Piece]:
     return pieces
 
 
-def _furthest(job: Job, start: int, end: int, guess: int) -> tuple[int, int]:
+def _furthest(job: SplitJob, start: int, end: int, guess: int) -> tuple[int, int]:
     """About the longest slice from `start` that fits, at least a character, and its count.
 
     Text is even enough for the rule of three: three or four counts do where bisecting would take twelve.

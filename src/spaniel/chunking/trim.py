@@ -10,13 +10,13 @@ from spaniel.chunking.space import skip_space, trim_space
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spaniel.chunking.job import Job
+    from spaniel.chunking.job import SplitJob
 
 _NEAR = 16  # characters: most ends are shorter
 _SIGNS = "".join(sign for sign in map(chr, range(128)) if not sign.isalnum())
 
 
-def trimmed(job: Job, first: int, stop: int, tokens: int) -> tuple[int, int, int]:
+def trimmed(job: SplitJob, first: int, stop: int, tokens: int) -> tuple[int, int, int]:
     """Where the piece begins and ends without white space around it, and its count then; a line keeps its indentation.
 
     Trimming changes what the first word and the last line count, and can raise it. Counts add up between a letter or a
@@ -37,7 +37,7 @@ def _change(count: Callable[[str], int], signs: str) -> int:
     return count(signs.rstrip()) - count(signs)
 
 
-def _counted_again(job: Job, first: int, stop: int, tokens: int) -> tuple[int, int, int]:
+def _counted_again(job: SplitJob, first: int, stop: int, tokens: int) -> tuple[int, int, int]:
     text, view, count, additive, limit, _ = job
     start = first if view[first] == "\n" else skip_space(text, first, stop)
     end = trim_space(text, start, stop)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
-    from spaniel.cache.index import Row
-    from spaniel.cache.upkeep import Upkeep
+    from spaniel.cache.index import IndexRow
+    from spaniel.cache.maintenance import CacheMaintenance
 
 FOUND_NOTHING = 1  # `show`: not there; `verify`: not sound
 EXAMPLES = {
@@ -73,12 +73,14 @@ def parser() -> argparse.ArgumentParser:
 
 def main(args: argparse.Namespace) -> int:
     from spaniel.app.settings import load
-    from spaniel.cache.upkeep import Upkeep
+    from spaniel.cache.maintenance import CacheMaintenance
 
     if args.dir and not looks_like_a_cache(args.dir):
         raise SpanielError(Code.CACHE_READ_FAILED, path=args.dir, error="there is no page cache in that folder")
     folder = args.dir or load(args.config).cache.folder
-    with Upkeep(folder, create=not args.dir) as upkeep:  # the user's own may not have been used yet; that is no error
+    with CacheMaintenance(
+        folder, create=not args.dir
+    ) as upkeep:  # the user's own may not have been used yet; that is no error
         return COMMANDS[args.command][1](upkeep, args)
 
 
@@ -94,7 +96,7 @@ def is_hex(text: str) -> bool:
     return set(text) <= set("0123456789abcdef")
 
 
-def stats(upkeep: Upkeep, args: argparse.Namespace) -> int:
+def stats(upkeep: CacheMaintenance, args: argparse.Namespace) -> int:
     found = upkeep.stats()
     facts = found._asdict() | {"oldest": moment(found.oldest), "newest": moment(found.newest)}
     if args.json:
@@ -107,7 +109,7 @@ def stats(upkeep: Upkeep, args: argparse.Namespace) -> int:
     return 0
 
 
-def ls(upkeep: Upkeep, args: argparse.Namespace) -> int:
+def ls(upkeep: CacheMaintenance, args: argparse.Namespace) -> int:
     now = datetime.now(UTC).timestamp()
     if args.json:
         print_array(described(row, now) for row in upkeep.entries())
@@ -120,7 +122,7 @@ def ls(upkeep: Upkeep, args: argparse.Namespace) -> int:
     return 0
 
 
-def show(upkeep: Upkeep, args: argparse.Namespace) -> int:
+def show(upkeep: CacheMaintenance, args: argparse.Namespace) -> int:
     now = datetime.now(UTC).timestamp()
     found = list(upkeep.find(canonical_forms(args.url)))
     if not found:
@@ -145,7 +147,7 @@ def show(upkeep: Upkeep, args: argparse.Namespace) -> int:
     return 0
 
 
-def clear(upkeep: Upkeep, args: argparse.Namespace) -> int:
+def clear(upkeep: CacheMaintenance, args: argparse.Namespace) -> int:
     gone = upkeep.clear(args.older_than, args.host and args.host.lower().rstrip("."))
     if args.json:
         print(json.dumps(gone._asdict()))
@@ -154,7 +156,7 @@ def clear(upkeep: Upkeep, args: argparse.Namespace) -> int:
     return 0
 
 
-def verify(upkeep: Upkeep, args: argparse.Namespace) -> int:
+def verify(upkeep: CacheMaintenance, args: argparse.Namespace) -> int:
     problems = []
     for problem in upkeep.verify(args.repair):
         problems.append(problem)
@@ -170,7 +172,7 @@ def verify(upkeep: Upkeep, args: argparse.Namespace) -> int:
     return FOUND_NOTHING if left else 0
 
 
-COMMANDS: dict[str, tuple[str, Callable[[Upkeep, argparse.Namespace], int]]] = {
+COMMANDS: dict[str, tuple[str, Callable[[CacheMaintenance, argparse.Namespace], int]]] = {
     "stats": ("show how many pages are in the cache, and their size", stats),
     "ls": ("list the pages in the cache, the last used first", ls),
     "show": ("show what the cache has for a URL", show),
@@ -192,7 +194,7 @@ def canonical_forms(raw: str) -> set[str]:
     return forms
 
 
-def described(row: Row, now: float) -> dict[str, object]:
+def described(row: IndexRow, now: float) -> dict[str, object]:
     return {
         "url": row.url,
         "rendering_method": row.method,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from spaniel.app.client import Spaniel
     from spaniel.cli.lists import Asked
     from spaniel.online.canonicalizer import Found
-    from spaniel.url.canonical import Canonical, Step
+    from spaniel.url.canonical import Canonical, RuleStep
 
     Writer = Callable[[Iterator[Canonical], bool], None]
 
@@ -347,7 +347,7 @@ def record_of(result: Canonical, explain: bool) -> dict[str, object]:
     return record
 
 
-def _step(step: Step) -> dict[str, object]:
+def _step(step: RuleStep) -> dict[str, object]:
     """One step; what was asked is told where something was."""
     told = step._replace(before=echoed(step.before), after=echoed(step.after))._asdict()
     asked = told.pop("asked")

@@ -84,10 +84,10 @@ def _of_sitemaps(sources: Iterable[str], settings: Settings, unread: Unread) -> 
     for source in sources:
         from spaniel.app.sources import ReadSource
         from spaniel.pipeline.profile import DEFAULT
-        from spaniel.sources.rows import Options, Problems
+        from spaniel.sources.rows import ListOptions, Problems
 
         problems = Problems()
-        for item in ReadSource(source, Options(), problems, settings, DEFAULT).items():
+        for item in ReadSource(source, ListOptions(), problems, settings, DEFAULT).items():
             yield Link(item.raw.partition("#")[0], places=(Place(source),))
         report_problems(problems)
         unread.count += problems.lost

@@ -11,7 +11,7 @@ from spaniel.cli.long_run import Display, LongRun, run_async
 from spaniel.cli.options import configure_logs, settings_from
 from spaniel.defaults import FETCH_JOBS, FETCH_PER_HOST
 from spaniel.errors import Code, SpanielError, json_safe, shown
-from spaniel.registry.links import Link, known_facts
+from spaniel.registry.links import NewLink, known_facts
 from spaniel.registry.record import LENGTH, SHA256, TYPE
 from spaniel.sources.rows import Problems
 from spaniel.url.parsing import requested
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from spaniel.registry.editor import Added, Editor
     from spaniel.registry.scalars import Written
 
-    Told = Callable[[Link, Added], None]
+    Told = Callable[[NewLink, Added], None]
 
 LOT = 32  # records that are written together, so that an interruption loses few
 
@@ -40,7 +40,7 @@ def run_add(args: argparse.Namespace) -> int:
     if args.static or args.online:
         return _add_with_web(args, registry, failed)
     urls = Inputs(args.urls, list_options(args))
-    links: Iterable[Link] = (Link(place, url) for place, url in urls)
+    links: Iterable[NewLink] = (NewLink(place, url) for place, url in urls)
     if args.explain:
         links = explained(registry, links, failed)
     drawn = is_several(args.urls) and not args.quiet
@@ -53,7 +53,7 @@ def _add_with_web(args: argparse.Namespace, registry: Registry, failed: Failures
     count = 0
     show = tell_all(args)
 
-    def told(link: Link, added: Added) -> None:
+    def told(link: NewLink, added: Added) -> None:
         nonlocal count
         count += 1
         show(link, added)
@@ -67,13 +67,13 @@ def _add_with_web(args: argparse.Namespace, registry: Registry, failed: Failures
     return code or (SOME_FAILED if problems.lost else 0)
 
 
-async def incoming_links(args: argparse.Namespace, problems: Problems) -> AsyncIterator[Link]:
+async def incoming_links(args: argparse.Namespace, problems: Problems) -> AsyncIterator[NewLink]:
     async for asked in incoming(args.urls, settings_from(args), list_options(args), problems, may_be_empty=True):
-        yield Link(f"{asked.where}: " if asked.where else "", asked.url)
+        yield NewLink(f"{asked.where}: " if asked.where else "", asked.url)
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Options that do not go together are refused before anything is done."""
+    """RequestOptions that do not go together are refused before anything is done."""
 
     if args.type and not args.static:
         raise SpanielError(Code.BAD_ARGS, field="--type", reason="is for --static")
@@ -85,8 +85,8 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def add_links(
-    registry: Registry, links: Iterable[Link], categories: list[str], failed: Failures, *, drawn: bool = False
-) -> list[tuple[Link, Added]]:
+    registry: Registry, links: Iterable[NewLink], categories: list[str], failed: Failures, *, drawn: bool = False
+) -> list[tuple[NewLink, Added]]:
     """What became of each, once all is written. One that is refused does not stop the others.
 
     `drawn`: on a terminal, a line says how many files are written.
@@ -111,7 +111,7 @@ def add_links(
     return done
 
 
-def explained(registry: Registry, links: Iterable[Link], failed: Failures) -> Iterable[Link]:
+def explained(registry: Registry, links: Iterable[NewLink], failed: Failures) -> Iterable[NewLink]:
     """The same links with every step of the way to their canonical form; nobody is asked."""
     for link in links:
         try:
@@ -120,13 +120,13 @@ def explained(registry: Registry, links: Iterable[Link], failed: Failures) -> It
             failed(error, place_of(link, error))
 
 
-def place_of(link: Link, error: SpanielError) -> str:
+def place_of(link: NewLink, error: SpanielError) -> str:
     """Where a link stands; else which one is meant, where the complaint does not say so itself."""
     told = shown(link.url, LONGEST)
     return link.where or ("" if told in error.message else f"{told}: ")
 
 
-def _add(editor: Editor, link: Link, categories: list[str]) -> Added:
+def _add(editor: Editor, link: NewLink, categories: list[str]) -> Added:
     """What is said of a link rules over what the record says, but for categories, which are added to those it has."""
     keys = {**link.keys}
     said = keys.pop("categories", [])
@@ -135,7 +135,7 @@ def _add(editor: Editor, link: Link, categories: list[str]) -> Added:
     return editor.add(url, keys, categories=wanted, canonical=link.found is not None)
 
 
-def tell(link: Link, added: Added, args: argparse.Namespace) -> None:
+def tell(link: NewLink, added: Added, args: argparse.Namespace) -> None:
     """What became of a link."""
     quiet, explain = args.quiet, args.explain
     if args.json:
@@ -156,7 +156,7 @@ def tell(link: Link, added: Added, args: argparse.Namespace) -> None:
     tell_notes(link, added)
 
 
-def _print_json(link: Link, added: Added, *, explain: bool) -> None:
+def _print_json(link: NewLink, added: Added, *, explain: bool) -> None:
     import json
 
     from spaniel.cli.canon import record_of
@@ -169,7 +169,7 @@ def _print_json(link: Link, added: Added, *, explain: bool) -> None:
     print(json_safe(json.dumps(facts, ensure_ascii=False)))
 
 
-def tell_notes(link: Link, added: Added) -> None:
+def tell_notes(link: NewLink, added: Added) -> None:
     """What somebody should know, or look at."""
     record = added.record
     notes = []
@@ -191,7 +191,7 @@ def run_import(args: argparse.Namespace) -> int:
     failed = Failures(several=True)
     counts = {True: 0, False: 0}
 
-    def told(link: Link, added: Added) -> None:
+    def told(link: NewLink, added: Added) -> None:
         counts[added.is_new] += 1
         if args.explain or args.json:
             tell(link, added, args)
@@ -205,7 +205,7 @@ def run_import(args: argparse.Namespace) -> int:
     else:
         from spaniel.app.sources import in_lots
 
-        listed: Iterable[Link] = in_lots(links)
+        listed: Iterable[NewLink] = in_lots(links)
         listed = explained(registry, listed, failed) if args.explain else listed
         for link, added in add_links(registry, listed, args.category, failed, drawn=not args.quiet):
             told(link, added)
@@ -216,7 +216,7 @@ def run_import(args: argparse.Namespace) -> int:
     return code or (SOME_FAILED if problems.lost else 0)
 
 
-async def _links(args: argparse.Namespace, failed: Failures, problems: Problems) -> AsyncGenerator[Link, None]:
+async def _links(args: argparse.Namespace, failed: Failures, problems: Problems) -> AsyncGenerator[NewLink, None]:
     """The links of every file, with their places. A file that cannot be read does not stop the others."""
     from spaniel.app.sources import read_lists
 
@@ -224,18 +224,18 @@ async def _links(args: argparse.Namespace, failed: Failures, problems: Problems)
     for name in args.files:
         try:
             async for item in read_lists([name], options, problems, settings):
-                yield Link(f"{item.source}: {item.where}: ", item.raw_url, known_facts(item.columns))
+                yield NewLink(f"{item.source}: {item.where}: ", item.raw_url, known_facts(item.columns))
         except SpanielError as error:
             failed(error)
 
 
 class _Result(NamedTuple):
-    link: Link
+    link: NewLink
     error: SpanielError | None = None
 
 
 def add_with_web(
-    args: argparse.Namespace, registry: Registry, failed: Failures, links: AsyncIterator[Link], told: Told
+    args: argparse.Namespace, registry: Registry, failed: Failures, links: AsyncIterator[NewLink], told: Told
 ) -> int:
     from spaniel.app.engine import Engine
 
@@ -250,7 +250,7 @@ async def run_online(
     args: argparse.Namespace,
     registry: Registry,
     failed: Failures,
-    links: AsyncIterator[Link],
+    links: AsyncIterator[NewLink],
     told: Told,
     engine: Engine,
 ) -> int:
@@ -298,7 +298,7 @@ class _Lookup:
         self._places = Places(args.jobs, FETCH_PER_HOST)
         self._lot: list[_Result] = []
 
-    async def run(self, links: AsyncIterator[Link]) -> int:
+    async def run(self, links: AsyncIterator[NewLink]) -> int:
         from spaniel.cli.places import host_in
 
         await self._run.in_order(links, self._work, self._hand_over, lambda link: self._places.at(host_in(link.url)))
@@ -307,23 +307,23 @@ class _Lookup:
             self._run.say("stopped; what was added so far is kept")
         return self._run.exit_code or self._failed.exit_code
 
-    async def _work(self, link: Link) -> _Result:
+    async def _work(self, link: NewLink) -> _Result:
         try:
             return _Result(await self._measured(await self._found(link)))
         except SpanielError as error:
             self._run.fail(str(error.code))
             return _Result(link, error.about(link.url))
 
-    async def _found(self, link: Link) -> Link:
+    async def _found(self, link: NewLink) -> NewLink:
         if self._canonicalizer is not None:
             return link._replace(found=await self._canonicalizer.canonicalize(link.url))
         return link._replace(found=self._registry.rules.explain(link.url)) if self._args.explain else link
 
-    async def _measured(self, link: Link) -> Link:
+    async def _measured(self, link: NewLink) -> NewLink:
         if not self._args.static:
             return link
         from spaniel.net.deadline import Deadline
-        from spaniel.net.http import Options
+        from spaniel.net.http import RequestOptions
         from spaniel.pipeline.measure import ANY_SIZE, measure
         from spaniel.pipeline.retrieve import Way
         from spaniel.registry.rules import spot_of
@@ -331,7 +331,7 @@ class _Lookup:
 
         settings = self._engine.settings
         headers = settings.headers._replace(accept="*/*", accept_encoding="identity")
-        way = Way(Options(headers, ANY_SIZE), settings.limits.max_redirects)
+        way = Way(RequestOptions(headers, ANY_SIZE), settings.limits.max_redirects)
         rules = self._registry.rules
         spot = rules.admit(link.url) if link.found is None else rules.admitted(spot_of(link.found.url))
         url = parse(spot.url)

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from spaniel.app.client import Spaniel
     from spaniel.online.canonicalizer import Canonicalizer
-    from spaniel.registry.audit import Cited, Finding
+    from spaniel.registry.audit import AuditFinding, CitedLink
     from spaniel.registry.audit_inputs import FieldNames
     from spaniel.registry.database import Registry
-    from spaniel.sources.rows import Item
+    from spaniel.sources.rows import SourceItem
     from spaniel.url.policy import Policy
 
 
@@ -85,8 +85,8 @@ def _policy(args: argparse.Namespace, registry: Registry | None) -> Policy:
 
 
 def _offline(
-    links: Iterator[Cited], policy: Policy, args: argparse.Namespace, registry: Registry | None
-) -> Iterator[Finding]:
+    links: Iterator[CitedLink], policy: Policy, args: argparse.Namespace, registry: Registry | None
+) -> Iterator[AuditFinding]:
     from spaniel.learnt import Learnt
     from spaniel.registry.audit import audit
 
@@ -103,7 +103,7 @@ class Counts:
         self.classes: Counter[str] = Counter()
         self.gaps = self.reviews = self.proposed = 0
 
-    def listed(self, findings: Iterable[Finding], *, everything: bool) -> Iterator[Finding]:
+    def listed(self, findings: Iterable[AuditFinding], *, everything: bool) -> Iterator[AuditFinding]:
         for finding in findings:
             self.classes[finding.link_class] += 1
             self.gaps += finding.gap
@@ -122,15 +122,15 @@ class Counts:
 
 async def _cited(
     args: argparse.Namespace, registry: Registry | None, failed: Failures, problems: Problems
-) -> AsyncGenerator[Cited, None]:
-    from spaniel.registry.audit import Cited
+) -> AsyncGenerator[CitedLink, None]:
+    from spaniel.registry.audit import CitedLink
     from spaniel.registry.audit_inputs import NOTHING, cited, field_names
 
     names = field_names(tuple(args.title_field))
     if registry is not None:
         for record in registry.records(refused=failed):
             if not record.is_deprecated:
-                yield Cited(record.file, f"line {record.line}", record.url, *names.about(record.keys, NOTHING))
+                yield CitedLink(record.file, f"line {record.line}", record.url, *names.about(record.keys, NOTHING))
         return
     options, settings = list_options(args, whole_records=True), settings_from(args)
     asked = (args.column,) if args.column is not None else tuple(args.field)
@@ -139,7 +139,7 @@ async def _cited(
             async for item in read_lists([name], options, problems, settings):
                 if item.raw_url:
                     about = names.about(item.columns, NOTHING)
-                    yield Cited(item.source, item.where, item.raw_url, *about)
+                    yield CitedLink(item.source, item.where, item.raw_url, *about)
                     continue
                 found = list(cited(item.source, item.where, item.record, asked or FIELDS, names))
                 for link in found or _usual(item, asked, names):
@@ -148,23 +148,23 @@ async def _cited(
             failed(error)
 
 
-def _usual(item: Item, asked: tuple[str, ...], names: FieldNames) -> Iterator[Cited]:
+def _usual(item: SourceItem, asked: tuple[str, ...], names: FieldNames) -> Iterator[CitedLink]:
     """The link of a record where any list has it; what was asked for by name is searched nowhere else."""
-    from spaniel.registry.audit import Cited
+    from spaniel.registry.audit import CitedLink
     from spaniel.registry.audit_inputs import NOTHING
 
     if not asked and isinstance(item.record, dict):
         about = names.about(item.record, NOTHING)
         with suppress(ValueError):  # it has none
             for url, _ in urls_of(item.record):
-                yield Cited(item.source, item.where, url, *about)
+                yield CitedLink(item.source, item.where, url, *about)
 
 
-def _row(finding: Finding) -> tuple[str, ...]:
+def _row(finding: AuditFinding) -> tuple[str, ...]:
     return (*finding[:5], "yes" if finding.gap else "", *finding[6:])
 
 
-def _as_table(findings: Iterable[Finding]) -> None:
+def _as_table(findings: Iterable[AuditFinding]) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -182,7 +182,7 @@ def _as_table(findings: Iterable[Finding]) -> None:
         Console().print(grid)
 
 
-def _as_json(findings: Iterable[Finding]) -> None:
+def _as_json(findings: Iterable[AuditFinding]) -> None:
     import json
 
     lead = "[\n"
@@ -192,7 +192,7 @@ def _as_json(findings: Iterable[Finding]) -> None:
     sys.stdout.write("\n]\n" if lead != "[\n" else "[]\n")
 
 
-def _as_csv(findings: Iterable[Finding]) -> None:
+def _as_csv(findings: Iterable[AuditFinding]) -> None:
     import csv
 
     rows = csv.writer(sys.stdout, lineterminator="\n")
@@ -200,7 +200,7 @@ def _as_csv(findings: Iterable[Finding]) -> None:
     rows.writerows(_row(finding) for finding in findings)
 
 
-def _as_markdown(findings: Iterable[Finding]) -> None:
+def _as_markdown(findings: Iterable[AuditFinding]) -> None:
     print(f"| {' | '.join(HEADER)} |\n|{'---|' * len(HEADER)}")
     for finding in findings:
         print("| " + " | ".join(_cell(text) for text in _row(finding)) + " |")
@@ -212,7 +212,7 @@ def _cell(text: str) -> str:
     return "".join(f"\\{sign}" if sign in "\\|`*_[]<>" else sign for sign in plain)
 
 
-WRITERS: dict[str, Callable[[Iterable[Finding]], None]] = {
+WRITERS: dict[str, Callable[[Iterable[AuditFinding]], None]] = {
     "table": _as_table,
     "json": _as_json,
     "csv": _as_csv,
@@ -226,12 +226,12 @@ _TROUBLE = re.compile("no-answer|redirect-limit|status-[0-9]+|shortener-unresolv
 
 
 def audit_online(
-    args: argparse.Namespace, links: AsyncIterator[Cited], policy: Policy, learnt: str | None
-) -> tuple[list[Finding], int]:
+    args: argparse.Namespace, links: AsyncIterator[CitedLink], policy: Policy, learnt: str | None
+) -> tuple[list[AuditFinding], int]:
     """What is to be said of each link, and an exit code if it was stopped before the last."""
     from spaniel.app.client import Spaniel
 
-    async def go() -> tuple[list[Finding], int]:
+    async def go() -> tuple[list[AuditFinding], int]:
         async with Spaniel(settings_from(args)) as client:
             return await run_online(args, links, policy, learnt, client)
 
@@ -239,15 +239,15 @@ def audit_online(
 
 
 async def run_online(
-    args: argparse.Namespace, links: AsyncIterator[Cited], policy: Policy, learnt: str | None, client: Spaniel
-) -> tuple[list[Finding], int]:
+    args: argparse.Namespace, links: AsyncIterator[CitedLink], policy: Policy, learnt: str | None, client: Spaniel
+) -> tuple[list[AuditFinding], int]:
     """Ask; apart from `audit_online`, so that it can be tried with a client of one's own."""
     canonicalizer = client.canonicalizer(policy, learnt=learnt, refresh=args.refresh)
     places = Places(args.jobs, FETCH_PER_HOST)
     long_run = LongRun("links", quiet=args.quiet)
-    findings: list[Finding] = []
+    findings: list[AuditFinding] = []
 
-    async def work(link: Cited) -> Finding:
+    async def work(link: CitedLink) -> AuditFinding:
         return await look_at(link, policy, canonicalizer)
 
     try:
@@ -257,7 +257,7 @@ async def run_online(
     return findings, long_run.exit_code
 
 
-async def look_at(link: Cited, policy: Policy, canonicalizer: Canonicalizer) -> Finding:
+async def look_at(link: CitedLink, policy: Policy, canonicalizer: Canonicalizer) -> AuditFinding:
     """A link as the web has it. Whatever a site does is told in its row, and is no reason to stop."""
     try:
         found = await canonicalizer.canonicalize(link.url)
@@ -271,7 +271,7 @@ async def look_at(link: Cited, policy: Policy, canonicalizer: Canonicalizer) -> 
     return finding._replace(note=f"{finding.note}; {said}", deeper=deeper)
 
 
-async def _propose(link: Cited, page: str, canonicalizer: Canonicalizer) -> tuple[str, str]:
+async def _propose(link: CitedLink, page: str, canonicalizer: Canonicalizer) -> tuple[str, str]:
     """What came of looking for a deeper link, in words; and the link."""
     if not link.title:
         return "the record has no title to find a deeper link by (--title-field names one)", ""

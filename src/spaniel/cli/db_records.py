@@ -8,8 +8,8 @@ import sys
 from spaniel.cli.db_folder import SOME_FAILED, Failures, folder_of, is_several, name_strangers, opened
 from spaniel.cli.lists import STANDARD_INPUT, Inputs, list_options
 from spaniel.errors import Code, SpanielError, json_safe, shown
-from spaniel.sources.kinds import Kind
-from spaniel.sources.rows import Options
+from spaniel.sources.kinds import FileKind
+from spaniel.sources.rows import ListOptions
 from spaniel.url.parsing import requested
 from spaniel.url.value import LONGEST
 
@@ -151,7 +151,7 @@ def run_rm(args: argparse.Namespace) -> int:
 def run_mv(args: argparse.Namespace) -> int:
     failed = Failures(several=args.old == STANDARD_INPUT)
     registry = opened(args)
-    lines = Inputs([STANDARD_INPUT], Options(Kind.TEXT))
+    lines = Inputs([STANDARD_INPUT], ListOptions(FileKind.TEXT))
     for place, old, new in _pairs(args, lines):
         try:
             if not new:

@@ -15,7 +15,7 @@ from spaniel.cli.notes import tell_notes
 from spaniel.cli.page_output import as_line, as_markdown
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.reading.kinds import BY_NAME, is_late
-from spaniel.sources.kinds import KINDS, Kind
+from spaniel.sources.kinds import KINDS, FileKind
 
 if TYPE_CHECKING:
     import argparse
@@ -186,8 +186,8 @@ def _end(pool: ProcessPoolExecutor, *, kill: bool) -> None:
 HTML, TEXT, MARKDOWN, JSON, XML = "text/html", "text/plain", "text/markdown", "application/json", "application/xml"
 PDF = "application/pdf"
 CONTENT_TYPES = {
-    Kind.HTML: HTML, Kind.MARKDOWN: MARKDOWN, Kind.TEXT: TEXT, Kind.RST: TEXT, Kind.JSON: JSON, Kind.JSONL: JSON,
-    Kind.SITEMAP: XML, Kind.CSV: "text/csv", Kind.TSV: "text/tab-separated-values",
+    FileKind.HTML: HTML, FileKind.MARKDOWN: MARKDOWN, FileKind.TEXT: TEXT, FileKind.RST: TEXT, FileKind.JSON: JSON, FileKind.JSONL: JSON,
+    FileKind.SITEMAP: XML, FileKind.CSV: "text/csv", FileKind.TSV: "text/tab-separated-values",
 }  # fmt: skip
 ENDINGS = {
     **{

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
 
     from spaniel.app.settings import Settings
-    from spaniel.sources.rows import Item, Options, Problems
+    from spaniel.sources.rows import ListOptions, Problems, SourceItem
 
 KINDS = ("text", "csv", "tsv", "json", "jsonl", "yaml", "parquet", "sitemap", "feed", "bookmarks")
 STANDARD_INPUT = "-"
@@ -35,14 +35,14 @@ def add_list_options(p: argparse._ActionsContainer, more: str = "", *, earlier: 
     )  # fmt: skip
 
 
-def list_options(args: argparse.Namespace, *, whole_records: bool = False) -> Options:
-    from spaniel.sources.rows import Options
+def list_options(args: argparse.Namespace, *, whole_records: bool = False) -> ListOptions:
+    from spaniel.sources.rows import ListOptions
 
     if args.kind:  # a wrong one is an error whatever is read
         from spaniel.sources.kinds import kind_named
 
         kind_named(args.kind)
-    return Options(args.kind, args.column, tuple(args.field), whole_records)
+    return ListOptions(args.kind, args.column, tuple(args.field), whole_records)
 
 
 def report_problems(problems: Problems) -> None:
@@ -68,26 +68,26 @@ class Asked:
 async def incoming(
     arguments: Iterable[str],
     settings: Settings,
-    options: Options | None = None,
+    options: ListOptions | None = None,
     problems: Problems | None = None,
     *,
     may_be_empty: bool = False,
 ) -> AsyncIterator[Asked]:
     """The URLs of the arguments; `-` is the list on standard input."""
     from spaniel.app.sources import read_lists
-    from spaniel.sources.rows import Options, Problems
+    from spaniel.sources.rows import ListOptions, Problems
 
     for argument in arguments:
         if argument != STANDARD_INPUT:
             yield Asked(argument)
             continue
-        options, problems = options or Options(), problems if problems is not None else Problems()
+        options, problems = options or ListOptions(), problems if problems is not None else Problems()
         found = read_lists([STANDARD_INPUT], options, problems, settings, may_be_empty=may_be_empty)
         async for item in found:
             yield Asked(item.raw_url, place_of(item))
 
 
-def place_of(item: Item) -> str:
+def place_of(item: SourceItem) -> str:
     """Where an item is written, for messages."""
     return item.where if item.source == STANDARD_INPUT else f"{item.source}: {item.where}"
 
@@ -98,7 +98,7 @@ class Inputs:
     An empty list is fine: these commands are filters.
     """
 
-    def __init__(self, arguments: Iterable[str], options: Options | None = None) -> None:
+    def __init__(self, arguments: Iterable[str], options: ListOptions | None = None) -> None:
         self._arguments, self._options = arguments, options
         self._problems: Problems | None = None
 
@@ -112,11 +112,11 @@ class Inputs:
 
     def _listed(self) -> Iterator[tuple[str, str]]:
         from spaniel.sources.files import read_file
-        from spaniel.sources.rows import Options, Problems, Row
+        from spaniel.sources.rows import ListOptions, Problems, SourceRow
 
         self._problems = problems = self._problems or Problems()
-        for row in read_file(STANDARD_INPUT, self._options or Options(), problems):
-            if type(row) is Row:
+        for row in read_file(STANDARD_INPUT, self._options or ListOptions(), problems):
+            if type(row) is SourceRow:
                 place = row.place
                 yield f"line {place}: " if type(place) is int else f"{place}: " if place else "", row.url
             else:

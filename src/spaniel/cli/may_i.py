@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from spaniel.app.engine import Engine
     from spaniel.net.http import Page
-    from spaniel.robots.rules import Decision
+    from spaniel.robots.rules import RobotsDecision
     from spaniel.url.value import Url
 
 
@@ -64,7 +64,7 @@ def main(args: argparse.Namespace) -> int:
 async def ask(args: argparse.Namespace, engine: Engine) -> int:
     """Ask and print; apart from `main`, so that it can be tried with an engine that may look at loopback."""
     from spaniel.net.deadline import Deadline
-    from spaniel.net.http import Options
+    from spaniel.net.http import RequestOptions
     from spaniel.url.parsing import parse
 
     url = parse(args.url)
@@ -75,7 +75,7 @@ async def ask(args: argparse.Namespace, engine: Engine) -> int:
     page = None
     if decision is not None and decision.allowed:
         try:
-            page = await engine.http.get(url, target, deadline, Options(headers, 0, cut=True))
+            page = await engine.http.get(url, target, deadline, RequestOptions(headers, 0, cut=True))
         except SpanielError:
             page = None  # robots.txt has answered; the page's own word would have been a plus
     facts = dict(_facts(url, decision, page))
@@ -88,7 +88,7 @@ async def ask(args: argparse.Namespace, engine: Engine) -> int:
     return 0 if facts["allowed"] else TABLE[Code.ROBOTS_DISALLOWED].exit
 
 
-def _facts(url: Url, decision: Decision | None, page: Page | None) -> Iterator[tuple[str, object]]:
+def _facts(url: Url, decision: RobotsDecision | None, page: Page | None) -> Iterator[tuple[str, object]]:
     yield "url", url.href
     yield "robots_txt", f"{url.origin}/robots.txt"
     yield "allowed", decision is None or decision.allowed

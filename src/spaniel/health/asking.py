@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from spaniel.health.pages import Reads
     from spaniel.health.verdict import Link
     from spaniel.net.guard import Target
-    from spaniel.net.http import Options, Page
+    from spaniel.net.http import Page, RequestOptions
     from spaniel.net.redirects import Ask
     from spaniel.pipeline.ports import Door
     from spaniel.url.value import Url
@@ -225,7 +225,7 @@ class Asker:
     def _get(self, body: Body | None) -> Ask:
         """A hop by GET: a page's beginning, or all that is needed of it into `body`."""
 
-        async def ask(url: Url, target: Target, deadline: Deadline, options: Options) -> Page:
+        async def ask(url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page:
             options = options._replace(error_bytes=GLANCED)
             if body is None:
                 return await self._door.http.get(url, target, deadline, options._replace(glance=tells_something))

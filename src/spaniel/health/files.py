@@ -16,9 +16,8 @@ from spaniel.health.documents.mention import Mention
 from spaniel.health.ignoring import above
 from spaniel.health.verdict import Place
 from spaniel.patterns import Allowance, matcher
-from spaniel.sources.kinds import ALIASES, HEAD, Kind, binary_kind, is_url_list, kind_by_content
-from spaniel.sources.rows import Child, Problems, Row
-from spaniel.sources.rows import Options as ReadOptions
+from spaniel.sources.kinds import ALIASES, HEAD, FileKind, binary_kind, is_url_list, kind_by_content
+from spaniel.sources.rows import ChildSitemap, ListOptions, Problems, SourceRow
 from spaniel.url.parsing import typed
 
 if TYPE_CHECKING:
@@ -102,8 +101,8 @@ def _links_of(raw: bytes, path: str, options: Options) -> Iterator[Mention]:
     """The links of a document, or the items of a list, which are the same that every command reads of it."""
     what = "standard input" if path == "-" else path
     raw = _uncompressed(raw, what, options.largest)
-    if raw.startswith(b"PAR1") and options.kind in ("", Kind.PARQUET):
-        yield from _items(raw, path, options, Kind.PARQUET)
+    if raw.startswith(b"PAR1") and options.kind in ("", FileKind.PARQUET):
+        yield from _items(raw, path, options, FileKind.PARQUET)
         return
     text = _decoded(raw, what, options.kind).text
     kind = ALIASES.get(options.kind) or options.kind or kinds.kind_of(path, text)
@@ -111,14 +110,14 @@ def _links_of(raw: bytes, path: str, options: Options) -> Iterator[Mention]:
         data = ", ".join(sorted(kinds.DATA))
         options.remark(path, f"is read as {kind}, which has no fields: --field looks into {data}")
         return
-    if options.column is not None and kind not in (Kind.CSV, Kind.TSV):
+    if options.column is not None and kind not in (FileKind.CSV, FileKind.TSV):
         options.remark(path, f"is read as {kind}, where --column means nothing")
     found = kinds.mentions(text, path, kind, (options.column,) if options.column is not None else options.fields)
     if kind in kinds.DATA:
         yield from _data(found, _items(raw, path, options, kind), text, kind, is_chosen=_is_chosen(options))
-    elif kind == Kind.BOOKMARKS or (options.kind != XML_DOCUMENT and _is_xml_list(kind, text)):
+    elif kind == FileKind.BOOKMARKS or (options.kind != XML_DOCUMENT and _is_xml_list(kind, text)):
         yield from _placed(found, _items(raw, path, options, kind))
-    elif kind == Kind.TEXT and is_url_list(text):
+    elif kind == FileKind.TEXT and is_url_list(text):
         yield from _lines(found, _items(raw, path, options, kind))
     else:
         raw = b""  # a document takes the memory of its text, and no more
@@ -127,29 +126,29 @@ def _links_of(raw: bytes, path: str, options: Options) -> Iterator[Mention]:
 
 def _is_xml_list(kind: str, text: str) -> bool:
     """Whether it is a sitemap or a feed, and not another XML document."""
-    return kind in (Kind.SITEMAP, Kind.FEED) and kind_by_content(text[:HEAD].encode("utf-8", "replace")) in (
-        Kind.SITEMAP,
-        Kind.FEED,
+    return kind in (FileKind.SITEMAP, FileKind.FEED) and kind_by_content(text[:HEAD].encode("utf-8", "replace")) in (
+        FileKind.SITEMAP,
+        FileKind.FEED,
     )
 
 
 def _items(raw: bytes, path: str, options: Options, kind: str) -> Iterator[Mention]:
     """The items of a list, without columns. What is wrong in it is reported as every command reports it."""
-    from spaniel.sources.files import About, read_stream  # which a run over documents has no use for
+    from spaniel.sources.files import StreamInfo, read_stream  # which a run over documents has no use for
 
     problems, children = Problems(), []
-    records = kind in (Kind.JSON, Kind.JSONL, Kind.YAML) and not options.fields
-    wanted = ReadOptions(options.kind or None, options.column, options.fields, records)
+    records = kind in (FileKind.JSON, FileKind.JSONL, FileKind.YAML) and not options.fields
+    wanted = ListOptions(options.kind or None, options.column, options.fields, records)
     count = 0
     try:
-        for row in read_stream(io.BytesIO(raw), About(path, path), wanted, problems):
+        for row in read_stream(io.BytesIO(raw), StreamInfo(path, path), wanted, problems):
             count += 1
-            if isinstance(row, Child):
+            if isinstance(row, ChildSitemap):
                 children.append(row.url)
             else:
                 yield from _mentions(row, path)
     except SpanielError:
-        if _is_chosen(options) or kind == Kind.PARQUET:
+        if _is_chosen(options) or kind == FileKind.PARQUET:
             raise  # else it is data in which links are found wherever they are
     for url in options.follow(children) if options.follow and children else children:
         yield Mention(url, Place(path), 0, 0, "item")
@@ -161,7 +160,7 @@ def _items(raw: bytes, path: str, options: Options, kind: str) -> Iterator[Menti
         options.report(problems)
 
 
-def _mentions(row: Row, path: str) -> Iterator[Mention]:
+def _mentions(row: SourceRow, path: str) -> Iterator[Mention]:
     line = row.place if isinstance(row.place, int) else 0
     for url in [row.url] if row.url else _urls_of(row.record):
         yield Mention(typed(url), Place(path, line), 0, 0, "item")
@@ -197,7 +196,9 @@ def _data(
             if (is_chosen or _is_url(item.url)) and _without_scheme(item.url) not in known:
                 yield item
     except SpanielError:
-        if kind not in (Kind.JSON, Kind.YAML) or not (known or (kind == Kind.JSON and is_commented_json(text))):
+        if kind not in (FileKind.JSON, FileKind.YAML) or not (
+            known or (kind == FileKind.JSON and is_commented_json(text))
+        ):
             raise
 
 

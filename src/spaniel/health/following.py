@@ -10,9 +10,9 @@ from spaniel.errors import SpanielError
 from spaniel.hosts import Politeness, led_by_another
 from spaniel.hosts.hosts import ASK_FOR_TIME
 from spaniel.net import redirects
-from spaniel.net.http import Options
+from spaniel.net.http import RequestOptions
 from spaniel.net.redirects import Hops
-from spaniel.url.domains import ANYWHERE, Domains
+from spaniel.url.domains import ANYWHERE, DomainRules
 from spaniel.verdicts import Hop
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ MOST_COOKIES, LONGEST_COOKIE = 8, 2048  # of one origin; characters
 class Ways(NamedTuple):
     """How links are asked: the same for all of a run."""
 
-    options: Options = Options()
+    options: RequestOptions = RequestOptions()
     politeness: Politeness = Politeness(at_once=4, spacing_seconds=0.0, heeds_delays=True)
-    domains: Domains = ANYWHERE
+    domains: DomainRules = ANYWHERE
     max_redirects: int = MAX_LINK_REDIRECTS
     # For an answer, with all its redirects; and for each pause in a body that is measured.
     seconds: float = CHECK_TIMEOUT_SECONDS.default

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
     from spaniel.app.groups import McpSettings, ToolSettings
-    from spaniel.browser.rendered import Display
+    from spaniel.browser.rendering import RenderOptions
     from spaniel.mcp.lazy_client import LazyClient
     from spaniel.pipeline.trace import TraceStep
     from spaniel.tool.web_fetch import Fetched
@@ -62,7 +62,7 @@ class Handlers:
         limits: McpSettings,
         *,
         plain_schemas: bool = False,
-        display: Display | None = None,
+        display: RenderOptions | None = None,
     ) -> None:
         self._settings = settings
         self._limits = limits

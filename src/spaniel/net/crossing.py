@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SECRET = frozenset({"authorization", "proxy-authorization", "cookie"})  # never kept
 
 
-class Crossing(NamedTuple):
+class CapturedExchange(NamedTuple):
     """One hop."""
 
     asked: Fields  # the request's headers, as they were sent, but for what is secret
@@ -24,14 +24,14 @@ class Crossing(NamedTuple):
     whole: bool  # whether all of the body was taken
 
 
-def crossing_of(exchange: Exchange, target: Target) -> Crossing:
+def capture_exchange(exchange: Exchange, target: Target) -> CapturedExchange:
     """When the body was taken, as far as it was wanted."""
     asked = (line.split(b": ", 1) for line in exchange.request.split(b"\r\n")[1:] if line)
     address = exchange.peer.address
     known = address in map(str, target.addresses)
     whole = exchange.answer.complete and not exchange.answer.pieces
     kept = tuple(field for field in _texts(asked) if field[0].lower() not in SECRET)
-    return Crossing(kept, _texts(exchange.answer.fields), address if known else "", whole)
+    return CapturedExchange(kept, _texts(exchange.answer.fields), address if known else "", whole)
 
 
 def _texts(fields: Iterable[Iterable[bytes]]) -> Fields:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.net.dialling import PIECE, Ends, dial, dial_proxy
-from spaniel.net.heads import Head, MalformedError, read_request, read_response
+from spaniel.net.dialling import PIECE, StreamPair, dial, dial_proxy
+from spaniel.net.heads import MalformedError, RequestHead, read_request, read_response
 from spaniel.net.proxy import literal
 from spaniel.net.sockets import stop_accepting
 from spaniel.url.parsing import parse
@@ -51,7 +51,7 @@ class Vets(Protocol):
     async def vet(self, url: Url, deadline: Deadline) -> Target: ...
 
 
-class Exit:
+class EgressProxy:
     """One context's way out. A host is looked up once in 30 s: what was judged is what is dialled, every time."""
 
     def __init__(self, guard: Vets, proxies: Proxies | None = None, most_bytes: int = MOST_BYTES) -> None:
@@ -127,11 +127,11 @@ class Exit:
         if self._closing is not None:  # accepted while the port was being shut
             writer.transport.abort()
             return
-        task = asyncio.create_task(self._serve(Ends(reader, writer)))
+        task = asyncio.create_task(self._serve(StreamPair(reader, writer)))
         self._serving[task] = writer
         task.add_done_callback(self._serving.pop)
 
-    async def _serve(self, client: Ends) -> None:
+    async def _serve(self, client: StreamPair) -> None:
         try:
             if len(self._serving) <= MOST_CONNECTIONS:
                 await self._converse(client)
@@ -140,7 +140,7 @@ class Exit:
         finally:
             await self._shut(client)
 
-    async def _converse(self, client: Ends) -> None:
+    async def _converse(self, client: StreamPair) -> None:
         async with asyncio.timeout(AUTHENTICATION_SECONDS):
             head = await self._admitted(client)
         connect = head.method == "CONNECT"
@@ -157,7 +157,7 @@ class Exit:
         finally:
             await self._shut(server)
 
-    async def _shut(self, ends: Ends) -> None:
+    async def _shut(self, ends: StreamPair) -> None:
         """Wait until it is closed: a socket that is only about to be is one that leaks when the loop ends."""
         if self._closing is not None:
             ends.writer.transport.abort()  # nobody is there to read what is left
@@ -169,7 +169,7 @@ class Exit:
         finally:
             ends.writer.transport.abort()  # also where we are cancelled while its last bytes wait to be taken
 
-    async def _admitted(self, client: Ends) -> Head:
+    async def _admitted(self, client: StreamPair) -> RequestHead:
         """One request that knows the secret; those that do not are asked for it, and what they send is thrown away."""
         while True:
             head = await read_request(client.reader)
@@ -180,7 +180,7 @@ class Exit:
                 left -= len(piece)
             client.writer.write(ASKED)
 
-    async def _dial(self, url: Url, path: str, target: Target, head: Head) -> tuple[Ends, bytes]:
+    async def _dial(self, url: Url, path: str, target: Target, head: RequestHead) -> tuple[StreamPair, bytes]:
         """A connection to the target or, for its judged address, to the system's proxy; and what to ask for there."""
         authority = url.host if url.port is None else f"{url.host}:{url.port}"
         proxy = self._proxies.choose(url) if self._proxies else None
@@ -190,11 +190,11 @@ class Exit:
         ends = await dial_proxy(proxy, target, tunnel=head.method == "CONNECT")
         return ends, head.rewritten(where, authority, proxy.credentials)
 
-    async def _tunnel(self, client: Ends, server: Ends) -> None:
+    async def _tunnel(self, client: StreamPair, server: StreamPair) -> None:
         client.writer.write(TUNNEL)
         await _first_of(_copy(client.reader, server.writer), self._bring(server.reader, client.writer))
 
-    async def _forward(self, client: Ends, server: Ends, head: Head, asked: bytes) -> None:
+    async def _forward(self, client: StreamPair, server: StreamPair, head: RequestHead, asked: bytes) -> None:
         server.writer.write(asked)
         left = head.body_length
         while left:
@@ -206,7 +206,7 @@ class Exit:
             await server.writer.drain()
         await _first_of(self._answer(client, server), _gone(client.reader))
 
-    async def _answer(self, client: Ends, server: Ends) -> None:
+    async def _answer(self, client: StreamPair, server: StreamPair) -> None:
         client.writer.write(await read_response(server.reader))
         await self._bring(server.reader, client.writer)
 
@@ -220,7 +220,7 @@ class Exit:
             await sink.drain()
 
 
-def _asked_for(head: Head) -> tuple[Url, str]:
+def _asked_for(head: RequestHead) -> tuple[Url, str]:
     """The host to be judged, as strictly as any; and the path as it came, which is between the page and its server."""
     if head.method == "CONNECT":
         return parse(f"https://{head.target}/"), ""

@@ -154,7 +154,7 @@ def decoders(header: str) -> list[Decoder]:
     return [DECODERS[name](window) for name in reversed(names)]
 
 
-class Chain:
+class DecoderChain:
     """The encodings of one body, undone one after another, none of the pieces large.
 
     What goes into each is held to the cap, as the caller holds what comes out of the last: there are streams without

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.resolver import Resolver
     from spaniel.net.validator import SsrfValidator
-    from spaniel.url.domains import Domains
+    from spaniel.url.domains import DomainRules
     from spaniel.url.value import Url
 
     Vetting = Coroutine[object, object, "Target"]
@@ -143,7 +143,7 @@ class Guard:
         if self._nothing_from is not ANYWHERE:
             self._nothing_from.require(url)
 
-    def check_page(self, url: Url, asked: Domains = ANYWHERE) -> None:
+    def check_page(self, url: Url, asked: DomainRules = ANYWHERE) -> None:
         """The same of a page, and whether pages may come from there: by the settings, and by whoever asks for it.
 
         It is asked of each page on the way, not of what a page loads into itself: that is from elsewhere as a rule.
@@ -153,7 +153,7 @@ class Guard:
             if domains is not ANYWHERE:
                 domains.require(url)
 
-    def vet_page(self, url: Url, deadline: Deadline, asked: Domains = ANYWHERE) -> Vetting:
+    def vet_page(self, url: Url, deadline: Deadline, asked: DomainRules = ANYWHERE) -> Vetting:
         """Both at once, for whoever has nothing to do between them."""
         self.check_page(url, asked)
         return self._vet(url, deadline)

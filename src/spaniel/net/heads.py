@@ -17,7 +17,7 @@ class MalformedError(Exception):
     """Not HTTP as it should be."""
 
 
-class Head(NamedTuple):
+class RequestHead(NamedTuple):
     """The head of a request."""
 
     method: str
@@ -38,12 +38,12 @@ class Head(NamedTuple):
         return line + b"".join(b"%s\r\n" % field for field in _end_to_end(self.lines, b"host")) + b"\r\n"
 
 
-async def read_request(reader: asyncio.StreamReader) -> Head:
+async def read_request(reader: asyncio.StreamReader) -> RequestHead:
     first, lines = await _read(reader)
     parts = first.decode("latin-1").split(" ")
     if len(parts) != 3 or not parts[2].startswith("HTTP/1."):
         raise MalformedError("no request line")
-    return Head(parts[0], parts[1], lines, dict(map(_field, lines)))
+    return RequestHead(parts[0], parts[1], lines, dict(map(_field, lines)))
 
 
 async def read_response(reader: asyncio.StreamReader) -> bytes:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.defaults import DOWNLOAD_BYTES, USER_AGENT
 from spaniel.errors import Code, SpanielError
-from spaniel.net.crossing import crossing_of
-from spaniel.net.encodings import Chain
+from spaniel.net.crossing import capture_exchange
+from spaniel.net.encodings import DecoderChain
 from spaniel.net.heads import MOST_DIGITS
 from spaniel.net.pool import Exchange, Pool
 from spaniel.net.translation import WIRE_ERRORS, translated
@@ -19,7 +19,7 @@ from spaniel.net.translation import WIRE_ERRORS, translated
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from spaniel.net.crossing import Crossing
+    from spaniel.net.crossing import CapturedExchange
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.proxy import Proxies
@@ -76,7 +76,7 @@ class Beginning(NamedTuple):
     is_enough: Callable[[str | None, bytes], bool]  # of a body with this content type, which begins so
 
 
-class Options(NamedTuple):
+class RequestOptions(NamedTuple):
     """How one request looks, and what it may bring: whoever asks says so each time."""
 
     headers: RequestHeaders = RequestHeaders()
@@ -91,7 +91,9 @@ class Options(NamedTuple):
     # Seconds for an answer on a connection that was used before. Then the request is repeated on a fresh one with all
     # of its time: some servers answer the first request of a connection and never a second. 0: it is waited for.
     stalled_after: float = 0.0
-    observe: Callable[[Page, Crossing], object] | None = None  # is told what went over the wire besides the page
+    observe: Callable[[Page, CapturedExchange], object] | None = (
+        None  # is told what went over the wire besides the page
+    )
     # Awaited before a request is sent once more, since the connection that was kept for it had been closed.
     before_repeat: Callable[[], Awaitable[None]] | None = None
 
@@ -100,8 +102,8 @@ class Options(NamedTuple):
         return _lines({**self.headers.fields(), **_writable(self.more)}) if self.more else _usual_lines(self.headers)
 
 
-USUAL_HEADERS = RequestHeaders()
-USUAL = Options()
+DEFAULT_HEADERS = RequestHeaders()
+DEFAULT_OPTIONS = RequestOptions()
 
 
 class Page(NamedTuple):
@@ -131,20 +133,26 @@ class Http:
     def __init__(self, ca_file: str = "", proxies: Proxies | None = None) -> None:
         self._pool = Pool(ca_file, proxies)  # certificates are trusted besides the system's own
 
-    async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:
+    async def get(
+        self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = DEFAULT_OPTIONS
+    ) -> Page:
         """GET `url` from one of the target's addresses."""
         return await self._ask("GET", url, target, deadline, options, partial(_page, options))
 
-    async def head(self, url: Url, target: Target, deadline: Deadline, options: Options = USUAL) -> Page:
+    async def head(
+        self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = DEFAULT_OPTIONS
+    ) -> Page:
         """The head of an answer alone. It ends where the head does, whatever length it announces (RFC 9110 9.3.2)."""
         return await self._ask("HEAD", url, target, deadline, options, None)
 
-    async def stream(self, url: Url, target: Target, deadline: Deadline, sink: Sink, options: Options = USUAL) -> Page:
+    async def stream(
+        self, url: Url, target: Target, deadline: Deadline, sink: Sink, options: RequestOptions = DEFAULT_OPTIONS
+    ) -> Page:
         """GET `url`, its decoded body piece by piece into `sink`: any size in the memory of a few pieces."""
         return await self._ask("GET", url, target, deadline, options, partial(_poured, options, sink))
 
     async def _ask(
-        self, method: str, url: Url, target: Target, deadline: Deadline, options: Options, take: Taker | None
+        self, method: str, url: Url, target: Target, deadline: Deadline, options: RequestOptions, take: Taker | None
     ) -> Page:
         with deadline.guarding("connect"):
             try:
@@ -157,7 +165,7 @@ class Http:
                     if take is not None:
                         page = await take(page, exchange)
                     if options.observe is not None:
-                        options.observe(page, crossing_of(exchange, target))
+                        options.observe(page, capture_exchange(exchange, target))
                     return page
             except WIRE_ERRORS as error:
                 raise translated(error) from None
@@ -188,7 +196,7 @@ def _bare(url: Url, exchange: Exchange) -> Page:
     return Page(url, answer.status, answer.reason, answer.headers, b"", peer.address, peer.certificate_ends)
 
 
-async def _page(options: Options, page: Page, exchange: Exchange) -> Page:
+async def _page(options: RequestOptions, page: Page, exchange: Exchange) -> Page:
     """The answer with its body in memory."""
     if not page.ok or options.glance is not None:
         return await _with_beginning(options, page, exchange)
@@ -211,7 +219,7 @@ async def _whole(exchange: Exchange) -> bytes:
     return b"".join(pieces)
 
 
-async def _with_beginning(options: Options, page: Page, exchange: Exchange) -> Page:
+async def _with_beginning(options: RequestOptions, page: Page, exchange: Exchange) -> Page:
     """The beginning of what an error says, where somebody wants to know. The status counts, whatever the body does."""
     wanted = options.glance is not None and options.glance(page.headers.get("content-type"))
     if not options.error_bytes or not (400 <= page.status <= 599 or (page.ok and wanted)):
@@ -224,7 +232,7 @@ async def _with_beginning(options: Options, page: Page, exchange: Exchange) -> P
     return page._replace(body=bytes(body))
 
 
-async def _poured(options: Options, sink: Sink, page: Page, exchange: Exchange) -> Page:
+async def _poured(options: RequestOptions, sink: Sink, page: Page, exchange: Exchange) -> Page:
     if not page.ok:
         return await _with_beginning(options, page, exchange)
     _require_fit(page.headers, options)
@@ -232,7 +240,7 @@ async def _poured(options: Options, sink: Sink, page: Page, exchange: Exchange) 
     return page
 
 
-def _require_fit(headers: Mapping[str, str], options: Options) -> int | None:
+def _require_fit(headers: Mapping[str, str], options: RequestOptions) -> int | None:
     """The announced length of a body; one that is too large is not even begun."""
     if headers.get("transfer-encoding", "chunked").lower() != "chunked":
         raise SpanielError(Code.NETWORK, error="a transfer coding that was not asked for")  # RFC 9112 7.4
@@ -254,7 +262,7 @@ def _announced(length: str | None) -> int | None:
 class _Allowance:
     """How many bytes of a body are taken, and whether one that has more is cut or refused."""
 
-    def __init__(self, options: Options, headers: Mapping[str, str]) -> None:
+    def __init__(self, options: RequestOptions, headers: Mapping[str, str]) -> None:
         self._cap, self.cut = options.max_bytes, options.cut
         self._beginning = options.beginning if options.beginning and options.beginning.size <= self._cap else None
         self._type = headers.get("content-type")
@@ -278,10 +286,10 @@ class _Allowance:
         return self._cap
 
 
-async def _pour(exchange: Exchange, headers: Mapping[str, str], options: Options, sink: Sink) -> None:
+async def _pour(exchange: Exchange, headers: Mapping[str, str], options: RequestOptions, sink: Sink) -> None:
     """The decoded body, counted as it comes."""
     allowance = _Allowance(options, headers)
-    chain = Chain(headers.get("content-encoding", ""), options.max_bytes)
+    chain = DecoderChain(headers.get("content-encoding", ""), options.max_bytes)
     pieces = size = 0
     while data := await exchange.read():
         for piece in chain.feed(data):

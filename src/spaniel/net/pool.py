@@ -11,18 +11,18 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, TypeVar
 
 from spaniel.errors import Code, SpanielError
-from spaniel.net.answers import Answer, NoAnswerError
-from spaniel.net.connecting import Connector
+from spaniel.net.connector import Connector
 from spaniel.net.deadline import Alarm
 from spaniel.net.requests import proxied, request
+from spaniel.net.responses import NoResponseError, Response
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from spaniel.net.connection import Connection, Peer
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
     from spaniel.net.proxy import Proxies, Proxy
-    from spaniel.net.wire import Peer, Wire
     from spaniel.url.value import Url
 
 MOST_HOSTS = 1024  # that connections are kept of
@@ -40,8 +40,8 @@ class Exchange:
         *("answer", "before_repeat", "stalled_after"),
     )
 
-    _wire: Wire
-    answer: Answer
+    _wire: Connection
+    answer: Response
 
     def __init__(self, pool: Pool, method: str, target: Target, deadline: Deadline, sent: _Sent) -> None:
         self._pool, self._method, self._target, self._deadline = pool, method, target, deadline
@@ -74,7 +74,7 @@ class Exchange:
             places.release()
         return answer
 
-    async def _ask_kept(self) -> Answer | None:
+    async def _ask_kept(self) -> Response | None:
         """None where the kept connection stalled or was closed while it was idle; without one, a new one is opened."""
         kept = self._pool.take(self._key)
         if kept is None:
@@ -82,7 +82,7 @@ class Exchange:
         alarm = Alarm(min(self.stalled_after, self._deadline.left() / 2), kept.stall) if self.stalled_after else None
         try:
             return await self._by(kept).ask(self._request, bodiless=self._method == "HEAD")
-        except (NoAnswerError, OSError):  # of which `TimeoutError` is one
+        except (NoResponseError, OSError):  # of which `TimeoutError` is one
             if kept.stalled:
                 self._stalled_at = asyncio.get_running_loop().time()
                 self._deadline.renew(self._deadline.seconds, self._stalled_at + self._deadline.seconds)
@@ -93,7 +93,7 @@ class Exchange:
             if alarm is not None:
                 alarm.cancel()
 
-    async def _ask_anew(self) -> Answer:
+    async def _ask_anew(self) -> Response:
         self._deadline.phase = "connect"
         scheme = str(self._key[0])
         new = await self._pool.connector.open(scheme, self._target, self._proxy, self._agent)
@@ -102,7 +102,7 @@ class Exchange:
             self._pool.stalling(self._key)  # not a slow host: it was the old connection
         return answer
 
-    def _by(self, wire: Wire) -> Wire:
+    def _by(self, wire: Connection) -> Connection:
         self._wire = wire
         self._deadline.phase = "headers"  # the request is out
         return wire
@@ -140,7 +140,7 @@ class Pool:
 
     def __init__(self, ca_file: str, proxies: Proxies | None) -> None:
         self._proxies = proxies
-        self._idle: OrderedDict[Key, list[Wire]] = OrderedDict()
+        self._idle: OrderedDict[Key, list[Connection]] = OrderedDict()
         self._sweeper: asyncio.TimerHandle | None = None
         self._closed = False
         self._stalling: set[Key] = set()  # targets that do not answer a second request of a connection
@@ -158,7 +158,7 @@ class Pool:
         key: Key = (url.scheme, target.host, target.port, target.pins, proxy)
         return Exchange(self, method, target, deadline, (key, proxy, written, agent))
 
-    def take(self, key: Key) -> Wire | None:
+    def take(self, key: Key) -> Connection | None:
         """The connection that was used last, if one is left that can be used."""
         wires = self._idle.get(key)
         if not wires:
@@ -183,7 +183,7 @@ class Pool:
         for wire in self._idle.pop(key, ()):
             wire.close()
 
-    def keep(self, key: Key, wire: Wire) -> None:
+    def keep(self, key: Key, wire: Connection) -> None:
         if self._closed or key in self._stalling or self.connector.sockets.open > self.connector.sockets.keep:
             wire.close()
             return

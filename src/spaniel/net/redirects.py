@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
-    from spaniel.net.http import Options, Page
-    from spaniel.url.domains import Domains
+    from spaniel.net.http import Page, RequestOptions
+    from spaniel.url.domains import DomainRules
     from spaniel.url.value import Url
 
-    Ask = Callable[[Url, Target, Deadline, Options], Awaitable[Page]]  # makes one request
+    Ask = Callable[[Url, Target, Deadline, RequestOptions], Awaitable[Page]]  # makes one request
     Wait = Callable[[Url], Awaitable[None]]
 
 HTTPS_DOWNGRADE = "https_downgrade"  # the note of D2-09
@@ -89,11 +89,11 @@ H_contra = TypeVar("H_contra", bound=Hops, contravariant=True)
 class Judge(Protocol):
     """The guard."""
 
-    def check_page(self, url: Url, asked: Domains, /) -> None: ...
+    def check_page(self, url: Url, asked: DomainRules, /) -> None: ...
 
     def vet(self, url: Url, deadline: Deadline, /) -> Awaitable[Target]: ...
 
-    def vet_page(self, url: Url, deadline: Deadline, asked: Domains, /) -> Awaitable[Target]: ...
+    def vet_page(self, url: Url, deadline: Deadline, asked: DomainRules, /) -> Awaitable[Target]: ...
 
 
 class Visitor(Protocol[H_contra]):
@@ -121,7 +121,7 @@ async def follow(
     hops: H,
     guard: Judge,
     visitor: Visitor[H],
-    domains: Domains | None,
+    domains: DomainRules | None,
     limit: int | None,
     target: Target | None = None,
 ) -> Page:
@@ -156,7 +156,7 @@ async def follow(
 
 
 def _vetted(
-    url: Url, deadline: Deadline, guard: Judge, wait: Wait | None, domains: Domains | None
+    url: Url, deadline: Deadline, guard: Judge, wait: Wait | None, domains: DomainRules | None
 ) -> Awaitable[Target]:
     if domains is None:
         return guard.vet(url, deadline)
@@ -165,7 +165,7 @@ def _vetted(
     return _waited_for(url, deadline, guard, wait, domains)
 
 
-async def _waited_for(url: Url, deadline: Deadline, guard: Judge, wait: Wait, domains: Domains) -> Target:
+async def _waited_for(url: Url, deadline: Deadline, guard: Judge, wait: Wait, domains: DomainRules) -> Target:
     guard.check_page(url, domains)
     await wait(url)
     return await guard.vet(url, deadline)

@@ -32,7 +32,7 @@ class Resolver(Protocol):
     async def resolve(self, host: str) -> Sequence[Address]: ...
 
 
-class RememberingResolver:
+class CachingResolver:
     """Asks another resolver, and keeps what it answered for a short while: a crawl asks for one name again and again.
 
     It keeps addresses, not verdicts: the guard judges them each time, and what it has judged is what is dialled. A name

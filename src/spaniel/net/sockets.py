@@ -23,7 +23,7 @@ MOST_OPEN = 1024  # sockets above which a connection is not kept for later, or t
 NEXT_SECONDS = 0.25  # after which the next address is tried beside one that is silent (RFC 8305 5)
 
 
-class Sockets:
+class SocketLimits:
     """How many sockets may be in use, and how many are open: a process has 1,024 descriptors on most systems, and
     whoever opens the last one makes everything fail, the cache and the log included."""
 
@@ -57,10 +57,10 @@ def raise_descriptors(most: int = 4096) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-class Counted(socket):
+class CountedSocket(socket):
     """A socket that is counted as long as it is open."""
 
-    count: Sockets | None = None
+    count: SocketLimits | None = None
 
     def close(self) -> None:
         if self.count is not None:
@@ -69,7 +69,7 @@ class Counted(socket):
         super().close()
 
 
-async def connect_to(target: Target, count: Sockets) -> Counted:
+async def connect_to(target: Target, count: SocketLimits) -> CountedSocket:
     """A connection to one of a target's addresses, and to nothing else (FR-WF-06a)."""
     return await connect(in_turn(target.addresses), target.port, count, target)
 
@@ -91,14 +91,16 @@ def in_turn(addresses: Sequence[Address]) -> Sequence[Address]:
     return [address for pair in pairs for address in pair] + ways[0][shorter:] + ways[1][shorter:]
 
 
-async def connect(addresses: Sequence[Address], port: int, count: Sockets, target: Target | None = None) -> Counted:
+async def connect(
+    addresses: Sequence[Address], port: int, count: SocketLimits, target: Target | None = None
+) -> CountedSocket:
     """The first of these that answers. Where one is silent, the next is tried beside it.
 
     Without a target it is the user's own proxy that is dialled.
     """
     if len(addresses) == 1:
         return await _connect(addresses[0], port, count, target)
-    trying: list[asyncio.Task[Counted]] = []
+    trying: list[asyncio.Task[CountedSocket]] = []
     try:
         for address in addresses:
             trying.append(asyncio.create_task(_connect(address, port, count, target)))
@@ -112,7 +114,7 @@ async def connect(addresses: Sequence[Address], port: int, count: Sockets, targe
     raise trying[0].exception() or OSError("no address")
 
 
-async def _first(trying: list[asyncio.Task[Counted]], seconds: float | None) -> Counted | None:
+async def _first(trying: list[asyncio.Task[CountedSocket]], seconds: float | None) -> CountedSocket | None:
     """A connection, if one of these comes about before the time is over or the next of them fails."""
     pending = [task for task in trying if not task.done()]
     done, _ = await asyncio.wait(pending, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -123,7 +125,7 @@ async def _first(trying: list[asyncio.Task[Counted]], seconds: float | None) -> 
     return None
 
 
-def _give_up(trying: list[asyncio.Task[Counted]]) -> None:
+def _give_up(trying: list[asyncio.Task[CountedSocket]]) -> None:
     """Whoever came second is closed, whether it has arrived or not."""
     for task in trying:
         if not task.done():
@@ -132,10 +134,10 @@ def _give_up(trying: list[asyncio.Task[Counted]]) -> None:
             task.result().close()
 
 
-async def _connect(address: Address, port: int, count: Sockets, target: Target | None) -> Counted:
+async def _connect(address: Address, port: int, count: SocketLimits, target: Target | None) -> CountedSocket:
     if target is not None:
         require_judged(str(address), target)
-    made = Counted(AF_INET6 if address.version == 6 else AF_INET, SOCK_STREAM)
+    made = CountedSocket(AF_INET6 if address.version == 6 else AF_INET, SOCK_STREAM)
     made.count = count
     count.open += 1
     try:

@@ -7,13 +7,13 @@ import os
 import ssl
 
 from spaniel.errors import Code, SpanielError
-from spaniel.net.answers import BrokenBodyError, NoAnswerError
-from spaniel.net.connecting import UnreachedError
+from spaniel.net.connector import ConnectFailedError
 from spaniel.net.encodings import BAD_DATA
 from spaniel.net.heads import MalformedError
+from spaniel.net.responses import BrokenBodyError, NoResponseError
 
 WIRE_ERRORS: tuple[type[Exception], ...] = (
-    *(UnreachedError, NoAnswerError, MalformedError, BrokenBodyError, OSError),
+    *(ConnectFailedError, NoResponseError, MalformedError, BrokenBodyError, OSError),
     *BAD_DATA,
 )
 
@@ -22,9 +22,9 @@ def translated(error: Exception) -> SpanielError:
     """What a failed hop is called in the registry."""
     if isinstance(error, BAD_DATA):
         return SpanielError(Code.NETWORK, error=f"the body cannot be decoded: {error}")
-    if isinstance(error, UnreachedError):
+    if isinstance(error, ConnectFailedError):
         return _unreached(error.__cause__ or error)
-    if isinstance(error, NoAnswerError):
+    if isinstance(error, NoResponseError):
         return SpanielError(Code.NETWORK, error="the server closed the connection without an answer")
     if isinstance(error, BrokenBodyError):
         return SpanielError(Code.NETWORK, error="the body ended too early or is malformed")

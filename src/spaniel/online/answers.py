@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from spaniel.errors import SpanielError, shown
 from spaniel.reading.page_facts import total_pages
 from spaniel.url.parsing import parse
-from spaniel.url.questions import IF_LINKED, Answer
+from spaniel.url.questions import IF_LINKED, WebAnswer
 from spaniel.url.registrable import same_owner
 
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.online.visits import Visit, Visits
     from spaniel.url.allowlist import Allowlist
-    from spaniel.url.questions import Question, Walk
+    from spaniel.url.questions import Question, RedirectWalk
     from spaniel.url.value import Url
 
-    Look = Callable[[Question, Deadline], Awaitable[Answer]]
+    Look = Callable[[Question, Deadline], Awaitable[WebAnswer]]
 
 MOST_SHOWN = 160
 
@@ -41,25 +41,25 @@ class Answers:
             "title": self._title,
         }
 
-    async def answer(self, question: Question, deadline: Deadline) -> Answer:
+    async def answer(self, question: Question, deadline: Deadline) -> WebAnswer:
         """Raises `timeout` where the time is up, and nothing else."""
         return await self._by_kind[question.kind](question, deadline)
 
-    async def _https(self, question: Question, deadline: Deadline) -> Answer:
+    async def _https(self, question: Question, deadline: Deadline) -> WebAnswer:
         """HTTPS is lacking where it was refused, reset or has another name's certificate, and HTTP answers (CP-22)."""
         host = question.subject
         try:
             secure = await self._visits.walk(f"https://{host}/", deadline.within(deadline.left() / 2))
         except SpanielError as error:  # silence proves nothing
-            return Answer(None, shown(error.message))
+            return WebAnswer(None, shown(error.message))
         if not _proves_no_https(secure, host):
-            return Answer(False if secure.status or secure.hops else None, _told(secure))
+            return WebAnswer(False if secure.status or secure.hops else None, _told(secure))
         plain = await self._visits.walk(f"http://{host}/", deadline)
         if plain.status is None and not plain.hops:
-            return Answer(None, f"neither HTTPS nor HTTP answers: {_told(plain)}")
-        return Answer(True, f"no: {_told(secure)}; HTTP answers {plain.status or plain.hops[0].status}")
+            return WebAnswer(None, f"neither HTTPS nor HTTP answers: {_told(plain)}")
+        return WebAnswer(True, f"no: {_told(secure)}; HTTP answers {plain.status or plain.hops[0].status}")
 
-    async def _slash(self, question: Question, deadline: Deadline) -> Answer:
+    async def _slash(self, question: Question, deadline: Deadline) -> WebAnswer:
         """It matters where the URL without it fails or leads elsewhere, and the one with it answers (CP-23)."""
         kept = question.subject
         start, mark, query = kept.partition("?")
@@ -67,39 +67,39 @@ class Answers:
         whole = await self._visits.walk(kept, deadline)
         said = f"without it: {_told(bare)}; with it: {_told(whole)}"
         if not _is_page(whole):
-            return Answer(None, said)
-        return Answer(not _is_page(bare) or _end(bare, kept) != _end(whole, kept), said)
+            return WebAnswer(None, said)
+        return WebAnswer(not _is_page(bare) or _end(bare, kept) != _end(whole, kept), said)
 
-    async def _redirects(self, question: Question, deadline: Deadline) -> Answer:
+    async def _redirects(self, question: Question, deadline: Deadline) -> WebAnswer:
         walk = await self._visits.walk(question.subject, deadline)
-        return Answer(walk, _told(walk))
+        return WebAnswer(walk, _told(walk))
 
-    async def _shortener(self, question: Question, deadline: Deadline) -> Answer:
+    async def _shortener(self, question: Question, deadline: Deadline) -> WebAnswer:
         host = question.subject
         walk = await self._visits.walk(f"https://{host}/", deadline)
         if walk.status is None and not walk.hops:
-            return Answer(None, _told(walk))
+            return WebAnswer(None, _told(walk))
         away = bool(walk.hops) and not same_owner(parse(walk.hops[-1].url).host, host)
-        return Answer(away, _told(walk))
+        return WebAnswer(away, _told(walk))
 
-    async def _host(self, question: Question, deadline: Deadline) -> Answer:
+    async def _host(self, question: Question, deadline: Deadline) -> WebAnswer:
         """HEAD on the bare domain over HTTP; the host at the end is the preferred one (CP-24)."""
         walk = await self._visits.walk(f"http://{question.subject}/", deadline)
         if not walk.arrived:
-            return Answer(None, _told(walk))
+            return WebAnswer(None, _told(walk))
         end = parse(walk.hops[-1].url) if walk.hops else None
         if end is not None and end.port is not None:
-            return Answer(None, f"a port of its own: {_told(walk)}")
+            return WebAnswer(None, f"a port of its own: {_told(walk)}")
         host = question.subject if end is None else end.host
         if host not in self._allowlist:
-            return Answer(None, f"{host}, which is not on the allowlist")
-        return Answer(host, host)
+            return WebAnswer(None, f"{host}, which is not on the allowlist")
+        return WebAnswer(host, host)
 
-    async def _languages(self, question: Question, deadline: Deadline) -> Answer:
+    async def _languages(self, question: Question, deadline: Deadline) -> WebAnswer:
         """What the site names, and the page itself; what must be proved is visited (CP-25)."""
         here = await self._visits.read(question.subject, deadline)
         if here is None:
-            return Answer(None, "no page that could be read")
+            return WebAnswer(None, "no page that could be read")
         page = parse(question.subject)
         known = {} if here.facts.language is None else {here.facts.language: question.subject}
         self._add_versions(known, here, page)
@@ -119,7 +119,7 @@ class Answers:
             offered = next((url for url in proposed if url in linked), None) if lang.endswith(IF_LINKED) else None
             if offered is not None and self._is_neighbour(parse(offered), page):
                 known.setdefault(lang.removesuffix(IF_LINKED), offered)
-        return Answer(
+        return WebAnswer(
             known, ", ".join(f"{lang} {shown(url, MOST_SHOWN)}" for lang, url in sorted(known.items())) or "none"
         )
 
@@ -143,21 +143,21 @@ class Answers:
         there = await self._visits.read(candidate, deadline)
         return there is not None and there.facts.language == lang and _same_place(there.url, parse(candidate))
 
-    async def _pages(self, question: Question, deadline: Deadline) -> Answer:
+    async def _pages(self, question: Question, deadline: Deadline) -> WebAnswer:
         [(param, _)] = question.more
         visit = await self._visits.read(question.subject, deadline)
         if visit is None:
-            return Answer(None, "no page that could be read")
+            return WebAnswer(None, "no page that could be read")
         total = total_pages(visit.facts, visit.url, param)
-        return Answer(total, "the page does not tell" if total is None else str(total))
+        return WebAnswer(total, "the page does not tell" if total is None else str(total))
 
-    async def _title(self, question: Question, deadline: Deadline) -> Answer:
+    async def _title(self, question: Question, deadline: Deadline) -> WebAnswer:
         visit = await self._visits.read(question.subject, deadline)
         title = None if visit is None else visit.facts.title
-        return Answer(title, "none" if title is None else shown(title))
+        return WebAnswer(title, "none" if title is None else shown(title))
 
 
-def _proves_no_https(walk: Walk, host: str) -> bool:
+def _proves_no_https(walk: RedirectWalk, host: str) -> bool:
     """Not that it is slow, nor that a certificate has expired: that is a fault of a site that has HTTPS."""
     if walk.hops:
         first = parse(walk.hops[0].url)
@@ -165,11 +165,11 @@ def _proves_no_https(walk: Walk, host: str) -> bool:
     return walk.status is None and walk.refused is None and walk.unreached
 
 
-def _is_page(walk: Walk) -> bool:
+def _is_page(walk: RedirectWalk) -> bool:
     return walk.arrived and walk.status is not None and walk.status < 400
 
 
-def _end(walk: Walk, start: str) -> tuple[str, str, str | None]:
+def _end(walk: RedirectWalk, start: str) -> tuple[str, str, str | None]:
     """Where a walk ended, but for what makes no other page: scheme, www, a last slash."""
     end = parse(walk.hops[-1].url if walk.hops else start)
     return end.host.removeprefix("www."), end.path.rstrip("/"), end.query
@@ -181,7 +181,7 @@ def _same_place(one: Url, other: Url) -> bool:
     ) == other.path.rstrip("/")
 
 
-def _told(walk: Walk) -> str:
+def _told(walk: RedirectWalk) -> str:
     hops = [f"{hop.status} {shown(hop.url, MOST_SHOWN)}" for hop in walk.hops]
     if walk.refused is not None:
         return " -> ".join([*hops, f"refused: {shown(walk.refused.message)}"])

@@ -18,7 +18,7 @@ from spaniel.tables import complaint
 from spaniel.url.allowlist import Allowlist
 from spaniel.url.allowlist import load as load_allowlist
 from spaniel.url.policy import Policy, load
-from spaniel.url.questions import Answer, AnsweredWeb, Question, Unanswered, Walk
+from spaniel.url.questions import AnsweredWeb, Question, RedirectWalk, Unanswered, WebAnswer
 
 if TYPE_CHECKING:
     import os
@@ -72,7 +72,7 @@ class Canonicalizer:
         self._reach = reach
         self.learnt = Learnt() if learnt is None else learnt
         self._refresh = refresh
-        self._remembered: OrderedDict[Question, Answer] = OrderedDict()
+        self._remembered: OrderedDict[Question, WebAnswer] = OrderedDict()
         self._asking: WeakValueDictionary[Question, asyncio.Lock] = WeakValueDictionary()
         rule = policy.follows
         allowlist = Allowlist() if rule is None else rule.allowlist
@@ -83,9 +83,9 @@ class Canonicalizer:
     async def canonicalize(self, raw: str | bytes) -> Canonical:
         """The canonical form, proved as far as the web answers. A silent site is no reason to raise."""
         deadline = Deadline(self._reach.seconds)
-        own: dict[Question, Answer] = {}  # what holds for this URL alone: that the time was up
+        own: dict[Question, WebAnswer] = {}  # what holds for this URL alone: that the time was up
 
-        def look_up(question: Question) -> Answer | None:
+        def look_up(question: Question) -> WebAnswer | None:
             return own.get(question) or self._known(question)
 
         for round_ in range(MOST_ROUNDS + 1):
@@ -95,21 +95,21 @@ class Canonicalizer:
                 await self._find_out(unanswered.question, deadline, own)
         raise AssertionError("the last round stops at nothing")
 
-    def _flagged(self, result: Canonical, own: dict[Question, Answer]) -> Canonical:
+    def _flagged(self, result: Canonical, own: dict[Question, WebAnswer]) -> Canonical:
         if own and IN_PART not in result.flags:
             result.flags.append(IN_PART)
         return result
 
-    def _known(self, question: Question) -> Answer | None:
+    def _known(self, question: Question) -> WebAnswer | None:
         if question in self._remembered:
             self._remembered.move_to_end(question)
             return self._remembered[question]
         return None if self._refresh else self.learnt.answer(question)
 
-    async def _find_out(self, question: Question, deadline: Deadline, own: dict[Question, Answer]) -> None:
+    async def _find_out(self, question: Question, deadline: Deadline, own: dict[Question, WebAnswer]) -> None:
         """One flight for all who want to know: whoever comes second waits for the first, and finds the answer."""
         if self._is_idle(question, own):
-            self._remember(question, Answer(None, "not asked: there is no page to read"))
+            self._remember(question, WebAnswer(None, "not asked: there is no page to read"))
             return
         lock = self._asking.get(question)
         if lock is None:
@@ -120,10 +120,10 @@ class Canonicalizer:
                     if self._known(question) is None:
                         self._remember(question, await self._answers.answer(question, deadline))
         except SpanielError as error:  # the time is up: for this URL, not for the next that asks
-            value = Walk(trouble=error.message) if question.kind == "redirects" else None
-            own[question] = Answer(value, error.message)
+            value = RedirectWalk(trouble=error.message) if question.kind == "redirects" else None
+            own[question] = WebAnswer(value, error.message)
 
-    def _is_idle(self, question: Question, own: dict[Question, Answer]) -> bool:
+    def _is_idle(self, question: Question, own: dict[Question, WebAnswer]) -> bool:
         """Whether it is known already that there is no page that could be read."""
         if question.kind not in OF_PAGES:
             return False
@@ -131,7 +131,7 @@ class Canonicalizer:
         known = own.get(walked) or self._known(walked)
         return known is not None and not known.value.readable
 
-    def _remember(self, question: Question, answer: Answer) -> None:
+    def _remember(self, question: Question, answer: WebAnswer) -> None:
         self._remembered[question] = answer
         if len(self._remembered) > MOST_REMEMBERED:
             self._remembered.popitem(last=False)

@@ -13,9 +13,9 @@ from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.retrieve import PageHops, follow
 from spaniel.reading.kinds import parse_type
 from spaniel.reading.page_facts import PageFacts, page_facts
-from spaniel.url.canonical import Hop
+from spaniel.url.canonical import RedirectHop
 from spaniel.url.parsing import parse
-from spaniel.url.questions import PAGES, Walk
+from spaniel.url.questions import PAGES, RedirectWalk
 from spaniel.url.value import LONGEST
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
-    from spaniel.net.http import Options, Page
+    from spaniel.net.http import Page, RequestOptions
     from spaniel.net.redirects import Ask
     from spaniel.pipeline.ports import Door
     from spaniel.pipeline.retrieve import Way
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     class Asks(Protocol):
         """What makes one hop."""
 
-        async def get(self, url: Url, target: Target, deadline: Deadline, options: Options) -> Page: ...
+        async def get(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page: ...
 
-        async def head(self, url: Url, target: Target, deadline: Deadline, options: Options) -> Page: ...
+        async def head(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page: ...
 
 
 MOST_BYTES = 1 << 20  # of a page: its head, its links and enough text to know its language
@@ -73,7 +73,7 @@ class _JudgedHops(PageHops):
 
     __slots__ = ("_passes", "_recorded", "_seen")
 
-    def __init__(self, url: Url, recorded: list[Hop], passes: Callable[[str], bool]) -> None:
+    def __init__(self, url: Url, recorded: list[RedirectHop], passes: Callable[[str], bool]) -> None:
         super().__init__(url)
         self._recorded, self._passes, self._seen = recorded, passes, {url.href}
 
@@ -81,7 +81,7 @@ class _JudgedHops(PageHops):
         url = super().resolve(page)
         if len(url.href) > LONGEST:
             raise SpanielError(Code.INVALID_URL, url=url.redacted[:LONGEST], reason="it is too long")
-        self._recorded.append(Hop(page.status, url.href))
+        self._recorded.append(RedirectHop(page.status, url.href))
         if url.href in self._seen:
             raise _Circle
         self._seen.add(url.href)
@@ -100,25 +100,25 @@ class Visits:
         self._way = way._replace(options=way.options._replace(max_bytes=MOST_BYTES, cut=True))
         self._kept: OrderedDict[str, Visit | Unread] = OrderedDict()
 
-    async def walk(self, url: str, deadline: Deadline) -> Walk:
+    async def walk(self, url: str, deadline: Deadline) -> RedirectWalk:
         """Every hop with its status, and the end."""
-        hops: list[Hop] = []
+        hops: list[RedirectHop] = []
         try:
             page = await self._go(url, self._head, deadline, hops)
         except SpanielError as error:
             return _ended(hops, error)
         except _Circle:
-            return Walk(tuple(hops), trouble=IN_A_CIRCLE, endless=True)
+            return RedirectWalk(tuple(hops), trouble=IN_A_CIRCLE, endless=True)
         except _OffList:
-            return Walk(tuple(hops), trouble=OFF_LIST)
-        return Walk(tuple(hops), page.status, parse_type(page.headers.get("content-type", ""))[0])
+            return RedirectWalk(tuple(hops), trouble=OFF_LIST)
+        return RedirectWalk(tuple(hops), page.status, parse_type(page.headers.get("content-type", ""))[0])
 
-    async def _go(self, url: str, ask: Ask, deadline: Deadline, hops: list[Hop]) -> Page:
+    async def _go(self, url: str, ask: Ask, deadline: Deadline, hops: list[RedirectHop]) -> Page:
         """The answer at the end. Each redirect is recorded, and judged, before it is followed."""
         start = parse(url)
         return (await follow(start, self._door, ask, deadline, self._way, _JudgedHops(start, hops, self._passes))).page
 
-    async def _head(self, url: Url, target: Target, deadline: Deadline, options: Options) -> Page:
+    async def _head(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page:
         """The head of an answer. Many a server refuses HEAD, or hangs up on it: then GET, of which nothing is read."""
         try:
             page = await self._http.head(url, target, deadline, options)
@@ -168,16 +168,16 @@ class Visits:
         return Visit(page_facts(*given), page.url)
 
 
-def _ended(hops: list[Hop], error: SpanielError) -> Walk:
+def _ended(hops: list[RedirectHop], error: SpanielError) -> RedirectWalk:
     """How a walk ended that found no answer."""
     if error.code is Code.TIMEOUT:
         raise error  # whose time is up decides what that means
     if error.code is Code.REDIRECT_LIMIT:
-        return Walk(tuple(hops), endless=True)
+        return RedirectWalk(tuple(hops), endless=True)
     if error.code in GUARDED:
         where = {} if not hops else {"redirect": len(hops), "hop": hops[-1].url.partition("?")[0]}
-        return Walk(tuple(hops), refused=SpanielError(error.code, **{**error.details, **where}))
-    return Walk(tuple(hops), trouble=error.message, unreached=not hops and _is_unreached(error))
+        return RedirectWalk(tuple(hops), refused=SpanielError(error.code, **{**error.details, **where}))
+    return RedirectWalk(tuple(hops), trouble=error.message, unreached=not hops and _is_unreached(error))
 
 
 def _is_unreached(error: SpanielError) -> bool:

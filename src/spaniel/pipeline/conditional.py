@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spaniel.net.http import Options, Page
+    from spaniel.net.http import Page, RequestOptions
     from spaniel.url.value import Url
 
 NOT_MODIFIED = 304
@@ -26,7 +26,7 @@ class Conditional(NamedTuple):
     etag: str | None
     fields: Mapping[str, str]  # what is asked with
 
-    def options_for(self, url: Url, options: Options) -> Options:
+    def options_for(self, url: Url, options: RequestOptions) -> RequestOptions:
         return options._replace(more={**options.more, **self.fields}) if url.href == self.url else options
 
     def answered_by(self, page: Page) -> bool:

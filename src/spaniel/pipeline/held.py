@@ -18,7 +18,7 @@ from spaniel.robots.gate import FAIL_OPEN_NOTE
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
-    from spaniel.cache import Entry, Key
+    from spaniel.cache import CacheEntry, CacheKey
     from spaniel.errors import SpanielError
     from spaniel.net.http import Page
     from spaniel.pipeline.conditional import Conditional
@@ -36,8 +36,8 @@ DISTRUSTED = frozenset({"certificate", "tls"})  # causes of `network` that no wa
 class Held(NamedTuple):
     """A copy whose time is over. It may be found to be still right, or have to do in place of a page."""
 
-    key: Key
-    entry: Entry
+    key: CacheKey
+    entry: CacheEntry
     page: StoredPage
     ttl: timedelta
     asked: str | None = None  # the class that the request names

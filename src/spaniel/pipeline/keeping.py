@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from spaniel.cache import Validators
-from spaniel.cache.freshness import Class
+from spaniel.cache.freshness import FreshnessClass
 from spaniel.pipeline.conditional import NOT_MODIFIED
 from spaniel.pipeline.held import hours
 from spaniel.pipeline.outcome import Found, Kept
@@ -22,7 +22,7 @@ from spaniel.pipeline.stored import StoredPage, bounds
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from spaniel.cache import Key, PageCache
+    from spaniel.cache import CacheKey, PageCache
     from spaniel.pipeline.errand import Brought, Errand
     from spaniel.pipeline.held import Held, Proof
     from spaniel.pipeline.profile import Profile
@@ -39,7 +39,7 @@ ASKABLE = "http"  # the rendering that a server can be asked about: what scripts
 class Terms(NamedTuple):
     """Under which name a page is kept, for how long, and what it is known by."""
 
-    key: Key
+    key: CacheKey
     ttl: timedelta
     validators: Validators
 
@@ -93,15 +93,15 @@ def _compared(found: Found, held: Held | None) -> Found:
     return found._replace(kept=kept._replace(how=CHANGED))
 
 
-def _class_of(errand: Errand, best: Brought, profile: Profile, rooms: Rooms) -> Class:
+def _class_of(errand: Errand, best: Brought, profile: Profile, rooms: Rooms) -> FreshnessClass:
     """By the request, by what the copy was when it was read, or by the rules; else by the profile alone."""
     if not profile.freshness or rooms.freshness is None:
-        return Class("", profile.ttl)
+        return FreshnessClass("", profile.ttl)
     asked, proof = errand.request.freshness_class, best.proof
     if asked is not None:
         found = rooms.freshness.named(asked)
     elif proof and proof.held.page.freshness:
-        return Class(proof.held.page.freshness, proof.held.ttl)
+        return FreshnessClass(proof.held.page.freshness, proof.held.ttl)
     else:
         page, document = best.retrieved.page, best.document
         kind = page.headers.get("content-type", "")
@@ -133,14 +133,14 @@ def _is_not_to_be_kept(best: Brought, profile: Profile) -> str:
     return NOARCHIVE if NOARCHIVE in refusals(best.signals) else ""
 
 
-def _renewed(best: Brought, proof: Proof, chosen: Class) -> StoredPage:
+def _renewed(best: Brought, proof: Proof, chosen: FreshnessClass) -> StoredPage:
     """The copy, and what the way there was like this time."""
     chain, notes = list(best.retrieved.chain), list(best.notes)
     told = {"freshness": chosen.name, "signals": dict(best.signals)}
     return msgspec.structs.replace(proof.held.page, chain=chain, notes=notes, **told)
 
 
-def _page(best: Brought, profile: Profile, chosen: Class) -> StoredPage:
+def _page(best: Brought, profile: Profile, chosen: FreshnessClass) -> StoredPage:
     document, page, markdown = best.document, best.retrieved.page, best.document.markdown
     return StoredPage(
         final_url=page.url.href,

@@ -10,7 +10,7 @@ from spaniel.pipeline.retrieve import follow, successful
 if TYPE_CHECKING:
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
-    from spaniel.net.http import Options, Page
+    from spaniel.net.http import Page, RequestOptions
     from spaniel.pipeline.ports import Door
     from spaniel.pipeline.retrieve import Way
     from spaniel.url.value import Url
@@ -42,7 +42,7 @@ async def measure(url: Url, door: Door, deadline: Deadline, way: Way) -> Measure
         length += len(piece)
         digest.update(piece)
 
-    async def ask(url: Url, target: Target, deadline: Deadline, options: Options) -> Page:
+    async def ask(url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page:
         return await door.http.stream(url, target, deadline, take, options)
 
     found = await follow(url, door, ask, deadline, way)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from spaniel.browser.rendered import Rendered, Wanted
+    from spaniel.browser.rendering import RenderedPage, RenderRequest
     from spaniel.errors import SpanielError
     from spaniel.hosts import Asked, Politeness
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
-    from spaniel.net.http import Options, Page, RequestHeaders
-    from spaniel.url.domains import Domains
+    from spaniel.net.http import Page, RequestHeaders, RequestOptions
+    from spaniel.url.domains import DomainRules
     from spaniel.url.value import Url
 
 
@@ -21,11 +21,11 @@ class Guard(Protocol):
     @property
     def overrides(self) -> str: ...
 
-    def check_page(self, url: Url, asked: Domains) -> None: ...
+    def check_page(self, url: Url, asked: DomainRules) -> None: ...
 
     async def vet(self, url: Url, deadline: Deadline) -> Target: ...
 
-    async def vet_page(self, url: Url, deadline: Deadline, asked: Domains) -> Target: ...
+    async def vet_page(self, url: Url, deadline: Deadline, asked: DomainRules) -> Target: ...
 
 
 class Permission(Protocol):
@@ -46,12 +46,17 @@ class Robots(Protocol):
 
 
 class Fetcher(Protocol):
-    async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = ...) -> Page: ...
+    async def get(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = ...) -> Page: ...
 
-    async def head(self, url: Url, target: Target, deadline: Deadline, options: Options = ...) -> Page: ...
+    async def head(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = ...) -> Page: ...
 
     async def stream(
-        self, url: Url, target: Target, deadline: Deadline, sink: Callable[[bytes], object], options: Options = ...
+        self,
+        url: Url,
+        target: Target,
+        deadline: Deadline,
+        sink: Callable[[bytes], object],
+        options: RequestOptions = ...,
     ) -> Page: ...
 
 
@@ -83,7 +88,7 @@ class Hosts(Protocol):
 
 
 class Renders(Protocol):
-    async def render(self, wanted: Wanted) -> Rendered: ...
+    async def render(self, wanted: RenderRequest) -> RenderedPage: ...
 
 
 class Door(NamedTuple):

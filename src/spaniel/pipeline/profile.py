@@ -18,7 +18,7 @@ from spaniel.defaults import (
     TOTAL_SECONDS,
 )
 from spaniel.hosts import Politeness
-from spaniel.net.http import Beginning, Options, RequestHeaders
+from spaniel.net.http import Beginning, RequestHeaders, RequestOptions
 from spaniel.pipeline.page_types import ERROR_BYTES
 from spaniel.pipeline.retrieve import Way
 from spaniel.pipeline.rungs import RUNGS
@@ -150,7 +150,7 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
         content=tuple(_known(kind, NAMES, f"{place}.content") for kind in table.texts("content", USUAL)),
         ladder=_ladder(data.get("ladder", ["http", "browser"]), place),
         way=Way(
-            Options(
+            RequestOptions(
                 _headers(headers, given),
                 numbers["max_download_bytes"],
                 error_bytes=ERROR_BYTES if page_types else 0,

@@ -14,8 +14,8 @@ from spaniel.url.domains import ALLOWED, BLOCKED, domain_list, domain_rules
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from spaniel.browser.rendered import Display
-    from spaniel.url.domains import Domains
+    from spaniel.browser.rendering import RenderOptions
+    from spaniel.url.domains import DomainRules
 
 LONGEST_SELECTOR = 1_000
 DISPLAYED = {"width": WINDOW_WIDTH, "height": WINDOW_HEIGHT, "idle_ms": IDLE_MS, "scrolls": SCROLLS}
@@ -73,7 +73,7 @@ class Request(NamedTuple):
     freshness_class: str | None = None  # in place of the one that the rules choose
     max_age: float | None = None  # seconds; a stored copy that is older is asked about again
     reason: str | None = None  # why a stored copy will not do: one of REASONS
-    display: Display | None = None  # how it is rendered, in place of what the settings say: it is rendered afresh
+    display: RenderOptions | None = None  # how it is rendered, in place of what the settings say: it is rendered afresh
     max_wait: float | None = None  # seconds of the longest wait that is worth it; None: the profile's
     picture_height: int = 0  # pixels of the tallest picture that is wanted; 0: as tall as it can be made
 
@@ -88,11 +88,11 @@ class Request(NamedTuple):
         return self.reason or ("asked" if self.no_cache else None)
 
     @property
-    def domains(self) -> Domains:
+    def domains(self) -> DomainRules:
         return domain_rules(*self.lists)
 
 
-def read_request(args: Mapping[str, object], shown: Display | None = None) -> Request:
+def read_request(args: Mapping[str, object], shown: RenderOptions | None = None) -> Request:
     """A request from a tool call's arguments; the first thing that is wrong with them is `bad_args`.
 
     `shown` is how pages are rendered of which a call says nothing; without it a call may not say anything (D2-38).
@@ -110,7 +110,7 @@ def read_request(args: Mapping[str, object], shown: Display | None = None) -> Re
     return checked(request)
 
 
-def _display(args: Mapping[str, object], shown: Display) -> Display | None:
+def _display(args: Mapping[str, object], shown: RenderOptions) -> RenderOptions | None:
     """How the page is rendered, where a call says so."""
     wait_for = "" if args.get("wait_for") is None else text(args, "wait_for").strip()
     scrolls = whole_number(args, "scroll") or 0

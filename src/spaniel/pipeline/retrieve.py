@@ -8,10 +8,10 @@ from spaniel.defaults import MAX_REDIRECTS
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Politeness, led_by_another
 from spaniel.net import redirects
-from spaniel.net.http import Options
+from spaniel.net.http import RequestOptions
 from spaniel.net.redirects import Hops
 from spaniel.pipeline.trace import Step, Trace
-from spaniel.url.domains import ANYWHERE, Domains
+from spaniel.url.domains import ANYWHERE, DomainRules
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 class Way(NamedTuple):
     """How hops are made: a profile's, and where they may lead: the request's."""
 
-    options: Options = Options()
+    options: RequestOptions = RequestOptions()
     max_redirects: int = MAX_REDIRECTS.default
     politeness: Politeness = Politeness()
-    domains: Domains = ANYWHERE
+    domains: DomainRules = ANYWHERE
     conditional: Conditional | None = None  # asked of the hop that a stored copy came from, and of no other
 
 

@@ -18,7 +18,7 @@ from spaniel.url.parsing import parse
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from spaniel.cache import Key
+    from spaniel.cache import CacheKey
     from spaniel.pipeline.errand import Errand
     from spaniel.pipeline.outcome import Found
     from spaniel.pipeline.profile import Profile
@@ -60,7 +60,7 @@ def look_up(errand: Errand, profile: Profile, rooms: Rooms) -> Known:
     return Known(reason=reason)
 
 
-def key_of(errand: Errand, method: str, profile: Profile, rooms: Rooms) -> Key:
+def key_of(errand: Errand, method: str, profile: Profile, rooms: Rooms) -> CacheKey:
     return key_for(errand.canonical.url, method, profile.name, profile.version, rooms.door.guard.overrides)
 
 
@@ -68,7 +68,7 @@ def _methods(errand: Errand, profile: Profile, rooms: Rooms) -> dict[str, None]:
     return dict.fromkeys(rung.kind.rendering_method for rung in profile.ladder if rung.kind.serves(errand, rooms))
 
 
-def _copy(key: Key, errand: Errand, profile: Profile, rooms: Rooms) -> Held | None:
+def _copy(key: CacheKey, errand: Errand, profile: Profile, rooms: Rooms) -> Held | None:
     """What is stored, with the time that the request's class gives it, or else its own."""
     entry = rooms.cache.peek(key) if rooms.cache is not None else None
     page = from_cache(entry.content) if entry is not None else None

@@ -24,7 +24,7 @@ REFUSED = "refused"  # the class of what is no link
 _GENERIC = os.path.join(os.path.dirname(__file__), "generic_slugs.toml")
 
 
-class Cited(NamedTuple):
+class CitedLink(NamedTuple):
     """A link as somebody's data have it."""
 
     file: str
@@ -34,7 +34,7 @@ class Cited(NamedTuple):
     title: str = ""  # what the record is about, likewise
 
 
-class Finding(NamedTuple):
+class AuditFinding(NamedTuple):
     """What is to be said of a cited link. `gap`: somebody should find a deeper one."""
 
     file: str
@@ -58,7 +58,7 @@ class GenericSlugs(NamedTuple):
     endings: tuple[str, ...]
 
 
-def audit(links: Iterable[Cited], policy: Policy, web: Web | None = None) -> Iterator[Finding]:
+def audit(links: Iterable[CitedLink], policy: Policy, web: Web | None = None) -> Iterator[AuditFinding]:
     """Each link in its canonical form, with its class; nobody is asked. `web` is what was learnt before."""
     for link in links:
         try:
@@ -69,16 +69,16 @@ def audit(links: Iterable[Cited], policy: Policy, web: Web | None = None) -> Ite
             yield judged(link, found, policy)
 
 
-def refused(link: Cited, error: SpanielError) -> Finding:
-    return Finding(link.file, link.where, link.url, "", REFUSED, True, error.message)
+def refused(link: CitedLink, error: SpanielError) -> AuditFinding:
+    return AuditFinding(link.file, link.where, link.url, "", REFUSED, True, error.message)
 
 
-def judged(link: Cited, found: Canonical, policy: Policy) -> Finding:
+def judged(link: CitedLink, found: Canonical, policy: Policy) -> AuditFinding:
     """What is to be said of a link whose canonical form is known. The policy must have classes, as `clara` does."""
     if found.link_type is None:
         raise complaint("policy", f"'{policy.name}' has no link classes; 'clara' has")
     gap, note = _judged(found.url, found.link_type, link.entity, policy)
-    return Finding(link.file, link.where, link.url, found.url, found.link_type, gap, note)
+    return AuditFinding(link.file, link.where, link.url, found.url, found.link_type, gap, note)
 
 
 def _judged(url: str, link_class: str, entity: str, policy: Policy) -> tuple[bool, str]:

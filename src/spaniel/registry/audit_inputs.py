@@ -6,7 +6,7 @@ import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.registry.audit import Cited
+from spaniel.registry.audit import CitedLink
 from spaniel.tables import Table, read_toml
 from spaniel.url.links import unaccented
 
@@ -18,14 +18,14 @@ MOST_NAMES = 16  # of a path that a field may have
 LONGEST_TITLE = 500  # characters; longer ones are texts, and their words would be on any page
 
 
-class About(NamedTuple):
+class LinkContext(NamedTuple):
     """What the data say of a link: whose page it is, and what the record is about."""
 
     entity: str = ""
     title: str = ""
 
 
-NOTHING = About()
+NOTHING = LinkContext()
 
 
 class FieldNames(NamedTuple):
@@ -35,11 +35,11 @@ class FieldNames(NamedTuple):
     titles: tuple[str, ...]
     languages: tuple[str, ...]
 
-    def about(self, keys: Mapping[str, object], above: About) -> About:
+    def about(self, keys: Mapping[str, object], above: LinkContext) -> LinkContext:
         """From the fields beside a link, or from those above them."""
         by_name = {unaccented(str(key)): value for key, value in keys.items()}
         entity = self._first(by_name, self.entities)
-        return About(entity or above.entity, self._first(by_name, self.titles) or above.title)
+        return LinkContext(entity or above.entity, self._first(by_name, self.titles) or above.title)
 
     def _first(self, by_name: Mapping[str, object], names: Sequence[str]) -> str:
         found = (self._text(by_name[name]) for name in names if name in by_name)
@@ -63,16 +63,16 @@ def field_names(titles: tuple[str, ...] = ()) -> FieldNames:
     return found
 
 
-def cited(file: str, where: str, record: object, fields: Collection[str], names: FieldNames) -> Iterator[Cited]:
+def cited(file: str, where: str, record: object, fields: Collection[str], names: FieldNames) -> Iterator[CitedLink]:
     """Every text of a record that is under one of the fields, however deep, with what is said of it next to it.
 
     A field is a name or a path of names (`page.url`). No recursion: the data may be hostile, and deep.
     """
-    left: list[tuple[str, tuple[str, ...], object, bool, About]] = [(where, (), record, False, NOTHING)]
+    left: list[tuple[str, tuple[str, ...], object, bool, LinkContext]] = [(where, (), record, False, NOTHING)]
     while left:
         place, keys, value, wanted, about = left.pop()
         if isinstance(value, str) and wanted and value.strip():
-            yield Cited(file, place, value.strip(), *about)
+            yield CitedLink(file, place, value.strip(), *about)
         elif isinstance(value, dict):
             own = names.about(value, about)
             for key in reversed(value):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from spaniel.errors import SpanielError
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """A line of a file, counted from 1."""
 
     file: str

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from spaniel.errors import SpanielError
 from spaniel.files import write_atomically
 from spaniel.registry import folder as files
-from spaniel.registry.complaints import Place
+from spaniel.registry.complaints import Position
 from spaniel.registry.editor import Editor
 from spaniel.registry.finding import find_file, read_aliases
 from spaniel.registry.host_file import HostFile, read_file
@@ -17,7 +17,7 @@ from spaniel.registry.lock import PATIENCE, writing
 from spaniel.registry.metadata import CNAMES
 from spaniel.registry.naming import RULES, host_of
 from spaniel.registry.record import broken_key
-from spaniel.registry.rules import SAMPLE, Rules, read_rules, spot_of
+from spaniel.registry.rules import SAMPLE, RegistryConfig, read_rules, spot_of
 from spaniel.registry.selection import ALL, Selection
 from spaniel.tables import complaint
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from spaniel.private_folder import OpenFolder
-    from spaniel.registry.naming import Stranger
+    from spaniel.registry.naming import UnknownFile
     from spaniel.registry.record import Record
 
     Refused = Callable[[SpanielError], None]
@@ -41,7 +41,7 @@ class Registry:
         editor.add("https://example.com/")
     """
 
-    def __init__(self, folder: str, rules: Rules) -> None:
+    def __init__(self, folder: str, rules: RegistryConfig) -> None:
         self.folder = folder
         self.rules = rules
 
@@ -80,7 +80,7 @@ class Registry:
                     return found
         return None
 
-    def strangers(self) -> list[Stranger]:
+    def strangers(self) -> list[UnknownFile]:
         """What lies in the folder and is not read, though one might expect it to be."""
         with files.opened(self.folder) as folder:
             return files.listing(folder).strangers
@@ -118,7 +118,7 @@ def _claim(file: HostFile, owners: dict[str, str]) -> None:
         if (owner := owners.setdefault(name, file.home.file)) != file.home.file:
             text, line = file.parts.documents[0]
             reason = f"the cname '{name}' belongs to {owner} already; a host has one file"
-            raise broken_key(text, Place(file.home.file, line), CNAMES, reason)
+            raise broken_key(text, Position(file.home.file, line), CNAMES, reason)
 
 
 def open_registry(folder: str | os.PathLike[str] = "urls", *, policy: str | None = None) -> Registry:

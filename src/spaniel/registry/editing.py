@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.registry.formatting import items_of
-from spaniel.registry.outline import Outline, Pair, outline
+from spaniel.registry.outline import Pair, YamlOutline, outline
 from spaniel.registry.scalars import as_read, lines_for, scalar
 from spaniel.registry.splitting import line_end, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spaniel.registry.complaints import Place
+    from spaniel.registry.complaints import Position
     from spaniel.registry.plain import Value
     from spaniel.registry.scalars import Written
 
 
-def set_key(text: str, key: str, value: Written, place: Place) -> str:
+def set_key(text: str, key: str, value: Written, place: Position) -> str:
     """The document with this value; comments stay, and so does a line that says the same already."""
     found = outline(text, place)
     pair = found.pair(key)
@@ -55,7 +55,7 @@ def _edited_list(lines: list[str], pair: Pair, value: Sequence[str], end: str) -
     return [lines[0], *(line for item in value for line in known.get(item, [f"{lead}- {scalar(item)}{end}"]))]
 
 
-def unset_key(text: str, key: str, place: Place) -> str:
+def unset_key(text: str, key: str, place: Position) -> str:
     """The document without a key; a comment above it stays."""
     found = outline(text, place)
     pair = found.pair(key)
@@ -68,7 +68,7 @@ def unset_key(text: str, key: str, place: Place) -> str:
     return _proved("".join(lines), {name: value for name, value in found.keys.items() if name != key}, place)
 
 
-def _place_for(key: str, found: Outline, lines: list[str]) -> int:
+def _place_for(key: str, found: YamlOutline, lines: list[str]) -> int:
     """Where a new key belongs: before the first that sorts after it, and above that one's comments."""
     before: Pair | None = None
     for pair in found.pairs:
@@ -80,7 +80,7 @@ def _place_for(key: str, found: Outline, lines: list[str]) -> int:
     return 1 if lines[:1] and lines[0].startswith("---") else 0
 
 
-def _proved(text: str, meant: dict[str, Value], place: Place) -> str:
+def _proved(text: str, meant: dict[str, Value], place: Position) -> str:
     """The text, if it says what was meant: a value may reach further than its lines, as a block of text does."""
     if outline(text, place).keys != meant:
         raise place.broken("this record cannot be edited line by line; please edit it by hand")

@@ -11,7 +11,7 @@ from spaniel.registry.finding import find_file, read_aliases
 from spaniel.registry.host_file import FileDraft, new_file, read_file
 from spaniel.registry.naming import file_name, file_names, host_of
 from spaniel.registry.record import CATEGORIES, PATH
-from spaniel.registry.rules import Rules, Spot, spot_of
+from spaniel.registry.rules import RecordLocation, RegistryConfig, spot_of
 from spaniel.tables import complaint
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class _Open(NamedTuple):
 class Editor:
     """Made by `Registry.editing`, which holds the lock. URLs are taken as `Registry.find` takes them."""
 
-    def __init__(self, folder: OpenFolder, rules: Rules, written: Callable[[str], None] | None = None) -> None:
+    def __init__(self, folder: OpenFolder, rules: RegistryConfig, written: Callable[[str], None] | None = None) -> None:
         self._folder = folder
         self._written = written
         self._rules = rules
@@ -156,7 +156,7 @@ class Editor:
                     return draft, path
         return None
 
-    def _draft(self, spot: Spot) -> FileDraft:
+    def _draft(self, spot: RecordLocation) -> FileDraft:
         name = self._name(spot.host) or file_name(spot.host)
         if name not in self._open:
             self._open[name] = self._opened(name, spot)
@@ -171,7 +171,7 @@ class Editor:
     def _aliases(self) -> dict[str, str]:
         return read_aliases(self._folder)
 
-    def _opened(self, name: str, spot: Spot) -> _Open:
+    def _opened(self, name: str, spot: RecordLocation) -> _Open:
         file = f"{self._folder.path}/{name}"
         if files.version(self._folder, name) is None:
             if host_of(name) != spot.host:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.files import TEMPORARY_NAME, write_atomically
 from spaniel.private_folder import open_shared_folder
-from spaniel.registry.naming import Stranger, host_of, stranger
+from spaniel.registry.naming import UnknownFile, host_of, stranger
 from spaniel.registry.splitting import LARGEST_FILE, TOO_LARGE, decode
 from spaniel.tables import complaint
 
@@ -28,7 +28,7 @@ class Listing(NamedTuple):
     """What lies in a folder: files by the hosts that they are about, and what is not read."""
 
     files: dict[str, str]  # host -> name, in the order of the hosts: 'a.com' before 'a.com.au'
-    strangers: list[Stranger]
+    strangers: list[UnknownFile]
 
 
 Version = tuple[int, int, int]  # which file it was when it was read: inode, size, time of its last change
@@ -46,17 +46,17 @@ def opened(path: str, *, write: bool = False) -> OpenFolder:
 
 def listing(folder: OpenFolder) -> Listing:
     files: dict[str, str] = {}
-    strangers: list[Stranger] = []
+    strangers: list[UnknownFile] = []
     for entry in sorted(folder.entries(), key=lambda entry: entry.name):
         host = host_of(entry.name)
         if host is None:
             found = stranger(entry.name)
         elif entry.is_symlink():
-            found = Stranger(entry.name, "it is a symbolic link, and links are not followed")
+            found = UnknownFile(entry.name, "it is a symbolic link, and links are not followed")
         elif not entry.is_file(follow_symlinks=False):
-            found = Stranger(entry.name, "it is not a regular file")
+            found = UnknownFile(entry.name, "it is not a regular file")
         elif host in files:
-            found = Stranger(entry.name, f"its host has the file {files[host]} already; join the two")
+            found = UnknownFile(entry.name, f"its host has the file {files[host]} already; join the two")
         else:
             files[host], found = entry.name, None
         if found is not None:

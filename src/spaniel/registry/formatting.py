@@ -9,7 +9,7 @@ import re
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from spaniel.registry.complaints import Place
+from spaniel.registry.complaints import Position
 from spaniel.registry.metadata import CNAMES
 from spaniel.registry.record import CATEGORIES, SHA256
 from spaniel.registry.splitting import BOM, lines_of
@@ -17,7 +17,7 @@ from spaniel.registry.splitting import BOM, lines_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spaniel.registry.outline import Outline, Pair
+    from spaniel.registry.outline import Pair, YamlOutline
     from spaniel.registry.plain import Keys
 
 SORTED_LISTS = (CATEGORIES, CNAMES)
@@ -40,7 +40,7 @@ def format_document(text: str, keys: Keys, place: tuple[str, int], end: str) -> 
         text = re.sub("\r?\n", end, _BARE_MARK.sub("---", text, count=1))
         text = text if text.startswith("---") else f"---{end}{text}"
         text = text if text.endswith("\n") else text + end
-    return text if _has_keys_in_order(keys) else _ordered(text, Place(*place))
+    return text if _has_keys_in_order(keys) else _ordered(text, Position(*place))
 
 
 def format_preamble(text: str, end: str) -> str:
@@ -67,7 +67,7 @@ def _has_keys_in_order(keys: Keys) -> bool:
     return SHA256 not in keys or keys[SHA256] == str(keys[SHA256]).lower()
 
 
-def _ordered(text: str, place: Place) -> str:
+def _ordered(text: str, place: Position) -> str:
     """Keys with the comments above them are moved; then it is read again, for it must mean the same."""
     from spaniel.registry.outline import outline
 
@@ -81,7 +81,7 @@ def _ordered(text: str, place: Place) -> str:
     return moved if _means_the_same(outline(moved, place), found) else text
 
 
-def _starts(found: Outline) -> list[tuple[int, Pair]]:
+def _starts(found: YamlOutline) -> list[tuple[int, Pair]]:
     """Each key with the line where what belongs to it begins: after the key before it, or after the mark."""
     starts = [1, *(pair.end for pair in found.pairs[:-1])]
     return list(zip(starts, found.pairs, strict=True))
@@ -131,7 +131,7 @@ def _sorted_words(flow: re.Match[str], values: Sequence[object]) -> list[str]:
     return lines_of(f"{flow[1]}{''.join(text)}{flow[2][at:]}{flow[3]}")
 
 
-def _means_the_same(moved: Outline, found: Outline) -> bool:
+def _means_the_same(moved: YamlOutline, found: YamlOutline) -> bool:
     """Keys and values, whatever their order; and hashes, whatever their case."""
 
     def plain(pair: Pair) -> object:

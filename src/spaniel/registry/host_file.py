@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.registry.complaints import Place
+from spaniel.registry.complaints import Position
 from spaniel.registry.formatting import format_document, format_preamble
-from spaniel.registry.metadata import HTTPS, Metadata, read_metadata
-from spaniel.registry.record import PATH, Home, Record, broken_key, read_record
+from spaniel.registry.metadata import HTTPS, HostMetadata, read_metadata
+from spaniel.registry.record import PATH, Record, RecordHost, broken_key, read_record
 from spaniel.registry.scalars import as_read, lines_for
-from spaniel.registry.splitting import Document, Parts, line_end, split
+from spaniel.registry.splitting import Parts, YamlDocument, line_end, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class HostFile(NamedTuple):
     """What a file holds, read whole and found to keep the format."""
 
-    home: Home
-    metadata: Metadata
+    home: RecordHost
+    metadata: HostMetadata
     records: list[Record]
     parts: Parts
 
@@ -31,13 +31,13 @@ def read_file(text: str, file: str, host: str, scheme: str = "http") -> HostFile
     """A file's records in the order in which they stand; what breaks the format is refused by line and reason."""
     parts = split(text, file)
     metadata = read_metadata(parts.documents[0], file, host)
-    home = Home(file, host, scheme_of(metadata, scheme), metadata.cnames, metadata.case_sensitive_paths)
+    home = RecordHost(file, host, scheme_of(metadata, scheme), metadata.cnames, metadata.case_sensitive_paths)
     records = [read_record(document, home) for document in parts.documents[1:]]
     _refuse_doubles(records)
     return HostFile(home, metadata, records, parts)
 
 
-def scheme_of(metadata: Metadata, otherwise: str) -> str:
+def scheme_of(metadata: HostMetadata, otherwise: str) -> str:
     """The scheme of a file's records: as the file says, or as the folder does (DB-13)."""
     return otherwise if metadata.https is None else "https" if metadata.https else "http"
 
@@ -49,7 +49,7 @@ def _refuse_doubles(records: list[Record]) -> None:
     for record in records:
         if record.path in seen:
             reason = f"the _path '{record.path}' has a record already, in line {seen[record.path]}"
-            raise broken_key(record.text, Place(record.file, record.line), PATH, reason)
+            raise broken_key(record.text, Position(record.file, record.line), PATH, reason)
         seen[record.path] = record.line
 
 
@@ -106,7 +106,7 @@ class FileDraft:
 
     def record(self, path: str) -> Record:
         """As it stands in the draft. Its line is 0: it is known when the file is written."""
-        return read_record(Document(self._texts[path], 0), self.home)
+        return read_record(YamlDocument(self._texts[path], 0), self.home)
 
     def add(self, path: str, keys: Mapping[str, Written]) -> None:
         """A new record in its place, which is before the first that sorts after it."""
@@ -115,10 +115,10 @@ class FileDraft:
         self._insert(path, "".join(lines))
         if dict(self.record(path).keys) != {key: as_read(value) for key, value in pairs}:
             self.remove(path)
-            raise Place(self.home.file).broken("these keys cannot be written so that they are read again")
+            raise Position(self.home.file).broken("these keys cannot be written so that they are read again")
 
     def _insert(self, path: str, text: str) -> None:
-        read_record(Document(text, 1), self.home)  # nothing is written that could not be read
+        read_record(YamlDocument(text, 1), self.home)  # nothing is written that could not be read
         if self._is_sorted:
             at = bisect_left(self._order, path)
         else:
@@ -143,14 +143,14 @@ class FileDraft:
     def set(self, path: str, keys: Mapping[str, Written | None]) -> None:
         """Some keys of a record, all or none; None takes one away."""
         text = self.edited(path, keys)
-        read_record(Document(text, self._lines.get(path, 1)), self.home)
+        read_record(YamlDocument(text, self._lines.get(path, 1)), self.home)
         self._texts[path] = text
 
     def edited(self, path: str, keys: Mapping[str, Written | None]) -> str:
         """The text that a record would have."""
         from spaniel.registry.editing import set_key, unset_key  # with libyaml, which a new record does not need
 
-        text, place = self._texts[path], Place(self.home.file, self._lines.get(path, 1))
+        text, place = self._texts[path], Position(self.home.file, self._lines.get(path, 1))
         for key, value in keys.items():
             text = unset_key(text, key, place) if value is None else set_key(text, key, value, place)
         return text

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spaniel.url.canonical import Canonical
 
 
-class Link(NamedTuple):
+class NewLink(NamedTuple):
     """A URL, what is said of it, and where."""
 
     where: str

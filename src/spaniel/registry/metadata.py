@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.registry.complaints import Place
+from spaniel.registry.complaints import Position
 from spaniel.registry.naming import authority
 from spaniel.registry.record import PATH, broken_key, is_text_list, read_keys
 
 if TYPE_CHECKING:
     from spaniel.registry.plain import Keys
-    from spaniel.registry.splitting import Document
+    from spaniel.registry.splitting import YamlDocument
 
 CNAMES, HTTPS, CASE = "cnames", "https", "case-sensitive-paths"
 _TRUTHS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
 
-class Metadata(NamedTuple):
+class HostMetadata(NamedTuple):
     """`keys` has all that the document says, every scalar as text."""
 
     keys: Keys
@@ -25,16 +25,16 @@ class Metadata(NamedTuple):
     case_sensitive_paths: bool = True
 
 
-def read_metadata(document: Document, file: str, host: str) -> Metadata:
-    place = Place(file, document.line)
+def read_metadata(document: YamlDocument, file: str, host: str) -> HostMetadata:
+    place = Position(file, document.line)
     keys = read_keys(document.text, place)
     if not keys:
-        return Metadata(keys)
+        return HostMetadata(keys)
     for key, reason in (_flaw(keys), _flaw_of_names(keys.get(CNAMES, []), host)):
         if reason:
             raise broken_key(document.text, place, key, reason)
     names = tuple(str(name) for name in keys.get(CNAMES, ()))
-    return Metadata(keys, names, _TRUTHS.get(str(keys.get(HTTPS))), _TRUTHS.get(str(keys.get(CASE)), True))
+    return HostMetadata(keys, names, _TRUTHS.get(str(keys.get(HTTPS))), _TRUTHS.get(str(keys.get(CASE)), True))
 
 
 def _flaw(keys: Keys) -> tuple[str, str]:

@@ -33,7 +33,7 @@ _LEFTOVER = re.compile(
 _NEARLY = re.compile(r"(.+)\.ya?ml(?:\.txt)?", re.DOTALL | re.IGNORECASE)  # Windows may hide an ending, and add another
 
 
-class Stranger(NamedTuple):
+class UnknownFile(NamedTuple):
     """Something in the folder that is not read, and why."""
 
     name: str
@@ -86,18 +86,18 @@ def authority(written: str) -> str | None:
     return f"{url.host}:{int(port)}" if port else url.host
 
 
-def stranger(name: str) -> Stranger | None:
+def stranger(name: str) -> UnknownFile | None:
     """Why a file is not read whose name may be taken for one that is; None where nobody would expect it to be."""
     if TEMPORARY_NAME.fullmatch(name):
-        return Stranger(name, "a writer was killed; the next one removes it")
+        return UnknownFile(name, "a writer was killed; the next one removes it")
     if name in (LOCK, RULES):
         return None
     if _LEFTOVER.fullmatch(name):
-        return Stranger(name, "it looks like something that an editor has left behind")
+        return UnknownFile(name, "it looks like something that an editor has left behind")
     if (nearly := _NEARLY.fullmatch(name)) is None:
-        return Stranger(name, "its name is not that of a host") if name == SUFFIX else None
+        return UnknownFile(name, "its name is not that of a host") if name == SUFFIX else None
     meant = authority(nearly[1].lower())
     hint = f"; should it be {file_name(meant)}?" if meant else ""
     if not name.endswith(SUFFIX):
-        return Stranger(name, f"its name does not end with {SUFFIX}{hint}")
-    return Stranger(name, f"its name is not that of a host{hint}")
+        return UnknownFile(name, f"its name does not end with {SUFFIX}{hint}")
+    return UnknownFile(name, f"its name is not that of a host{hint}")

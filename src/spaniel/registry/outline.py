@@ -16,7 +16,7 @@ from spaniel.registry.yaml_complaints import in_plain_words
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spaniel.registry.complaints import Place
+    from spaniel.registry.complaints import Position
     from spaniel.registry.plain import Value
 
 DEEPEST = 16
@@ -34,7 +34,7 @@ class Pair(NamedTuple):
     span: tuple[int, int] | None  # the columns of a value that is one scalar on the key's own line
 
 
-class Outline(NamedTuple):
+class YamlOutline(NamedTuple):
     """A document. `column` is where its keys begin; None where it is written within braces, or empty."""
 
     pairs: tuple[Pair, ...]
@@ -48,20 +48,20 @@ class Outline(NamedTuple):
         return {pair.key: pair.value for pair in self.pairs}
 
 
-def outline(text: str, place: Place) -> Outline:
+def outline(text: str, place: Position) -> YamlOutline:
     """The keys of a document; what is no mapping, and what YAML offers beyond text, lists and mappings, is refused."""
     with _told_by_place(place):
         return _Reader(text, place).document()
 
 
-def values(text: str, place: Place) -> Iterator[Value]:
+def values(text: str, place: Position) -> Iterator[Value]:
     """Whatever the documents of a file hold, read as strictly."""
     with _told_by_place(place):
         yield from _Reader(text, place).values()
 
 
 @contextmanager
-def _told_by_place(place: Place) -> Iterator[None]:
+def _told_by_place(place: Position) -> Iterator[None]:
     try:
         yield
     except yaml.MarkedYAMLError as error:
@@ -72,22 +72,22 @@ def _told_by_place(place: Place) -> Iterator[None]:
 
 
 class _Reader:
-    def __init__(self, text: str, place: Place) -> None:
+    def __init__(self, text: str, place: Position) -> None:
         self._lines = text.split("\n")
         self._place = place
         self._events: Iterator[yaml.Event] = yaml.parse(text, Loader=_LOADER)
         self._last = 0  # the line after the last one that holds something of a value
 
-    def document(self) -> Outline:
+    def document(self) -> YamlOutline:
         self._next(), self._next()  # the stream's beginning, and the document's
         event = self._next()
         if isinstance(event, yaml.ScalarEvent) and not event.style and event.value in _NULLS:
-            found = Outline((), None)
+            found = YamlOutline((), None)
         elif not isinstance(event, yaml.MappingStartEvent):
             self._refuse(event, "a document holds keys and their values, as in '_path: /index.html'")
         else:
             pairs = tuple(self._pairs(event, 1))
-            found = Outline(pairs, None if event.flow_style or not pairs else _start(event)[1])
+            found = YamlOutline(pairs, None if event.flow_style or not pairs else _start(event)[1])
         if not isinstance(self._next(), yaml.DocumentEndEvent) or not isinstance(self._next(), yaml.StreamEndEvent):
             raise self._place.broken("more than one document where there should be one")
         return found

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.registry.complaints import Place
+from spaniel.registry.complaints import Position
 from spaniel.registry.plain import read_plain
 
 if TYPE_CHECKING:
-    from spaniel.registry.outline import Outline
+    from spaniel.registry.outline import YamlOutline
     from spaniel.registry.plain import Keys
-    from spaniel.registry.splitting import Document
+    from spaniel.registry.splitting import YamlDocument
 
 PATH = "_path"
 LENGTH, SHA256, TYPE, CATEGORIES = "content-length", "content-sha256", "content-type", "categories"
@@ -22,7 +22,7 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")  # a list of URLs woul
 _SHA256 = re.compile(r"[0-9A-Fa-f]{64}")
 
 
-class Home(NamedTuple):
+class RecordHost(NamedTuple):
     """Where records stand: the file, and the host that it is about."""
 
     file: str  # its path
@@ -41,7 +41,7 @@ class Record:
 
     __slots__ = ("home", "keys", "line", "path", "text")
 
-    def __init__(self, home: Home, keys: Keys, line: int, text: str) -> None:
+    def __init__(self, home: RecordHost, keys: Keys, line: int, text: str) -> None:
         self.home = home
         self.keys = keys
         self.line = line  # of its '---'
@@ -101,14 +101,14 @@ class Record:
         return hash(self.url)
 
 
-def read_record(document: Document, home: Home) -> Record:
+def read_record(document: YamlDocument, home: RecordHost) -> Record:
     """A record, if it is one; else a complaint with the line of what is wrong."""
     text, line = document
     keys = read_plain(text)
     if keys is None:
-        keys = _outline(text, Place(home.file, line)).keys
+        keys = _outline(text, Position(home.file, line)).keys
     if (wrong := flaw(keys)) is not None:
-        raise broken_key(text, Place(home.file, line), *wrong)
+        raise broken_key(text, Position(home.file, line), *wrong)
     return Record(home, keys, line, text)
 
 
@@ -118,7 +118,7 @@ def lowered(path: str) -> str:
     return re.sub("%[0-9a-f]{2}", lambda found: found[0].upper(), head.lower()) + mark + query
 
 
-def read_keys(text: str, place: Place) -> Keys:
+def read_keys(text: str, place: Position) -> Keys:
     keys = read_plain(text)
     return _outline(text, place).keys if keys is None else keys
 
@@ -157,13 +157,13 @@ def is_text_list(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def broken_key(text: str, place: Place, key: str, reason: str) -> Exception:
+def broken_key(text: str, place: Position, key: str, reason: str) -> Exception:
     """The complaint about a key, at its own line; at the document's where it is missing."""
     pair = _outline(text, place).pair(key)
     return place.broken(reason) if pair is None else place.broken(reason, pair.line)
 
 
-def _outline(text: str, place: Place) -> Outline:
+def _outline(text: str, place: Position) -> YamlOutline:
     from spaniel.registry.outline import outline  # few records need it, and it costs a tenth of a start
 
     return outline(text, place)

@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from spaniel.registry.host_file import HostFile
 
 
-class Misfit(NamedTuple):
+class FormatProblem(NamedTuple):
     """A file that is not in its form, and the first line that would change."""
 
     file: str
     line: int
 
 
-def misfits(registry: Registry, refused: Refused | None = None) -> Iterator[Misfit]:
+def misfits(registry: Registry, refused: Refused | None = None) -> Iterator[FormatProblem]:
     """The files that formatting would change. Nothing is written."""
     for file in registry.files(refused):
         text, wanted = _text(file), formatted(file)
         if text != wanted:
-            yield Misfit(file.home.file, _first_difference(text, wanted))
+            yield FormatProblem(file.home.file, _first_difference(text, wanted))
 
 
-def reformat(registry: Registry, refused: Refused | None = None) -> Iterator[Misfit]:
+def reformat(registry: Registry, refused: Refused | None = None) -> Iterator[FormatProblem]:
     """The same, and each is written as it is told."""
     with files.opened(registry.folder, write=True) as folder, writing(folder):
         files.sweep(folder)

@@ -30,7 +30,7 @@ SAMPLE = """\
 """
 
 
-class Spot(NamedTuple):
+class RecordLocation(NamedTuple):
     """A URL as the format has it: the scheme, the host (and port), the path (and query)."""
 
     scheme: str
@@ -42,7 +42,7 @@ class Spot(NamedTuple):
         return f"{self.scheme}://{self.host}{self.path}"
 
 
-class Rules:
+class RegistryConfig:
     """How URLs become records."""
 
     def __init__(
@@ -92,15 +92,15 @@ class Rules:
         """The canonical form of a URL, with every step; nobody is asked, but what was learnt is used."""
         return self.policy.explain(raw, self._web)
 
-    def spot(self, raw: str) -> Spot:
+    def spot(self, raw: str) -> RecordLocation:
         """Where a URL belongs, in its canonical form. A URL without a path is the record '/'."""
         return spot_of(self.policy.apply(raw, self._web).url)
 
-    def admit(self, raw: str) -> Spot:
+    def admit(self, raw: str) -> RecordLocation:
         """The same, for a URL that is to be added: its host must be one that the rules allow."""
         return self.admitted(self.spot(raw))
 
-    def admitted(self, found: Spot) -> Spot:
+    def admitted(self, found: RecordLocation) -> RecordLocation:
         """A spot, if the rules allow its host."""
         if self.allowlist is not None:
             from spaniel.url.parsing import parse
@@ -109,20 +109,20 @@ class Rules:
         return found
 
 
-def spot_of(url: str) -> Spot:
+def spot_of(url: str) -> RecordLocation:
     """A canonical URL, taken apart. What stands after '#' is no part of a record."""
     from spaniel.url.value import split
 
     found = split(url)
     query = "" if found.query is None else f"?{found.query}"
-    return Spot(found.scheme, found.origin.partition("://")[2], found.path + query)
+    return RecordLocation(found.scheme, found.origin.partition("://")[2], found.path + query)
 
 
-def read_rules(folder: str, policy: str | None = None) -> Rules:
+def read_rules(folder: str, policy: str | None = None) -> RegistryConfig:
     """The rules of a folder; `policy` rules over the one that it names."""
     path, learnt = _unlinked(f"{folder}/{RULES}"), f"{folder}/{LEARNT}"
     if not os.path.exists(path):
-        return Rules(policy or "exact", learnt=learnt)
+        return RegistryConfig(policy or "exact", learnt=learnt)
     table = Table(read_toml(path, "rules"), path)
     named = table.text("policy", "exact")
     scheme = table.text("scheme", "http")
@@ -131,7 +131,9 @@ def read_rules(folder: str, policy: str | None = None) -> Rules:
     if scheme not in SCHEMES:
         raise complaint(f"{path}.scheme", "must be http or https")
     place = f"{path}.policy"
-    return Rules(policy or _policy(folder, named, place), scheme, allowlist, "policy" if policy else place, learnt)
+    return RegistryConfig(
+        policy or _policy(folder, named, place), scheme, allowlist, "policy" if policy else place, learnt
+    )
 
 
 def _allowlist(table: Table, folder: str, rules: str) -> Callable[[], Allowlist]:

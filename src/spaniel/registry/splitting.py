@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from spaniel.registry.complaints import Place
+from spaniel.registry.complaints import Position
 
 LARGEST_FILE = 16 << 20  # bytes: 100,000 records of one host
 TOO_LARGE = f"the file has more than {LARGEST_FILE >> 20} MiB, which is the most that is read: some 100,000 records"
@@ -25,7 +25,7 @@ _CONFLICT = "<<<<<<< "
 _NO_CONTENT = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z))*")
 
 
-class Document(NamedTuple):
+class YamlDocument(NamedTuple):
     """One document of a file, from its `---` to the next one."""
 
     text: str
@@ -36,12 +36,12 @@ class Parts(NamedTuple):
     """A file: comments before its first `---`, and its documents; the first is the metadata."""
 
     preamble: str
-    documents: list[Document]
+    documents: list[YamlDocument]
 
 
 def decode(raw: bytes, file: str) -> str:
     """The text of a file, if it is text that YAML can hold."""
-    place = Place(file)
+    place = Position(file)
     if len(raw) > LARGEST_FILE:
         raise place.broken(TOO_LARGE)
     try:
@@ -69,7 +69,7 @@ def split(text: str, file: str) -> Parts:
         _refuse_conflict(text, file)
     head, *rest = f"\n{text}".split(_MARK)
     if len(rest) > MOST_DOCUMENTS:
-        raise Place(file).broken(f"the file has more than {MOST_DOCUMENTS:,} records")
+        raise Position(file).broken(f"the file has more than {MOST_DOCUMENTS:,} records")
     whole = _rejoined(rest)
     preamble = head[1:] + ("\n" if whole and head else "")
     texts = [f"---{body}\n" for body in whole[:-1]] + [f"---{body}" for body in whole[-1:]]
@@ -78,14 +78,14 @@ def split(text: str, file: str) -> Parts:
         texts.insert(0, preamble[len(opening) :])
         preamble = opening
     if not texts:
-        raise Place(file).broken("the file has no documents; it begins with '---', and '---' begins each record")
+        raise Position(file).broken("the file has no documents; it begins with '---', and '---' begins each record")
     documents, line = [], 1 + preamble.count("\n")
     for each in texts:
-        documents.append(Document(each, line))
+        documents.append(YamlDocument(each, line))
         line += each.count("\n")
         if len(each) > LONGEST_DOCUMENT:
             reason = f"the record has more than {LONGEST_DOCUMENT:,} characters"
-            raise Place(file, documents[-1].line).broken(reason)
+            raise Position(file, documents[-1].line).broken(reason)
     return Parts(preamble, documents)
 
 
@@ -93,7 +93,7 @@ def _refuse_conflict(text: str, file: str) -> None:
     """Half of each side may be read as records: told before anything else is."""
     if (index := f"\n{text}".find(f"\n{_CONFLICT}")) >= 0:
         reason = "a merge has left a conflict here; keep what is right of both sides, and remove the lines of the marks"
-        raise Place(file).broken(reason, *_position(text, index))
+        raise Position(file).broken(reason, *_position(text, index))
 
 
 def lines_of(text: str) -> list[str]:

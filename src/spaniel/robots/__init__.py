@@ -1,5 +1,5 @@
 """robots.txt: may I, and which line says so? Pure parsing and matching after RFC 9309."""
 
-from spaniel.robots.rules import LIMIT, Decision, Robots, Rule, parse
+from spaniel.robots.rules import LIMIT, RobotsDecision, RobotsFile, RobotsRule, parse
 
-__all__ = ["LIMIT", "Decision", "Robots", "Rule", "parse"]
+__all__ = ["LIMIT", "RobotsDecision", "RobotsFile", "RobotsRule", "parse"]

@@ -41,7 +41,7 @@ class StoredFile(NamedTuple):
     fetched: float
 
 
-class _Kept(NamedTuple):
+class _DiskFile(NamedTuple):
     """A file in the folder."""
 
     used: float
@@ -133,7 +133,7 @@ class DiskCache:
                 with suppress(FileNotFoundError):
                     folder.remove(name)
 
-    def _doomed(self, newest_first: list[_Kept], share: float, now: float) -> list[str]:
+    def _doomed(self, newest_first: list[_DiskFile], share: float, now: float) -> list[str]:
         """Which of these are to go, the oldest first, if they are such a share of all."""
         doomed, files, size = [], 0, 0
         for kept in newest_first:
@@ -163,12 +163,12 @@ def _read(data: bytes, origin: str) -> StoredFile | None:
     return StoredFile(body, fetched) if words[0] == origin.encode() else None
 
 
-def _kept(entry: os.DirEntry[str]) -> _Kept | None:
+def _kept(entry: os.DirEntry[str]) -> _DiskFile | None:
     """What is known of a file; None where it is no file, or no longer there."""
     with suppress(FileNotFoundError):
         found = entry.stat(follow_symlinks=False)
         if stat.S_ISREG(found.st_mode):
-            return _Kept(found.st_mtime, entry.name, found.st_size)
+            return _DiskFile(found.st_mtime, entry.name, found.st_size)
     return None
 
 

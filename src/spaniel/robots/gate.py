@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from spaniel.defaults import MAX_ROBOTS_REDIRECTS, ROBOTS_CACHE_ENTRIES, ROBOTS_CACHE_TTL_HOURS
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.net.http import USUAL_HEADERS, Options
+from spaniel.net.http import DEFAULT_HEADERS, RequestOptions
 from spaniel.net.redirects import Hops, follow
 from spaniel.robots.disk_cache import DiskCache, StoredFile
-from spaniel.robots.rules import LIMIT, Decision, Robots, parse
+from spaniel.robots.rules import LIMIT, RobotsDecision, RobotsFile, parse
 from spaniel.url.value import Url
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ _NO_TURN: AbstractAsyncContextManager[None] = nullcontext()
 LONG_MATCH = 1 << 27  # octets of file × path from which on a decision is made there, too
 
 
-class Gets(Protocol):
+class HttpGetter(Protocol):
     """Makes one hop."""
 
-    async def get(self, url: Url, target: Target, deadline: Deadline, options: Options = ...) -> Page: ...
+    async def get(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = ...) -> Page: ...
 
 
 class _FileVisitor:
@@ -46,7 +46,7 @@ class _FileVisitor:
 
     wait = None
 
-    def __init__(self, http: Gets, deadline: Deadline, options: Options) -> None:
+    def __init__(self, http: HttpGetter, deadline: Deadline, options: RequestOptions) -> None:
         self._http, self.deadline, self._options = http, deadline, options
 
     async def admit(self, hops: Hops, target: Target) -> AbstractAsyncContextManager[None]:  # noqa: ARG002
@@ -67,14 +67,14 @@ class RobotsSettings(NamedTuple):
     cache_ttl_hours: float = ROBOTS_CACHE_TTL_HOURS.default
 
 
-class _Known(NamedTuple):
-    found: Robots | SpanielError  # the file, or why there is none
+class _CachedFile(NamedTuple):
+    found: RobotsFile | SpanielError  # the file, or why there is none
     expires: float
     size: int = 0  # of the file
     weight: int = 0  # bytes of memory
 
 
-class Permission(NamedTuple):
+class RobotsPermission(NamedTuple):
     """A page may be asked for; what is to be known besides."""
 
     note: str | None = None  # for the answer
@@ -82,10 +82,10 @@ class Permission(NamedTuple):
     content_signal: str | None = None  # what the file says about the use of pages
 
 
-class Verdict(NamedTuple):
+class RobotsVerdict(NamedTuple):
     """What was decided about a URL; `note` says when nobody could be asked."""
 
-    decision: Decision | None
+    decision: RobotsDecision | None
     note: str | None
 
 
@@ -94,7 +94,7 @@ class RobotsGate:
 
     def __init__(
         self,
-        http: Gets,
+        http: HttpGetter,
         guard: Guard,
         settings: RobotsSettings | None = None,
         disk: DiskCache | None = None,
@@ -105,19 +105,19 @@ class RobotsGate:
         self._settings = settings or RobotsSettings()
         self._disk = disk
         self._clock = clock
-        self._kept: OrderedDict[str, _Known] = OrderedDict()
+        self._kept: OrderedDict[str, _CachedFile] = OrderedDict()
         self._bytes = 0
-        self._flights: dict[str, asyncio.Task[_Known]] = {}
+        self._flights: dict[str, asyncio.Task[_CachedFile]] = {}
 
     async def require(
-        self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = USUAL_HEADERS
-    ) -> Permission:
+        self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = DEFAULT_HEADERS
+    ) -> RobotsPermission:
         """Raises `robots_disallowed` or `robots_unavailable`."""
         verdict = await self.ask(url, target, deadline, headers)
         if verdict.decision is None:
-            return Permission(verdict.note)
+            return RobotsPermission(verdict.note)
         if verdict.decision.allowed:
-            return Permission(None, verdict.decision.crawl_delay, verdict.decision.content_signal)
+            return RobotsPermission(None, verdict.decision.crawl_delay, verdict.decision.content_signal)
         rule = verdict.decision.rule
         raise SpanielError(
             Code.ROBOTS_DISALLOWED,
@@ -129,8 +129,8 @@ class RobotsGate:
         )
 
     async def ask(
-        self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = USUAL_HEADERS
-    ) -> Verdict:
+        self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = DEFAULT_HEADERS
+    ) -> RobotsVerdict:
         """The decision about a URL, for whoever the headers say is asking.
 
         `target` is the hop's own, so that its name is not looked up a second time. The file is asked for once,
@@ -142,21 +142,21 @@ class RobotsGate:
         found = kept.found
         if isinstance(found, SpanielError):
             if self._settings.fail_open:
-                return Verdict(None, FAIL_OPEN_NOTE)
+                return RobotsVerdict(None, FAIL_OPEN_NOTE)
             raise SpanielError(found.code, **found.details) from found.__cause__  # a new one for each who asks
         decide, agent = found.decide, headers.user_agent
         if kept.size * len(url.target) > LONG_MATCH:
-            return Verdict(await asyncio.to_thread(decide, agent, url.target), None)
-        return Verdict(decide(agent, url.target), None)
+            return RobotsVerdict(await asyncio.to_thread(decide, agent, url.target), None)
+        return RobotsVerdict(decide(agent, url.target), None)
 
-    def _fresh(self, origin: str) -> _Known | None:
+    def _fresh(self, origin: str) -> _CachedFile | None:
         kept = self._kept.get(origin)
         if kept is None or kept.expires <= self._clock():
             return None
         self._kept.move_to_end(origin)
         return kept
 
-    async def _wait(self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders) -> _Known:
+    async def _wait(self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders) -> _CachedFile:
         """Join the flight for this origin, or start it. Who gives up after its own time leaves it to the others."""
         flight = self._flights.get(url.origin)
         if flight is None:
@@ -168,9 +168,9 @@ class RobotsGate:
                 with part.guarding("robots"):
                     return await asyncio.shield(flight)
             except SpanielError as error:  # a flight ends with what it found, never with an error
-                return _Known(_refusal(error, url), 0)
+                return _CachedFile(_refusal(error, url), 0)
 
-    async def _fly(self, url: Url, target: Target, headers: RequestHeaders) -> _Known:
+    async def _fly(self, url: Url, target: Target, headers: RequestHeaders) -> _CachedFile:
         """The file: from disk if another process has put it there, else from the site."""
         began, now = self._clock(), time.time()
         stored = self._disk.read(url.origin, now) if self._disk is not None else None
@@ -178,14 +178,14 @@ class RobotsGate:
         try:
             body = stored.body if stored is not None else await self._fetch(place, target, headers)
         except SpanielError as error:
-            kept = _Known(_refusal(error, url), began + FAILURE_SECONDS)
+            kept = _CachedFile(_refusal(error, url), began + FAILURE_SECONDS)
             self._keep(url.origin, kept)
             return kept
         age = now - stored.fetched if stored is not None else 0.0
         aside = len(body) > LONG_FILE
         robots = await asyncio.to_thread(_ready, body, headers.user_agent) if aside else parse(body)
         expires = began + self._settings.cache_ttl_hours * 3600 - age
-        kept = _Known(robots, expires, len(body), _weight(body))
+        kept = _CachedFile(robots, expires, len(body), _weight(body))
         self._keep(url.origin, kept)
         if self._disk is not None and stored is None:
             self._disk.write(url.origin, StoredFile(body, now))
@@ -194,14 +194,14 @@ class RobotsGate:
     async def _fetch(self, url: Url, target: Target, headers: RequestHeaders) -> bytes:
         """The file itself, through redirects, each guarded like any other (D2-06). Robots is not asked about it."""
         hops = Hops(url)
-        visitor = _FileVisitor(self._http, Deadline(SECONDS), Options(headers, LIMIT + 1, cut=True))
+        visitor = _FileVisitor(self._http, Deadline(SECONDS), RequestOptions(headers, LIMIT + 1, cut=True))
         try:
             page = await follow(hops, self._guard, visitor, None, MAX_ROBOTS_REDIRECTS, target)
         except SpanielError as error:
             raise error if hops.url.host == url.host else _elsewhere(error) from None
         return _body(page)
 
-    def _keep(self, origin: str, kept: _Known) -> None:
+    def _keep(self, origin: str, kept: _CachedFile) -> None:
         """Hold on to what was found. The least recently used are forgotten: here, and if they are too many on disk."""
         old = self._kept.pop(origin, None)
         self._kept[origin] = kept
@@ -222,7 +222,7 @@ class RobotsGate:
         await asyncio.gather(*flights, return_exceptions=True)
 
 
-def _ready(body: bytes, agent: str) -> Robots:
+def _ready(body: bytes, agent: str) -> RobotsFile:
     """A file that is read, and laid out for an agent, as the first decision would do."""
     robots = parse(body)
     robots.decide(agent, "/")

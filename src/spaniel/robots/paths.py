@@ -57,7 +57,7 @@ def _mend(escape: re.Match[str]) -> str:
     return chr(octet) if octet in _UNRESERVED else text.upper()
 
 
-class Index:
+class RuleIndex:
     """The rules of one group, laid out so that the most specific match is found without trying them all.
 
     Plain prefixes, which most rules are, stand in a dictionary that is asked once for each length that occurs, longest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from spaniel.robots.paths import Index, Line, spell
+from spaniel.robots.paths import Line, RuleIndex, spell
 
 LIMIT = 524_288  # octets that are read; the rest is as if it were not there (§2.5, D2-06)
 
@@ -27,18 +27,18 @@ _USUAL = {form(key): kind for key, kind in _KINDS.items() for form in (bytes.low
 _TOKEN = re.compile(rb"[A-Za-z0-9_.-]+")
 
 
-class Rule(NamedTuple):
+class RobotsRule(NamedTuple):
     """The line that decided, as it stands in the file: text from outside, to be shown with care."""
 
     line: int
     text: str
 
 
-class Decision(NamedTuple):
+class RobotsDecision(NamedTuple):
     """May I? And who says so: without a rule, nothing in the file speaks of the path."""
 
     allowed: bool
-    rule: Rule | None
+    rule: RobotsRule | None
     group: str | None
     crawl_delay: float | None
     content_signal: str | None
@@ -60,13 +60,13 @@ class _Group:
     def __init__(self, token: str | None, blocks: list[_Block]) -> None:
         # Neighbours may share one list of rules (see `parse`): each list counts once.
         rules = {id(block.rules): block.rules for block in blocks}.values()
-        self._index = Index(line for lines in rules for line in lines)
+        self._index = RuleIndex(line for lines in rules for line in lines)
         delays = [delay for block in blocks for value in block.delays if (delay := _seconds(value)) is not None]
         signals = [_text(value) for block in blocks for value in block.signals]
-        self._silence = Decision(True, None, token, max(delays, default=None), ", ".join(signals) or None)
-        self._said: dict[int, Decision] = {}
+        self._silence = RobotsDecision(True, None, token, max(delays, default=None), ", ".join(signals) or None)
+        self._said: dict[int, RobotsDecision] = {}
 
-    def decide(self, path: str) -> Decision:
+    def decide(self, path: str) -> RobotsDecision:
         path = spell(path if path.startswith("/") else "/" + path)
         line = self._index.find(path)
         if line is None or path == "/robots.txt":  # which is implicitly allowed (§2.2.2)
@@ -74,12 +74,12 @@ class _Group:
         number = line[0]
         said = self._said.get(number)
         if said is None:
-            said = self._silence._replace(allowed=line[1], rule=Rule(number, _text(line[3])))
+            said = self._silence._replace(allowed=line[1], rule=RobotsRule(number, _text(line[3])))
             self._said[number] = said
         return said
 
 
-class Robots:
+class RobotsFile:
     """A parsed robots.txt."""
 
     __slots__ = ("_blocks", "_groups", "_last", "sitemaps")
@@ -90,7 +90,7 @@ class Robots:
         self._last: tuple[str, _Group] | None = None
         self.sitemaps = tuple(map(_text, sitemaps))
 
-    def decide(self, agent: str, path: str) -> Decision:
+    def decide(self, agent: str, path: str) -> RobotsDecision:
         """May `agent`, a whole User-Agent, fetch `path`, its query included?"""
         last = self._last
         if last is None or last[0] != agent:
@@ -112,7 +112,7 @@ class Robots:
         return group
 
 
-def parse(body: bytes) -> Robots:
+def parse(body: bytes) -> RobotsFile:
     """Read a robots.txt. There are no errors: a line that says nothing we know is passed over (D2-13, FR-WF-09b)."""
     named: dict[str, list[_Block]] = {}
     sitemaps: list[bytes] = []
@@ -143,7 +143,7 @@ def parse(body: bytes) -> Robots:
         else:
             (block.delays if kind == _DELAY else block.signals).append(value)
             naming = False
-    return Robots(named, sitemaps)
+    return RobotsFile(named, sitemaps)
 
 
 def _readable(body: bytes) -> bytes:

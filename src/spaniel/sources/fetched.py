@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from spaniel.net.guard import Target
-    from spaniel.net.http import Http, Options, Page
+    from spaniel.net.http import Http, Page, RequestOptions
     from spaniel.pipeline.ports import Door
     from spaniel.pipeline.retrieve import Way
     from spaniel.sources.walk import ListFetcher
@@ -32,7 +32,7 @@ def fetch_lists(door: Door, http: Http, way: Way = USUAL_WAY, seconds: float = S
     async def fetch(url: str, most: int) -> AsyncIterator[FetchedList]:
         with TemporaryFile(prefix="spaniel-") as file:
 
-            async def ask(url: Url, target: Target, deadline: Deadline, options: Options) -> Page:
+            async def ask(url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page:
                 return await http.stream(url, target, deadline, file.write, options)
 
             options = way.options._replace(max_bytes=most)

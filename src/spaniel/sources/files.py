@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
 from spaniel.sources.json_values import read_json, read_jsonl, read_yaml
-from spaniel.sources.kinds import DOCUMENTS, HEAD, Kind, kind_by_name, kind_named, list_kind
+from spaniel.sources.kinds import DOCUMENTS, HEAD, FileKind, kind_by_name, kind_named, list_kind
 from spaniel.sources.parquet import read_parquet
 from spaniel.sources.streams import BROKEN, as_utf8, uncompressed
 from spaniel.sources.tables import read_csv, read_tsv
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from spaniel.sources.rows import Child, Options, Problems, Reader, Report, Row
+    from spaniel.sources.rows import ChildSitemap, ListOptions, Problems, Reader, Report, SourceRow
 
 STANDARD_INPUT = "-"
-READERS: dict[Kind, Reader] = {  # Parquet is read from a file that can seek, a site by its sitemaps
-    Kind.TEXT: read_text,
-    Kind.CSV: read_csv,
-    Kind.TSV: read_tsv,
-    Kind.JSON: read_json,
-    Kind.JSONL: read_jsonl,
-    Kind.YAML: read_yaml,
-    Kind.SITEMAP: read_xml,
-    Kind.FEED: read_xml,
-    Kind.BOOKMARKS: read_bookmarks,
+READERS: dict[FileKind, Reader] = {  # Parquet is read from a file that can seek, a site by its sitemaps
+    FileKind.TEXT: read_text,
+    FileKind.CSV: read_csv,
+    FileKind.TSV: read_tsv,
+    FileKind.JSON: read_json,
+    FileKind.JSONL: read_jsonl,
+    FileKind.YAML: read_yaml,
+    FileKind.SITEMAP: read_xml,
+    FileKind.FEED: read_xml,
+    FileKind.BOOKMARKS: read_bookmarks,
 }
 BUFFER = 1 << 18  # bytes: three times faster through a line of gigabytes than the usual 8 KB
 
 
-class About(NamedTuple):
+class StreamInfo(NamedTuple):
     """What is known of a stream before it is read."""
 
     place: str  # for messages
@@ -65,10 +65,10 @@ def local_files(source: str) -> list[str]:
     return found
 
 
-def read_file(path: str, options: Options, problems: Problems) -> Iterator[Row | Child]:
+def read_file(path: str, options: ListOptions, problems: Problems) -> Iterator[SourceRow | ChildSitemap]:
     """The rows of a file, which is open while they are read."""
     with _opened(path) as stream:
-        about = About("standard input", "") if path == STANDARD_INPUT else About(path, path)
+        about = StreamInfo("standard input", "") if path == STANDARD_INPUT else StreamInfo(path, path)
         yield from read_stream(stream, about, options, problems)
 
 
@@ -86,20 +86,22 @@ def _opened(path: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def read_stream(stream: BinaryIO, about: About, options: Options, problems: Problems) -> Iterator[Row | Child]:
+def read_stream(
+    stream: BinaryIO, about: StreamInfo, options: ListOptions, problems: Problems
+) -> Iterator[SourceRow | ChildSitemap]:
     """The rows of a stream, whatever kind it is; if it breaks off, that is a problem and the end."""
     report = problems.at(about.place)
     given = kind_named(options.kind)
-    if given in DOCUMENTS or given is Kind.SITE:
-        kinds = ", ".join([*READERS, Kind.PARQUET])
+    if given in DOCUMENTS or given is FileKind.SITE:
+        kinds = ", ".join([*READERS, FileKind.PARQUET])
         raise SpanielError(Code.BAD_ARGS, field="--kind", reason=f"'{given}' is not a list; lists are: {kinds}")
     kind = given or kind_by_name(about.name)
     try:
-        if kind != Kind.PARQUET:
+        if kind != FileKind.PARQUET:
             text = as_utf8(uncompressed(stream))
             kind = given or list_kind(about.name, about.content_type, text.peek(HEAD), about.place)
         _report_unused(kind, options, report)
-        if kind == Kind.PARQUET:
+        if kind == FileKind.PARQUET:
             yield from read_parquet(_rewound(stream, about.place), options, report)
         elif kind is not None:
             yield from READERS[kind](text, options, report)
@@ -116,12 +118,12 @@ def _at(place: str, error: SpanielError) -> SpanielError:
     return SpanielError(Code.BAD_ARGS, field=place, reason=f"--column: {error.details.get('reason')}")
 
 
-def _report_unused(kind: Kind | None, options: Options, report: Report) -> None:
+def _report_unused(kind: FileKind | None, options: ListOptions, report: Report) -> None:
     """Of several sources one may be a table and the other not; but an option without effect is reported."""
-    if options.column is not None and kind in (Kind.TEXT, Kind.JSON, Kind.JSONL, Kind.YAML):
-        more = "; --kind csv reads it as a table" if kind == Kind.TEXT else "; --field names a field"
+    if options.column is not None and kind in (FileKind.TEXT, FileKind.JSON, FileKind.JSONL, FileKind.YAML):
+        more = "; --kind csv reads it as a table" if kind == FileKind.TEXT else "; --field names a field"
         report("", f"is read as {kind}, where --column means nothing{more}", lost=False)
-    if options.fields and not options.whole_records and kind == Kind.TEXT:
+    if options.fields and not options.whole_records and kind == FileKind.TEXT:
         report("", f"is read as {kind}, where --field means nothing; --kind jsonl reads it as JSON lines", lost=False)
 
 

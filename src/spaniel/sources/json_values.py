@@ -13,24 +13,20 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from spaniel.errors import SpanielError
-from spaniel.sources.rows import LARGEST_VALUE, URL_NAMES, Row
+from spaniel.sources.rows import LARGEST_VALUE, URL_NAMES, NoUrlError, SourceRow
 from spaniel.sources.streams import PIECE, decoded, numbered_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from spaniel.sources.rows import Options, Report
+    from spaniel.sources.rows import ListOptions, Report
 
 LONGEST = 4 << 20  # bytes of a line: whole texts may be next to the URL
 DEEPEST = 64  # objects and lists within one another; what writes them out again is recursive
 
 
-class NoUrlError(ValueError):
-    """A record without a URL where one should be."""
-
-
-def read_jsonl(stream: BinaryIO, options: Options, report: Report) -> Iterator[Row]:
+def read_jsonl(stream: BinaryIO, options: ListOptions, report: Report) -> Iterator[SourceRow]:
     for number, line in numbered_lines(stream, LONGEST, report):
         if line.isspace():
             continue
@@ -42,7 +38,7 @@ def read_jsonl(stream: BinaryIO, options: Options, report: Report) -> Iterator[R
         yield from _rows(value, options, number, report, len(line))
 
 
-def read_json(stream: BinaryIO, options: Options, report: Report) -> Iterator[Row]:
+def read_json(stream: BinaryIO, options: ListOptions, report: Report) -> Iterator[SourceRow]:
     values = _Values(stream)
     try:
         for place, value, size in values:
@@ -51,8 +47,8 @@ def read_json(stream: BinaryIO, options: Options, report: Report) -> Iterator[Ro
         report(f"line {values.line_of(error)}", f"is not JSON that can be read ({getattr(error, 'msg', error)})")
 
 
-def read_yaml(stream: BinaryIO, options: Options, report: Report) -> Iterator[Row]:
-    from spaniel.registry.complaints import Place
+def read_yaml(stream: BinaryIO, options: ListOptions, report: Report) -> Iterator[SourceRow]:
+    from spaniel.registry.complaints import Position
     from spaniel.registry.outline import values
 
     raw = stream.read(LARGEST_VALUE + 1)
@@ -60,7 +56,7 @@ def read_yaml(stream: BinaryIO, options: Options, report: Report) -> Iterator[Ro
         report("", f"has more than {LARGEST_VALUE >> 20} MB; split it")
         return
     try:
-        for number, document in enumerate(values(decoded(raw), Place("line")), 1):
+        for number, document in enumerate(values(decoded(raw), Position("line")), 1):
             where = "" if number == 1 else f"document {number}"
             for i, value in enumerate(document) if isinstance(document, list) else [(-1, document)]:
                 yield from _rows(value, options, where if i < 0 else f"{where}[{i}]", report, 0)
@@ -96,17 +92,17 @@ def _parts(value: object) -> list[object]:
     return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
 
 
-def _rows(value: object, options: Options, place: int | str, report: Report, size: int) -> Iterator[Row]:
+def _rows(value: object, options: ListOptions, place: int | str, report: Report, size: int) -> Iterator[SourceRow]:
     """The URLs of a record: one, or one for each field that was asked for."""
     if isinstance(value, str) and (options.whole_records or not options.fields):
-        yield Row(value, {}, size, place)
+        yield SourceRow(value, {}, size, place)
         return
     if options.whole_records:
-        yield Row("", {}, size, place, value)
+        yield SourceRow("", {}, size, place, value)
         return
     try:
         for url, columns in urls_of(value, options.fields):
-            yield Row(url, columns, size, place)
+            yield SourceRow(url, columns, size, place)
     except ValueError as error:
         where = f"line {place}" if isinstance(place, int) else _entry(place)
         report(where, str(error), lost=not isinstance(error, NoUrlError))

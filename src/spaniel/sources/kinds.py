@@ -11,7 +11,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.sources.rows import URL_NAMES
 
 
-class Kind(StrEnum):
+class FileKind(StrEnum):
     """What `--kind` takes."""
 
     TEXT = "text"
@@ -41,28 +41,28 @@ class _Format(NamedTuple):
 
 
 KINDS = {
-    Kind.TEXT: _Format("txt text lst urls list"),
-    Kind.CSV: _Format("csv", "text/csv application/csv"),
-    Kind.TSV: _Format("tsv tab", "text/tab-separated-values"),
-    Kind.JSON: _Format("json geojson jsonld webmanifest", "application/json"),
-    Kind.JSONL: _Format(
+    FileKind.TEXT: _Format("txt text lst urls list"),
+    FileKind.CSV: _Format("csv", "text/csv application/csv"),
+    FileKind.TSV: _Format("tsv tab", "text/tab-separated-values"),
+    FileKind.JSON: _Format("json geojson jsonld webmanifest", "application/json"),
+    FileKind.JSONL: _Format(
         "jsonl ndjson", "application/x-ndjson application/jsonl application/jsonlines application/x-jsonlines"
     ),
-    Kind.YAML: _Format("yaml yml", "application/yaml application/x-yaml text/yaml"),
-    Kind.PARQUET: _Format("parquet pq", "application/vnd.apache.parquet"),
-    Kind.SITEMAP: _Format("xml", "application/xml text/xml"),
-    Kind.FEED: _Format("rss atom rdf", "application/rss+xml application/atom+xml application/rdf+xml"),
-    Kind.BOOKMARKS: _Format(),
-    Kind.SITE: _Format(),
-    Kind.MARKDOWN: _Format("md markdown mdown mdwn mkd mkdn mkdown qmd rmd", "text/markdown"),
-    Kind.MDX: _Format("mdx"),
-    Kind.HTML: _Format("html htm xhtml xht shtml", "text/html application/xhtml+xml"),
-    Kind.RST: _Format("rst rest"),
-    Kind.NOTEBOOK: _Format("ipynb"),
+    FileKind.YAML: _Format("yaml yml", "application/yaml application/x-yaml text/yaml"),
+    FileKind.PARQUET: _Format("parquet pq", "application/vnd.apache.parquet"),
+    FileKind.SITEMAP: _Format("xml", "application/xml text/xml"),
+    FileKind.FEED: _Format("rss atom rdf", "application/rss+xml application/atom+xml application/rdf+xml"),
+    FileKind.BOOKMARKS: _Format(),
+    FileKind.SITE: _Format(),
+    FileKind.MARKDOWN: _Format("md markdown mdown mdwn mkd mkdn mkdown qmd rmd", "text/markdown"),
+    FileKind.MDX: _Format("mdx"),
+    FileKind.HTML: _Format("html htm xhtml xht shtml", "text/html application/xhtml+xml"),
+    FileKind.RST: _Format("rst rest"),
+    FileKind.NOTEBOOK: _Format("ipynb"),
 }
-DOCUMENTS = frozenset({Kind.MARKDOWN, Kind.MDX, Kind.HTML, Kind.RST, Kind.NOTEBOOK})
-LISTS = tuple(kind for kind in Kind if kind not in DOCUMENTS)
-ALIASES = {"xml": Kind.SITEMAP}
+DOCUMENTS = frozenset({FileKind.MARKDOWN, FileKind.MDX, FileKind.HTML, FileKind.RST, FileKind.NOTEBOOK})
+LISTS = tuple(kind for kind in FileKind if kind not in DOCUMENTS)
+ALIASES = {"xml": FileKind.SITEMAP}
 PACKED = (".gz", ".gzip", ".zst", ".zstd")
 HEAD = 4096  # bytes by which a kind is recognized
 # What holds no text, by its first bytes; nor does anything else with many control characters.
@@ -86,23 +86,23 @@ _ROOT = re.compile(
 _HTML = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL)
 _BOOKMARKS = re.compile(rb"\s*<!doctype\s+netscape-bookmark", re.IGNORECASE)
 _HINTS = {
-    Kind.HTML: "is a web page, not a list of URLs. To fetch the pages of a whole site, give its address: "
+    FileKind.HTML: "is a web page, not a list of URLs. To fetch the pages of a whole site, give its address: "
     "https://HOST/. To take the links of a page, add --kind bookmarks",
 }
 
 
-def kind_named(name: str | None, field: str = "--kind") -> Kind | None:
+def kind_named(name: str | None, field: str = "--kind") -> FileKind | None:
     """The kind with this name; `bad_args` if there is none."""
     if not name:
         return None
     try:
-        return ALIASES.get(name) or Kind(name)
+        return ALIASES.get(name) or FileKind(name)
     except ValueError:
         reason = f"'{name}' is not a kind of source; the kinds are: {', '.join(LISTS)}"
         raise SpanielError(Code.BAD_ARGS, field=field, reason=reason) from None
 
 
-def kind_by_name(name: str) -> Kind | None:
+def kind_by_name(name: str) -> FileKind | None:
     """By the extension; that of a compression is removed first."""
     stem, extension = os.path.splitext(name.lower())
     if extension in PACKED:
@@ -110,16 +110,16 @@ def kind_by_name(name: str) -> Kind | None:
     return _BY_EXTENSION.get(extension[1:])
 
 
-def kind_by_content(head: bytes) -> Kind | None:
+def kind_by_content(head: bytes) -> FileKind | None:
     """The kind that the first bytes prove, whatever the name is. `head` is UTF-8."""
     if head.startswith(b"PAR1"):
-        return Kind.PARQUET
+        return FileKind.PARQUET
     if _BOOKMARKS.match(head):
-        return Kind.BOOKMARKS
+        return FileKind.BOOKMARKS
     if _HTML.match(head):
-        return Kind.HTML
+        return FileKind.HTML
     if root := _ROOT.match(head):
-        return Kind.FEED if root[1].lower() in (b"rss", b"feed", b"rdf") else Kind.SITEMAP
+        return FileKind.FEED if root[1].lower() in (b"rss", b"feed", b"rdf") else FileKind.SITEMAP
     return None
 
 
@@ -142,59 +142,59 @@ def wide(head: bytes) -> str:
     return "utf-16-be" if len(odd) > 3 and not any(even) and all(odd) else ""
 
 
-def list_kind(name: str, content_type: str, head: bytes, place: str = "") -> Kind:
+def list_kind(name: str, content_type: str, head: bytes, place: str = "") -> FileKind:
     """The kind of a URL list. `head` is UTF-8. A document, and what is not text, is `bad_args` at `place`."""
     recognized = kind_by_content(head)
-    if recognized is Kind.HTML:
-        raise SpanielError(Code.BAD_ARGS, field=place or name, reason=_HINTS[Kind.HTML])
+    if recognized is FileKind.HTML:
+        raise SpanielError(Code.BAD_ARGS, field=place or name, reason=_HINTS[FileKind.HTML])
     if recognized is not None:
         return recognized
     named = kind_by_name(name) or _BY_CONTENT_TYPE.get(content_type.partition(";")[0].strip().lower())
     if binary := binary_kind(head, by_name_only=named is not None):
         more = ". Save it as CSV" if head.startswith(b"PK") else ""
         raise SpanielError(Code.BAD_ARGS, field=place or name, reason=f"is {binary}, not a list of URLs{more}")
-    if named in DOCUMENTS and named is not Kind.HTML:
+    if named in DOCUMENTS and named is not FileKind.HTML:
         reason = f"is a document ({named}), not a list of URLs; --kind text reads one URL per line"
         raise SpanielError(Code.BAD_ARGS, field=place or name, reason=reason)
-    if named in (Kind.JSON, Kind.JSONL):
+    if named in (FileKind.JSON, FileKind.JSONL):
         return _json_kind(head, named)
-    if named is Kind.HTML:  # without anything that makes it a page: links, or a text that was sent with a wrong type
-        return Kind.BOOKMARKS if b"<" in head else text_kind(head)
+    if named is FileKind.HTML:  # without HTML structure: a list of links, or text sent with a wrong type
+        return FileKind.BOOKMARKS if b"<" in head else text_kind(head)
     return named or text_kind(head)
 
 
-def _json_kind(head: bytes, named: Kind | None) -> Kind:
+def _json_kind(head: bytes, named: FileKind | None) -> FileKind:
     """One value over many lines, a list, or one value on each line."""
     text = head.lstrip()
     if text.startswith(b"["):
-        return Kind.JSON
+        return FileKind.JSON
     line, newline, rest = text.partition(b"\n")
-    if named is Kind.JSONL or not text.startswith(b"{"):
-        return named or Kind.JSONL
+    if named is FileKind.JSONL or not text.startswith(b"{"):
+        return named or FileKind.JSONL
     if not line.rstrip().endswith(b"}") or (named and not rest.strip()):
-        return Kind.JSON if newline or named else Kind.JSONL
-    return Kind.JSONL
+        return FileKind.JSON if newline or named else FileKind.JSONL
+    return FileKind.JSONL
 
 
-def text_kind(head: bytes) -> Kind:
+def text_kind(head: bytes) -> FileKind:
     """Of text that no name describes: a table if its first line is a header or has a URL behind another cell."""
     text = head.lstrip()
     if text.startswith((b"<?xml", b"<!--")):
-        return Kind.SITEMAP
+        return FileKind.SITEMAP
     if text.startswith(b"{") or re.match(rb"\[\s*[\[{\"\]]", text):
         return _json_kind(head, None)
     if re.match(rb'"https?://[^"\n]*"\s*(?:\n|$)', text):
-        return Kind.JSONL
+        return FileKind.JSONL
     line = next((each for each in text.decode("utf-8", "replace").splitlines() if each.strip()), "")
     if line.lstrip().startswith("#"):
-        return Kind.TEXT
-    for separator, kind in (("\t", Kind.TSV), (",", Kind.CSV), (";", Kind.CSV)):
+        return FileKind.TEXT
+    for separator, kind in (("\t", FileKind.TSV), (",", FileKind.CSV), (";", FileKind.CSV)):
         cells = [cell.strip().strip('"') for cell in line.split(separator)]
         is_header = any(cell.lower() in URL_NAMES for cell in cells) and not any(map(URL.match, cells))
         is_row = len(cells) > 1 and any(map(URL.match, cells)) and (separator == "\t" or not URL.match(cells[0]))
         if is_header or is_row:
             return kind
-    return Kind.TEXT
+    return FileKind.TEXT
 
 
 def is_url_list(text: str) -> bool:

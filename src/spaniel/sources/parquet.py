@@ -6,14 +6,14 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from spaniel.errors import Code, SpanielError, install_command
-from spaniel.sources.rows import LONGEST_LINE, Row
+from spaniel.sources.rows import LONGEST_LINE, NoUrlError, SourceRow
 from spaniel.sources.tables import find_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from spaniel.sources.rows import Options, Report
+    from spaniel.sources.rows import ListOptions, Report
 
 MOST_ROWS, MOST_BYTES = 1024, 4 << 20  # at a time
 DEEPEST = 64
@@ -30,11 +30,7 @@ def arrow() -> tuple[Any, Any]:
     return pa, parquet
 
 
-class NoUrlError(Exception):
-    """A row that names no page, and why."""
-
-
-def read_parquet(stream: BinaryIO, options: Options, report: Report) -> Iterator[Row]:
+def read_parquet(stream: BinaryIO, options: ListOptions, report: Report) -> Iterator[SourceRow]:
     """The stream must be able to go back: a Parquet file is read from its end."""
     pa, parquet = arrow()
     try:
@@ -49,7 +45,7 @@ def read_parquet(stream: BinaryIO, options: Options, report: Report) -> Iterator
                     number += 1
                     if options.whole_records:
                         record = {key: as_json(value) for key, value in values.items()}
-                        yield Row("", {}, size, f"row {number}", record)
+                        yield SourceRow("", {}, size, f"row {number}", record)
                         continue
                     blank = values.get(name) in (None, "")
                     try:
@@ -67,7 +63,7 @@ def _row_size(metadata: Any) -> int:
     return max([1, *sizes])
 
 
-def _row(values: dict[str, object], name: str, size: int) -> Row:
+def _row(values: dict[str, object], name: str, size: int) -> SourceRow:
     url = values.pop(name)
     if isinstance(url, bytes):
         url = url.decode("utf-8", "replace")
@@ -75,7 +71,7 @@ def _row(values: dict[str, object], name: str, size: int) -> Row:
         raise NoUrlError(f"has no URL in column '{name}'")
     if len(url) > LONGEST_LINE:
         raise NoUrlError(f"has a URL of more than {LONGEST_LINE} characters; it was left out")
-    return Row(url, {key: as_json(value) for key, value in values.items()}, size)
+    return SourceRow(url, {key: as_json(value) for key, value in values.items()}, size)
 
 
 def as_json(value: object, depth: int = 0) -> object:

@@ -19,7 +19,7 @@ URL_NAMES = (
 )  # fmt: skip
 
 
-class Item(NamedTuple):
+class SourceItem(NamedTuple):
     """One URL of the input. `ordinal` counts from 0 over all sources, in an order that is the same every time."""
 
     ordinal: int
@@ -27,14 +27,14 @@ class Item(NamedTuple):
     columns: dict[str, object]  # the values next to it, as JSON can represent them
     source: str = ""  # the file or address it was read from
     place: int | str = ""  # a line number, or a name such as "entry 3"
-    record: object = None  # of data, if `Options.whole_records` asks for it: then there is no `raw_url`
+    record: object = None  # of data, if `ListOptions.whole_records` asks for it: then there is no `raw_url`
 
     @property
     def where(self) -> str:
         return f"line {self.place}" if isinstance(self.place, int) else self.place
 
 
-class Row(NamedTuple):
+class SourceRow(NamedTuple):
     """A URL, as a reader finds it."""
 
     url: str
@@ -44,14 +44,18 @@ class Row(NamedTuple):
     record: object = None
 
 
-class Child(NamedTuple):
+class ChildSitemap(NamedTuple):
     """Another sitemap, named by a sitemap index."""
 
     url: str
     size: int = 0
 
 
-class Options(NamedTuple):
+class NoUrlError(ValueError):
+    """A row or record has no URL that can be used; the message says why."""
+
+
+class ListOptions(NamedTuple):
     """How sources are read, where the user says so."""
 
     kind: str | None = None  # a name of `kinds.KINDS`; None: by content, name and content type
@@ -92,4 +96,4 @@ if TYPE_CHECKING:
 
         def __call__(self, where: str, what: str, *, lost: bool = True) -> None: ...
 
-    Reader = Callable[[BinaryIO, Options, Report], Iterator[Row | Child]]
+    Reader = Callable[[BinaryIO, ListOptions, Report], Iterator[SourceRow | ChildSitemap]]

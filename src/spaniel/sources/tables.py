@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.sources.kinds import URL
-from spaniel.sources.rows import LONGEST_LINE, URL_NAMES, Row
+from spaniel.sources.rows import LONGEST_LINE, URL_NAMES, SourceRow
 from spaniel.sources.streams import decoded, numbered_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from spaniel.sources.rows import Options, Report
+    from spaniel.sources.rows import ListOptions, Report
 
 LONGEST_ROW = 1 << 20  # bytes; Python's own limit of a field is 128 KB
 SEPARATORS = ",;\t|"
 
 
-class Table(NamedTuple):
+class TableFormat(NamedTuple):
     """Which columns hold URLs, and what the columns are called."""
 
     names: list[str]
@@ -33,11 +33,11 @@ class Table(NamedTuple):
     has_header: bool
 
 
-def lay_out(first: list[str], options: Options) -> Table:
+def lay_out(first: list[str], options: ListOptions) -> TableFormat:
     """What the first row says of a table: it is a header if it names the column, or has no URL where one should be."""
     names = [cell.strip() for cell in first]
     if places := named_columns(names, options):
-        return Table(unique_names(names), places, True)
+        return TableFormat(unique_names(names), places, True)
     wanted = wanted_columns(options)
     if wanted:
         place = _numbered(names, wanted[0])
@@ -45,13 +45,13 @@ def lay_out(first: list[str], options: Options) -> Table:
         place = next((i for i, cell in enumerate(names) if URL.match(cell)), None)
     if place is None:
         if options.whole_records:
-            return Table(unique_names(names), [], True)
+            return TableFormat(unique_names(names), [], True)
         raise no_column(names, options)
     is_header = not URL.match(names[place])
-    return Table(unique_names(names if is_header else [""] * len(names)), [place], is_header)
+    return TableFormat(unique_names(names if is_header else [""] * len(names)), [place], is_header)
 
 
-def find_column(names: list[str], options: Options) -> int:
+def find_column(names: list[str], options: ListOptions) -> int:
     """The place of the column that holds the URLs, where names are all that is known."""
     found = named_columns(names, options)
     place = found[0] if found else _numbered(names, (*wanted_columns(options), "")[0])
@@ -60,12 +60,12 @@ def find_column(names: list[str], options: Options) -> int:
     return place
 
 
-def wanted_columns(options: Options) -> tuple[str, ...]:
+def wanted_columns(options: ListOptions) -> tuple[str, ...]:
     """The names that the user gave: `--column`, else `--field`."""
     return (options.column,) if options.column is not None else options.fields
 
 
-def named_columns(names: list[str], options: Options) -> list[int]:
+def named_columns(names: list[str], options: ListOptions) -> list[int]:
     """The places of the columns with these names; by default, of one whose name says that it holds URLs."""
     lower = [name.lower() for name in names]
     if wanted := wanted_columns(options):
@@ -81,7 +81,7 @@ def _numbered(names: list[str], column: str) -> int | None:
     return number - 1 if 0 < number <= len(names) else None
 
 
-def no_column(names: list[str], options: Options) -> SpanielError:
+def no_column(names: list[str], options: ListOptions) -> SpanielError:
     wanted = " or ".join(f"'{shown(name, 60)}'" for name in wanted_columns(options))
     reason = f"there is no column {wanted}" if wanted else "it is not clear which column holds the URLs"
     return SpanielError(Code.BAD_ARGS, field="--column", reason=f"{reason}; there are: {', '.join(names[:20])}")
@@ -100,15 +100,15 @@ def unique_names(names: list[str]) -> list[str]:
     return unique
 
 
-def read_csv(stream: BinaryIO, options: Options, report: Report) -> Iterator[Row]:
+def read_csv(stream: BinaryIO, options: ListOptions, report: Report) -> Iterator[SourceRow]:
     yield from _read(stream, None, options, report)
 
 
-def read_tsv(stream: BinaryIO, options: Options, report: Report) -> Iterator[Row]:
+def read_tsv(stream: BinaryIO, options: ListOptions, report: Report) -> Iterator[SourceRow]:
     yield from _read(stream, "\t", options, report)
 
 
-def _read(stream: BinaryIO, separator: str | None, options: Options, report: Report) -> Iterator[Row]:
+def _read(stream: BinaryIO, separator: str | None, options: ListOptions, report: Report) -> Iterator[SourceRow]:
     lines = _Lines(stream, report)
     table = None
     for number, group in lines.groups():
@@ -123,12 +123,12 @@ def _read(stream: BinaryIO, separator: str | None, options: Options, report: Rep
                     continue
             if options.whole_records and table.has_header:
                 record = dict(zip(table.names, cells, strict=False))
-                yield Row("", {}, sum(map(len, cells)), number, record)
+                yield SourceRow("", {}, sum(map(len, cells)), number, record)
             else:
                 yield from _row(cells, table, number, report)
 
 
-def _row(cells: list[str], table: Table, number: int, report: Report) -> Iterator[Row]:
+def _row(cells: list[str], table: TableFormat, number: int, report: Report) -> Iterator[SourceRow]:
     found = [place for place in table.urls if place < len(cells) and cells[place].strip()]
     if not found:
         report(f"line {number}", f"has nothing in column {table.urls[0] + 1}", lost=False)
@@ -140,7 +140,7 @@ def _row(cells: list[str], table: Table, number: int, report: Report) -> Iterato
         columns: dict[str, object] = {
             name: cell for i, (name, cell) in enumerate(zip(names, cells, strict=False)) if i != url
         }
-        yield Row(cells[url].strip(), columns, size, number)
+        yield SourceRow(cells[url].strip(), columns, size, number)
 
 
 class _Lines:

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.sources.rows import LARGEST_VALUE, LONGEST_LINE, Row
+from spaniel.sources.rows import LARGEST_VALUE, LONGEST_LINE, SourceRow
 from spaniel.sources.streams import decoded, numbered_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from spaniel.sources.rows import Options, Report
+    from spaniel.sources.rows import ListOptions, Report
 
 
-def read_text(stream: BinaryIO, _options: Options, report: Report) -> Iterator[Row]:
+def read_text(stream: BinaryIO, _options: ListOptions, report: Report) -> Iterator[SourceRow]:
     for number, line in numbered_lines(stream, LONGEST_LINE, report):
         try:
             text = line.decode().strip()
         except UnicodeDecodeError:
             text = decoded(line).strip()
         if text and text[0] != "#":
-            yield Row(text, {}, len(text), number)
+            yield SourceRow(text, {}, len(text), number)
 
 
-def read_bookmarks(stream: BinaryIO, _options: Options, report: Report) -> Iterator[Row]:
+def read_bookmarks(stream: BinaryIO, _options: ListOptions, report: Report) -> Iterator[SourceRow]:
     """The web pages in a file of bookmarks (Netscape format). Other schemes (javascript:, place:) are passed over."""
     from turbohtml import parse
 
@@ -35,4 +35,4 @@ def read_bookmarks(stream: BinaryIO, _options: Options, report: Report) -> Itera
         url = str(anchor.attrs["href"]).strip()
         if url.lower().startswith(("http://", "https://")):
             title = " ".join(anchor.text.split())
-            yield Row(url, {"title": title} if title else {}, len(url) + len(title), f"bookmark {number}")
+            yield SourceRow(url, {"title": title} if title else {}, len(url) + len(title), f"bookmark {number}")

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 from spaniel.errors import Code, SpanielError
 from spaniel.robots.rules import LIMIT
 from spaniel.robots.rules import parse as parse_robots
-from spaniel.sources.files import STANDARD_INPUT, About, local_files, read_file, read_stream
-from spaniel.sources.kinds import Kind, kind_by_name, kind_named
-from spaniel.sources.rows import Child, Item, Options, Problems, Row
+from spaniel.sources.files import STANDARD_INPUT, StreamInfo, local_files, read_file, read_stream
+from spaniel.sources.kinds import FileKind, kind_by_name, kind_named
+from spaniel.sources.rows import ChildSitemap, ListOptions, Problems, SourceItem, SourceRow
 from spaniel.sources.streams import read_in_thread
 from spaniel.sources.xml_lists import MOST_BYTES, MOST_URLS
 from spaniel.url.parsing import parse
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 DEEPEST = 4  # indexes within indexes
 MOST_LIST_BYTES = 1 << 30  # of a list that is fetched and is not a sitemap
 _IS_URL = re.compile(r"https?://", re.IGNORECASE)
-Named = tuple[str, list[Row]]  # rows, and the file or address they come from
+Named = tuple[str, list[SourceRow]]  # rows, and the file or address they come from
 
 
 class FetchedList(NamedTuple):
@@ -66,24 +66,24 @@ class _Place(NamedTuple):
 async def items(
     sources: Sequence[str],
     fetch: ListFetcher,
-    options: Options | None = None,
+    options: ListOptions | None = None,
     problems: Problems | None = None,
     *,
     may_be_empty: bool = False,
-) -> AsyncIterator[Item]:
+) -> AsyncIterator[SourceItem]:
     """Every URL of the sources. `problems` says afterwards what could not be read.
 
     Raises `bad_args` where a source cannot be read at all, or, unless `may_be_empty`, where nothing usable was in any.
     """
     problems = problems if problems is not None else Problems()
     before = len(problems.first)
-    walk = _Walk(fetch, options or Options(), problems)
+    walk = _Walk(fetch, options or ListOptions(), problems)
     ordinal = 0
     named = ["standard input" if source == STANDARD_INPUT else source for source in sources]
     for source in sources:
         async for name, rows in walk.source(source):
             for url, columns, _, place, record in rows:
-                yield Item(ordinal, url, columns, name, place, record)
+                yield SourceItem(ordinal, url, columns, name, place, record)
                 ordinal += 1
     if not ordinal and not may_be_empty:
         own = problems.first[before:]
@@ -94,7 +94,7 @@ async def items(
 class _Walk:
     """Over all sources of a run; a sitemap is read once. Rows go in lists, which cost less to hand on."""
 
-    def __init__(self, fetch: ListFetcher, options: Options, problems: Problems) -> None:
+    def __init__(self, fetch: ListFetcher, options: ListOptions, problems: Problems) -> None:
         self._fetch = fetch
         self._options = options
         self._kind = kind_named(options.kind)
@@ -113,7 +113,7 @@ class _Walk:
 
     def _is_site(self, source: str) -> bool:
         if self._kind is not None or not _IS_URL.match(source):
-            return self._kind == Kind.SITE
+            return self._kind == FileKind.SITE
         url = parse(source)
         return url.path == "/" and not url.query
 
@@ -179,32 +179,32 @@ class _Walk:
         self._seen.add(url.href)
         return True
 
-    async def _fetched(self, place: _Place) -> AsyncIterator[list[Row | Child]]:
+    async def _fetched(self, place: _Place) -> AsyncIterator[list[SourceRow | ChildSitemap]]:
         # what the options say applies to the sources that were named
-        options = self._options if place.asked else Options(whole_records=self._options.whole_records)
+        options = self._options if place.asked else ListOptions(whole_records=self._options.whole_records)
         kind = kind_named(options.kind) or kind_by_name(parse(place.url).path)
-        most = MOST_BYTES if kind in (None, Kind.SITEMAP, Kind.FEED) else MOST_LIST_BYTES
+        most = MOST_BYTES if kind in (None, FileKind.SITEMAP, FileKind.FEED) else MOST_LIST_BYTES
         try:
             async with self._fetch(place.url, most) as fetched:
                 async for taken in read_in_thread(self._read(fetched, options)):
-                    yield [_absolute(row, fetched.url) if isinstance(row, Row) else row for row in taken]
+                    yield [_absolute(row, fetched.url) if isinstance(row, SourceRow) else row for row in taken]
         except SpanielError as error:
             if error.code == Code.BAD_ARGS and place.asked:
                 raise
             self._problems.note(place.url, error.message)
 
-    def _read(self, fetched: FetchedList, options: Options) -> Iterator[Row | Child]:
-        about = About(fetched.url, parse(fetched.url).path, fetched.content_type)
+    def _read(self, fetched: FetchedList, options: ListOptions) -> Iterator[SourceRow | ChildSitemap]:
+        about = StreamInfo(fetched.url, parse(fetched.url).path, fetched.content_type)
         return read_stream(fetched.stream, about, options, self._problems)
 
 
-def _apart(taken: list[Row | Child]) -> tuple[list[Row], list[Child]]:
-    children = [row for row in taken if type(row) is Child]
-    rows = [row for row in taken if type(row) is Row] if children else cast("list[Row]", taken)
+def _apart(taken: list[SourceRow | ChildSitemap]) -> tuple[list[SourceRow], list[ChildSitemap]]:
+    children = [row for row in taken if type(row) is ChildSitemap]
+    rows = [row for row in taken if type(row) is SourceRow] if children else cast("list[SourceRow]", taken)
     return rows, children
 
 
-def _absolute(row: Row, base: str) -> Row:
+def _absolute(row: SourceRow, base: str) -> SourceRow:
     """Feeds may name pages by their path alone; no list of URLs does."""
     if not row.url.startswith(("/", "./", "../", "?")):
         return row

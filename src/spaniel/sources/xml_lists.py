@@ -14,14 +14,14 @@ from html import unescape
 from typing import TYPE_CHECKING
 from xml.parsers import expat
 
-from spaniel.sources.rows import Child, Row
+from spaniel.sources.rows import ChildSitemap, SourceRow
 from spaniel.sources.streams import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-    from spaniel.sources.rows import Options, Report
+    from spaniel.sources.rows import ListOptions, Report
 
 Entry = dict[str, str]
 
@@ -53,11 +53,11 @@ _PART = re.compile(b"|".join((_BEGIN, _TEXT, _LINK)))
 _REL = re.compile(rb"""\brel\s*=\s*["'](?!alternate["'])""")
 
 
-class Refused(Exception):  # noqa: N818  it is no error of ours
+class XmlRefused(Exception):  # noqa: N818  it is no error of ours
     """XML that is not read any further, and why."""
 
 
-def read_xml(stream: BinaryIO, _options: Options, report: Report) -> Iterator[Row | Child]:
+def read_xml(stream: BinaryIO, _options: ListOptions, report: Report) -> Iterator[SourceRow | ChildSitemap]:
     """Pages, or the sitemaps of an index. Broken XML is read as far as what it means is plain."""
     scan = _Scan()
     count = 0
@@ -71,7 +71,7 @@ def read_xml(stream: BinaryIO, _options: Options, report: Report) -> Iterator[Ro
                 report("", f"{limit}; the rest was left out. Split it, or write a plain list")
                 return
             yield made
-    except Refused as refused:
+    except XmlRefused as refused:
         report("", str(refused))
 
 
@@ -80,12 +80,12 @@ def _entries(stream: BinaryIO, scan: _Scan, report: Report) -> Iterator[Entry]:
     while piece := stream.read(PIECE):
         read += len(piece)
         if read > MOST_BYTES:
-            raise Refused(
+            raise XmlRefused(
                 f"has more than {MOST_BYTES >> 20} MB, the most that a sitemap may have; the rest was left out"
             )
         try:
             yield from scan.feed(piece)
-        except Refused:
+        except XmlRefused:
             yield from scan.finished()
             raise
         except (expat.ExpatError, ValueError, LookupError) as error:  # the others: encodings that expat does not know
@@ -99,18 +99,18 @@ def _entries(stream: BinaryIO, scan: _Scan, report: Report) -> Iterator[Entry]:
         report("", "breaks off before its end; what was whole was read")
 
 
-def _made(entry: Entry, root: str, number: int) -> Row | Child | None:
+def _made(entry: Entry, root: str, number: int) -> SourceRow | ChildSitemap | None:
     name = entry.get("guid") or entry.get("id") or ""  # a name of an entry may be its address too
     url = (entry.get("loc") or entry.get("link") or (name if name.lstrip().startswith("http") else "")).strip()
     if not url:
         return None
     size = sum(map(len, entry.values()))
     if root == "sitemapindex":
-        return Child(url, size)
+        return ChildSitemap(url, size)
     columns: dict[str, object] = {
         COLUMNS[name]: text for name in COLUMNS if name in entry and (text := entry[name].strip())
     }
-    return Row(url, columns, size, f"entry {number}")
+    return SourceRow(url, columns, size, f"entry {number}")
 
 
 class _Scan:
@@ -149,9 +149,9 @@ class _Scan:
         self._window += piece
         self._parser.Parse(piece, False)
         if self._fed - max(self._parser.CurrentByteIndex, 0) > LONGEST_TAG:
-            raise Refused(f"has a tag or comment of more than {LONGEST_TAG >> 20} MB; nothing after it was read")
+            raise XmlRefused(f"has a tag or comment of more than {LONGEST_TAG >> 20} MB; nothing after it was read")
         if len(self._parser.intern) > MOST_NAMES:
-            raise Refused(f"has more than {MOST_NAMES} different names of elements; nothing after them was read")
+            raise XmlRefused(f"has more than {MOST_NAMES} different names of elements; nothing after them was read")
         self._forget_what_is_read()
         return self.finished()
 
@@ -161,7 +161,7 @@ class _Scan:
             self._parser.Parse(b"", True)
         except expat.ExpatError:
             if not self.root:
-                raise Refused("is not XML that can be read") from None
+                raise XmlRefused("is not XML that can be read") from None
             return False
         return True
 
@@ -177,7 +177,7 @@ class _Scan:
         if not self.root:
             found = _ROOT.search(self._window)
             if found is None:
-                raise Refused("is not XML that can be read")
+                raise XmlRefused("is not XML that can be read")
             self.root = found[1].decode()
         return self.root
 
@@ -190,7 +190,7 @@ class _Scan:
             self._begun_at = max(self._parser.CurrentByteIndex, 0)
         del self._window[: self._begun_at - (self._fed - len(self._window))]
         if len(self._window) > LONGEST_TAG:
-            raise Refused(f"has an entry of more than {LONGEST_TAG >> 20} MB; nothing after it was read")
+            raise XmlRefused(f"has an entry of more than {LONGEST_TAG >> 20} MB; nothing after it was read")
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
@@ -203,12 +203,12 @@ class _Scan:
         elif self._depth == 1:
             self._begin(name)
         if self._depth > DEEPEST:
-            raise Refused(f"has elements nested more than {DEEPEST} deep; nothing after them was read")
+            raise XmlRefused(f"has elements nested more than {DEEPEST} deep; nothing after them was read")
 
     def _begin(self, name: str) -> None:
         prefix, colon, root = name.rpartition(":")
         if root not in ENTRIES:
-            raise Refused(f"is neither a sitemap nor a feed: it begins with <{name}>")
+            raise XmlRefused(f"is neither a sitemap nor a feed: it begins with <{name}>")
         own = "" if root == "RDF" else prefix + colon  # RSS 1.0 is written inside of another vocabulary
         self.root, self._entry_name = root, own + ENTRIES[root]
         self._wanted = {own + part: part.removeprefix("dc:") for part in WANTED[root]}
@@ -239,7 +239,7 @@ class _Scan:
 
 
 def _refuse_entities(*_: object) -> None:
-    raise Refused("declares entities of its own, which is how XML is made to explode; it was not read")
+    raise XmlRefused("declares entities of its own, which is how XML is made to explode; it was not read")
 
 
 def _scan_broken(begun: bytes, stream: BinaryIO, root: str, most: int) -> Iterator[Entry]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from spaniel.app.groups import Mode
     from spaniel.app.settings import Settings
-    from spaniel.browser.rendered import Display
+    from spaniel.browser.rendering import RenderOptions
     from spaniel.pipeline.profile import Profile
     from spaniel.tool.framework import Client, ToolCtx, ToolExecutor
 
@@ -69,7 +69,7 @@ def registry_for(client: Client, settings: Settings) -> ToolRegistry:
     return registry
 
 
-def _display(client: Client, settings: Settings) -> Display | None:
+def _display(client: Client, settings: Settings) -> RenderOptions | None:
     """What pages are rendered with by another profile than the SRD's: then a call may change it (D2-38)."""
     try:
         profile: Profile | None = getattr(client, "profile", None)

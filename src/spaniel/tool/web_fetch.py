@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from spaniel.app.groups import ToolSettings
-    from spaniel.browser.rendered import Display
+    from spaniel.browser.rendering import RenderOptions
     from spaniel.pipeline.answer import Answer
     from spaniel.pipeline.request import Request
 
@@ -53,7 +53,7 @@ class WebFetchTool:
         settings: ToolSettings,
         recent: RecentPages | None = None,
         *,
-        display: Display | None = None,
+        display: RenderOptions | None = None,
         picture_height: int = 0,
     ) -> None:
         self._client = client

@@ -45,21 +45,21 @@ class Pagination(NamedTuple):
     total_pages: int | None
 
 
-class Hop(NamedTuple):
+class RedirectHop(NamedTuple):
     """One redirect: the status that said so, and where it led."""
 
     status: int
     url: str
 
 
-class Exchange(NamedTuple):
+class AskedQuestion(NamedTuple):
     """What a rule asked the web, and what came back."""
 
     question: str
     answer: str
 
 
-class Step(NamedTuple):
+class RuleStep(NamedTuple):
     """One rule at work: the URL before and after it, what it has to say, and what it asked the web."""
 
     rule: str
@@ -67,10 +67,10 @@ class Step(NamedTuple):
     before: str
     after: str
     note: str
-    asked: tuple[Exchange, ...] = ()
+    asked: tuple[AskedQuestion, ...] = ()
 
 
-class Notes:
+class CanonicalNotes:
     """What the rules noticed; filled only when somebody asks."""
 
     __slots__ = (
@@ -90,13 +90,13 @@ class Notes:
         self.dropped: list[Dropped] = []
         self.review: list[str] = []
         self.fragment_note: str | None = None
-        self.redirect_chain: list[Hop] = []
+        self.redirect_chain: list[RedirectHop] = []
         self.lang_variants: list[Variant] = []
         self.pagination: Pagination | None = None
         self.link_type: str | None = None
         self.flags: list[str] = []
         self.warnings: list[str] = []
-        self.steps: list[Step] = []
+        self.steps: list[RuleStep] = []
 
 
 class Canonical:
@@ -104,14 +104,14 @@ class Canonical:
 
     __slots__ = ("_notes", "_policy", "original", "url")
 
-    def __init__(self, url: str, original: str, policy: Explains, notes: Notes | None = None) -> None:
+    def __init__(self, url: str, original: str, policy: Explains, notes: CanonicalNotes | None = None) -> None:
         self.url = url
         self.original = original
         self._policy = policy
         self._notes = notes
 
     @property
-    def notes(self) -> Notes:
+    def notes(self) -> CanonicalNotes:
         if self._notes is None:
             self._notes = self._policy.explain(self.original).notes
         return self._notes
@@ -144,7 +144,7 @@ class Canonical:
         return self.notes.fragment_note
 
     @property
-    def redirect_chain(self) -> list[Hop]:
+    def redirect_chain(self) -> list[RedirectHop]:
         return self.notes.redirect_chain
 
     @property
@@ -173,7 +173,7 @@ class Canonical:
         return () if self._notes is None else tuple(self._notes.warnings)
 
     @property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[RuleStep]:
         return self.notes.steps
 
     def as_dict(self) -> dict[str, object]:

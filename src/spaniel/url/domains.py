@@ -19,7 +19,7 @@ ALLOWED, BLOCKED = "allowed_domains", "blocked_domains"
 _MORE_THAN_A_HOST = re.compile(r"[/?#@*,;]|:(?![^\[]*\])")  # colons stand inside the brackets of an IPv6 address
 
 
-class Domains(NamedTuple):
+class DomainRules(NamedTuple):
     """A page's host must be in `allowed`, where there is such a list, and must not be in `blocked`."""
 
     allowed: HostList | None = None
@@ -33,15 +33,15 @@ class Domains(NamedTuple):
             raise _refused(url, f"it is not in {ALLOWED}", ALLOWED)
 
 
-ANYWHERE = Domains()
+ANYWHERE = DomainRules()
 
 
 @lru_cache(maxsize=64)
-def domain_rules(allowed: tuple[str, ...] | None, blocked: tuple[str, ...] = ()) -> Domains:
+def domain_rules(allowed: tuple[str, ...] | None, blocked: tuple[str, ...] = ()) -> DomainRules:
     """Rules from what was written. `allowed` is None where every domain is."""
     if allowed is None and not blocked:
         return ANYWHERE
-    return Domains(None if allowed is None else domains(allowed), domains(blocked))
+    return DomainRules(None if allowed is None else domains(allowed), domains(blocked))
 
 
 def domain_list(written: Iterable[object], field: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.url.canonical import Dropped, Notes
+from spaniel.url.canonical import CanonicalNotes, Dropped
 
 if TYPE_CHECKING:
     from spaniel.url.questions import Web
@@ -16,7 +16,7 @@ class Draft:
 
     __slots__ = ("bare_root", "fragment", "host", "params", "path", "port", "scheme")
 
-    notes: Notes | None = None  # nobody asked
+    notes: CanonicalNotes | None = None  # nobody asked
     web: Web | None = None  # offline, or not for this rule to ask
 
     def __init__(self, scheme: str, host: str, port: str, path: str, query: str | None, fragment: str | None) -> None:
@@ -69,7 +69,7 @@ class WatchedDraft(Draft):
     def __init__(self, url: Url, shown: dict[str, str]) -> None:
         port = "" if url.port is None else f":{url.port}"
         super().__init__(url.scheme, url.host, port, url.path, url.query, url.fragment)
-        self.notes: Notes = Notes()
+        self.notes: CanonicalNotes = CanonicalNotes()
         self.shown = shown
         self.web: Web | None = None
 

@@ -41,7 +41,7 @@ _TYPED_HOST = re.compile(
 _UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-class Written(NamedTuple):
+class WrittenUrl(NamedTuple):
     """A URL's authority and the rest as they were written, but for credentials."""
 
     scheme: str
@@ -95,7 +95,7 @@ def typed(text: str) -> str:
     return text if has_scheme(bare) or not _TYPED_HOST.match(bare) else f"https://{bare.removeprefix('//')}"
 
 
-def judge(text: str) -> Written:
+def judge(text: str) -> WrittenUrl:
     """Scheme, authority and port as written (FR-WF-04, D2-12, D2-14, D2-15)."""
     found = _SHAPE.fullmatch(text)
     if not found:
@@ -108,7 +108,7 @@ def judge(text: str) -> Written:
         raise _invalid(text, "more than one '@' before the host")
     if port and int(port) > 65535:
         raise _invalid(text, "the port is over 65535")
-    return Written(scheme, hosts.judge_host(host), port, rest, at is not None)
+    return WrittenUrl(scheme, hosts.judge_host(host), port, rest, at is not None)
 
 
 def _misshapen(text: str) -> SpanielError:
@@ -125,7 +125,7 @@ def _misshapen(text: str) -> SpanielError:
     return _invalid(text, "its host or port is malformed")
 
 
-def settle(written: Written) -> Url:
+def settle(written: WrittenUrl) -> Url:
     """The parser's form of what was judged; the host must have kept its kind."""
     import ada_url
 

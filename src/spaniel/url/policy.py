@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from spaniel.tables import Table, complaint, nearest, read_toml
-from spaniel.url.canonical import CREDENTIALS_WARNING, Canonical, Step
+from spaniel.url.canonical import CREDENTIALS_WARNING, Canonical, RuleStep
 from spaniel.url.draft import Draft, WatchedDraft
 from spaniel.url.plain import Parts, recognize
 from spaniel.url.policies.compiled import POLICIES
@@ -23,14 +23,14 @@ from spaniel.url.value import LONGEST, Url
 if TYPE_CHECKING:
     from spaniel.url.allowlist import Allowlist
     from spaniel.url.overrides import Override
-    from spaniel.url.parsing import Written
+    from spaniel.url.parsing import WrittenUrl
     from spaniel.url.questions import Web
     from spaniel.url.rules.redirects import FollowRedirects
-    from spaniel.url.rules.rule import Act, Rule
+    from spaniel.url.rules.rule import Act, UrlRule
 
 
 class _Step(NamedTuple):
-    rule: Rule
+    rule: UrlRule
     id: str
     act: Act
     asks: bool  # whether the policy lets it ask the web
@@ -97,7 +97,7 @@ class Policy:
             notes.warnings.append(CREDENTIALS_WARNING)
         if self._assumes_scheme(original):
             notes.warnings.append(f"{self._assume_scheme}:// was put in front of the URL")
-        notes.steps.append(Step("parse", self._parse_id, original, draft.display(), ""))
+        notes.steps.append(RuleStep("parse", self._parse_id, original, draft.display(), ""))
         for i, step in enumerate(self._steps):
             before, was = draft.display(), draft.text()
             remark = _run(step, draft, web)
@@ -106,7 +106,7 @@ class Policy:
                     _run(earlier, draft, web)
             draft.shown.pop(step.rule.part, None)
             asked = () if web is None else tuple(web.heard())
-            notes.steps.append(Step(step.rule.name, step.id, before, draft.display(), remark or "", asked))
+            notes.steps.append(RuleStep(step.rule.name, step.id, before, draft.display(), remark or "", asked))
         if web is not None and self._allowlist is not None and "shortener-unresolved" not in notes.flags:
             self._allowlist.require(draft.host)  # whatever led there: a rule, or a file that somebody else wrote
         return Canonical(draft.text(), original, self, notes)
@@ -117,7 +117,7 @@ class Policy:
             return None
         return recognize(raw)
 
-    def _read(self, raw: str | bytes) -> tuple[str, Written, Url]:
+    def _read(self, raw: str | bytes) -> tuple[str, WrittenUrl, Url]:
         """The text as it was given (but for credentials), judged, and parsed."""
         from spaniel.url import parsing  # most URLs need none of it, nor its patterns
 
@@ -135,7 +135,7 @@ class Policy:
 
         return bool(self._assume_scheme) and not has_scheme(text.strip())
 
-    def _shown(self, written: Written) -> dict[str, str]:
+    def _shown(self, written: WrittenUrl) -> dict[str, str]:
         """The parts that a later rule settles, as they were written."""
         settled = {s.rule.part for s in self._steps if s.rule.kind == "settle"}
         path = re.split("[?#]", written.rest, maxsplit=1)[0] or "/"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from spaniel.url.canonical import Exchange, Hop
+from spaniel.url.canonical import AskedQuestion, RedirectHop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -21,10 +21,10 @@ IF_LINKED = "?"  # behind a language: it is taken from the links of the page, an
 PAGES = frozenset({"text/html", "application/xhtml+xml"})
 
 
-class Walk(NamedTuple):
+class RedirectWalk(NamedTuple):
     """Where a URL leads: every redirect, and what stood at the end."""
 
-    hops: tuple[Hop, ...] = ()
+    hops: tuple[RedirectHop, ...] = ()
     status: int | None = None  # of the last answer; None: there was none
     content_type: str = ""  # of the last answer, without parameters
     trouble: str = ""  # why nothing is known of the end, in words
@@ -58,7 +58,7 @@ class Web(Protocol):
         """Whether the page is another one, or none, without its trailing slash."""
         return None
 
-    def redirects(self, url: str) -> Walk | None:  # noqa: ARG002
+    def redirects(self, url: str) -> RedirectWalk | None:  # noqa: ARG002
         """Where the URL leads."""
         return None
 
@@ -84,7 +84,7 @@ class Web(Protocol):
         """The title of the page."""
         return None
 
-    def heard(self) -> list[Exchange]:
+    def heard(self) -> list[AskedQuestion]:
         """What was asked since this was last called, and what came back."""
         return []
 
@@ -112,7 +112,7 @@ WORDS: dict[Kind, str] = {
 }
 
 
-class Answer(NamedTuple):
+class WebAnswer(NamedTuple):
     """What came back: the value that a rule gets (None: nothing is known), and the same in words."""
 
     value: Any
@@ -130,10 +130,10 @@ class Unanswered(Exception):  # noqa: N818  it is no error: it asks
 class AnsweredWeb(Web):
     """The answers that were looked up so far. With `stops`, a question beyond them ends the fold as `Unanswered`."""
 
-    def __init__(self, look_up: Callable[[Question], Answer | None], *, stops: bool) -> None:
+    def __init__(self, look_up: Callable[[Question], WebAnswer | None], *, stops: bool) -> None:
         self._look_up = look_up
         self._stops = stops
-        self._heard: list[Exchange] = []
+        self._heard: list[AskedQuestion] = []
 
     def _ask(self, kind: Kind, subject: str, more: tuple[tuple[str, tuple[str, ...]], ...] = ()) -> Any:
         question = Question(kind, subject, more)
@@ -142,7 +142,7 @@ class AnsweredWeb(Web):
             if self._stops:
                 raise Unanswered(question)
             return None
-        exchange = Exchange(str(question), answer.said)
+        exchange = AskedQuestion(str(question), answer.said)
         if exchange not in self._heard:
             self._heard.append(exchange)
         return answer.value
@@ -155,8 +155,8 @@ class AnsweredWeb(Web):
         found: bool | None = self._ask("slash", url)
         return found
 
-    def redirects(self, url: str) -> Walk | None:
-        found: Walk | None = self._ask("redirects", url)
+    def redirects(self, url: str) -> RedirectWalk | None:
+        found: RedirectWalk | None = self._ask("redirects", url)
         return found
 
     def is_shortener(self, host: str) -> bool | None:
@@ -180,6 +180,6 @@ class AnsweredWeb(Web):
         found: str | None = self._ask("title", url)
         return found
 
-    def heard(self) -> list[Exchange]:
+    def heard(self) -> list[AskedQuestion]:
         heard, self._heard = self._heard, []
         return heard

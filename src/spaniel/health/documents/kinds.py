@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
 from spaniel.health.documents.mention import Lines, Mention
-from spaniel.sources.kinds import DOCUMENTS, KINDS, Kind, kind_by_content, kind_by_name, text_kind
+from spaniel.sources.kinds import DOCUMENTS, KINDS, FileKind, kind_by_content, kind_by_name, text_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     Reader = Callable[[str], Iterator[Found]]
 
-EXTENSIONS = {str(kind): row.extensions for kind, row in KINDS.items() if kind not in (Kind.SITE, Kind.PARQUET)}
-EXTENSIONS["xml"] = f"{KINDS[Kind.SITEMAP].extensions} {KINDS[Kind.FEED].extensions}"  # with all their links
+EXTENSIONS = {str(kind): row.extensions for kind, row in KINDS.items() if kind not in (FileKind.SITE, FileKind.PARQUET)}
+EXTENSIONS["xml"] = f"{KINDS[FileKind.SITEMAP].extensions} {KINDS[FileKind.FEED].extensions}"  # with all their links
 PROSE = frozenset({"markdown", "mdx", "html", "rst", "notebook", "text"})  # read in folders without being asked for
 DATA = frozenset({"json", "jsonl", "yaml", "csv", "tsv"})  # have fields
 MODULES = {
@@ -35,7 +35,7 @@ def kind_of(name: str, text: str) -> str:
     beginning = text[:BEGINNING]
     recognized = kind_by_content(beginning.encode("utf-8", "replace"))
     if named in DOCUMENTS:
-        return recognized if named is Kind.HTML and recognized is Kind.BOOKMARKS else named
+        return recognized if named is FileKind.HTML and recognized is FileKind.BOOKMARKS else named
     return recognized or named or _by_content(beginning)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.browser.rendered import Wanted
+from spaniel.browser.rendering import RenderRequest
 from spaniel.chunking.plain import visible_length
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Page
@@ -83,7 +83,7 @@ async def _climb(ascent: Ascent, rooms: Rooms, deadline: Deadline, hops: PageHop
     deadline.phase = "browser"
     left = max(0.0, deadline.left())
     types = loadable_types(errand.kinds)
-    wanted = Wanted(
+    wanted = RenderRequest(
         *(url, target, gate, left, way.max_redirects, errand.request.picture, headers.user_agent, types),
         languages=headers.accept_language,
         display=errand.request.display,
@@ -100,7 +100,7 @@ def _came_empty(ascent: Ascent, rooms: Rooms) -> bool:
     return shell is not None and shell.is_empty
 
 
-async def _render(wanted: Wanted, rooms: Rooms, hops: PageHops, seconds: float) -> Retrieved:
+async def _render(wanted: RenderRequest, rooms: Rooms, hops: PageHops, seconds: float) -> Retrieved:
     if rooms.renderer is None:
         switched_off = "it is switched off in the settings"
         raise SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path="", error=switched_off, cause="off")

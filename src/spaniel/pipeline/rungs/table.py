@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.browser.rendered import MISSING, PARTIAL
+from spaniel.browser.rendering import MISSING, PARTIAL
 from spaniel.pipeline.outcome import FROM_ARCHIVE
 from spaniel.pipeline.rungs.archive import ARCHIVE
 from spaniel.pipeline.rungs.browser import BROWSER, FAILED, UNAVAILABLE

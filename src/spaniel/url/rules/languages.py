@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spaniel.url.rules.rule import Act
 
 
-class Shown(NamedTuple):
+class UrlLanguage(NamedTuple):
     """The language that a URL shows, and where: in a path segment, a parameter or the first label of the host."""
 
     lang: str
@@ -52,7 +52,7 @@ def prefer_language(options: Table) -> Act:
 
 
 def _proposals(
-    draft: Draft, found: Shown | None, wanted: Sequence[str], tokens: Mapping[str, tuple[str, ...]]
+    draft: Draft, found: UrlLanguage | None, wanted: Sequence[str], tokens: Mapping[str, tuple[str, ...]]
 ) -> dict[str, list[str]]:
     """For each language that has to be proved, the addresses at which it may be: the URL's own pattern, rewritten."""
     if found is None:
@@ -80,22 +80,22 @@ def _take_proved(draft: Draft, known: Mapping[str, str], prefer: str, named_too:
     return f"also in: {', '.join(named)}" if named else None
 
 
-def _written_language(draft: Draft, languages: dict[str, str], params: Names) -> Shown | None:
+def _written_language(draft: Draft, languages: dict[str, str], params: Names) -> UrlLanguage | None:
     for i, segment in enumerate(draft.path.split("/")):
         if lang := languages.get(segment.lower()):
-            return Shown(lang, "path", i)
+            return UrlLanguage(lang, "path", i)
     for i, pair in enumerate(draft.params or ()):
         if params.match(pair):
             value = pair.partition("=")[2].lower().replace("_", "-").partition("-")[0]
             if lang := languages.get(value):
-                return Shown(lang, "params", i)
+                return UrlLanguage(lang, "params", i)
     first, _, domain = draft.host.partition(".")
     if "." in domain and (lang := languages.get(first)):
-        return Shown(lang, "host", 0)
+        return UrlLanguage(lang, "host", 0)
     return None
 
 
-def _replaced(draft: Draft, found: Shown, token: str) -> str:
+def _replaced(draft: Draft, found: UrlLanguage, token: str) -> str:
     """The URL with the language at that place changed to `token`."""
     held = draft.path, draft.params, draft.host
     if found.part == "path":

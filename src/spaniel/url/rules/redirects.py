@@ -13,9 +13,9 @@ from spaniel.url.registrable import same_owner
 
 if TYPE_CHECKING:
     from spaniel.tables import Table
-    from spaniel.url.canonical import Hop
+    from spaniel.url.canonical import RedirectHop
     from spaniel.url.draft import Draft
-    from spaniel.url.questions import Walk
+    from spaniel.url.questions import RedirectWalk
 
 OFFLINE = "offline: not looked up"
 UNRESOLVED = "shortener-unresolved"
@@ -79,7 +79,7 @@ class FollowRedirects:
             self.allowlist.require(draft.host)
         return OFFLINE
 
-    def _require_allowed(self, draft: Draft, hops: tuple[Hop, ...]) -> None:
+    def _require_allowed(self, draft: Draft, hops: tuple[RedirectHop, ...]) -> None:
         """Each hop and the end. A shortener of the list may stand in between: that is what it is for."""
         for number, hop in enumerate(hops, 1):
             host = parse(hop.url).host
@@ -87,7 +87,7 @@ class FollowRedirects:
                 continue
             self.allowlist.require(host, f"redirect {number} of {_short(draft.text())}: {hop.status} {_short(hop.url)}")
 
-    def _arrive(self, draft: Draft, walk: Walk) -> str | None:
+    def _arrive(self, draft: Draft, walk: RedirectWalk) -> str | None:
         remark = None
         if walk.hops:
             remark = self._told_of_shortener(draft, walk)
@@ -103,7 +103,7 @@ class FollowRedirects:
             return f"the end answers {walk.status}"
         return remark
 
-    def _told_of_shortener(self, draft: Draft, walk: Walk) -> str | None:
+    def _told_of_shortener(self, draft: Draft, walk: RedirectWalk) -> str | None:
         if draft.host in self.shorteners:
             return "a shortener, resolved"
         if same_owner(draft.host, parse(walk.hops[0].url).host):
@@ -111,7 +111,7 @@ class FollowRedirects:
         known = draft.web is not None and draft.web.is_shortener(draft.host)
         return "a shortener, by what its bare address does; resolved" if known else None
 
-    def _stay(self, draft: Draft, walk: Walk) -> str:
+    def _stay(self, draft: Draft, walk: RedirectWalk) -> str:
         """The original is kept and flagged: somebody has to look at it. A site that is down today is not dead.
 
         The chain is stored however it ended: it shows where it went wrong (CP-09).

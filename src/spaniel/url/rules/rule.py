@@ -16,7 +16,7 @@ def idle(_draft: Draft) -> None:
     """What a rule does that has nothing left to do."""
 
 
-class Rule(NamedTuple):
+class UrlRule(NamedTuple):
     """A rule settles, edits or notes.
 
     *settle*: it takes over the parser's form of a part; nothing is left to do, but `--explain` shows it where the

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.url.rules import parts, query
-from spaniel.url.rules.rule import Act, Build, Rule
+from spaniel.url.rules.rule import Act, Build, UrlRule
 
 if TYPE_CHECKING:
     from spaniel.tables import Table
@@ -26,12 +26,14 @@ def lazily(module: str, name: str) -> Build:
 RULES = {
     r.name: r
     for r in (
-        Rule("lower-host", "host", "settle", parts.settled, "Writes the host in lower case."),
-        Rule("drop-default-port", "port", "settle", parts.settled, "Drops :80 from http and :443 from https."),
-        Rule("resolve-dots", "path", "settle", parts.settled, "Resolves /./ and /../ in the path."),
-        Rule("normalize-escapes", "path", "edit", parts.normalize_escapes, "Writes %-escapes of the path in one way."),
-        Rule("collapse-slashes", "path", "edit", parts.collapse_slashes, "Makes one slash of several in the path."),
-        Rule(
+        UrlRule("lower-host", "host", "settle", parts.settled, "Writes the host in lower case."),
+        UrlRule("drop-default-port", "port", "settle", parts.settled, "Drops :80 from http and :443 from https."),
+        UrlRule("resolve-dots", "path", "settle", parts.settled, "Resolves /./ and /../ in the path."),
+        UrlRule(
+            "normalize-escapes", "path", "edit", parts.normalize_escapes, "Writes %-escapes of the path in one way."
+        ),
+        UrlRule("collapse-slashes", "path", "edit", parts.collapse_slashes, "Makes one slash of several in the path."),
+        UrlRule(
             "drop-trailing-slash",
             "path",
             "edit",
@@ -39,7 +41,7 @@ RULES = {
             "Drops slashes at the end of the path.",
             may_ask=True,
         ),
-        Rule(
+        UrlRule(
             "upgrade-scheme",
             "scheme",
             "edit",
@@ -47,7 +49,7 @@ RULES = {
             "Makes https of http, but for listed hosts.",
             may_ask=True,
         ),
-        Rule(
+        UrlRule(
             "map-host",
             "host",
             "edit",
@@ -55,11 +57,13 @@ RULES = {
             "Replaces a host by the form that its site prefers.",
             may_ask=True,
         ),
-        Rule("drop-fragment", "fragment", "edit", parts.drop_fragment, "Drops what follows #, and notes it."),
-        Rule("drop-params", "params", "edit", query.drop_params, "Drops listed parameters of the query."),
-        Rule("drop-session-params", "path", "edit", query.drop_session_params, "Drops session ids, also in the path."),
-        Rule("sort-params", "params", "edit", query.sort_params, "Sorts the parameters of the query."),
-        Rule(
+        UrlRule("drop-fragment", "fragment", "edit", parts.drop_fragment, "Drops what follows #, and notes it."),
+        UrlRule("drop-params", "params", "edit", query.drop_params, "Drops listed parameters of the query."),
+        UrlRule(
+            "drop-session-params", "path", "edit", query.drop_session_params, "Drops session ids, also in the path."
+        ),
+        UrlRule("sort-params", "params", "edit", query.sort_params, "Sorts the parameters of the query."),
+        UrlRule(
             "strip-pagination",
             "params",
             "edit",
@@ -67,8 +71,10 @@ RULES = {
             "Drops page numbers, and notes them.",
             may_ask=True,
         ),
-        Rule("apply-overrides", "url", "edit", parts.apply_overrides, "Applies the overrides file for single hosts."),
-        Rule(
+        UrlRule(
+            "apply-overrides", "url", "edit", parts.apply_overrides, "Applies the overrides file for single hosts."
+        ),
+        UrlRule(
             "follow-redirects",
             "host",
             "note",
@@ -77,7 +83,7 @@ RULES = {
             may_ask=True,
             moves=True,
         ),
-        Rule(
+        UrlRule(
             "prefer-language",
             "path",
             "note",
@@ -86,7 +92,7 @@ RULES = {
             may_ask=True,
             moves=True,
         ),
-        Rule(
+        UrlRule(
             "classify-link",
             "path",
             "note",
@@ -94,6 +100,6 @@ RULES = {
             "Says home page, section or informative link.",
             may_ask=True,
         ),
-        Rule("store", "path", "note", lazily("clara", "store"), "Notes the hash of the canonical URL."),
+        UrlRule("store", "path", "note", lazily("clara", "store"), "Notes the hash of the canonical URL."),
     )
 }

@@ -37,7 +37,7 @@ RESOURCES = (
 )  # fmt: skip
 
 
-class Display(NamedTuple):
+class RenderOptions(NamedTuple):
     """How a page is shown, and what is waited for."""
 
     width: int = WINDOW_WIDTH.default
@@ -66,8 +66,10 @@ class BrowserSettings(NamedTuple):
     no_sandbox: bool = False
 
     @property
-    def display(self) -> Display:
-        return Display(self.viewport_width, self.viewport_height, self.network_idle_ms, self.wait_for, self.scrolls)
+    def display(self) -> RenderOptions:
+        return RenderOptions(
+            self.viewport_width, self.viewport_height, self.network_idle_ms, self.wait_for, self.scrolls
+        )
 
     def blocked(self) -> frozenset[str]:
         """The names in small letters; one that the protocol does not have is a mistake in the settings."""
@@ -88,7 +90,7 @@ class Gate(Protocol):
         """Raises a refusal; else the note that the answer should carry, if any."""
 
 
-class Wanted(NamedTuple):
+class RenderRequest(NamedTuple):
     """One rendering, as it is asked for."""
 
     url: Url
@@ -100,7 +102,7 @@ class Wanted(NamedTuple):
     user_agent: str = ""  # empty: Chromium's own
     types: frozenset[str] = loadable_types()  # the content types of documents that are worth rendering
     languages: str = ""  # Accept-Language
-    display: Display | None = None  # None: as the settings say
+    display: RenderOptions | None = None  # None: as the settings say
     picture_height: int = 0  # pixels of the tallest picture; 0: as tall as it can be made
     max_document_bytes: int = 0  # of the page's own document; 0: as much as the way out lets in
 
@@ -113,7 +115,7 @@ class DocumentHead(NamedTuple):
     headers: Mapping[str, str] = MappingProxyType({})  # names in lower case
 
 
-class Rendered(NamedTuple):
+class RenderedPage(NamedTuple):
     """A page as Chromium shows it."""
 
     url: Url

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaniel.cache import index as rows
 from spaniel.cache import recovery
-from spaniel.cache.folder import ENTRY_NAME, SHARDS, TEMPORARY_NAME, Folder
-from spaniel.cache.index import Row, open_index
+from spaniel.cache.folder import ENTRY_NAME, SHARDS, TEMPORARY_NAME, CacheFolder
+from spaniel.cache.index import IndexRow, open_index
 from spaniel.cache.keys import hash_of
 from spaniel.cache.store import CATCH_UP_SECONDS
 from spaniel.database import damage
@@ -21,13 +21,13 @@ from spaniel.errors import Code, SpanielError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spaniel.cache.entry import Entry
+    from spaniel.cache.entry import CacheEntry
 
 CLEARED_AT_ONCE = 256
 _COLUMNS = "key, url, host, method, profile, size, fetched, expires"
 
 
-class Stats(NamedTuple):
+class CacheStats(NamedTuple):
     folder: str
     entries: int
     bytes: int
@@ -38,12 +38,12 @@ class Stats(NamedTuple):
     newest: int | None
 
 
-class Cleared(NamedTuple):
+class ClearedEntries(NamedTuple):
     entries: int
     bytes: int
 
 
-class Problem(NamedTuple):
+class CacheProblem(NamedTuple):
     """`kind` is damaged, misplaced, stranger, missing, unknown, abandoned, totals or index."""
 
     kind: str
@@ -51,31 +51,31 @@ class Problem(NamedTuple):
     detail: str
 
 
-def _row(columns: tuple[Any, ...]) -> Row:
+def _row(columns: tuple[Any, ...]) -> IndexRow:
     """Of a damaged index the columns may be anything."""
     if not (isinstance(columns[0], bytes) and all(isinstance(number, int) for number in columns[5:])):
         raise damage("the index is damaged")
     url, host, method, profile = (value and str(value) for value in columns[1:5])
-    return Row(columns[0].hex(), url or "", host or "", method or "", profile, *columns[5:])
+    return IndexRow(columns[0].hex(), url or "", host or "", method or "", profile, *columns[5:])
 
 
-class Upkeep:
+class CacheMaintenance:
     """One cache folder, opened for a command."""
 
     def __init__(self, root: str, create: bool = False) -> None:
         self._create = create
-        self.folder = Folder(root)
+        self.folder = CacheFolder(root)
         self.checked = 0  # files that `verify` has read
         self._index = open_index(self.folder.root, partial(recovery.sweep, self.folder))
 
-    def __enter__(self) -> Upkeep:
+    def __enter__(self) -> CacheMaintenance:
         with self._errors_named(), self.folder.opened(self._create):
             return self
 
     def __exit__(self, *_: object) -> None:
         self._index.close()
 
-    def stats(self) -> Stats:
+    def stats(self) -> CacheStats:
         with self._errors_named(), self._settled() as db:
             now = int(time.time())
             totals = rows.totals(db)
@@ -83,16 +83,16 @@ class Upkeep:
             spread = db.execute("SELECT COUNT(DISTINCT host), MIN(fetched), MAX(fetched) FROM entries")
             hosts, oldest, newest = spread.fetchone()
             renderings = dict(db.execute("SELECT method, COUNT(*) FROM entries GROUP BY method ORDER BY method"))
-            return Stats(self.folder.root, totals.entries, totals.bytes, expired.fetchone()[0], hosts, renderings,
+            return CacheStats(self.folder.root, totals.entries, totals.bytes, expired.fetchone()[0], hosts, renderings,
                          oldest, newest)  # fmt: skip
 
-    def entries(self) -> Iterator[Row]:
+    def entries(self) -> Iterator[IndexRow]:
         """Every entry, the one used last first; a stream, however many there are."""
         with self._errors_named(), self._settled() as db:
             for found in db.execute(f"SELECT {_COLUMNS} FROM entries ORDER BY used DESC"):  # noqa: S608
                 yield _row(found)
 
-    def find(self, urls: set[str]) -> Iterator[tuple[Row, Entry]]:
+    def find(self, urls: set[str]) -> Iterator[tuple[IndexRow, CacheEntry]]:
         """What is kept of these canonical URLs, in every rendering and for every profile."""
         with self._errors_named():
             with self._settled() as db:
@@ -106,7 +106,7 @@ class Upkeep:
                     continue
                 yield row, entry
 
-    def clear(self, older_than: float | None = None, host: str | None = None) -> Cleared:
+    def clear(self, older_than: float | None = None, host: str | None = None) -> ClearedEntries:
         """Remove what was fetched more than so many seconds ago, or from this host, or (with neither) everything."""
         before = None if older_than is None else time.time() - older_than
         entries = size = 0
@@ -116,9 +116,9 @@ class Upkeep:
                 entries, size = entries + len(batch), size + sum(batch)
             if older_than is None and host is None:
                 self._clear_temporaries()
-        return Cleared(entries, size)
+        return ClearedEntries(entries, size)
 
-    def verify(self, repair: bool = False) -> Iterator[Problem]:
+    def verify(self, repair: bool = False) -> Iterator[CacheProblem]:
         """Read every file, compare it with its name and the index with the files. Changes nothing unless told to."""
         with self._errors_named():
             self._settle()
@@ -135,17 +135,17 @@ class Upkeep:
             if sound or repair:
                 yield from self._verify_totals(repair)
 
-    def _damaged_index(self, repair: bool) -> Problem:
+    def _damaged_index(self, repair: bool) -> CacheProblem:
         if repair:
             self._index.replace()
             self._settle()
-        return Problem("index", self.folder.root, "the index is damaged; repair makes it again from the files")
+        return CacheProblem("index", self.folder.root, "the index is damaged; repair makes it again from the files")
 
-    def _verify_files(self, shard: str, repair: bool) -> Iterator[Problem]:
+    def _verify_files(self, shard: str, repair: bool) -> Iterator[CacheProblem]:
         try:
             listing = list(self.folder.listing(shard))
         except PermissionError as error:
-            yield Problem("stranger", f"{self.folder.root}/{shard}", str(error.strerror))
+            yield CacheProblem("stranger", f"{self.folder.root}/{shard}", str(error.strerror))
             return
         for found in listing:
             if problem := self._verify_file(found.name, found.status.st_mode, shard):
@@ -153,7 +153,7 @@ class Upkeep:
                 if repair and problem.kind in ("damaged", "misplaced"):
                     self._remove_if_still(found.name, shard)
 
-    def _verify_rows(self, shard: str, repair: bool) -> Iterator[Problem]:
+    def _verify_rows(self, shard: str, repair: bool) -> Iterator[CacheProblem]:
         try:
             differences = self._compared(shard, repair)
         except sqlite3.Error as error:
@@ -164,11 +164,13 @@ class Upkeep:
                 return
             differences = self._compared(shard, repair)
         for key in differences.missing:
-            yield Problem("missing", self.folder.path(key), "the index has it, but there is no such file")
+            yield CacheProblem("missing", self.folder.path(key), "the index has it, but there is no such file")
         for key in differences.unknown:
-            yield Problem("unknown", self.folder.path(key), "the index does not have this file, or not at this size")
+            yield CacheProblem(
+                "unknown", self.folder.path(key), "the index does not have this file, or not at this size"
+            )
         for name in differences.abandoned:
-            yield Problem("abandoned", self.folder.temporary_path(name), "a writer that is gone has left it")
+            yield CacheProblem("abandoned", self.folder.temporary_path(name), "a writer that is gone has left it")
 
     def _compared(self, shard: str, repair: bool) -> recovery.Differences:
         with self._index.transaction() as tx:
@@ -177,26 +179,26 @@ class Upkeep:
                 recovery.reconcile(tx, self.folder, differences)
             return differences
 
-    def _verify_file(self, name: str, mode: int, shard: str) -> Problem | None:
+    def _verify_file(self, name: str, mode: int, shard: str) -> CacheProblem | None:
         if TEMPORARY_NAME.fullmatch(name):
             return None
         path = f"{self.folder.root}/{shard}/{name}"
         if not (ENTRY_NAME.fullmatch(name) and name.startswith(shard)):
-            return Problem("stranger", path, "it is not a name that the cache gives")
+            return CacheProblem("stranger", path, "it is not a name that the cache gives")
         if not stat.S_ISREG(mode):
-            return Problem("stranger", path, "it is not a regular file")
+            return CacheProblem("stranger", path, "it is not a regular file")
         try:
             entry = self.folder.read_named(name[:64])
         except FileNotFoundError:  # evicted since it was listed
             return None
         except PermissionError as error:
-            return Problem("damaged", path, str(error.strerror))
+            return CacheProblem("damaged", path, str(error.strerror))
         except SpanielError as error:
-            return Problem("damaged", path, str(error.details["error"]))
+            return CacheProblem("damaged", path, str(error.details["error"]))
         self.checked += 1
         made_of = entry.canonical_url, entry.rendering_method, entry.profile, entry.overrides
         if hash_of(*made_of) != name[:64]:
-            return Problem("misplaced", path, f"it holds {entry.canonical_url}, whose name is another")
+            return CacheProblem("misplaced", path, f"it holds {entry.canonical_url}, whose name is another")
         return None
 
     def _remove_if_still(self, name: str, shard: str) -> None:
@@ -214,14 +216,14 @@ class Upkeep:
                 raise
             return False
 
-    def _verify_totals(self, repair: bool) -> Iterator[Problem]:
+    def _verify_totals(self, repair: bool) -> Iterator[CacheProblem]:
         with self._index.transaction() as tx:
             said = rows.totals(tx)
             counted = tx.execute("SELECT COUNT(*), COALESCE(SUM(size), 0) FROM entries").fetchone()
             if repair and counted != said[:2]:
                 tx.execute("UPDATE totals SET entries = ?, bytes = ?", counted)
         if counted != said[:2]:
-            yield Problem("totals", self.folder.root, f"the index says {said[:2]}, and has {counted}")
+            yield CacheProblem("totals", self.folder.root, f"the index says {said[:2]}, and has {counted}")
 
     def _clear_some(self, before: float | None, host: str | None) -> list[int]:
         """The sizes of what was removed in one short transaction."""

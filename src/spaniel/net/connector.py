@@ -9,11 +9,11 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
-from spaniel.net.answers import NoAnswerError
+from spaniel.net.connection import Connection
 from spaniel.net.heads import MalformedError
 from spaniel.net.requests import tunnel
-from spaniel.net.sockets import Sockets, connect, connect_to, descriptors
-from spaniel.net.wire import Wire
+from spaniel.net.responses import NoResponseError
+from spaniel.net.sockets import SocketLimits, connect, connect_to, descriptors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spaniel.net.addresses import Address
     from spaniel.net.guard import Target
     from spaniel.net.proxy import Proxy
-    from spaniel.net.sockets import Counted
+    from spaniel.net.sockets import CountedSocket
 
 
 READ_AT_ONCE = 1 << 16  # bytes
@@ -29,7 +29,7 @@ READ_AT_ONCE = 1 << 16  # bytes
 READS_AT_ONCE = os.name != "nt"
 
 
-class UnreachedError(Exception):
+class ConnectFailedError(Exception):
     """No connection came about, for the reason that it was raised from."""
 
 
@@ -40,7 +40,7 @@ class Connector:
         self._ca_file = ca_file
         self._tls: ssl.SSLContext | None = None
         self._room = _new_room()
-        self.sockets = Sockets(descriptors())
+        self.sockets = SocketLimits(descriptors())
 
     def certificates(self, scheme: str) -> ssl.SSLContext | None:
         """Read when the first https page is asked for (it takes two bare Python starts), or to check a file of them."""
@@ -49,7 +49,7 @@ class Connector:
         self._tls = self._tls or tls_context(self._ca_file)
         return self._tls if scheme == "https" else None
 
-    async def open(self, scheme: str, target: Target, proxy: Proxy | None, agent: str) -> Wire:
+    async def open(self, scheme: str, target: Target, proxy: Proxy | None, agent: str) -> Connection:
         """Dial, and shake hands. `agent` is the user agent that a proxy is asked for a tunnel with."""
         tls = self.certificates(scheme)
         try:
@@ -57,22 +57,22 @@ class Connector:
             return await self._start(sock, tls, target, proxy, agent)
         # ValueError: a name that does not fit into TLS, a proxy's URL that is none
         except (OSError, ValueError) as error:
-            raise UnreachedError from error
+            raise ConnectFailedError from error
 
-    async def _dial_proxy(self, proxy: Proxy) -> Counted:
+    async def _dial_proxy(self, proxy: Proxy) -> CountedSocket:
         """The user's own: wherever it is, it need not pass the guard."""
         host, port = proxy.place
         return await connect(await _addresses(host), port, self.sockets)
 
     async def _start(
-        self, sock: Counted, tls: ssl.SSLContext | None, target: Target, proxy: Proxy | None, agent: str
-    ) -> Wire:
+        self, sock: CountedSocket, tls: ssl.SSLContext | None, target: Target, proxy: Proxy | None, agent: str
+    ) -> Connection:
         """A connection in two steps, TLS second: from the first one on, its transport is known, and can be closed.
 
         asyncio does both in one call. If that is cancelled when the handshake is done, its transport says goodbye for
         up to 30 s, and is out of reach; closing the socket would leave it with a number that another socket gets next.
         """
-        wire = Wire(sock, self._room if READS_AT_ONCE else _new_room())
+        wire = Connection(sock, self._room if READS_AT_ONCE else _new_room())
         try:
             await asyncio.get_running_loop().create_connection(lambda: wire, sock=sock)
             if tls is not None:
@@ -85,11 +85,11 @@ class Connector:
         return wire
 
 
-async def _make_tunnel(wire: Wire, target: Target, proxy: Proxy, agent: str) -> None:
+async def _make_tunnel(wire: Connection, target: Target, proxy: Proxy, agent: str) -> None:
     """Have a proxy connect us with a judged address. Bytes behind its answer cannot be from a TLS server."""
     try:
         answer = await wire.ask(tunnel(target, proxy, agent), bodiless=True)
-    except NoAnswerError:
+    except NoResponseError:
         raise ConnectionError("the system's proxy closed the connection without an answer") from None
     except MalformedError as error:
         raise ConnectionError(f"the system's proxy did not answer in HTTP: {error}") from None

@@ -7,21 +7,21 @@ import logging
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.browser.authorities import UntrustingError, database
 from spaniel.browser.cdp import CdpError
+from spaniel.browser.certificates import TrustStoreError, database
 from spaniel.browser.chrome import Chrome
 from spaniel.browser.find import find_path
 from spaniel.browser.launch import launch
-from spaniel.browser.rendered import BrowserSettings, Rendered
-from spaniel.browser.turns import Turns
+from spaniel.browser.rendering import BrowserSettings, RenderedPage
+from spaniel.browser.turns import PageSlots
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.net.egress import Exit
+from spaniel.net.egress import EgressProxy
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from spaniel.browser.rendered import Wanted
+    from spaniel.browser.rendering import RenderRequest
     from spaniel.browser.tab import Tab
     from spaniel.net.egress import Vets
     from spaniel.net.proxy import Proxies
@@ -37,11 +37,11 @@ CORES = os.cpu_count() or 1
 PAGES = 400  # after which a Chromium is replaced
 
 
-class UnusedError(Exception):
+class UnusedTabError(Exception):
     """Chromium went before the page was there: nothing is lost by another try."""
 
 
-class Place(NamedTuple):
+class OpenTab(NamedTuple):
     """A tab that nobody has used yet, and the Chromium that it is in."""
 
     chrome: Chrome
@@ -64,16 +64,16 @@ class Renderer:
         self._proxies = proxies
         self._ca_file = ca_file
         self._trust: dict[str, bytes] | None = None
-        self._turns = Turns(AT_ONCE, MOST_OPEN)
+        self._turns = PageSlots(AT_ONCE, MOST_OPEN)
         self._starting = asyncio.Lock()
         self._chrome: Chrome | None = None
-        self._spare: Place | None = None
+        self._spare: OpenTab | None = None
         self._filling = False
         self._active = 0
         self._work: set[asyncio.Task[None]] = set()
         self._closed = False
 
-    async def render(self, wanted: Wanted) -> Rendered:
+    async def render(self, wanted: RenderRequest) -> RenderedPage:
         """Raises `browser_unavailable`, `browser_crashed`, and whatever a fetch may."""
         deadline = Deadline(wanted.timeout_seconds)  # waiting for a turn and starting Chromium are part of it
         turn = self._turns.taken()
@@ -83,15 +83,15 @@ class Renderer:
         try:
             try:
                 return await self._load(wanted, deadline)
-            except UnusedError:
+            except UnusedTabError:
                 return await self._load(wanted, deadline)
-        except UnusedError as error:
+        except UnusedTabError as error:
             raise SpanielError(Code.BROWSER_CRASHED, error="it crashes at every start") from error
         finally:
             self._active -= 1
             await turn.__aexit__(None, None, None)
 
-    async def _load(self, wanted: Wanted, deadline: Deadline) -> Rendered:
+    async def _load(self, wanted: RenderRequest, deadline: Deadline) -> RenderedPage:
         chrome = self._chrome
         try:
             with deadline.guarding("browser"):
@@ -108,7 +108,7 @@ class Renderer:
         except SpanielError as error:
             if error.code is Code.BROWSER_CRASHED and _is_unused(place):
                 self._set_aside(place.chrome)
-                raise UnusedError from error
+                raise UnusedTabError from error
             if error.code is Code.TIMEOUT and not place.tab.has_come:
                 self._begin(self._suspect(place.chrome))
             raise
@@ -123,7 +123,7 @@ class Renderer:
             return
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                tab = await chrome.open_tab(Exit(self._guard))
+                tab = await chrome.open_tab(EgressProxy(self._guard))
                 await chrome.close_tab(tab)
         except (CdpError, TimeoutError):
             await self._end(chrome)
@@ -140,7 +140,7 @@ class Renderer:
         if chrome is not None:
             await chrome.process.close()
 
-    async def _take(self) -> Place:
+    async def _take(self) -> OpenTab:
         spare, self._spare = self._spare, None
         if spare is not None:
             is_there = False
@@ -160,12 +160,12 @@ class Renderer:
         except CdpError as error:
             raise SpanielError(Code.BROWSER_CRASHED, error=str(error)) from None
 
-    async def _open(self, seconds: float = OPEN_SECONDS) -> Place:
+    async def _open(self, seconds: float = OPEN_SECONDS) -> OpenTab:
         """A tab in a running Chromium; one that does not even open a tab is set aside, and `CdpError` is raised."""
         chrome = await self._running()
         try:
             async with asyncio.timeout(seconds):
-                return Place(chrome, await chrome.open_tab(Exit(self._guard, self._proxies)))
+                return OpenTab(chrome, await chrome.open_tab(EgressProxy(self._guard, self._proxies)))
         except TimeoutError:
             self._set_aside(chrome)
             raise CdpError(f"no new page within {seconds:g} s") from None
@@ -195,7 +195,7 @@ class Renderer:
         if self._trust is None:
             try:
                 self._trust = database(self._ca_file) if self._ca_file else {}
-            except UntrustingError as error:
+            except TrustStoreError as error:
                 log.warning("ca_file does not apply to Chromium: %s", error)
                 self._trust = {}
         return self._trust
@@ -225,7 +225,7 @@ class Renderer:
     def _wants_spare(self) -> bool:
         return self._spare is None and not self._closed
 
-    async def _leave(self, place: Place) -> None:
+    async def _leave(self, place: OpenTab) -> None:
         """Throw a used tab away; a Chromium that does not let go of it goes too."""
         try:
             await place.chrome.close_tab(place.tab)
@@ -260,6 +260,6 @@ class Renderer:
         task.add_done_callback(self._work.discard)
 
 
-def _is_unused(place: Place) -> bool:
+def _is_unused(place: OpenTab) -> bool:
     """Whether nothing was asked for; or nothing has come, and Chromium runs on, so that only a process was missing."""
     return not place.tab.has_asked or (not place.tab.has_come and place.chrome.process.alive)

@@ -15,20 +15,20 @@ WRITER = str(Path(__file__).with_name("nss_writer.py"))  # never imported: it is
 SECONDS = 20.0
 
 
-class UntrustingError(Exception):
+class TrustStoreError(Exception):
     """Chromium cannot be told here whom to trust; why."""
 
 
 def database(ca_file: str) -> dict[str, bytes]:
     """The files of a database that trusts a file's certificates, by their names.
 
-    Raises `bad_args` for a file that HTTP could not use either, and `UntrustingError`.
+    Raises `bad_args` for a file that HTTP could not use either, and `TrustStoreError`.
     """
-    from spaniel.net.connecting import tls_context
+    from spaniel.net.connector import tls_context
 
     tls_context(ca_file)
     if sys.platform != "linux":
-        raise UntrustingError("on this system Chromium trusts what the system trusts, and nothing else")
+        raise TrustStoreError("on this system Chromium trusts what the system trusts, and nothing else")
     pem = Path(ca_file).read_bytes()
     with tempfile.TemporaryDirectory(prefix="spaniel-trust-") as folder:
         try:
@@ -37,8 +37,8 @@ def database(ca_file: str) -> dict[str, bytes]:
                 input=pem, capture_output=True, timeout=SECONDS, check=False,
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError) as error:
-            raise UntrustingError(str(error)) from None
+            raise TrustStoreError(str(error)) from None
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip() or f"its writer ended with {done.returncode}"
-            raise UntrustingError(said.splitlines()[-1])
+            raise TrustStoreError(said.splitlines()[-1])
         return {path.name: path.read_bytes() for path in Path(folder).glob("*.db")}

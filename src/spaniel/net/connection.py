@@ -7,13 +7,13 @@ import ssl
 from socket import MSG_PEEK
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from spaniel.net.answers import Answer, BrokenBodyError, NoAnswerError
 from spaniel.net.heads import MalformedError
+from spaniel.net.responses import BrokenBodyError, NoResponseError, Response
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spaniel.net.sockets import Counted
+    from spaniel.net.sockets import CountedSocket
 
 MOST_HELD = 1 << 17  # bytes of a body that wait to be taken; more are left to the network until they are
 
@@ -25,7 +25,7 @@ class Peer(NamedTuple):
     certificate_ends: float | None  # seconds since 1970; None without TLS
 
 
-class Wire(asyncio.BufferedProtocol):
+class Connection(asyncio.BufferedProtocol):
     """One exchange after another, never two at a time."""
 
     __slots__ = (
@@ -36,12 +36,12 @@ class Wire(asyncio.BufferedProtocol):
     _transport: asyncio.Transport
     idle_since: float  # by the loop's clock, since a pool keeps it
 
-    def __init__(self, sock: Counted, room: memoryview) -> None:
+    def __init__(self, sock: CountedSocket, room: memoryview) -> None:
         self._room = room  # where all connections read, one after another: nothing stays there between two calls
         self._loop = asyncio.get_running_loop()
         self._socket = sock
         self._abort: Callable[[], None] = sock.close  # until a transport holds the socket: then that one's
-        self._answer: Answer | None = None  # the one that is awaited, or was the last
+        self._answer: Response | None = None  # the one that is awaited, or was the last
         self._waiter: asyncio.Future[None] | None = None  # of whoever waits for more of it
         self._error: Exception | None = None  # what has gone wrong with it
         self._paused = False
@@ -74,11 +74,11 @@ class Wire(asyncio.BufferedProtocol):
             self._peer = Peer(str(found[0]) if found else "", ends)
         return self._peer
 
-    async def ask(self, request: bytes, *, bodiless: bool) -> Answer:
+    async def ask(self, request: bytes, *, bodiless: bool) -> Response:
         """The head of the answer, and as much of its body as has come with it."""
-        answer = self._answer = Answer(bodiless=bodiless)
+        answer = self._answer = Response(bodiless=bodiless)
         if self.closed:
-            raise NoAnswerError
+            raise NoResponseError
         try:
             self._transport.write(request)
             while not answer.headed:
@@ -99,7 +99,7 @@ class Wire(asyncio.BufferedProtocol):
             self.stalled = True
             self._fail(TimeoutError())
 
-    async def read(self, answer: Answer) -> bytes:
+    async def read(self, answer: Response) -> bytes:
         """The next bytes of the body; none at its end."""
         while not answer.size:
             if answer.complete and self._error is None:
@@ -139,7 +139,7 @@ class Wire(asyncio.BufferedProtocol):
     def close(self) -> None:
         """At once: nobody waits for what is left, and a TLS peer that does not say goodbye holds nothing up."""
         self.closed = True
-        self._error = self._error or NoAnswerError()  # to whoever still waits: what we end is no end of a body
+        self._error = self._error or NoResponseError()  # to whoever still waits: what we end is no end of a body
         self._abort()  # which wakes whoever waits, by `connection_lost`
 
     # What the event loop calls.

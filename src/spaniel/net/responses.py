@@ -23,7 +23,7 @@ STEP = 1 << 15  # bytes after each of which it is looked at whether anything has
 APART = {"x-robots-tag": "\n", "set-cookie": "\n"}  # the robot that one line names is not meant by the next; RFC 6265 3
 
 
-class NoAnswerError(Exception):
+class NoResponseError(Exception):
     """The connection ended before an answer, or in the middle of its head."""
 
 
@@ -31,11 +31,11 @@ class BrokenBodyError(Exception):
     """The body is not as its head has announced it."""
 
 
-class _UnaskedError(Exception):
+class _UnsolicitedDataError(Exception):
     """There is more than one answer: the parser need not read on."""
 
 
-class Answer:
+class Response:
     """An answer while it comes: feed it, and look at how far it is."""
 
     _reason = b""
@@ -125,7 +125,7 @@ class Answer:
         if self.complete:
             return None
         if not self.headed:
-            return error or NoAnswerError()
+            return error or NoResponseError()
         if "content-length" in self.headers or "transfer-encoding" in self.headers:
             return BrokenBodyError()
         if error is None:
@@ -137,7 +137,7 @@ class Answer:
     def on_message_begin(self) -> None:
         if self.complete:
             self.unasked = True
-            raise _UnaskedError
+            raise _UnsolicitedDataError
 
     def on_status(self, reason: bytes) -> None:
         self._reason += reason
@@ -188,7 +188,7 @@ class Answer:
     def on_body(self, body: bytes) -> None:
         if self._bodiless:
             self.unasked = True
-            raise _UnaskedError
+            raise _UnsolicitedDataError
         self._stuck = 0
         self.pieces.append(body)
         self.size += len(body)
