@@ -44,7 +44,7 @@ SOCKETS_BY_EXCEPTION = {
 ENVIRONMENT = frozenset("environ environb getenv getenvb putenv unsetenv expandvars expanduser home".split())
 ENVIRONMENT_BY_EXCEPTION = {
     "spaniel.browser.home": {"os.environ"},  # hands a few variables on to Chromium; none changes what we do
-    "spaniel.cli.canon_show": {"os.environ"},  # NO_COLOR: how a terminal is written to
+    "spaniel.cli.long_run": {"os.environ"},  # NO_COLOR: how a terminal is written to
 }
 
 PROGRAMS = frozenset("subprocess pty multiprocessing".split())
@@ -58,7 +58,7 @@ PROGRAMS_BY_EXCEPTION = {  # Chromium, and whatever empties its folder in its na
     "spaniel.browser.home",
     "spaniel.browser.certificates",  # itself, to have NSS, which is C, write whom Chromium trusts
     "spaniel.batch.launching",  # itself, more than once, to fetch with every core
-    "spaniel.cli.extracting",  # itself, more than once, for `extract -j`
+    "spaniel.cli.extract_run",  # itself, more than once, for `extract -j`
     "spaniel.pipeline.readers",  # itself, to read a long page where the deadline can end it
 }
 
@@ -158,7 +158,7 @@ def test_no_room_breaks_a_rule(rule: Rule) -> None:
         (opens_sockets, "spaniel.mcp.server", "loop.create_server(f)"),
         (opens_sockets, "spaniel.demo.server", "asyncio.open_connection('h', 1)"),
         (opens_sockets, "spaniel.cli.fetch", "import urllib.request"),
-        (opens_sockets, "spaniel.cli.quick_start", "import ssl"),
+        (opens_sockets, "spaniel.cli.canon", "import ssl"),
         (reads_environment, "spaniel.net.proxy", "import os\nos.environ['HTTP_PROXY']"),
         (reads_environment, "spaniel.cache.folder", "from os import environ"),
         (reads_environment, "spaniel.robots.gate", "os.getenv('X')"),

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from spaniel.cli.check import parser
-from spaniel.cli.check_documents import Unread, found
 from spaniel.cli.check_fix import fix_documents, wishes_of
-from spaniel.cli.db_fix import fix_records
+from spaniel.cli.check_sources import Unread, found
+from spaniel.cli.db_check import fix_records
 from spaniel.errors import SpanielError
 from spaniel.health.local import Fallbacks
 from spaniel.health.new_addresses import Wishes

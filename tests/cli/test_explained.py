@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.cli.explained import draw_record
+from spaniel.cli.fetch_run import draw_record
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.outcome import Attempt, LeftOut, Outcome
 

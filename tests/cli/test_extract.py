@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from spaniel.cli.input_kinds import HTML, JSON, TEXT, content_type_of
-from spaniel.cli.input_kinds import MARKDOWN as MARKDOWN_TYPE
+from spaniel.cli.extract_run import HTML, JSON, TEXT, content_type_of
+from spaniel.cli.extract_run import MARKDOWN as MARKDOWN_TYPE
 from tests import programs
 from tests.programs import SPANIEL, spaniel
 

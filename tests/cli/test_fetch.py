@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from spaniel.cli.heading import under_title
+from spaniel.cli.page_output import under_title
 from tests.net.servers import authority, serve, site, tls_for
 from tests.programs import SPANIEL, spaniel
 from tests.reading.pdfs import many_pages

@@ -11,8 +11,7 @@ from spaniel.app.checking import documents_history, health_settings
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.cli.check import parser as check_parser
-from spaniel.cli.check_documents import Unread
-from spaniel.cli.check_sources import links_of
+from spaniel.cli.check_sources import Unread, links_of
 from spaniel.cli.db import main as run_db
 from spaniel.cli.db import parser as db_parser
 from spaniel.errors import SpanielError

@@ -11,7 +11,7 @@ import pytest
 
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
-from spaniel.cli import db, db_audit, db_audit_online
+from spaniel.cli import db, db_audit
 from spaniel.cli.db_folder import Failures
 from spaniel.registry.audit import AuditFinding
 from spaniel.sources.rows import Problems
@@ -32,7 +32,7 @@ async def audited(engine: Engine, *argv: str, allowlist: str = "") -> list[Audit
     policy = load("clara").with_allowlist(read(allowlist)) if allowlist else load("clara")
     async with Spaniel(engine=engine) as client:
         links = db_audit._cited(args, None, Failures(several=True), Problems())
-        findings, stopped = await db_audit_online.run(args, links, policy, None, client)
+        findings, stopped = await db_audit.run_online(args, links, policy, None, client)
     assert not stopped
     return findings
 

@@ -12,7 +12,7 @@ import pytest
 
 from spaniel import registry
 from spaniel.app.engine import Engine
-from spaniel.cli import db, db_import, db_web
+from spaniel.cli import db, db_add
 from spaniel.cli.db_add import incoming_links
 from spaniel.cli.db_folder import Failures
 from spaniel.errors import SpanielError
@@ -36,7 +36,7 @@ async def add(engine: Engine, folder: Path, *argv: str) -> int:
     args = db.parser().parse_args(["add", "--online", "--db", str(folder), *argv])
     failed = Failures(several=len(args.urls) > 1)
     links = incoming_links(args, Problems())
-    return await db_web.run(args, registry.open(folder), failed, links, db_web.tell_all(args), engine)
+    return await db_add.run_online(args, registry.open(folder), failed, links, db_add.tell_all(args), engine)
 
 
 @pytest.mark.req("CP-21", "CP-22", "CP-23", "CP-24", "CP-25", "CP-27", "DB-08")
@@ -166,12 +166,16 @@ async def test_off_the_allowlist_nothing_is_measured_either(engine: Engine, worl
     (urls / "registry.toml").write_text('policy = "clara"\nallowlist = ["boe.es"]', encoding="utf-8")
     args = db.parser().parse_args(["add", "--static", "--explain", "--db", str(urls), "https://www.junta.es/indice"])
     failed = Failures(several=False)
-    told = db_web.tell_all(args)
-    assert await db_web.run(args, registry.open(urls), failed, incoming_links(args, Problems()), told, engine) == 2
+    told = db_add.tell_all(args)
+    assert (
+        await db_add.run_online(args, registry.open(urls), failed, incoming_links(args, Problems()), told, engine) == 2
+    )
     assert not world.web.asked
     (urls / "registry.toml").write_text('policy = "clara"\nallowlist = ["junta.es"]', encoding="utf-8")  # the control
     failed = Failures(several=False)
-    assert await db_web.run(args, registry.open(urls), failed, incoming_links(args, Problems()), told, engine) == 0
+    assert (
+        await db_add.run_online(args, registry.open(urls), failed, incoming_links(args, Problems()), told, engine) == 0
+    )
     assert world.web.asked["GET https://www.junta.es/indice"] == 1
 
 
@@ -182,12 +186,12 @@ def test_a_folder_that_cannot_be_written_to_is_told_before_anybody_is_asked(tmp_
     )
     with pytest.raises(SpanielError, match="not a regular file"):
         asyncio.run(
-            db_web.run(
+            db_add.run_online(
                 args,
                 registry.open(tmp_path / "urls", policy="clara"),
                 Failures(several=False),
                 incoming_links(args, Problems()),
-                db_web.tell_all(args),
+                db_add.tell_all(args),
                 Engine(settings_for(cache=tmp_path / "cache")),
             )
         )
@@ -202,7 +206,7 @@ async def test_stopped_in_the_middle_it_keeps_what_was_found_by_then(
 ) -> None:
     world.web.https["lento.es"] = SLEEPS
     done = asyncio.Event()
-    monkeypatch.setattr(db_web._Lookup, "_hand_over", _then(db_web._Lookup._hand_over, done))
+    monkeypatch.setattr(db_add._Lookup, "_hand_over", _then(db_add._Lookup._hand_over, done))
     task = asyncio.create_task(add(engine, urls, "https://junta.es/tramites/padron-municipal", "https://lento.es/a/b"))
     await asyncio.wait_for(done.wait(), 60)  # the first is done; the second never ends
     task.cancel()
@@ -228,11 +232,11 @@ async def test_import_asks_too_and_keeps_what_the_list_says(
         found.append(given)
         return 0
 
-    monkeypatch.setattr(db_web, "add_with_web", instead)
+    monkeypatch.setattr(db_add, "add_with_web", instead)
     args = db.parser().parse_args(["import", "--online", "--db", str(urls), "-c", "todo", str(listed)])
-    db_import.run_import(args)
+    db_add.run_import(args)
     [(_, base, failed, links, told_of)] = found
-    assert await db_web.run(args, base, failed, links, told_of, engine) == 1
+    assert await db_add.run_online(args, base, failed, links, told_of, engine) == 1
     records = {record.url: record.categories for record in registry.open(urls)}
     assert records == {
         "https://www.seg-social.es/por/fin.html": ("pensiones", "todo"),

@@ -11,7 +11,7 @@ import pytest
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.cli import canon
-from spaniel.cli.canon_online import run
+from spaniel.cli.canon import run_online
 from spaniel.errors import SpanielError
 from spaniel.testing import settings_for
 from spaniel.url import load
@@ -50,7 +50,7 @@ async def test_a_policy_that_asks_nothing_says_so(client: Spaniel) -> None:
 
 async def canon_online(client: Spaniel, *argv: str) -> int:
     args = canon.parser().parse_args(["--policy", "clara", "--online", *argv])
-    return await run(load("clara"), args, client)
+    return await run_online(load("clara"), args, client)
 
 
 async def test_the_command_prints_in_order_and_reports_refusals(

@@ -1,26 +1,34 @@
-"""`spaniel batch SOURCE… -o OUT`: many pages, politely, each once; a run that was stopped can go on."""
+"""`spaniel batch SOURCE… -o OUT`: fetch many pages politely, each once; a stopped run can be resumed."""
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from spaniel import __version__
-from spaniel.app.batch_wiring import WHERE, limits, wiring
+from spaniel.app.batch_wiring import PROFILE, WHERE, limits, wiring
 from spaniel.batch.launching import Launched
-from spaniel.cli.batch_options import add_common, add_input, add_pace, add_shards
-from spaniel.cli.durations import in_words
-from spaniel.cli.lists import list_options, report_problems
-from spaniel.cli.options import add_log_options, add_settings_options, configure_logs, new_parser, settings_from
-from spaniel.defaults import BATCH_JOBS
+from spaniel.cli.lists import add_list_options, list_options, report_problems
+from spaniel.cli.long_run import in_words
+from spaniel.cli.options import (
+    add_json,
+    add_log_options,
+    add_settings_options,
+    configure_logs,
+    duration,
+    new_parser,
+    settings_from,
+)
+from spaniel.defaults import BATCH_DELAY_SECONDS, BATCH_JOBS, BATCH_PER_HOST
 from spaniel.errors import Code, SpanielError, install_command
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from spaniel.app.settings import Settings
     from spaniel.batch.local import Order, Run
@@ -28,8 +36,10 @@ if TYPE_CHECKING:
     from spaniel.batch.supervisor import Pace, Supervisor, Workers
     from spaniel.sources.rows import Problems
 
+
 MERGE, RAY = "merge", "ray"
 NONE = "none"
+WHOLE = "1/1"  # all of the input in one shard
 MOST_WORKERS = 64
 MOST_EARLY = 4  # workers that are started before it is known how much there is to do
 SOME_FAILED = 1
@@ -53,28 +63,119 @@ def parser() -> argparse.ArgumentParser:
             ("spaniel batch merge a.jsonl b.jsonl -o all.jsonl", "combine the outputs of shards"),
         ],
     )
-    add_common(p)
-    add_input(p)
-    add_pace(p)
-    add_shards(p)
+    _add_common(p)
+    _add_input(p)
+    _add_pace(p)
+    _add_shards(p)
     add_settings_options(p)
     add_log_options(p)
     return p
+
+
+def _add_common(p: argparse.ArgumentParser) -> None:
+    """From where, to where, and how each page is fetched."""
+    p.add_argument(
+        "sources", nargs="+", metavar="SOURCE",
+        help="a list of URLs: text, CSV, TSV, JSON, JSONL, YAML or Parquet, also .gz and .zst; a sitemap, a feed or "
+        "bookmarks; a pattern (*.csv); the URL of one of these; a site (https://example.com/); '-' is standard input",
+    )  # fmt: skip
+    p.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help="where to write: FILE.jsonl, FILE.jsonl.zst, FILE.parquet, or DIR/ for pages",
+    )
+    again = p.add_mutually_exclusive_group()
+    again.add_argument("--resume", action="store_true", help="resume a run that was stopped")
+    again.add_argument("--overwrite", action="store_true", help="start again, and remove what is at OUT")
+    p.add_argument("--dry-run", action="store_true", help="plan only, and show what would be fetched")
+    p.add_argument("--limit", type=int, metavar="N", help="take only the first N URLs")
+    p.add_argument(
+        "--profile", default=PROFILE, metavar="FILE", help=f"how to fetch: a name or a TOML file (default: {PROFILE})"
+    )
+    p.add_argument("--cache", action="store_true", help="use and fill the page cache (it is off in a batch)")
+    p.add_argument(
+        "--warc",
+        action="store_true",
+        help="also keep the raw HTTP traffic: in OUT.warc.gz, or in OUT.warc/ where OUT is a folder",
+    )
+    add_json(p, "print the summary (or the plan of --dry-run) as one JSON object on standard output")
+
+
+def _add_input(p: argparse.ArgumentParser) -> None:
+    """How sources are read."""
+    source = p.add_argument_group("input")
+    add_list_options(source, ", site", earlier="--from")
+
+
+def _add_pace(p: argparse.ArgumentParser) -> None:
+    """How many at once, and how gently."""
+    pace = p.add_argument_group("speed and politeness")
+    pace.add_argument(
+        "-j", "--jobs", type=int, default=BATCH_JOBS.default, metavar="N",
+        help=f"how many pages at once in each worker, {BATCH_JOBS.range} (default: {BATCH_JOBS.default})",
+    )  # fmt: skip
+    pace.add_argument(
+        "--workers", type=int, metavar="N", help="how many processes fetch (default: one for each processor core)"
+    )
+    pace.add_argument(
+        "--per-host",
+        type=int,
+        default=BATCH_PER_HOST.default,
+        metavar="N",
+        help=f"how many requests at once to one host (default: {BATCH_PER_HOST.default})",
+    )
+    pace.add_argument(
+        "--delay", type=float, default=float(BATCH_DELAY_SECONDS.default), metavar="S",
+        help=f"seconds between an answer of a host and the next request to it (default: {BATCH_DELAY_SECONDS.default})",
+    )  # fmt: skip
+    pace.add_argument(
+        "--hosts", metavar="FILE", help='a TOML file with rules for some hosts: ["example.com"], per_host and delay'
+    )
+    pace.add_argument(
+        "--host-time", type=duration, metavar="TIME",
+        help="give a host up after this time, for example 30m; its other pages get records that say so",
+    )  # fmt: skip
+    pace.add_argument(
+        "--total-time", type=duration, metavar="TIME",
+        help="end the run after this time, for example 8h; what is left gets records that say so",
+    )  # fmt: skip
+
+
+def _add_shards(p: argparse.ArgumentParser) -> None:
+    """Which part of the input, and where workers run."""
+    shards = p.add_argument_group("several machines")
+    shards.add_argument(
+        "--shard", default=WHOLE, metavar="I/N", help="fetch one of N parts of the input; hosts stay together"
+    )
+    shards.add_argument("--sort", action="store_true", help="for merge: put the records in the order of the input")
+    shards.add_argument(
+        "--engine", choices=("local", "ray"), default="local",
+        help="where workers run: processes here, or actors of a Ray cluster (default: local)",
+    )  # fmt: skip
+    shards.add_argument(
+        "--parts",
+        default="",
+        metavar="PLACE",
+        help="workers write the records themselves, as parts in this folder or address (s3://…); OUT lists them",
+    )
+    shards.add_argument(
+        "--address",
+        default="",
+        metavar="HOST",
+        help="for --engine ray: the cluster, or 'auto' (default: start one here)",
+    )
 
 
 def main(args: argparse.Namespace) -> int:
     configure_logs(args)
     _check(args)
     if args.sources[0] == MERGE:
-        from spaniel.cli.batch_merge import merge_outputs, require_sense
-
-        require_sense(args)
-        return merge_outputs(args.sources[1:], args)
+        _check_merge(args)
+        return _merge(args.sources[1:], args)
     if args.dry_run:
-        from spaniel.cli.batch_dry_run import dry_run
-
         problems, settings = _problems(), settings_from(args)
-        return dry_run(_order(args, settings, problems), _pace(args, settings), problems, as_json=args.json)
+        return _dry_run(_order(args, settings, problems), _pace(args, settings), problems, as_json=args.json)
     # Workers load while this process does so too and plans, which takes about as long.
     with closing(Launched(WHERE, 0 if args.engine == RAY else min(_workers(args), MOST_EARLY))) as launched:
         return _run(args, settings_from(args), launched)
@@ -250,3 +351,80 @@ def _started(args: argparse.Namespace, settings: Settings, launched: Launched) -
     from spaniel.batch.supervisor import Processes
 
     return Processes(WHERE, wires, launched)
+
+
+def _dry_run(order: Order, pace: Pace, problems: Problems, *, as_json: bool = False) -> int:
+    import tempfile
+
+    from spaniel.batch.planning import make_plan
+    from spaniel.cli.long_run import reading
+
+    with tempfile.TemporaryDirectory(prefix="spaniel-plan-") as folder, reading(quiet=False) as told:
+        counts = make_plan(order.items(), order.canonical, folder, input_shard=order.shard, report=told).counts
+    report_problems(problems)
+    rule = pace.rules.usual
+    pauses = counts.longest * rule.delay / rule.per_host
+    if as_json:
+        import json
+
+        print(json.dumps(counts._asdict() | {"seconds_of_pauses": pauses}))
+        return 0
+    rows = [
+        ("URLs in the input", f"{counts.items:,}"),
+        ("of them in this shard", f"{counts.planned:,}"),
+        ("not fetchable as written", f"{counts.refused:,}"),
+        ("other spellings of the same page", f"{counts.duplicates:,}"),
+        ("pages to fetch", f"{counts.tasks:,}"),
+        ("hosts", f"{counts.hosts:,}"),
+        ("pages of the largest host", f"{counts.longest:,}"),
+    ]
+    width = max(len(name) for name, _ in rows)
+    print("\n".join(f"{name:{width}}  {value:>12}" for name, value in rows))
+    print(f"the largest host alone takes {in_words(pauses)} of pauses at least")
+    return 0
+
+
+MOST_NAMED = 10  # shards that are missing
+SOME_MISSING = 1
+
+
+def _merge(outputs: Sequence[str], args: argparse.Namespace) -> int:
+    """The exit code: 0, or 1 where something is missing. What was there before is not touched."""
+    from spaniel.batch.outputs.merge import merge, merge_captures, require_one_input
+
+    out = args.output
+    if len(outputs) < 1:
+        raise SpanielError(Code.BAD_ARGS, field="merge", reason="name the outputs to combine")
+    if os.path.lexists(out):
+        raise SpanielError(Code.BAD_ARGS, field=out, reason="is there already; choose another name")
+    known = require_one_input(outputs)
+    merged = merge(outputs, out, by_ordinal=args.sort)
+    if args.warc:
+        merge_captures(outputs, out)
+    missing = merged.missing if known.urls is None else known.urls - merged.records
+    if args.json:
+        import json
+
+        facts = {"output": out, "records": merged.records, "missing": missing, "absent_shards": known.absent}
+        print(json.dumps(facts, ensure_ascii=False))
+    text = f"{merged.records:,} records in {out}"
+    if missing:
+        text += f"; {missing:,} places of the input have none"
+    if known.absent:
+        more = ", …" if len(known.absent) > MOST_NAMED else ""
+        text += f"; no output is of --shard {', '.join(known.absent[:MOST_NAMED])}{more}"
+    if missing or not args.quiet:
+        sys.stderr.write(f"spaniel: {text}\n")
+    return SOME_MISSING if missing else 0
+
+
+def _check_merge(args: argparse.Namespace) -> None:
+    """What only a run can do is refused, rather than that somebody believes that it was done."""
+    given = {
+        "--resume": args.resume, "--overwrite": args.overwrite, "--dry-run": args.dry_run, "--limit": args.limit,
+        "--shard": args.shard != WHOLE, "--parts": args.parts, "--column": args.column, "--field": args.field,
+        "--kind": args.kind,
+    }  # fmt: skip
+    for option, value in given.items():
+        if value:
+            raise SpanielError(Code.BAD_ARGS, field=option, reason="is of a run, and means nothing to merge")

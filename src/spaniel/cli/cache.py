@@ -8,8 +8,7 @@ import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from spaniel.cli.durations import duration
-from spaniel.cli.options import add_command, add_config_option, add_json, new_parser
+from spaniel.cli.options import add_command, add_config_option, add_json, duration, new_parser
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.url.parsing import typed
 from spaniel.url.value import LONGEST

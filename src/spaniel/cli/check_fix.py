@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from spaniel.cli.options import group
 from spaniel.errors import shown
 
 if TYPE_CHECKING:
@@ -20,28 +19,6 @@ if TYPE_CHECKING:
 SOME_UNWRITTEN = 1
 LONGEST = 10_000  # characters of a line that a terminal is shown
 MOST_TOLD = 50  # links that stay as they are, and why
-
-
-def add_fix(p: argparse.ArgumentParser) -> None:
-    """What `spaniel check` takes for it, beside `add_repair`."""
-    p.add_argument(
-        "--fix", action="store_true",
-        help="show the new addresses of links that moved permanently, as a diff; --write changes the files",
-    )  # fmt: skip
-
-
-def add_repair(p: argparse.ArgumentParser) -> None:
-    repair = group(p, "repair")
-    repair.add_argument("--write", action="store_true", help="change the files instead of showing a diff")
-    repair.add_argument(
-        "--temporary-too", action="store_true", help="also replace links that moved temporarily (302, 303, 307)"
-    )
-    repair.add_argument(
-        "--archive", action="store_true", help="replace a dead link by an archive's copy, where one is known"
-    )
-    repair.add_argument(
-        "--allowlist", metavar="FILE", help="a file of the hosts that new addresses may be on, one per line"
-    )
 
 
 def diff_output(args: argparse.Namespace) -> TextIO:

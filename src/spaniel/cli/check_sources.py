@@ -1,22 +1,26 @@
-"""What `spaniel check` looks at: links that are named, pages of sitemaps, and links of documents."""
+"""The links that `spaniel check` checks: named URLs, pages of sitemaps, links of documents."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from typing import TYPE_CHECKING
+import sys
 
-from spaniel.cli.check_documents import fallbacks_of, found
+from spaniel.cli.lists import report_problems
+from spaniel.errors import shown
 from spaniel.health.sorting import TEXT_DIRECTIVE
 from spaniel.health.verdict import Checked, Link, Place
 from spaniel.url.parsing import typed
 from spaniel.verdicts import Verdict
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from spaniel.app.settings import Settings
-    from spaniel.cli.check_documents import Unread
+    from spaniel.health.excluding import Rules
+    from spaniel.health.local import Fallbacks
+    from spaniel.sources.rows import Problems
 
 
 # Endings of names that mean a document: a file that is missing is not looked up as a host
@@ -79,7 +83,6 @@ def _of_sitemaps(sources: Iterable[str], settings: Settings, unread: Unread) -> 
     """Pages of sitemaps, which are read as `spaniel batch` reads them: through the guarded door, or from the disk."""
     for source in sources:
         from spaniel.app.sources import ReadSource
-        from spaniel.cli.lists import report_problems
         from spaniel.pipeline.profile import DEFAULT
         from spaniel.sources.rows import ListOptions, Problems
 
@@ -88,3 +91,71 @@ def _of_sitemaps(sources: Iterable[str], settings: Settings, unread: Unread) -> 
             yield Link(item.raw.partition("#")[0], places=(Place(source),))
         report_problems(problems)
         unread.count += problems.lost
+
+
+class Unread:
+    """Says of documents which are not read, and why, and counts them: links that nobody knows are not well."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, file: str, reason: str) -> None:
+        self.count += os.path.lexists(file)  # one that has gone meanwhile has no links any more
+        _tell(file, reason)
+
+
+def found(
+    args: argparse.Namespace,
+    unread: Unread,
+    fallbacks: Fallbacks,
+    follow: Callable[[list[str]], Iterator[str]] | None = None,
+) -> Iterator[Link | Checked]:
+    """Links to be asked for, and what is known of the others without asking. `follow`: the pages of sitemaps."""
+    from spaniel.health.files import Options, gather
+    from spaniel.health.local import Disk, check_local
+    from spaniel.health.sorting import sort_in_windows
+    from spaniel.sources.kinds import kind_named
+
+    def report(problems: Problems) -> None:
+        report_problems(problems)
+        unread.count += problems.lost
+
+    kind_named(args.kind)
+    options = Options(
+        args.kind or "", tuple(args.field), tuple(args.ext), tuple(args.exclude_path),
+        use_gitignore=not args.no_gitignore, use_hidden=args.hidden, tell=unread,
+        remark=_tell, column=args.column, follow=follow, report=report,
+    )  # fmt: skip
+    disk = Disk(args.root_dir, fallbacks=fallbacks)
+    for chosen in sort_in_windows(gather(args.sources, options), rules_of(args), args.base):
+        yield from check_local(chosen.local, disk)
+        yield from chosen.skipped
+        if args.offline:
+            yield from (Checked(link, Verdict.SKIPPED, "offline") for link in chosen.web)
+        else:
+            yield from chosen.web
+
+
+def fallbacks_of(args: argparse.Namespace, settings: Settings) -> Fallbacks:
+    """What is tried for local links: as the options say, else as the settings do."""
+    from spaniel.app.checking import health_settings
+    from spaniel.app.values import file_names
+    from spaniel.health.local import Fallbacks
+
+    own = health_settings(settings)
+    extensions, indexes = args.fallback_extensions, args.index_files
+    return Fallbacks(
+        own.fallback_extensions if extensions is None else file_names(extensions, "--fallback-extensions"),
+        own.index_files if indexes is None else file_names(indexes, "--index-files"),
+    )
+
+
+def rules_of(args: argparse.Namespace) -> Rules:
+    from spaniel.health.excluding import IGNORE_FILE, read_ignore_file, rules
+
+    chosen = rules(args.exclude, args.include, keep_private=args.include_private)
+    return chosen._replace(exclude=chosen.exclude + read_ignore_file(IGNORE_FILE))
+
+
+def _tell(file: str, reason: str) -> None:
+    sys.stderr.write(f"spaniel: {shown(file)} {shown(reason)}\n")

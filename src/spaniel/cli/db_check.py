@@ -1,21 +1,31 @@
-"""`spaniel db check`: every record of a database verified (DB-09); `spaniel db fix`: and moved to where it is now."""
+"""`spaniel db check`, `fix` and `history`: check every record (DB-09), move it to its new URL, show past results."""
 
 from __future__ import annotations
 
+import json
 import os
+import sqlite3
+import sys
 import time
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from difflib import unified_diff
 
-from spaniel.cli.checking import Job, own_settings, run_job
-from spaniel.cli.db_folder import Failures, folder_of, name_strangers, opened
-from spaniel.cli.db_list import selection
+from spaniel.cli.check_fix import show_diff, tell_unfixed
+from spaniel.cli.check_run import Job, own_settings, run_job
+from spaniel.cli.db_folder import Failures, folder_of, is_several, name_strangers, opened
+from spaniel.cli.db_records import selection
+from spaniel.cli.lists import Inputs, list_options
 from spaniel.cli.options import configure_logs, settings_from
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.health import due
+from spaniel.health.new_addresses import successor
 from spaniel.health.registry_links import Wanted, links, wanted
+from spaniel.health.rewriting import Unfixed
 from spaniel.health.summary import UNTOLD_CODE
-from spaniel.verdicts import Verdict
+from spaniel.url.value import LONGEST
+from spaniel.verdicts import BAD, GOOD, Verdict
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Iterator
@@ -24,10 +34,14 @@ if TYPE_CHECKING:
     from spaniel.health.history import History
     from spaniel.health.observations import Observed
     from spaniel.health.verdict import Checked, Link
-    from spaniel.registry.database import Registry
     from spaniel.registry.record import Record
 
     Last = Callable[[str], Observed | None]
+    from typing import TextIO
+
+    from spaniel.health.new_addresses import Wishes
+    from spaniel.registry import Editor, Registry
+
 
 NEVER = "never"  # of --verdict: links that were not checked yet
 SOME_UNREAD = 1
@@ -39,7 +53,6 @@ def run_check(args: argparse.Namespace) -> int:
 
 def run_fix(args: argparse.Namespace) -> int:
     from spaniel.cli.check_fix import diff_output, wishes_of
-    from spaniel.cli.db_fix import fix_records
 
     registry, wishes = opened(args), wishes_of(args)
 
@@ -107,3 +120,146 @@ def _last(history: History | None) -> Last:
         return history.last(address(url)[0]) if history is not None else None
 
     return last
+
+
+class _NotWrittenError(Exception):
+    """Ends an edit without writing it."""
+
+
+def fix_records(registry: Registry, results: Iterable[Checked], wishes: Wishes, out: TextIO, *, write: bool) -> int:
+    """Move the records of links that moved, each with all that it says; the number of those that stay."""
+    unfixed: list[Unfixed] = []
+    moved = 0
+    try:
+        with registry.editing(written=_report_changed if write else None) as editor:
+            for checked in results:
+                moved += _move_record(editor, checked, wishes, unfixed)
+            if not write:
+                _show_changes(editor, out)
+                raise _NotWrittenError
+    except _NotWrittenError:
+        if moved:
+            sys.stderr.write(f"spaniel: {moved} record{'' if moved == 1 else 's'} would move; --write writes them\n")
+    tell_unfixed(unfixed)
+    return len(unfixed)
+
+
+def _move_record(editor: Editor, checked: Checked, wishes: Wishes, unfixed: list[Unfixed]) -> bool:
+    """Whether the record of a link moves."""
+    told = successor(checked, wishes)
+    if told is None or not checked.link.places:
+        return False
+    place, url = checked.link.places[0], checked.link.url
+    if told.refusal:
+        unfixed.append(Unfixed(place, url, told.refusal, told.suggestion))
+        return False
+    try:
+        added = editor.move(url, told.url.partition("#")[0])
+    except SpanielError as error:
+        unfixed.append(Unfixed(place, url, error.message, told.url))
+        return False
+    if not added.is_new:
+        reason = "only the scheme differs, which its file says for all of its records ('https: true')"
+        unfixed.append(Unfixed(place, url, reason, told.url))
+    return added.is_new
+
+
+def _show_changes(editor: Editor, out: TextIO) -> None:
+    for file, before, after in editor.changes():
+        name = file.lstrip("/")
+        old, new = ("/dev/null" if not before else f"a/{name}"), ("/dev/null" if not after else f"b/{name}")
+        lines = unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), old, new)
+        show_diff(lines, out)
+
+
+def _report_changed(file: str) -> None:
+    sys.stderr.write(f"spaniel: {shown(file)} changed\n")
+
+
+DAYS = 30
+
+
+def run_history(args: argparse.Namespace) -> int:
+    from spaniel.app.checking import address_of, documents_history, health_settings, registry_history
+    from spaniel.app.settings import load
+
+    if args.documents:
+        history = documents_history(health_settings(load(args.config)))
+    else:
+        history = registry_history(opened(args).folder)
+    failed = Failures(several=is_several(args.urls))
+    address = address_of()
+    urls = Inputs(args.urls, list_options(args))
+    try:
+        for place, url in urls:
+            try:
+                _show_history(history, address(url)[0], args.format)
+            except SpanielError as error:
+                failed(error, place)
+    finally:
+        history.close()
+    return urls.exit_code(failed.exit_code)
+
+
+def _show_history(history: History, url: str, form: str) -> None:
+    try:
+        rows, uptime = history.of(url), history.uptime(url, DAYS)
+    except (OSError, sqlite3.Error) as error:
+        reason = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise SpanielError(Code.BAD_ARGS, field=history.folder, reason=reason) from None
+    if not rows and history.damage:
+        raise SpanielError(Code.BAD_ARGS, field="the history", reason=history.damage)
+    if not rows:
+        reason = "nothing was seen of this URL yet; 'spaniel db check' looks"
+        raise SpanielError(Code.BAD_ARGS, field=url, reason=reason)
+    facts = _facts(url, rows, uptime)
+    if form == "json":
+        print(json.dumps(facts, ensure_ascii=False))
+    else:
+        _print(facts, rows)
+
+
+def _facts(url: str, rows: list[Observed], uptime: float | None) -> dict[str, object]:
+    good = [row for row in rows if row.verdict in GOOD]
+    last_good = good[-1].last_at if good else None
+    bad = [row.first_at for row in rows if row.verdict in BAD and row.first_at > (last_good or 0.0)]
+    return {
+        "url": url,
+        "verdict": rows[-1].verdict,
+        "checks": sum(row.checks for row in rows),
+        "last_checked": _written(rows[-1].last_at),
+        "uptime_30_days": None if uptime is None else round(uptime, 4),
+        "last_good": None if last_good is None else _written(last_good),
+        "first_bad": _written(bad[0]) if bad else None,
+        "observations": [
+            {
+                "first": _written(row.first_at),
+                "last": _written(row.last_at),
+                "checks": row.checks,
+                "verdict": row.verdict,
+                "status": row.status,
+                "code": row.code,
+                "reason": row.reason,
+                "final_url": row.final_url,
+            }
+            for row in rows
+        ],
+    }
+
+
+def _print(facts: dict[str, object], rows: list[Observed]) -> None:
+    print(shown(str(facts["url"]), LONGEST))
+    uptime = facts["uptime_30_days"]
+    told = "nothing known" if uptime is None else f"{float(str(uptime)):.1%}"
+    print(f"  {'well in the last 30 days':26}{told}")
+    for name, key in (("last good", "last_good"), ("first bad since", "first_bad")):
+        print(f"  {name:26}{facts[key] or '-'}")
+    for row in rows:
+        times = "once" if row.checks == 1 else f"{row.checks} times"
+        status = f" {row.status}" if row.status else ""
+        reason = f": {shown(row.reason, LONGEST)}" if row.reason else ""
+        print(f"  {_written(row.first_at)} to {_written(row.last_at)}  {times:>10}  {row.verdict}{status}{reason}")
+
+
+def _written(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.cli.canon_show import colours
+from spaniel.cli.long_run import colors
 from spaniel.cli.options import add_config_option, add_json, new_parser
 from spaniel.errors import shown
 
@@ -51,7 +51,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 def _lines(finding: Finding) -> str:
-    red, green, _, off = colours()
+    red, green, _, off = colors()
     mark = f"{green}ok {off}" if finding.well else f"{red}BAD{off}"
     line = f"{mark}  {finding.what:9} {shown(finding.found)}"
     return line if finding.well else f"{line}\n     {finding.cure}"

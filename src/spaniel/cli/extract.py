@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(args: argparse.Namespace) -> int:
-    from spaniel.cli.extracting import Extracting, found_files
+    from spaniel.cli.extract_run import ExtractRun, found_files
     from spaniel.cli.page_output import opened
 
     if not JOBS.allows(args.jobs):
@@ -61,7 +61,7 @@ def main(args: argparse.Namespace) -> int:
             raise SpanielError(Code.BAD_ARGS, field="--url", reason="is for one file")
         _check_url(args.url)
     with opened(args.output, ".json" if args.json else ".md", several=several) as output:
-        return Extracting(args, output, several=several).run(found_files(args.files))
+        return ExtractRun(args, output, several=several).run(found_files(args.files))
 
 
 def is_several(files: list[str]) -> bool:

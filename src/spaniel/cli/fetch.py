@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaniel.cli.durations import duration
 from spaniel.cli.lists import add_list_options
-from spaniel.cli.long_run import run_async
+from spaniel.cli.long_run import disable_gc, run_async
 from spaniel.cli.options import (
     add_format,
     add_log_options,
     add_settings_options,
     configure_logs,
+    duration,
     new_parser,
     settings_from,
 )
-from spaniel.cli.quick_start import leave_garbage
 from spaniel.defaults import CHUNK_TOKENS, FETCH_JOBS, FETCH_PER_HOST, MAX_WAIT_SECONDS, WINDOW_HEIGHT, WINDOW_WIDTH
 from spaniel.errors import Code, SpanielError
 
@@ -162,11 +161,11 @@ def _check(args: argparse.Namespace) -> None:
 
 
 async def _fetch(args: argparse.Namespace) -> int:
-    leave_garbage()
+    disable_gc()
     from spaniel.app.client import Spaniel
-    from spaniel.cli.fetching import Fetching, is_several
+    from spaniel.cli.fetch_run import FetchRun, is_several
     from spaniel.cli.page_output import opened
 
     async with Spaniel(settings_from(args), profile=args.profile) as spaniel:
         with opened(args.output, SUFFIXES[args.format], several=is_several(args.urls)) as output:
-            return await Fetching(args, spaniel, output).run()
+            return await FetchRun(args, spaniel, output).run()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Group = argparse._ArgumentGroup  # noqa: SLF001  argparse has no public name for it
 
 SHARED = "settings and logging"
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}  # of durations
 EACH_LINE = "print one JSON object per line"
 
 
@@ -63,6 +64,16 @@ def group(parser: argparse.ArgumentParser, title: str) -> Group:
         if known.title == title:
             return known
     return parser.add_argument_group(title)
+
+
+def duration(text: str) -> float:
+    """Seconds of `90s`, `30m`, `12h`, `7d` or `2w`; a type for argparse."""
+    number, unit = text[:-1], text[-1:]
+    if unit not in UNITS or not number.replace(".", "", 1).isdecimal():
+        from spaniel.errors import shown
+
+        raise argparse.ArgumentTypeError(f"invalid duration '{shown(text)}'; write 90s, 30m, 12h, 7d or 2w")
+    return float(number) * UNITS[unit]
 
 
 def add_json(parser: argparse.ArgumentParser | Group, what: str = EACH_LINE) -> None:

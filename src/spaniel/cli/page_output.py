@@ -1,17 +1,17 @@
-"""Where pages go and in which form: standard output, one file, or a folder with a file for each."""
+"""Where pages go and in which form: standard output, one file, or a folder with one file per page."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from spaniel.cli.files import replacing
-from spaniel.cli.heading import under_title
 from spaniel.page_files import PageFolder, with_front_matter
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import TextIO
@@ -83,3 +83,29 @@ def as_line(record: Mapping[str, object], data: str | None = None) -> str:
 
         line = f'{line[:-1]}, "data": {formatted(data, indent=-1)}}}'
     return line + "\n"
+
+
+HEADING = re.compile(r"^# ", re.MULTILINE)
+NEAR = 3000  # characters in which a page's own heading stands
+MEANINGFUL = re.compile(r"([\\`*_\[\]<>]|&(?=#?\w+;))")
+IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
+TARGET = re.compile(r"\]\([^)]*\)")
+
+
+def under_title(markdown: str, title: str | None) -> str:
+    """Markdown that begins with the page's title, unless it says its title itself or has a heading of its own."""
+    if not title or not markdown or HEADING.search(markdown, 0, NEAR) or _has_title(markdown[:NEAR], title):
+        return markdown
+    escaped = MEANINGFUL.sub(r"\\\1", title)
+    return f"# {escaped}\n\n{markdown}"
+
+
+def _has_title(text: str, title: str) -> bool:
+    """Whether a line of the text is the title, as a heading of any level or otherwise."""
+    wanted = _letters(title)
+    return bool(wanted) and any(_letters(TARGET.sub("]", IMAGE.sub("", line))) == wanted for line in text.split("\n"))
+
+
+def _letters(text: str) -> str:
+    """Letters and digits: what two spellings of a title have in common."""
+    return "".join(sign for sign in text.casefold() if sign.isalnum())

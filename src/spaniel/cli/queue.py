@@ -1,12 +1,12 @@
-"""`spaniel queue`: the pages that could not be fetched, for a person to look at."""
+"""`spaniel queue`: pages that could not be fetched, for a person to look at."""
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.cli.long_run import run_async
+from spaniel.cli.long_run import LongRun, run_async
 from spaniel.cli.options import (
     add_command,
     add_config_option,
@@ -16,6 +16,7 @@ from spaniel.cli.options import (
     configure_logs,
     new_parser,
 )
+from spaniel.defaults import FETCH_JOBS, FETCH_PER_HOST
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.url.parsing import typed
 from spaniel.url.value import LONGEST
@@ -24,9 +25,15 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable
 
+    from spaniel.app.engine import Engine
     from spaniel.queue import Entry, Queue
 
     Run = Callable[[Queue, argparse.Namespace], int]
+    from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
+
+    from spaniel.pipeline.profile import Profile
+
 
 SOME_FAILED = 1
 FORMATS = ("jsonl", "csv", "text")
@@ -125,7 +132,6 @@ def show(queue: Queue, args: argparse.Namespace) -> int:
 
 
 def retry(queue: Queue, args: argparse.Namespace) -> int:
-    from spaniel.cli.queue_retry import fetch_again
 
     configure_logs(args)
     entries, code = named(queue, args.names) if args.names else (queue.entries(), 0)
@@ -210,3 +216,82 @@ def as_csv(entries: Iterable[Entry]) -> str:
 
 def as_urls(entries: Iterable[Entry]) -> str:
     return "".join(f"{entry.requested_url}\n" for entry in entries)
+
+
+class RetryResult(NamedTuple):
+    entry: Entry
+    error: SpanielError | None
+    instead: str = ""  # what came in place of the page: `paywall`, `login`, …
+
+    @property
+    def failure(self) -> str:
+        return str(self.error.code) if self.error else self.instead
+
+
+class RetryRun:
+    """One run of the command."""
+
+    def __init__(self, queue: Queue, engine: Engine, args: argparse.Namespace, run: LongRun) -> None:
+        from spaniel.cli.places import Places
+
+        self._queue, self._engine, self._args, self._run = queue, engine, args, run
+        self._places = Places(FETCH_JOBS.default, FETCH_PER_HOST)
+        self._profiles: dict[str, Profile] = {}
+
+    def place(self, entry: Entry) -> AbstractAsyncContextManager[None]:
+        from spaniel.cli.fetch_run import host_of
+
+        return self._places.at(host_of(entry.url))
+
+    async def fetch(self, entry: Entry) -> RetryResult:
+        """A page that fails again is put into the queue again by the profile's own fallbacks."""
+        from spaniel.pipeline.request import Request
+
+        try:
+            outcome = await self._engine.fetch(Request(entry.requested_url), self._profile(entry))
+        except SpanielError as error:  # of the profile: it is no longer there
+            retried = RetryResult(entry, error)
+        else:
+            retried = RetryResult(entry, outcome.refusal, "" if outcome.refusal else outcome.failure)
+        if retried.failure:
+            self._run.fail(retried.failure)
+        return retried
+
+    def hand_over(self, retried: RetryResult) -> None:
+        entry, error, _ = retried
+        if not retried.failure:
+            self._queue.remove([entry])
+        ended = retried.failure or "ok"
+        if self._args.json:
+            told = {"id": entry.id, "url": entry.url, "outcome": ended, "error": error and error.as_dict()}
+            print(json.dumps(told, ensure_ascii=False), flush=True)
+        else:
+            print(f"{entry.id:>6}  {ended:24}  {shown(entry.url, 8192)}", flush=True)
+            if error is not None:
+                sys.stderr.write(f"spaniel: {shown(entry.url)}: {error.message}\n")
+
+    def _profile(self, entry: Entry) -> Profile:
+        name = self._args.profile or entry.profile_file or entry.profile
+        if name not in self._profiles:
+            self._profiles[name] = self._engine.profile(name)
+        return self._profiles[name]
+
+
+async def fetch_again(queue: Queue, entries: list[Entry], args: argparse.Namespace) -> int:
+    """Fetch pages again, by the profiles that failed them; the exit code."""
+    from spaniel.app.engine import Engine
+    from spaniel.app.settings import load
+
+    several = len(entries) > 1
+    run = LongRun("pages", total=len(entries), quiet=args.quiet, several=several)
+    async with Engine(load(args.config)) as engine:
+        retrying = RetryRun(queue, engine, args, run)
+        await run.in_order(_each(entries), retrying.fetch, retrying.hand_over, retrying.place)
+    if several:
+        run.say(run.summary("fetched"))
+    return run.exit_code or (SOME_FAILED if run.failed else 0)
+
+
+async def _each(entries: list[Entry]) -> AsyncIterator[Entry]:
+    for entry in entries:
+        yield entry

@@ -1,4 +1,4 @@
-"""One check, from links to a report and an exit code: for `spaniel check` and `spaniel db check`."""
+"""One link check, from links to a report and an exit code: for `spaniel check` and `spaniel db check`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.checking import NOT_KEPT, Extras, Given, address_of, health_settings, prepare, spool_for
 from spaniel.cli.check_fix import report_takes_output
-from spaniel.cli.long_run import Display, LongRun, reading, run_async, say
-from spaniel.cli.quick_start import collect_rarely
+from spaniel.cli.long_run import Display, LongRun, collect_rarely, in_words, reading, run_async, say
 from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST
 from spaniel.errors import Code, SpanielError, shown
 from spaniel.health.baseline import Baseline, write_baseline
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from spaniel.health.verdict import Checked, Link
 
     Add = Callable[[Checked], None]
+
 
 STANDARD_OUTPUT = "-"
 STREAMED = ("jsonl", "github")  # formats that tell each result at once
@@ -74,8 +74,6 @@ def run_job(args: argparse.Namespace, settings: Settings, job: Job) -> int:
         with reading(quiet=args.quiet) as told:
             spool.take(_counted(job.links, told))
         if args.dry_run:
-            from spaniel.cli.check_dry_run import dry_run
-
             return dry_run(spool, own, as_json=args.format in ("json", "jsonl"))
         telling = Telling(args, baseline, job)
         code = _run(args, settings, own, spool, job, telling)
@@ -248,3 +246,48 @@ class Telling:
 
         rows = self._history.of(address_of()(url)[0])[-SHOWN_PAST:] if self._history is not None else []
         return [(datetime.fromtimestamp(row.last_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), row.verdict) for row in rows]
+
+
+MOST_HOSTS = 1000  # that are listed
+
+
+def dry_run(spool: Spool, own: HealthSettings, *, as_json: bool = False) -> int:
+    if as_json:
+        return _as_json(spool, own)
+    hosts, longest = 0, 0
+    for host, links, _ in spool.hosts():
+        hosts, longest = hosts + 1, max(longest, links)
+        if hosts <= MOST_HOSTS:
+            print(f"{links:>9,}  {shown(host) or '(no host: not a web address)'}")
+    if hosts > MOST_HOSTS:
+        print(f"{'':9}  and {hosts - MOST_HOSTS:,} more hosts")
+    skipped = sum(1 for _ in spool.told())
+    told = f"{_many(spool.total, 'link')} at {_many(hosts, 'host')} would be requested"
+    print(told + (f"; {skipped:,} would be skipped" if skipped else ""))
+    seconds = max(longest - 1, 0) * own.delay_ms / 1000
+    pauses = f"{own.delay_ms / 1000:g} s between two requests to one host"
+    print(f"it takes {in_words(seconds)} at least: {pauses}, and what robots.txt and the hosts ask for in addition")
+    return 0
+
+
+def _as_json(spool: Spool, own: HealthSettings) -> int:
+    """One object, written as hosts come: there may be very many."""
+    import json
+    import sys
+
+    hosts, longest = 0, 0
+    sys.stdout.write('{"hosts": [')
+    for host, links, _ in spool.hosts():
+        hosts, longest = hosts + 1, max(longest, links)
+        sys.stdout.write((",\n" if hosts > 1 else "\n") + json.dumps({"host": host or None, "links": links}))
+    rest = {
+        "links": spool.total,
+        "skipped": sum(1 for _ in spool.told()),
+        "seconds_at_least": max(longest - 1, 0) * own.delay_ms / 1000,
+    }
+    sys.stdout.write(f"], {json.dumps(rest)[1:]}\n")
+    return 0
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

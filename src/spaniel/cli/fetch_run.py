@@ -1,4 +1,4 @@
-"""The work of `spaniel fetch`: many at once, printed in order, and what went wrong or is special said on the way."""
+"""The work of `spaniel fetch`: fetch many pages at once, print them in order, report errors and notes."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.app.fetch_options import displayed
-from spaniel.cli.explained import draw_record, draw_steps
 from spaniel.cli.lists import incoming, list_options, report_problems
-from spaniel.cli.long_run import LongRun, say
+from spaniel.cli.long_run import LongRun, enable_gc, say
 from spaniel.cli.main import report
 from spaniel.cli.notes import tell_notes
-from spaniel.cli.page_output import FolderOutput
-from spaniel.cli.page_views import Seen, format_of, page_text, refusal_text
+from spaniel.cli.page_output import FolderOutput, as_line, as_markdown
 from spaniel.cli.places import Places
-from spaniel.cli.quick_start import collect_again
 from spaniel.defaults import FETCH_PER_HOST
 from spaniel.errors import Code, SpanielError, shown
-from spaniel.pipeline.outcome import CACHE_HIT
+from spaniel.pipeline.answer import fitted
+from spaniel.pipeline.outcome import CACHE_HIT, moment
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.trace import Trace
 from spaniel.sources.rows import Problems
@@ -30,7 +28,9 @@ if TYPE_CHECKING:
     from spaniel.app.client import Spaniel
     from spaniel.cli.lists import Asked
     from spaniel.cli.page_output import Output
+    from spaniel.pipeline.answer import Answer
     from spaniel.pipeline.outcome import Outcome
+
 
 SOME_FAILED = 1
 DECLINED = 5  # the exit code for a page that the server did not give out
@@ -44,7 +44,7 @@ class Fetched(NamedTuple):
     trace: Trace
 
 
-class Fetching:
+class FetchRun:
     """One run of the command."""
 
     def __init__(self, args: argparse.Namespace, spaniel: Spaniel, output: Output) -> None:
@@ -111,7 +111,7 @@ class Fetching:
     def _hand_over(self, fetched: Fetched) -> None:
         """Print one page, or say why there is none."""
         asked, outcome, trace = fetched
-        collect_again()
+        enable_gc()
         try:
             answer = self._spaniel.view(outcome, self._args.max_chunk_tokens, trace)
             self._keep_picture(outcome)
@@ -179,3 +179,97 @@ def host_of(raw: str) -> str:
         return parse(raw).host
     except SpanielError:
         return ""  # it is about to be refused
+
+
+class Seen(NamedTuple):
+    """A fetch that ended in a page, as it is shown."""
+
+    outcome: Outcome
+    answer: Answer
+    trace: Trace
+
+
+def format_of(args: argparse.Namespace, view: str) -> str:
+    """The format that was asked for; what `json` means is its profile's."""
+    return "record" if args.format == "json" and view == "record" else str(args.format)
+
+
+def page_text(kind: str, seen: Seen, args: argparse.Namespace, output: Output) -> str:
+    """A page in one of the formats."""
+    outcome, answer, trace = seen
+    if kind == "json":
+        return as_line(fitted(answer, args.max_bytes, trace))
+    if kind == "page":
+        return as_line(outcome.as_dict())
+    if kind == "record":
+        return record_line(outcome, answer.chunk_records() if args.chunks else None)
+    if kind == "markdown":
+        return as_markdown(facts_of(answer), answer.markdown, output)
+    urls = {"requested_url": answer.requested_url, "final_url": answer.final_url}
+    return "".join(as_line({**urls, **record}) for record in answer.chunk_records())
+
+
+def refusal_text(kind: str, outcome: Outcome, error: SpanielError) -> str:
+    """The place of an error among pages that programs read; empty for formats that have none."""
+    if kind == "record":
+        return record_line(outcome)
+    if kind == "page":
+        return as_line(outcome.as_dict())
+    return as_line({"requested_url": outcome.requested_url, **error.as_dict()}) if kind == "json" else ""
+
+
+def record_line(outcome: Outcome, chunks: list[dict[str, object]] | None = None) -> str:
+    from spaniel.pipeline.record import record_of
+
+    return record_of(outcome, chunks).as_json().decode() + "\n"
+
+
+def facts_of(answer: Answer) -> dict[str, object]:
+    """What the front matter of a page says; the first tells pages apart."""
+    return {
+        "url": answer.requested_url,
+        "final_url": answer.final_url if answer.final_url != answer.requested_url else None,
+        "title": answer.title,
+        "language": answer.language,
+        "author": answer.metadata.get("author"),
+        "published": answer.metadata.get("published"),
+        "fetched_at": moment(answer.fetched_at),
+        "notes": [note for note in answer.notes if note != CACHE_HIT],  # that is about today, not about the page
+    }
+
+
+def draw_steps(trace: Trace, about: str) -> None:
+    """The steps as a small table: aligned text, which costs nothing and reads well in a log too."""
+    if about:
+        sys.stderr.write(f"{shown(about)}\n")
+    total = sum(step.ms for step in trace.steps)
+    rows = [("step", "outcome", "ms", "url")]
+    rows += [(s.name, s.outcome, f"{s.ms:.1f}", shown(s.url)) for s in trace.steps]
+    rows.append(("total", "", f"{total:.1f}", ""))
+    name, outcome, ms = (max(len(row[column]) for row in rows) for column in range(3))
+    for row in rows:
+        line = f"  {row[0]:{name}}  {row[1]:{outcome}}  {row[2]:>{ms}}  {row[3]}".rstrip()
+        sys.stderr.write(f"{line}\n")
+
+
+def draw_record(outcome: Outcome) -> None:
+    """The ladder, rung by rung, and the checklist as ticks and crosses."""
+    from spaniel.pipeline.record import record_of
+
+    record = record_of(outcome)
+    lines = ["  ladder"]
+    for rung in record.ladder:
+        about = f"left out: {rung.why}" if rung.why else f"{rung.outcome}, {rung.ms:.0f} ms{_waited(rung.waited)}"
+        lines.append(f"    {'-' if rung.why else _mark(rung.outcome == 'ok')} {rung.rung}  {about}")
+    lines.append("  checklist")
+    lines += [f"    {_mark(check.done)} {check.step}  {check.detail}".rstrip() for check in record.checklist]
+    lines.append(f"  verdict: {record.verdict} ({record.extraction_method})")
+    sys.stderr.write("".join(f"{shown(line)}\n" for line in lines))
+
+
+def _waited(seconds: float) -> str:
+    return f" after a wait of {seconds:.0f} s" if seconds else ""
+
+
+def _mark(done: bool) -> str:
+    return "✓" if done else "✗"

@@ -1,19 +1,21 @@
-"""The work of `spaniel extract`: files found, read one after the other or in several processes, printed in order."""
+"""The work of `spaniel extract`: find files, read them here or in several processes, print them in order."""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.cli.files import read_bytes
-from spaniel.cli.input_kinds import content_type_of, is_readable
 from spaniel.cli.long_run import STOP_SIGNALS, LongRun, run_async
 from spaniel.cli.main import report
 from spaniel.cli.notes import tell_notes
 from spaniel.cli.page_output import as_line, as_markdown
 from spaniel.errors import Code, SpanielError, shown
+from spaniel.reading.kinds import BY_NAME, has_late_magic
+from spaniel.sources.kinds import KINDS, FileKind
 
 if TYPE_CHECKING:
     import argparse
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from spaniel.cli.page_output import Output
     from spaniel.reading import Document
+
 
 SOME_FAILED = 1
 
@@ -48,7 +51,7 @@ def found_files(arguments: Iterable[str]) -> Iterator[str]:
                     yield os.path.join(folder, name)
 
 
-def understood(job: Job) -> Document | SpanielError:
+def read_one(job: Job) -> Document | SpanielError:
     """One file, read; an error is a value, so that it can come from another process."""
     from spaniel.pipeline.extraction import read_at_hand
 
@@ -59,7 +62,7 @@ def understood(job: Job) -> Document | SpanielError:
         return error
 
 
-class Extracting:
+class ExtractRun:
     """One run of the command."""
 
     def __init__(self, args: argparse.Namespace, output: Output, *, several: bool) -> None:
@@ -73,7 +76,7 @@ class Extracting:
         if self._args.jobs > 1 and self._several:
             run_async(self._in_processes(jobs))
         else:
-            self._run.one_by_one(jobs, lambda job: (job, understood(job)), self._hand_over)
+            self._run.one_by_one(jobs, lambda job: (job, read_one(job)), self._hand_over)
         self._summarize()
         if self._run.stopping:
             return self._run.exit_code
@@ -94,7 +97,7 @@ class Extracting:
 
         async def work(job: Job) -> tuple[Job, Document | SpanielError]:
             with _signals_blocked():  # a process inherits that: what ends it is for this one to decide
-                future = pool.submit(understood, job)
+                future = pool.submit(read_one, job)
             pending.add(future)
             future.add_done_callback(pending.discard)
             return job, await asyncio.wrap_future(future)
@@ -178,3 +181,59 @@ def _end(pool: ProcessPoolExecutor, *, kill: bool) -> None:
         for process in active_children():
             process.kill()
     pool.shutdown(cancel_futures=True)
+
+
+HTML, TEXT, MARKDOWN, JSON, XML = "text/html", "text/plain", "text/markdown", "application/json", "application/xml"
+PDF = "application/pdf"
+CONTENT_TYPES = {
+    FileKind.HTML: HTML, FileKind.MARKDOWN: MARKDOWN, FileKind.TEXT: TEXT, FileKind.RST: TEXT,
+    FileKind.JSON: JSON, FileKind.JSONL: JSON,
+    FileKind.SITEMAP: XML, FileKind.CSV: "text/csv", FileKind.TSV: "text/tab-separated-values",
+}  # fmt: skip
+ENDINGS = {
+    **{
+        f".{one}": content_type
+        for kind, content_type in CONTENT_TYPES.items()
+        for one in KINDS[kind].extensions.split()
+    },
+    ".rss": "application/rss+xml",
+    ".atom": "application/atom+xml",
+    ".pdf": PDF,
+}
+MAGIC = (
+    (b"%PDF-", PDF), (b"\x89PNG", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"GIF8", "image/gif"),
+    (b"\x1f\x8b", "application/gzip"), (b"PK\x03\x04", "application/zip"), (b"BZh", "application/x-bzip2"),
+    (b"\xfd7zXZ", "application/x-xz"), (b"\x28\xb5\x2f\xfd", "application/zstd"),
+)  # fmt: skip
+LOOKED_AT = 4096
+TAGS = "html|head|body|title|meta|article|main|section|header|div|p|h[1-6]|ul|ol|li|table|tr|td|span|a|b|i|em|strong"
+BEGINS = re.compile(
+    rf"\s*(?:<!--.*?-->\s*|<\?xml[^>]*>\s*)*<(?:!doctype\s+html|(?:{TAGS})\b)", re.IGNORECASE | re.DOTALL
+)
+ENDS = re.compile(rf"</(?:{TAGS})\s*>", re.IGNORECASE)
+
+
+def content_type_of(name: str, body: bytes) -> str:
+    """What it is by its magic number, its ending or its beginning: whoever cannot read that can say so by its name."""
+    for magic, kind in MAGIC:
+        if body.startswith(magic):
+            return kind
+    ending = os.path.splitext(name)[1].lower()
+    if ending in ENDINGS:
+        return ENDINGS[ending]
+    if has_late_magic(BY_NAME["pdf"], body):
+        return PDF
+    return HTML if looks_like_html(body) else TEXT
+
+
+def looks_like_html(body: bytes) -> bool:
+    """Whether it begins with a tag or has ends of some; Markdown with a `<br>` in it is no page."""
+    start = body[:LOOKED_AT]
+    text = start.decode("utf-16", "replace") if start[:2] in (b"\xff\xfe", b"\xfe\xff") else start.decode("latin-1")
+    text = text.removeprefix("\xef\xbb\xbf")
+    return BEGINS.match(text) is not None or ENDS.search(text) is not None
+
+
+def is_readable(name: str) -> bool:
+    """Whether a file in a folder is one to read."""
+    return os.path.splitext(name)[1].lower() in ENDINGS
