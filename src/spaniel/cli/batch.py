@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
     from spaniel.app.settings import Settings
     from spaniel.batch.local import Order, Run
+    from spaniel.batch.plan_folder import PlanFolder
     from spaniel.batch.progress import Progress
     from spaniel.batch.supervisor import Pace, Supervisor, Workers
     from spaniel.sources.rows import Problems
 
-MERGE, RAY = "merge", "ray"
+MERGE, PLAN, RAY = "merge", "plan", "ray"
 NONE = "none"
 MOST_WORKERS = 64
 MOST_EARLY = 4  # workers that are started before it is known how much there is to do
@@ -50,6 +51,8 @@ def parser() -> argparse.ArgumentParser:
             ("spaniel batch urls.txt -o pages.jsonl", "one record for each URL"),
             ("spaniel batch urls.csv --column url -o pages/ --resume", "continue a run; one file for each page"),
             ("spaniel batch https://example.com/sitemap.xml --dry-run", "show what would be fetched"),
+            ("spaniel batch plan urls.txt -o plan/ --shards 100", "divide a list for 100 machines"),
+            ("spaniel batch plan/ --shard 3/100 -o pages-3.jsonl", "fetch the third part of it"),
             ("spaniel batch merge a.jsonl b.jsonl -o all.jsonl", "combine the outputs of shards"),
         ],
     )
@@ -70,6 +73,16 @@ def main(args: argparse.Namespace) -> int:
 
         require_sense(args)
         return merge_outputs(args.sources[1:], args)
+    if args.sources[0] == PLAN:
+        from spaniel.cli.batch_plan import write_plan
+
+        if not (names := args.sources[1:]):
+            raise SpanielError(Code.BAD_ARGS, field="plan", reason="name the list to divide")
+        args.sources = names
+        problems = _problems()
+        return write_plan(_order(args, settings_from(args), problems), problems, args)
+    if args.shards is not None:
+        raise SpanielError(Code.BAD_ARGS, field="--shards", reason="is for 'spaniel batch plan'")
     if args.dry_run:
         from spaniel.cli.batch_dry_run import dry_run
 
@@ -122,13 +135,17 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
         "--column": args.column or NONE,
         "--field": ", ".join(args.field) or NONE,
     }
-    apply, options = profile.policy.apply, list_options(args)
-    sources = [ReadSource(name, options, problems, settings, args.profile) for name in args.sources]
+    options = list_options(args)
+    planned = _planned(args, shape)
+    if planned is not None:
+        shape = {"--profile": shape["--profile"]}
+    names = [] if planned is not None else args.sources
+    sources = [ReadSource(name, options, problems, settings, args.profile) for name in names]
     software = f"Spaniel {__version__}" if args.warc else ""
     workers = _workers(args)
     return Order(
         sources,
-        lambda raw: apply(raw).url,
+        profile.policy,
         shape,
         read_shard(args.shard),
         args.limit,
@@ -137,7 +154,25 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
         problems,
         shards=1 if workers == 1 else min(SHARDS * workers, MOST_SHARDS),
         is_spread=workers > 1 and args.per_host > 1 and args.delay == 0,
+        planned=planned,
     )
+
+
+def _planned(args: argparse.Namespace, shape: dict[str, str]) -> PlanFolder | None:
+    """The plan that is the source, if one is. What was decided when it was made cannot be decided again."""
+    from spaniel.batch.plan_folder import PlanFolder
+
+    folder = PlanFolder(args.sources[0])
+    if len(args.sources) > 1 or not folder.is_plan():
+        return None
+    planned, own = folder.read().shape["policy"], shape["policy"]
+    if planned != own:
+        reason = f"the plan was made with policy {planned}; this profile has {own}"
+        raise SpanielError(Code.BAD_ARGS, field="--profile", reason=reason)
+    given = {"--kind": args.kind, "--column": args.column, "--field": args.field, "--limit": args.limit}
+    if wrong := next((option for option, value in given.items() if value), ""):
+        raise SpanielError(Code.BAD_ARGS, field=wrong, reason="is for 'spaniel batch plan', which has read the list")
+    return folder
 
 
 def _pace(args: argparse.Namespace, settings: Settings) -> Pace:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def dry_run(order: Order, pace: Pace, problems: Problems, *, as_json: bool = False) -> int:
     with tempfile.TemporaryDirectory(prefix="spaniel-plan-") as folder, reading(quiet=False) as told:
-        counts = make_plan(order.items(), order.canonical, folder, input_shard=order.shard, report=told).counts
+        counts = make_plan(order.rows(told), folder).counts
     report_problems(problems)
     rule = pace.rules.usual
     pauses = counts.longest * rule.delay / rule.per_host

@@ -48,11 +48,11 @@ def merge_outputs(outputs: Sequence[str], args: argparse.Namespace) -> int:
 
 
 def require_sense(args: argparse.Namespace) -> None:
-    """What only a run can do is refused, rather than that somebody believes that it was done."""
+    """Refuse options that have no meaning for a merge."""
     given = {
         "--resume": args.resume, "--overwrite": args.overwrite, "--dry-run": args.dry_run, "--limit": args.limit,
         "--shard": args.shard != WHOLE, "--parts": args.parts, "--column": args.column, "--field": args.field,
-        "--kind": args.kind,
+        "--kind": args.kind, "--shards": args.shards,
     }  # fmt: skip
     for option, value in given.items():
         if value:

@@ -89,8 +89,9 @@ def add_shards(p: argparse.ArgumentParser) -> None:
     """Which part of the input, and where workers run."""
     shards = p.add_argument_group("several machines")
     shards.add_argument(
-        "--shard", default=WHOLE, metavar="I/N", help="fetch one of N parts of the input; hosts stay together"
+        "--shard", default=WHOLE, metavar="I/N", help="fetch one of N parts of the input; domains stay together"
     )
+    shards.add_argument("--shards", type=int, metavar="N", help="for plan: how many shards")
     shards.add_argument("--sort", action="store_true", help="for merge: put the records in the order of the input")
     shards.add_argument(
         "--engine", choices=("local", "ray"), default="local",
