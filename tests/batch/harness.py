@@ -74,7 +74,7 @@ def settings(port: int, folder: Path, **webfetch: Any) -> Settings:
 def order(urls: Path, **more: Any) -> Order:
     profile = load()
     source = ReadSource(str(urls), ListOptions(), Problems(), Settings(), profile.name)
-    return Order([source], lambda raw: profile.policy.apply(raw).url, {"--profile": profile.name}, **more)
+    return Order([source], profile.policy, {"--profile": profile.name}, **more)
 
 
 def written(folder: Path, urls: Sequence[str]) -> Path:

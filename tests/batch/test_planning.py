@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from spaniel.url.plain import plain_host
 
-from spaniel.batch.planning import WHOLE, InputShard, Plan, domain_number, make_plan, read_shard, shard_of
+from spaniel.batch.plan_folder import PlanFolder, PlanInfo
+from spaniel.batch.planning import (
+    WHOLE,
+    InputShard,
+    ListRows,
+    Plan,
+    domain_number,
+    make_plan,
+    read_shard,
+    row_number,
+    shard_of,
+)
 from spaniel.batch.supervisor import assign
 from spaniel.errors import SpanielError
 from spaniel.runs.store import Item, Shard, Task
-from spaniel.url.policy import load
+from spaniel.sources.rows import Problems
+from spaniel.url.canonical import Canonical
+from spaniel.url.policy import Policy, load
+from spaniel.url.value import split
 from tests.batch.weigh import weigh
 
 POLICY = load("exact")
@@ -42,7 +59,7 @@ def planned(
     """Plan these URLs, and look at the tasks of each shard with all of their items."""
     items = (Item(n, raw, {"n": n}) for n, raw in enumerate(raws))
     with tempfile.TemporaryDirectory() as folder:
-        plan = make_plan(items, canonical, folder, input_shard=shard, shards=shards, is_spread=is_spread)
+        plan = make_plan(ListRows(items, POLICY, shard), folder, shards=shards, is_spread=is_spread)
         found: dict[int, list[tuple[Task, list[Item]]]] = {}
         for number in plan.shards:
             opened = Shard.open(folder, number)
@@ -98,17 +115,84 @@ def test_parts_of_the_input_are_the_whole_and_share_no_host(raws: list[str], par
     assert sum(map(len, seen)) == len(set().union(*seen))
 
 
+LISTED = [
+    *("https://www.site1.com/a", "https://site2.com:8080/?q", "HTTPS://SITE3.com/", "https://site4.com", "site5.com/x"),
+    *("https://user:secret@site6.com/", "https://site7.com:99999/", "https://site8.com/\x01", "ftp://site9.com/", "?"),
+    *("https://site1.com\\@site2.com/", "https://xn--mnchen-3ya.de/", "https://10.0.0.1/", " https://site3.com/b"),
+    *("https://site.co.uk./", "https://sub.site.co.uk/%zz", "https://site4.com:80@site5.com/", "https://a..com/"),
+]
+
+
+@given(st.lists(st.sampled_from(LISTED), max_size=20), st.integers(1, 5), st.sampled_from(["exact", "ingest", "clara"]))
+def test_shards_of_a_list_or_a_plan_have_the_same_rows(raws: list[str], shards: int, name: str) -> None:
+    policy, items = load(name), [Item(n, raw, {"n": n}) for n, raw in enumerate(raws)]
+    whole = list(ListRows(items, policy))
+    parts = [InputShard(place, shards) for place in range(shards)]
+    with tempfile.TemporaryDirectory() as path:
+        folder = PlanFolder(path)
+        info = folder.write(ListRows(items, policy), PlanInfo({"list": "1"}, {"policy": name}, shards), Problems())
+        assert folder.read() == info == PlanInfo({"list": "1"}, {"policy": name}, shards, len(raws), 0)
+        for part in parts:
+            wanted = [row for row in whole if part.has(row_number(row))]
+            own = ListRows(items, policy, part)
+            assert list(own) == wanted == list(folder.rows(info, part))
+            assert own.seen == folder.rows(info, part).seen == len(raws)
+        assert sorted(folder.rows(info, WHOLE)) == whole
+
+
+@given(st.sampled_from(LISTED))
+def test_plain_host_is_the_host_of_the_canonical_url(raw: str) -> None:
+    host = plain_host(raw)
+    with suppress(SpanielError):
+        assert host in (None, split(canonical(raw)).host)
+
+
+def test_list_is_not_canonicalized_for_other_shards() -> None:
+    class Counting:
+        keeps_hosts, applied = True, 0
+
+        def apply(self, raw: str) -> Canonical:
+            self.applied += 1
+            return POLICY.apply(raw)
+
+    policy = Counting()
+    items = [Item(n, f"https://site{n}.com/") for n in range(100)]
+    rows = list(ListRows(items, cast("Policy", policy), InputShard(0, 10)))
+    assert policy.applied == len(rows) < 30
+
+
+def test_policy_that_changes_hosts_has_no_early_filter() -> None:
+    assert load("exact").keeps_hosts and load("ingest").keeps_hosts
+    assert not load("clara").keeps_hosts
+
+
+def test_damaged_or_other_plan_is_refused(tmp_path: Path) -> None:
+    folder = PlanFolder(str(tmp_path / "plan"))
+    rows = ListRows([Item(0, "https://site.com/")], POLICY)
+    info = folder.write(rows, PlanInfo({}, {}, 2), Problems())
+    with pytest.raises(SpanielError, match="not empty"):
+        folder.write(rows, info, Problems())
+    with pytest.raises(SpanielError, match="write --shard I/2"):
+        folder.rows(info, InputShard(0, 3))
+    (part,) = (tmp_path / "plan").glob("*.rows")
+    part.write_bytes(part.read_bytes()[:-3])
+    with pytest.raises(SpanielError, match="is damaged; make the plan again"):
+        list(folder.rows(info, WHOLE))
+    (tmp_path / "plan" / "plan.json").write_text('{"format": 99}')
+    with pytest.raises(SpanielError, match="another version"):
+        folder.read()
+
+
 def test_one_site_without_delays_is_spread_over_shards(tmp_path: Path) -> None:
     items = (Item(n, f"http://www.site.example/{n}") for n in range(300))
-    plan = make_plan(items, canonical, str(tmp_path), shards=4, is_spread=True)
+    plan = make_plan(ListRows(items, POLICY), str(tmp_path), shards=4, is_spread=True)
     assert min(plan.shards.values()) > 40
     assert (plan.counts.tasks, len(plan.shards)) == (300, 4)
 
 
 def test_credentials_are_not_written_down(tmp_path: Path) -> None:
-    make_plan(
-        [Item(0, "http://user:secret@www.site.example/"), Item(1, "ftp://user:secret@x/")], canonical, str(tmp_path)
-    )
+    items = [Item(0, "http://user:secret@www.site.example/"), Item(1, "ftp://user:secret@x/")]
+    make_plan(ListRows(items, POLICY), str(tmp_path))
     assert not any(b"secret" in path.read_bytes() for path in tmp_path.iterdir())
 
 
@@ -143,7 +227,7 @@ def test_no_worker_has_more_than_another_by_more_than_the_largest_shard(pages: l
 
 def plan_many(folder: str) -> int:
     items = (Item(n, f"https://www.site{n % 20_000}.example/{n}") for n in range(60_000))
-    return make_plan(items, lambda raw: raw, folder, shards=8).counts.tasks
+    return make_plan(ListRows(items, POLICY), folder, shards=8).counts.tasks
 
 
 def test_memory_does_not_follow_the_length_of_the_input(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from spaniel.app.logs import configure
 from spaniel.app.settings import Setting, Settings, load
 from spaniel.app.several import several
 from spaniel.batch.captures import CapturingHttp
-from spaniel.batch.planning import make_plan
+from spaniel.batch.planning import ListRows, make_plan
 from spaniel.batch.records import record_of
 from spaniel.batch.worker import stream
 from spaniel.clock import SystemClock
@@ -103,10 +103,10 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     clock = clock or SystemClock()
     hosts = Hosts(clock, rules=Rules(Rule(per_host, delay)), limits=limits(given, host_time, total_time))
     wires = wiring(given, profile, cached=cached)
-    canonical = load_profile(profile).policy.apply
+    policy = load_profile(profile).policy
     items = (Item(ordinal, url) for ordinal, url in enumerate(several(urls, "urls", str)))
     with tempfile.TemporaryDirectory(prefix="spaniel-batch-") as folder:
-        await asyncio.to_thread(make_plan, items, lambda raw: canonical(raw).url, folder)
+        await asyncio.to_thread(make_plan, ListRows(items, policy), folder)
         async with aclosing(stream(folder, fetcher or open_fetcher, wires, hosts, jobs, clock)) as records:
             async for record in records:
                 yield record

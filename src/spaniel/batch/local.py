@@ -14,7 +14,7 @@ from spaniel.batch.outputs import warc_parts
 from spaniel.batch.outputs.finish import finish
 from spaniel.batch.outputs.form import Form, form_of
 from spaniel.batch.outputs.parquet import parts_in
-from spaniel.batch.planning import WHOLE, make_plan
+from spaniel.batch.planning import WHOLE, ListRows, make_plan
 from spaniel.batch.progress import Progress
 from spaniel.batch.supervisor import Supervisor
 from spaniel.errors import Code, SpanielError
@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from spaniel.batch.planning import InputShard
+    from spaniel.batch.plan_folder import PlanFolder
+    from spaniel.batch.planning import InputShard, Rows
     from spaniel.batch.ports import Item, Source
     from spaniel.batch.supervisor import Pace, Workers
     from spaniel.runs.run import PlanCounts
     from spaniel.sources.rows import Problems
+    from spaniel.url.policy import Policy
 
     Watch = Callable[[Supervisor, Progress], AbstractContextManager[None]]
 
@@ -43,7 +45,7 @@ class Order(NamedTuple):
     """What is to be done, as far as it decides which records there will be; and how it is divided."""
 
     sources: Sequence[Source]
-    canonical: Callable[[str], str]  # the spelling of a URL by the profile's policy
+    policy: Policy  # by which URLs are canonicalized
     shape: dict[str, str]  # what else decides it, in words: the profile and its version
     shard: InputShard = WHOLE
     limit: int | None = None
@@ -52,6 +54,13 @@ class Order(NamedTuple):
     problems: Problems | None = None  # what was wrong in the sources, known when they were read
     shards: int = SHARDS
     is_spread: bool = False  # whether the pages of one host may be in several shards: hosts need no delays
+    planned: PlanFolder | None = None  # a plan that was made before, in place of sources
+
+    def rows(self, report: Callable[[int], None] | None = None) -> Rows:
+        """What is to be planned of the input."""
+        if self.planned is not None:
+            return self.planned.rows(self.planned.read(), self.shard)
+        return ListRows(self.items(), self.policy, self.shard, report)
 
     def items(self) -> Iterator[Item]:
         """All URLs, numbered through."""
@@ -59,18 +68,27 @@ class Order(NamedTuple):
         for ordinal, item in enumerate(islice(found, self.limit)):
             yield item._replace(ordinal=ordinal)
 
+    def input_shape(self) -> dict[str, str]:
+        """What decides which URLs there are."""
+        return {**self.shape, "--limit": str(self.limit or "none")}
+
     def whole_shape(self) -> dict[str, str]:
+        shape = self.input_shape()
+        if self.planned is not None:
+            shape = {**self.planned.read().shape, **self.shape}
         warc = "yes" if self.warc else "no"
-        return {
-            **self.shape,
-            "--shard": str(self.shard),
-            "--limit": str(self.limit or "none"),
-            "--warc": warc,
-            "--parts": self.parts or "none",
-        }
+        return {**shape, "--shard": str(self.shard), "--warc": warc, "--parts": self.parts or "none"}
 
     def fingerprints(self) -> dict[str, str]:
+        if self.planned is not None:
+            return self.planned.read().sources
         return {source.name: source.fingerprint() for source in self.sources}
+
+    def lost(self) -> int:
+        """How often URLs of the sources could not be read, once they were."""
+        if self.planned is not None:
+            return self.planned.read().lost
+        return self.problems.lost if self.problems is not None else 0
 
 
 class Run:
@@ -109,15 +127,7 @@ class Run:
         with _refused(output):
             self._folder.clear()
             try:
-                plan = make_plan(
-                    order.items(),
-                    order.canonical,
-                    self._folder.path,
-                    shards=order.shards,
-                    is_spread=order.is_spread,
-                    input_shard=order.shard,
-                    report=report,
-                )
+                plan = make_plan(order.rows(report), self._folder.path, shards=order.shards, is_spread=order.is_spread)
             except BaseException:
                 self._folder.clear()
                 raise
@@ -126,9 +136,8 @@ class Run:
                 os.unlink(output)
             if order.warc:
                 warc_parts.remove(output)
-            lost = order.problems.lost if order.problems is not None else 0
             shape, shards = order.whole_shape(), tuple(plan.shards)
-            self._about = About(sources, shape, plan.counts, lost, shards, order.shards, order.is_spread)
+            self._about = About(sources, shape, plan.counts, order.lost(), shards, order.shards, order.is_spread)
             self._folder.write(self._about)
 
     def _require_nothing_there(self, captured: list[str]) -> None:

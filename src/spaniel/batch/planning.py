@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from spaniel.batch.ports import HAD_CREDENTIALS
 from spaniel.errors import Code, SpanielError
@@ -16,12 +16,14 @@ from spaniel.runs.run import PlanCounts
 from spaniel.runs.store import Shard
 from spaniel.url.hostlists import registrable
 from spaniel.url.parsing import has_credentials, requested
-from spaniel.url.value import split
+from spaniel.url.value import plain_host, split
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from spaniel.runs.store import Item, Row
+    from spaniel.url.canonical import Canonical
+    from spaniel.url.policy import Policy
 
 log = logging.getLogger("spaniel.batch")
 
@@ -76,38 +78,63 @@ class Plan(NamedTuple):
     shards: dict[int, int]
 
 
-def make_plan(  # noqa: PLR0913  what a plan is made of
-    items: Iterable[Item],
-    canonical: Callable[[str], str],
-    folder: str,
-    *,
-    shards: int = 1,
-    is_spread: bool = False,
-    input_shard: InputShard = WHOLE,
-    report: Callable[[int], None] | None = None,
-) -> Plan:
-    """Write the shards of these URLs into a folder. `is_spread`: the pages of one host go into all of them."""
+class Rows(Protocol):
+    """The planned rows of an input. `seen` is the number of URLs of the whole input, once all rows were read."""
+
+    seen: int
+
+    def __iter__(self) -> Iterator[Row]: ...
+
+
+class ListRows:
+    """Rows of a list of URLs. Of the other shards' URLs, only those are canonicalized whose host is not obvious."""
+
+    def __init__(
+        self,
+        items: Iterable[Item],
+        policy: Policy,
+        input_shard: InputShard = WHOLE,
+        report: Callable[[int], None] | None = None,
+    ) -> None:
+        self._items, self._policy, self._shard, self._report = items, policy, input_shard, report
+        self.seen = 0
+
+    def __iter__(self) -> Iterator[Row]:
+        shard, apply, report = self._shard, self._policy.apply, self._report
+        is_whole = shard.shards == 1
+        is_filtered = not is_whole and self._policy.keeps_hosts
+        for self.seen, item in enumerate(self._items, 1):  # noqa: B020  the last one's stays
+            if report is not None and not self.seen % REPORT:
+                report(self.seen)
+            if is_filtered and (host := plain_host(item.raw)) and not shard.has(domain_number(host)):
+                continue
+            row = _row(item, apply)
+            if is_whole or shard.has(row_number(row)):
+                yield row
+
+
+def row_number(row: Row) -> int:
+    """The number of a row's domain. What is not a URL goes with the host that it names plainly, or by its own text."""
+    _, host, _, raw, *_ = row
+    return domain_number(host or plain_host(raw or "") or (raw or "")[:200])
+
+
+def make_plan(rows: Rows, folder: str, *, shards: int = 1, is_spread: bool = False) -> Plan:
+    """Write the shards of these rows into a folder. `is_spread`: the pages of one host go into all of them."""
     planner = _Planner(folder, shards)
-    seen = 0
     try:
-        for item in items:
-            seen += 1
-            row = _row(item, canonical)
-            _, host, url, raw, *_ = row
-            number = domain_number(host or (raw or "")[:200])  # what is not a URL is spread by its own text
-            if input_shard.has(number):
-                planner.add(hash(url) % shards if is_spread and host else (number >> _HALF) % shards, row)
-            if report is not None and not seen % REPORT:
-                report(seen)
-        return planner.finish(seen)
+        for row in rows:
+            _, host, url, *_ = row
+            planner.add(hash(url) % shards if is_spread and host else (row_number(row) >> _HALF) % shards, row)
+        return planner.finish(rows.seen)
     except BaseException:
         planner.discard()
         raise
 
 
-def _row(item: Item, canonical: Callable[[str], str]) -> Row:
+def _row(item: Item, apply: Callable[[str], Canonical]) -> Row:
     try:
-        url = canonical(item.raw)
+        url = apply(item.raw).url
     except SpanielError as error:
         return _refused(item, error)
     except Exception as error:

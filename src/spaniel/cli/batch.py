@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 
     from spaniel.app.settings import Settings
     from spaniel.batch.local import Order, Run
+    from spaniel.batch.plan_folder import PlanFolder
     from spaniel.batch.progress import Progress
     from spaniel.batch.supervisor import Pace, Supervisor, Workers
     from spaniel.sources.rows import Problems
 
 
-MERGE, RAY = "merge", "ray"
+MERGE, PLAN, RAY = "merge", "plan", "ray"
 NONE = "none"
 WHOLE = "1/1"  # all of the input in one shard
 MOST_WORKERS = 64
@@ -60,6 +61,8 @@ def parser() -> argparse.ArgumentParser:
             ("spaniel batch urls.txt -o pages.jsonl", "one record for each URL"),
             ("spaniel batch urls.csv --column url -o pages/ --resume", "continue a run; one file for each page"),
             ("spaniel batch https://example.com/sitemap.xml --dry-run", "show what would be fetched"),
+            ("spaniel batch plan urls.txt -o plan/ --shards 100", "divide a list for 100 machines"),
+            ("spaniel batch plan/ --shard 3/100 -o pages-3.jsonl", "fetch the third part of it"),
             ("spaniel batch merge a.jsonl b.jsonl -o all.jsonl", "combine the outputs of shards"),
         ],
     )
@@ -146,8 +149,9 @@ def _add_shards(p: argparse.ArgumentParser) -> None:
     """Which part of the input, and where workers run."""
     shards = p.add_argument_group("several machines")
     shards.add_argument(
-        "--shard", default=WHOLE, metavar="I/N", help="fetch one of N parts of the input; hosts stay together"
+        "--shard", default=WHOLE, metavar="I/N", help="fetch one of N parts of the input; domains stay together"
     )
+    shards.add_argument("--shards", type=int, metavar="N", help="for plan: how many parts to divide the input into")
     shards.add_argument("--sort", action="store_true", help="for merge: put the records in the order of the input")
     shards.add_argument(
         "--engine", choices=("local", "ray"), default="local",
@@ -173,6 +177,14 @@ def main(args: argparse.Namespace) -> int:
     if args.sources[0] == MERGE:
         _check_merge(args)
         return _merge(args.sources[1:], args)
+    if args.sources[0] == PLAN:
+        if not (names := args.sources[1:]):
+            raise SpanielError(Code.BAD_ARGS, field="plan", reason="name the list to divide")
+        args.sources = names
+        problems = _problems()
+        return _write_plan(_order(args, settings_from(args), problems), problems, args)
+    if args.shards is not None:
+        raise SpanielError(Code.BAD_ARGS, field="--shards", reason="is for 'spaniel batch plan'")
     if args.dry_run:
         problems, settings = _problems(), settings_from(args)
         return _dry_run(_order(args, settings, problems), _pace(args, settings), problems, as_json=args.json)
@@ -223,13 +235,17 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
         "--column": args.column or NONE,
         "--field": ", ".join(args.field) or NONE,
     }
-    apply, options = profile.policy.apply, list_options(args)
-    sources = [ReadSource(name, options, problems, settings, args.profile) for name in args.sources]
+    options = list_options(args)
+    planned = _planned(args, shape)
+    if planned is not None:
+        shape = {"--profile": shape["--profile"]}
+    names = [] if planned is not None else args.sources
+    sources = [ReadSource(name, options, problems, settings, args.profile) for name in names]
     software = f"Spaniel {__version__}" if args.warc else ""
     workers = _workers(args)
     return Order(
         sources,
-        lambda raw: apply(raw).url,
+        profile.policy,
         shape,
         read_shard(args.shard),
         args.limit,
@@ -238,7 +254,25 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
         problems,
         shards=1 if workers == 1 else min(SHARDS * workers, MOST_SHARDS),
         is_spread=workers > 1 and args.per_host > 1 and args.delay == 0,
+        planned=planned,
     )
+
+
+def _planned(args: argparse.Namespace, shape: dict[str, str]) -> PlanFolder | None:
+    """The plan that is the source, if one is. What was decided when it was made cannot be decided again."""
+    from spaniel.batch.plan_folder import PlanFolder
+
+    folder = PlanFolder(args.sources[0])
+    if len(args.sources) > 1 or not folder.is_plan():
+        return None
+    planned, own = folder.read().shape["policy"], shape["policy"]
+    if planned != own:
+        reason = f"the plan was made with policy {planned}; this profile has {own}"
+        raise SpanielError(Code.BAD_ARGS, field="--profile", reason=reason)
+    given = {"--kind": args.kind, "--column": args.column, "--field": args.field, "--limit": args.limit}
+    if wrong := next((option for option, value in given.items() if value), ""):
+        raise SpanielError(Code.BAD_ARGS, field=wrong, reason="is for 'spaniel batch plan', which has read the list")
+    return folder
 
 
 def _pace(args: argparse.Namespace, settings: Settings) -> Pace:
@@ -359,8 +393,8 @@ def _dry_run(order: Order, pace: Pace, problems: Problems, *, as_json: bool = Fa
     from spaniel.batch.planning import make_plan
     from spaniel.cli.long_run import reading
 
-    with tempfile.TemporaryDirectory(prefix="spaniel-plan-") as folder, reading(quiet=False) as told:
-        counts = make_plan(order.items(), order.canonical, folder, input_shard=order.shard, report=told).counts
+    with tempfile.TemporaryDirectory(prefix="spaniel-plan-") as folder, reading(quiet=False) as report:
+        counts = make_plan(order.rows(report), folder).counts
     report_problems(problems)
     rule = pace.rules.usual
     pauses = counts.longest * rule.delay / rule.per_host
@@ -419,12 +453,44 @@ def _merge(outputs: Sequence[str], args: argparse.Namespace) -> int:
 
 
 def _check_merge(args: argparse.Namespace) -> None:
-    """What only a run can do is refused, rather than that somebody believes that it was done."""
+    """Refuse options that have no meaning for a merge."""
     given = {
         "--resume": args.resume, "--overwrite": args.overwrite, "--dry-run": args.dry_run, "--limit": args.limit,
         "--shard": args.shard != WHOLE, "--parts": args.parts, "--column": args.column, "--field": args.field,
-        "--kind": args.kind,
+        "--kind": args.kind, "--shards": args.shards,
     }  # fmt: skip
     for option, value in given.items():
         if value:
-            raise SpanielError(Code.BAD_ARGS, field=option, reason="is of a run, and means nothing to merge")
+            raise SpanielError(Code.BAD_ARGS, field=option, reason="is for a run, not for a merge")
+
+
+def _write_plan(order: Order, problems: Problems, args: argparse.Namespace) -> int:
+    """`spaniel batch plan SOURCE… -o DIR --shards N`: divide a list once, for machines that each fetch a part of it."""
+    from spaniel.batch.plan_folder import PlanFolder, PlanInfo
+    from spaniel.cli.long_run import reading
+
+    _check_plan(args)
+    info = PlanInfo(order.fingerprints(), order.input_shape(), args.shards)
+    with reading(quiet=args.quiet) as report:
+        info = PlanFolder(args.output).write(order.rows(report), info, problems)
+    report_problems(problems)
+    if args.json:
+        print(json.dumps({"output": args.output, "urls": info.items, "shards": info.shards, "unread": info.lost}))
+    if not args.quiet:
+        sys.stderr.write(f"spaniel: {info.items:,} URLs in {info.shards:,} shards in {args.output}\n")
+    return SOME_FAILED if info.lost else 0
+
+
+def _check_plan(args: argparse.Namespace) -> None:
+    """Refuse options that have no meaning for a plan."""
+    from spaniel.batch.planning import MOST_INPUT_SHARDS
+
+    if args.shards is None or not 1 <= args.shards <= MOST_INPUT_SHARDS:
+        raise SpanielError(Code.BAD_ARGS, field="--shards", reason=f"must be 1 to {MOST_INPUT_SHARDS:,}")
+    given = {
+        "--resume": args.resume, "--overwrite": args.overwrite, "--dry-run": args.dry_run,
+        "--shard": args.shard != WHOLE, "--parts": args.parts, "--warc": args.warc,
+    }  # fmt: skip
+    for option, value in given.items():
+        if value:
+            raise SpanielError(Code.BAD_ARGS, field=option, reason="is for a run, not for its plan")

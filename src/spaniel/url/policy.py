@@ -146,6 +146,11 @@ class Policy:
         return bool(self._assume_scheme)
 
     @property
+    def keeps_hosts(self) -> bool:
+        """Whether a canonical URL has the host of the URL as it was written, with no request made."""
+        return all(s.act is idle or s.rule.kind != "edit" or s.rule.part not in ("host", "url") for s in self._steps)
+
+    @property
     def asks(self) -> tuple[str, ...]:
         """The rules that ask the web, where there is one."""
         return tuple(s.rule.name for s in self._steps if s.asks)

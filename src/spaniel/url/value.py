@@ -95,6 +95,8 @@ _PLAIN = re.compile(
 _HOST = re.compile(r"(?=.{1,63}\Z)(?:[a-z0-9]+(?:-[a-z0-9]+)*\.)+[a-z][a-z0-9]*")
 
 _SPELLED = re.compile(r"(https?://([a-z0-9.-]+\.[a-z]{2,})(:[1-9][0-9]{0,3})?/[\w./?=&~+-]*)(?:#(.*))?", re.ASCII)
+# The host of a URL whatever follows it, where no reading of the rest could make another host of it.
+_BEGINNING = re.compile(r"https?://([a-z0-9.-]+)(?::[0-9]+)?(?=[/?#]|\Z)")
 _USUAL_PORTS = (":80", ":443")  # which are not written
 
 Spelled = tuple[str, str, str | None]
@@ -128,6 +130,12 @@ def recognize(text: str) -> Parts | None:
         elif int(port[1:]) > 65535:
             return None
     return scheme, host, port or "", path, query, fragment
+
+
+def plain_host(text: str) -> str | None:
+    """The host of a URL that may yet be refused, where it is the parser's too; None where only the parser can tell."""
+    found = _BEGINNING.match(text)
+    return found[1] if found is not None and _hosts[found[1]] else None
 
 
 def in_one_spelling(text: str) -> Spelled | None:
