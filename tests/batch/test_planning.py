@@ -11,7 +11,6 @@ from typing import cast
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spaniel.url.plain import plain_host
 
 from spaniel.batch.plan_folder import PlanFolder, PlanInfo
 from spaniel.batch.planning import (
@@ -31,7 +30,7 @@ from spaniel.runs.store import Item, Shard, Task
 from spaniel.sources.rows import Problems
 from spaniel.url.canonical import Canonical
 from spaniel.url.policy import Policy, load
-from spaniel.url.value import split
+from spaniel.url.value import plain_host, split
 from tests.batch.weigh import weigh
 
 POLICY = load("exact")
@@ -162,7 +161,8 @@ def test_list_is_not_canonicalized_for_other_shards() -> None:
 
 
 def test_policy_that_changes_hosts_has_no_early_filter() -> None:
-    assert load("exact").keeps_hosts and load("ingest").keeps_hosts
+    assert load("exact").keeps_hosts
+    assert load("ingest").keeps_hosts
     assert not load("clara").keeps_hosts
 
 

@@ -97,8 +97,8 @@ def test_a_shard_that_is_missing_or_of_another_input_is_told(served: Served, tmp
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["merge", "a.jsonl", "-o", "all.jsonl", "--resume"], "--resume: is of a run"),
-        (["merge", "a.jsonl", "-o", "all.jsonl", "--limit", "3"], "--limit: is of a run"),
+        (["merge", "a.jsonl", "-o", "all.jsonl", "--resume"], "--resume: is for a run"),
+        (["merge", "a.jsonl", "-o", "all.jsonl", "--limit", "3"], "--limit: is for a run"),
         (["urls.txt", "-o", "all.jsonl", "--sort"], "--sort: is for 'spaniel batch merge'"),
         (["urls.txt", "-o", "all.jsonl", "--address", "auto"], "--address: needs --engine ray"),
     ],

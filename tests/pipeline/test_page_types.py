@@ -239,7 +239,7 @@ def test_every_sign_names_a_known_type_and_some_evidence() -> None:
 def test_a_word_that_nobody_knows_is_refused_with_its_place(
     data: dict[str, object], place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spaniel.pipeline.page_types.lexicon", lambda _: data)
+    monkeypatch.setattr("spaniel.pipeline.page_types.data_file", lambda _: data)
     with pytest.raises(SpanielError) as caught:
         signs.__wrapped__()
     assert str(caught.value.details["field"]).startswith(place)
