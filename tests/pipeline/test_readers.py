@@ -17,7 +17,7 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.pipeline import readers as pipeline_readers
-from spaniel.pipeline.readers import ALONE, AMONG_OTHERS, PHASE, Readers
+from spaniel.pipeline.readers import (ALONE, AMONG_OTHERS, PHASE, Readers)
 from spaniel.pipeline.reading_process import answer, understood
 from spaniel.reading import Document, read
 from spaniel.reading.kinds import BY_NAME

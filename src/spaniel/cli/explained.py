@@ -32,9 +32,9 @@ def draw_record(outcome: Outcome) -> None:
 
     record = record_of(outcome)
     lines = ["  ladder"]
-    for rung in record.ladder:
-        about = f"left out: {rung.why}" if rung.why else f"{rung.outcome}, {rung.ms:.0f} ms{_waited(rung.waited)}"
-        lines.append(f"    {'-' if rung.why else _mark(rung.outcome == 'ok')} {rung.rung}  {about}")
+    for fallback in record.fallbacks:
+        about = f"left out: {fallback.why}" if fallback.why else f"{fallback.outcome}, {fallback.ms:.0f} ms{_waited(fallback.waited)}"
+        lines.append(f"    {'-' if fallback.why else _mark(fallback.outcome == 'ok')} {fallback.fallback}  {about}")
     lines.append("  checklist")
     lines += [f"    {_mark(check.done)} {check.step}  {check.detail}".rstrip() for check in record.checklist]
     lines.append(f"  verdict: {record.verdict} ({record.extraction_method})")

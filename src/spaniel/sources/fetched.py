@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
     from spaniel.net.guard import Target
     from spaniel.net.http import Http, Page, RequestOptions
-    from spaniel.pipeline.ports import Door
-    from spaniel.pipeline.retrieve import Way
+    from spaniel.pipeline.retrieve import Door
+    from spaniel.pipeline.retrieve import FetchOptions
     from spaniel.sources.walk import ListFetcher
     from spaniel.url.value import Url
 
 SECONDS = 300.0  # for one list, which may have a gigabyte
 
 
-def fetch_lists(door: Door, http: Http, way: Way = USUAL_WAY, seconds: float = SECONDS) -> ListFetcher:
+def fetch_lists(door: Door, http: Http, way: FetchOptions = USUAL_WAY, seconds: float = SECONDS) -> ListFetcher:
     """Fetches lists with the options of `way`, each into a temporary file."""
 
     @asynccontextmanager
