@@ -61,7 +61,7 @@ async def _rates(port: int) -> dict[tuple[str, int], list[float]]:
     async with _engine(port, Here()) as engine, aiohttp.ClientSession() as session:
 
         async def ours() -> None:
-            found = await retrieve(parse(f"http://bench.example:{port}/page"), engine.rooms.door, Deadline(20))
+            found = await retrieve(parse(f"http://bench.example:{port}/page"), engine.services.door, Deadline(20))
             assert len(found.page.body) == 10_240
 
         async def raw() -> None:
@@ -110,14 +110,14 @@ def _meet(port: int) -> None:
     from spaniel.errors import SpanielError
     from spaniel.net.deadline import Deadline
     from spaniel.net.http import RequestOptions
-    from spaniel.pipeline.retrieve import Way, retrieve
+    from spaniel.pipeline.retrieve import FetchOptions, retrieve
     from spaniel.url import parse
 
     async def fetch(path: str) -> str:
         async with _engine(port) as engine:
             try:
-                way = Way(RequestOptions(max_bytes=CAP))
-                await retrieve(parse(f"http://127.0.0.1:{port}{path}"), engine.rooms.door, Deadline(20), way)
+                way = FetchOptions(RequestOptions(max_bytes=CAP))
+                await retrieve(parse(f"http://127.0.0.1:{port}{path}"), engine.services.door, Deadline(20), way)
             except SpanielError as error:
                 return str(error.code)
         return "ok"

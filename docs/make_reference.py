@@ -17,9 +17,9 @@ from spaniel.cli.notes import NOTES
 from spaniel.defaults import MAX_WAIT_SECONDS, TOTAL_SECONDS
 from spaniel.hosts import Politeness
 from spaniel.net.http import RequestHeaders
-from spaniel.pipeline.profile import NUMBERS, RUNGS, VIEWS, from_data
+from spaniel.pipeline.profile import FALLBACKS, NUMBERS, VIEWS, from_data
 from spaniel.pipeline.profile import shipped as shipped_profiles
-from spaniel.pipeline.record import Copy, Extraction, Record, Rung, Step
+from spaniel.pipeline.record import Copy, Extraction, Fallback, Record, Step
 from spaniel.reading.kinds import DEFAULT_KINDS, NAMES
 from spaniel.tables import Table
 from spaniel.url.policy import Policy
@@ -274,8 +274,8 @@ def profiles_page() -> str:
     lines += [
         f"| `{key}` | {left.format(**facts)} | {what.format(**facts)} |" for key, (left, what) in PROFILE_KEYS.items()
     ]
-    if set(LADDER_ROWS) != set(RUNGS):
-        raise SystemExit(f"docs/make.py and rungs differ in {sorted(set(LADDER_ROWS) ^ set(RUNGS))}")
+    if set(LADDER_ROWS) != set(FALLBACKS):
+        raise SystemExit(f"docs/make.py and rungs differ in {sorted(set(LADDER_ROWS) ^ set(FALLBACKS))}")
     lines += [LADDER.rstrip(), *(f"| `{name}` | {when} | {does} |" for name, (when, does) in LADDER_ROWS.items())]
     for name in shipped_profiles():
         text = (SOURCE / "pipeline" / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
@@ -325,7 +325,7 @@ of the page itself.
 def record_page() -> str:
     """Every field of the record, part by part."""
     lines = [RECORD.rstrip()]
-    for part in (Record, Extraction, Copy, Rung, Step):
+    for part in (Record, Extraction, Copy, Fallback, Step):
         title = (part.__doc__ or "").partition("\n")[0]
         lines += ["", f"## `{part.__name__}`", "", title, "", "| field | type | meaning |", "|---|---|---|"]
         hints = get_type_hints(part, include_extras=True)

@@ -63,7 +63,7 @@ def limit(name: str, what: str, then: str) -> Row:
 
 def one_fetch() -> list[Row]:
     ingest = load("ingest")
-    retries = [rung.options["after_seconds"] for rung in ingest.ladder if rung.name == "retry"]
+    retries = [fallback.options["after_seconds"] for fallback in ingest.fallbacks if fallback.name == "retry"]
     rows = [
         setting("tools.webfetch.timeout_seconds", "one fetch with the profile `web_fetch`", "`timeout`", "--timeout"),
         Row(

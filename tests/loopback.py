@@ -12,12 +12,12 @@ from spaniel.net.guard import Guard, Security
 from spaniel.net.http import Http
 from spaniel.net.proxy import Proxies
 from spaniel.net.resolver import Resolver
-from spaniel.pipeline.ports import Door
+from spaniel.pipeline.retrieve import Door
 from spaniel.robots.gate import RobotsGate, RobotsSettings
 from spaniel.testing import FakeResolver, Site, settings_for
 
 
-class Rooms:
+class Services:
     """The rooms that a hop passes, real ones."""
 
     def __init__(self, guard: Guard, http: Http, robots: RobotsSettings | None = None) -> None:
@@ -26,7 +26,7 @@ class Rooms:
         self.robots = RobotsGate(http, guard, robots)
         self.door = Door(guard, self.robots, Hosts(SystemClock()), http)
 
-    async def __aenter__(self) -> Rooms:
+    async def __aenter__(self) -> Services:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -40,11 +40,11 @@ def open_rooms(
     ca_file: str = "",
     robots: RobotsSettings | None = None,
     proxies: Proxies | None = None,
-) -> Rooms:
-    return Rooms(Guard(resolver or FakeResolver(), security), Http(ca_file, proxies), robots)
+) -> Services:
+    return Services(Guard(resolver or FakeResolver(), security), Http(ca_file, proxies), robots)
 
 
-def rooms_for(*sites: Site, robots: RobotsSettings | None = None, resolver: Resolver | None = None) -> Rooms:
+def rooms_for(*sites: Site, robots: RobotsSettings | None = None, resolver: Resolver | None = None) -> Services:
     """Rooms that may look at loopback, at these sites' ports alone."""
     ports = tuple(site.port for site in sites)
     security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=ports)

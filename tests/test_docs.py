@@ -78,7 +78,7 @@ def test_every_code_and_policy_has_its_place() -> None:
 LIMIT = re.compile(r"^_?[A-Z_]*(SECONDS|PATIENCE|PAUSE|WAIT|DELAY|BACKOFF)$")
 OURS = {  # waits for processes, files and connections of our own: no site has a say in them
     *("net/egress.py", "net/sockets.py", "net/pool.py", "pipeline/readers.py", "pipeline/reading_process.py"),
-    *("pipeline/blocking_readers.py", "batch/supervisor.py", "batch/ray_workers.py", "batch/worker.py"),
+    *("pipeline/readers.py", "batch/supervisor.py", "batch/ray_workers.py", "batch/worker.py"),
     *("health/journal.py",),
 }
 OTHERS = {  # no limits on a wait

@@ -37,19 +37,19 @@ def share(part: int, whole: int) -> float:
 
 def main() -> int:
     files = measured()
-    rooms: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(COUNTS, 0))
+    services: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(COUNTS, 0))
     gaps: dict[str, list[str]] = defaultdict(list)
     for path, file in sorted(files.items()):
         room = Path(path).parts[Path(path).parts.index("spaniel") + 1]
         for count in COUNTS:
-            rooms[room][count] += file["summary"][count]
+            services[room][count] += file["summary"][count]
         lines = ", ".join(map(str, file["missing_lines"]))
         jumps = ", ".join(f"{a}->{'exit' if b < 0 else b}" for a, b in file["missing_branches"])
         if lines or jumps:
             gaps[room].append(f"    {path}: lines {lines or 'all run'}; branches {jumps or 'all run'}")
     failed = False
     for room in ROOMS:
-        done = rooms[room]
+        done = services[room]
         lines = share(done["covered_lines"], done["num_statements"])
         branches = share(done["covered_branches"], done["num_branches"])
         low = not done["num_statements"] or lines < FLOOR or branches < FLOOR

@@ -11,7 +11,7 @@ import pytest
 
 import spaniel
 from spaniel import Answer, Outcome, Spaniel, SpanielError
-from spaniel.app.fetch_options import FetchOptions
+from spaniel.app.fetch_options import FetchKeywords
 from spaniel.chunking import Chunk
 from spaniel.pipeline.outcome import Attempt
 from spaniel.pipeline.request import Request
@@ -82,23 +82,23 @@ def test_a_file_is_under_what_is_passed_and_a_mistake_is_told_by_its_name(tmp_pa
     file.write_text('[tools.webfetch]\nuser_agent = "file/1"\nmax_redirects = 2\n', encoding="utf-8")
     settings = Spaniel.from_config(str(file), user_agent="call/1").settings
     assert (settings["tools.webfetch.user_agent"], settings["tools.webfetch.max_redirects"]) == ("call/1", 2)
-    for wrong, told in (
+    for wrong, fields in (
         ({"user_agnet": "x"}, "did you mean 'user_agent'?"),
         ({"timeout_seconds": 0}, "timeout_seconds: must be 1 to 300"),
         ({"robots_fail_open": "yes"}, "robots_fail_open: must be true or false"),
     ):
         with pytest.raises(SpanielError) as caught:
             Spaniel.from_config(None, **wrong)
-        assert told in str(caught.value)
+        assert fields in str(caught.value)
 
 
 def test_help_shows_each_name_as_it_is_written_and_no_requirement_id() -> None:
     assert (spaniel.fetch.__name__, spaniel.afetch.__name__) == ("fetch", "afetch")
     for thing in [*(getattr(spaniel, name) for name in spaniel.__all__), Chunk, Document, Metadata, Canonical, Attempt]:
         assert inspect.getdoc(thing), thing
-        told = pydoc.plain(pydoc.render_doc(thing))
-        assert not REQUIREMENT.search(told), thing
-        assert "SRD" not in told, thing
+        fields = pydoc.plain(pydoc.render_doc(thing))
+        assert not REQUIREMENT.search(fields), thing
+        assert "SRD" not in fields, thing
 
 
 @pytest.mark.req("FR-WF-13e", "FG-17")
@@ -115,9 +115,9 @@ async def test_there_is_one_title_for_readers_and_the_tool_has_the_pages_own(tmp
 @pytest.mark.parametrize("fetch", [Spaniel.fetch, spaniel.afetch, spaniel.fetch])
 def test_every_option_of_a_fetch_is_explained_and_taken_by_each_way_to_a_page(fetch: Callable[..., object]) -> None:
     """By its annotation, which type checkers read; the names stand in one place."""
-    assert inspect.signature(fetch).parameters["options"].annotation == "Unpack[FetchOptions]"
-    told = inspect.getdoc(Spaniel.fetch) or ""
-    assert [name for name in FetchOptions.__annotations__ if f"\n{name} " not in told] == []
+    assert inspect.signature(fetch).parameters["options"].annotation == "Unpack[FetchKeywords]"
+    fields = inspect.getdoc(Spaniel.fetch) or ""
+    assert [name for name in FetchKeywords.__annotations__ if f"\n{name} " not in fields] == []
 
 
 async def test_an_option_that_is_none_is_refused_as_by_any_function(tmp_path: Path) -> None:

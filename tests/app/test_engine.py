@@ -15,12 +15,12 @@ from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.pipeline.errand import Ascent
+from spaniel.pipeline.fallbacks import FALLBACKS, FallbackKind
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.retrieve import PageHops, Retrieved, retrieve
-from spaniel.pipeline.rooms import Rooms
-from spaniel.pipeline.rungs import RUNGS, Kind
+from spaniel.pipeline.retrieve import FetchedPage, PageHops, retrieve
+from spaniel.pipeline.services import Services
+from spaniel.pipeline.task import Attempts
 from spaniel.pipeline.trace import Trace
 from spaniel.testing import FakeClock, FakeResolver, Page, Site, html, redirect, settings_for, text
 from tests.browser.harness import alive
@@ -131,23 +131,23 @@ async def test_two_profiles_share_one_chromium_and_each_says_who_it_is(tmp_path:
 
 
 async def climb_mirror(
-    ascent: Ascent, rooms: Rooms, deadline: Deadline, hops: PageHops, options: Mapping[str, object]
-) -> Retrieved:
-    errand = ascent.errand
-    url = errand.url._replace(path=f"{options['prefix']}{errand.url.path}")
-    return await retrieve(url, rooms.door, deadline, errand.way, hops)
+    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, options: Mapping[str, object]
+) -> FetchedPage:
+    task = ascent.task
+    url = task.url._replace(path=f"{options['prefix']}{task.url.path}")
+    return await retrieve(url, services.door, deadline, task.way, hops)
 
 
 async def test_a_profile_made_of_toml_climbs_a_ladder_of_its_own_with_a_rung_of_its_own_kind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mirror = Kind(
+    mirror = FallbackKind(
         lambda ascent, _: "" if ascent.best is None else "the page was brought",
         climb_mirror,
         lambda _, __: True,
         options=lambda table: {"prefix": table.text("prefix")},
     )
-    monkeypatch.setitem(RUNGS, "mirror", mirror)
+    monkeypatch.setitem(FALLBACKS, "mirror", mirror)
     pages: dict[str, Page] = {
         "/both": text("from the site"),
         "/gone": text("", 410),
@@ -163,19 +163,19 @@ async def test_a_profile_made_of_toml_climbs_a_ladder_of_its_own_with_a_rung_of_
         both, gone, lost = [
             await spaniel.outcome(Request(site.url(path)), trace) for path in ("/both", "/gone", "/lost")
         ]
-    assert told(both) == [("http", "ok", 200)]
-    assert told(gone) == [("http", "http_4xx", 410), ("mirror", "ok", 200)]
+    assert fields(both) == [("http", "ok", 200)]
+    assert fields(gone) == [("http", "http_4xx", 410), ("mirror", "ok", 200)]
     assert gone.require().page.markdown == "from the mirror\n"
     assert gone.final_url == site.url("/copies/gone")
-    assert told(lost) == [("http", "http_5xx", 503), ("mirror", "http_4xx", 404)]
+    assert fields(lost) == [("http", "http_5xx", 503), ("mirror", "http_4xx", 404)]
     assert lost.refusal is not None
     assert (lost.refusal.code, lost.found, lost.status) == (Code.HTTP_4XX, None, 404)  # the site's last word counts
     fetches = [(step.url, step.attempt) for step in trace.steps if step.name == "fetch"]
     assert fetches[1:3] == [(site.url("/gone"), 1), (site.url("/copies/gone"), 2)]
 
 
-def told(outcome: Outcome) -> list[tuple[str, str, int | None]]:
-    return [(attempt.rung, attempt.outcome, attempt.status) for attempt in outcome.attempts]
+def fields(outcome: Outcome) -> list[tuple[str, str, int | None]]:
+    return [(attempt.fallback, attempt.outcome, attempt.status) for attempt in outcome.attempts]
 
 
 async def test_rungs_with_a_deadline_each_have_a_total_besides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,13 +184,13 @@ async def test_rungs_with_a_deadline_each_have_a_total_besides(tmp_path: Path, m
     seen: list[float] = []
 
     async def climb_slowly(
-        ascent: Ascent, rooms: Rooms, deadline: Deadline, hops: PageHops, options: Mapping[str, object]
-    ) -> Retrieved:
+        ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, options: Mapping[str, object]
+    ) -> FetchedPage:
         seen.append(deadline.seconds)
-        await rooms.clock.sleep(25)
+        await services.clock.sleep(25)
         raise SpanielError(Code.NETWORK, error="not today")
 
-    monkeypatch.setitem(RUNGS, "slow", Kind(lambda _, __: "", climb_slowly, lambda _, __: False))
+    monkeypatch.setitem(FALLBACKS, "slow", FallbackKind(lambda _, __: "", climb_slowly, lambda _, __: False))
     toml = 'name = "slow"\nversion = "1"\nladder = ["slow", "slow", "slow", "slow"]\n[limits]\ntimeout_seconds = 30\n'
     async with Site({}) as site:
         for total, expected in ((60, [30, 30, 10]), (0, [30, 30, 30, 30])):

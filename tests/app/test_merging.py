@@ -127,11 +127,11 @@ def as_toml(key: Key) -> str:
 def test_a_projects_file_may_not_set_what_runs_trusts_or_opens(home: Home, key: Key) -> None:
     """Not even to its default: the user may have chosen otherwise."""
     home.project.write_text(as_toml(key), encoding="utf-8")
-    told = home.refusal()
-    assert told.startswith(f"{home.project}: {key.path}: ")
-    assert str(home.user) in told
-    assert "--config" in told
-    assert key.variable in told
+    fields = home.refusal()
+    assert fields.startswith(f"{home.project}: {key.path}: ")
+    assert str(home.user) in fields
+    assert "--config" in fields
+    assert key.variable in fields
     home.project.rename(home.user)  # the controls: the same file where it counts
     assert home.load().source(key.path) == str(home.user)
     home.user.rename(home.root / "named.toml")
@@ -206,10 +206,10 @@ def test_a_relative_path_begins_at_its_file_not_in_the_working_folder(
         ("SPANIEL_CACHE_DIR", "$NOWHERE/x", "the variable NOWHERE is not set"),
     ],
 )
-def test_a_variable_that_is_wrong_is_refused_by_its_name(home: Home, variable: str, text: str, told: str) -> None:
+def test_a_variable_that_is_wrong_is_refused_by_its_name(home: Home, variable: str, text: str, fields: str) -> None:
     refusal = home.refusal(**{variable: text})
     assert refusal.startswith(f"{variable}: ")
-    assert told in refusal
+    assert fields in refusal
 
 
 def test_variables_are_read_as_people_write_them(home: Home) -> None:

@@ -117,8 +117,8 @@ def test_the_sample_file_is_the_settings_at_their_defaults() -> None:
         ('[tools.webfetch]\ncache_dir = "${NOWHERE}/x"', "the variable NOWHERE is not set"),
     ],
 )
-def test_a_wrong_file_is_refused_with_key_and_reason(text: str, told: str) -> None:
-    assert told in refusal(text)
+def test_a_wrong_file_is_refused_with_key_and_reason(text: str, fields: str) -> None:
+    assert fields in refusal(text)
 
 
 @pytest.mark.req("D2-01", "FR-WF-CFG-01")

@@ -53,6 +53,8 @@ def test_nobody_is_called_slow_before_anybody_has_answered() -> None:
 
 
 def test_a_batch_fetches_as_for_ingestion_and_leaves_the_queue_alone() -> None:
-    names = [rung.name for rung in batching.for_batches(load(batch_wiring.PROFILE), 600, cached=False).ladder]
+    names = [
+        fallback.name for fallback in batching.for_batches(load(batch_wiring.PROFILE), 600, cached=False).fallbacks
+    ]
     assert "retry" in names
     assert "queue" not in names

@@ -47,7 +47,7 @@ def test_others_are_fetched_while_a_page_waits_to_be_asked_for_again(tmp_path: P
     assert between == {"www.a.example", "www.b.example"}
     assert (progress.pages, dict(progress.failed)) == (4, {"http_5xx": 1})
     (told,) = (record["ladder"] for record in records(tmp_path) if record["error"])
-    assert [rung["rung"] for rung in told if rung["url"]] == ["http", "retry"]
+    assert [fallback["rung"] for fallback in told if fallback["url"]] == ["http", "retry"]
     assert told[1]["waited"] >= 4
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from spaniel.chunking import Boundaries, boundaries, chunk, rebuild
 from spaniel.chunking.chunks import RULES, chunk_at
 from spaniel.chunking.tokens import cl100k
-from spaniel.pipeline.stored import StoredPage, from_cache
+from spaniel.pipeline.outcome import StoredPage, from_cache
 
 CODE = "# Long\n\n```python\n" + "".join(f"print({n})\n" for n in range(100)) + "```\n\n## End\n\ntext"
 pieces = st.sampled_from(["# A\n\n", "## B\n\n", "word ", "漢字", "👩‍👧", CODE, "\n\n", "- item\n", "\r\n", "```\n"])

@@ -64,7 +64,7 @@ def test_each_note_that_a_fetch_may_carry_has_a_sentence() -> None:
     from spaniel.cache.store import WRITE_FAILED
     from spaniel.net import redirects
     from spaniel.pipeline import outcome
-    from spaniel.pipeline.rungs import browser, copies, site
+    from spaniel.pipeline.fallbacks import browser, copies, site
     from spaniel.robots.gate import FAIL_OPEN_NOTE
 
     known = {

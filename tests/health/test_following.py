@@ -89,7 +89,7 @@ async def test_of_a_name_that_nobody_knows_there_is_no_address() -> None:
 
 def test_links_are_asked_in_these_ways_where_nobody_says_otherwise() -> None:
     usual = Ways()
-    assert usual.politeness == Politeness(at_once=4, spacing_seconds=0.0, heeds_delays=True)
+    assert usual.politeness == Politeness(at_once=4, delay_seconds=0.0, respect_delays=True)
     assert (usual.max_redirects, usual.seconds, usual.head_seconds, usual.content_seconds) == (10, 20, 10, 600)
     assert (usual.heed_robots, usual.soft_404, usual.use_head, usual.confirm_head) == (False, False, True, True)
 
@@ -97,7 +97,7 @@ def test_links_are_asked_in_these_ways_where_nobody_says_otherwise() -> None:
 async def test_each_hop_waits_for_its_turn() -> None:
     pages = {"/1": to("/2"), "/2": to("/3"), "/3": fine}
     async with open_world([Host("a.test", site(pages))]) as world:
-        ways = GET._replace(politeness=Politeness(at_once=1, spacing_seconds=5.0))
+        ways = GET._replace(politeness=Politeness(at_once=1, delay_seconds=5.0))
         seen = await world.asker(ways).ask(Link(world.url("a.test", "/1")))
     assert seen.evidence.status == 200
     assert world.clock.slept == [5.0, 5.0]
@@ -128,7 +128,7 @@ async def test_no_more_are_at_a_host_than_its_places() -> None:
 
 async def test_who_waits_in_line_is_sent_away_when_the_host_asks_for_time() -> None:
     async with open_world([Host("a.test", says(503, b"", "Retry-After: 3600"))]) as world:
-        asker = world.asker(GET._replace(politeness=Politeness(at_once=1, heeds_delays=True)))
+        asker = world.asker(GET._replace(politeness=Politeness(at_once=1, respect_delays=True)))
         seen = await asyncio.gather(*(asker.ask(Link(world.url("a.test", f"/{number}"))) for number in range(5)))
         assert world.hosts["a.test"].asked == ["GET /0"]
         assert [one.retry_after for one in seen] == [3600] * 5
@@ -141,7 +141,7 @@ async def test_who_waits_in_line_is_sent_away_when_the_host_asks_for_time() -> N
 
 async def test_a_wish_is_left_alone_where_delays_are_not_heeded() -> None:
     async with open_world([Host("a.test", in_turn(says(429, b"", "Retry-After: 60"), fine))]) as world:
-        asker = world.asker(GET._replace(politeness=Politeness(heeds_delays=False)))
+        asker = world.asker(GET._replace(politeness=Politeness(respect_delays=False)))
         assert (await asker.ask(Link(world.url("a.test")))).retry_after == 60
         assert (await asker.ask(Link(world.url("a.test")))).evidence.status == 200
 

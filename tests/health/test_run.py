@@ -80,7 +80,7 @@ class Delays:
     """What a run asks about hosts: delays as they keep them, and what a test says that they asked for."""
 
     def __init__(self, clock: Clock, spacing: float, asked: dict[str, float] | None, at_once: int) -> None:
-        self.hosts, self._politeness = Hosts(clock), Politeness(at_once, spacing, heeds_delays=True)
+        self.hosts, self._politeness = Hosts(clock), Politeness(at_once, spacing, respect_delays=True)
         self.asked = asked or {}
 
     def turn(self, host: str) -> AbstractAsyncContextManager[None]:

@@ -87,7 +87,7 @@ async def test_of_a_redirect_to_nowhere_the_redirect_is_told() -> None:
 async def test_a_host_that_asked_for_time_is_not_asked_at_all_not_even_for_its_rules() -> None:
     pages = {"/robots.txt": says(404), "/1": says(503, b"", "Retry-After: 600"), "/2": fine}
     async with open_world([Host("a.test", site(pages))]) as world:
-        politeness = Politeness(at_once=4, heeds_delays=True)
+        politeness = Politeness(at_once=4, respect_delays=True)
         assert (
             await world.asker(GET._replace(politeness=politeness)).ask(Link(world.url("a.test", "/1")))
         ).retry_after == 600
@@ -124,10 +124,10 @@ async def test_a_turn_is_spaced_as_the_host_asks_and_its_wait_is_nobodys_fault(o
     pages = {"/robots.txt": FORBIDDEN, "/1": fine}
     async with open_world([Host("a.test", site(pages))]) as world:
         hosts = Recording(world.clock)
-        ways = GET._replace(heed_robots=True, politeness=Politeness(3, own, heeds_delays=True))
+        ways = GET._replace(heed_robots=True, politeness=Politeness(3, own, respect_delays=True))
         seen = await Asker(world.door._replace(hosts=hosts), world.clock, ways).ask(Link(world.url("a.test", "/1")))
         assert seen.evidence.status == 200
-        polite = Politeness(3, own, heeds_delays=True, waits_count=False, waits_for_retry_after=False)
+        polite = Politeness(3, own, respect_delays=True, waits_count=False, waits_for_retry_after=False)
         assert hosts.seen[-1] == polite
         assert wait_of(hosts, "a.test", polite) == spacing
 

@@ -49,7 +49,7 @@ from tests.health.world import NOBODY, Play
 OK, MOVED, CHANGED, BLOCKED = Verdict.OK, Verdict.MOVED, Verdict.CHANGED, Verdict.BLOCKED
 LIMITED, FAILING, DEAD, UNKNOWN = Verdict.RATE_LIMITED, Verdict.FAILING, Verdict.DEAD, Verdict.UNKNOWN
 
-POLITE = Politeness(at_once=4, heeds_delays=True)
+POLITE = Politeness(at_once=4, respect_delays=True)
 PATIENT = Ways(politeness=POLITE, seconds=120, head_seconds=60)  # so that a busy machine makes nobody late
 HASTY = Ways(politeness=POLITE, seconds=6, head_seconds=0.5)  # for those who never come
 ENDLESS = PATIENT._replace(content_seconds=4.0)  # for those who never end

@@ -23,7 +23,7 @@ from spaniel.hosts import Hosts
 from spaniel.net.guard import Guard, Security
 from spaniel.net.http import Http
 from spaniel.net.resolver import failed
-from spaniel.pipeline.ports import Door
+from spaniel.pipeline.retrieve import Door
 from spaniel.robots.gate import RobotsGate
 from spaniel.testing import FakeClock, FakeResolver
 from tests.net.servers import MOST_HEAD, Request, Wire, answer

@@ -11,7 +11,7 @@ from spaniel.testing import FakeClock
 
 HOST = "site.example"
 WEEK = 7 * 86_400
-HEEDING = Politeness(heeds_delays=True, longest_wait=30.0)
+HEEDING = Politeness(respect_delays=True, longest_wait=30.0)
 
 
 @pytest.mark.req("FG-22")
@@ -90,4 +90,4 @@ def test_https_is_tried_again_after_a_week() -> None:
 
 
 def test_so_fetches_behave_where_nobody_says_otherwise() -> None:
-    assert Politeness() == Politeness(16, 0.0, heeds_delays=False, longest_wait=60.0, waits_count=True)
+    assert Politeness() == Politeness(16, 0.0, respect_delays=False, longest_wait=60.0, waits_count=True)

@@ -64,7 +64,7 @@ async def test_whoever_wants_to_be_alone_waits_for_the_others_and_another_host_i
 
 
 def test_without_a_word_of_the_profile_sixteen_are_there_at_once_and_nobody_waits() -> None:
-    assert Politeness() == Politeness(at_once=16, spacing_seconds=0.0, heeds_delays=False)
+    assert Politeness() == Politeness(at_once=16, delay_seconds=0.0, respect_delays=False)
 
 
 @pytest.mark.parametrize("moment", ["while it waits", "as its place comes"])
@@ -130,13 +130,13 @@ async def test_whoever_gives_up_is_not_waited_behind() -> None:
 async def test_who_waits_for_a_place_or_a_time_is_in_the_queue() -> None:
     clock = FakeClock()
     hosts, deadline, other = Hosts(clock), Deadline(60), Deadline(60)
-    async with hosts.turn(HOST, deadline, Politeness(at_once=1, spacing_seconds=5)):
+    async with hosts.turn(HOST, deadline, Politeness(at_once=1, delay_seconds=5)):
         assert deadline.phase == "start"  # it had not to wait
         waiting = asyncio.create_task(hosts.turn(HOST, other, Politeness(at_once=1)).__aenter__())
         await asyncio.sleep(0)
         assert other.phase == "queue"
     await asyncio.wait_for(waiting, 30)
-    async with hosts.turn(HOST, deadline, Politeness(spacing_seconds=5)):
+    async with hosts.turn(HOST, deadline, Politeness(delay_seconds=5)):
         assert (deadline.phase, clock.slept) == ("queue", [5])
 
 
@@ -144,7 +144,7 @@ async def test_requests_begin_as_far_apart_as_the_manners_say() -> None:
     clock = FakeClock()
     hosts = Hosts(clock)
     start = clock.monotonic()
-    politeness = Politeness(at_once=8, spacing_seconds=1.5)
+    politeness = Politeness(at_once=8, delay_seconds=1.5)
     began = [await begin(hosts, clock, politeness) - start for _ in range(4)]
     assert began == [0.0, 1.5, 3.0, 4.5]
     assert await begin(hosts, clock, politeness, "other.example") - start == 4.5  # nobody was there before
@@ -160,7 +160,7 @@ async def test_requests_begin_as_far_apart_as_the_manners_say() -> None:
 async def test_two_who_come_at_once_never_begin_at_one_moment() -> None:
     clock = FakeClock()
     hosts = Hosts(clock)
-    began = await asyncio.gather(*(begin(hosts, clock, Politeness(at_once=8, spacing_seconds=1)) for _ in range(5)))
+    began = await asyncio.gather(*(begin(hosts, clock, Politeness(at_once=8, delay_seconds=1)) for _ in range(5)))
     assert [at - began[0] for at in began] == [0, 1, 2, 3, 4]
 
 
@@ -171,21 +171,21 @@ async def test_a_wait_that_is_given_up_gives_its_place_back() -> None:
 
     clock = Stuck()
     hosts = Hosts(clock)
-    await begin(hosts, clock, Politeness(at_once=1, spacing_seconds=5))
-    waiting = asyncio.create_task(begin(hosts, clock, Politeness(at_once=1, spacing_seconds=5)))
+    await begin(hosts, clock, Politeness(at_once=1, delay_seconds=5))
+    waiting = asyncio.create_task(begin(hosts, clock, Politeness(at_once=1, delay_seconds=5)))
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.wait([waiting])
     assert waiting.cancelled()
     clock.advance(60)
-    await asyncio.wait_for(begin(hosts, clock, Politeness(at_once=1, spacing_seconds=5)), 5)
+    await asyncio.wait_for(begin(hosts, clock, Politeness(at_once=1, delay_seconds=5)), 5)
 
 
 @pytest.mark.req("FG-22")
 async def test_what_a_host_asks_for_is_remembered_for_all_and_waited_for_by_those_who_heed_it() -> None:
     clock = FakeClock()
     hosts = Hosts(clock)
-    patient, hasty = Politeness(heeds_delays=True), Politeness()
+    patient, hasty = Politeness(respect_delays=True), Politeness()
     hosts.answered(HOST, 503, {"retry-after": "30"})
     assert (wait_of(hosts, HOST, patient), wait_of(hosts, HOST, hasty)) == (30, 0)
     start = clock.monotonic()
@@ -209,14 +209,14 @@ async def test_what_a_host_asks_for_is_remembered_for_all_and_waited_for_by_thos
 def test_only_a_host_that_has_enough_asks_for_time(status: int, headers: dict[str, str], seconds: float) -> None:
     hosts = Hosts(FakeClock())
     hosts.answered(HOST, status, headers)
-    assert wait_of(hosts, HOST, Politeness(heeds_delays=True)) == seconds
+    assert wait_of(hosts, HOST, Politeness(respect_delays=True)) == seconds
 
 
 def test_a_later_answer_does_not_shorten_what_an_earlier_one_asked_for() -> None:
     hosts = Hosts(FakeClock())
     for seconds in ("60", "5"):
         hosts.answered(HOST, 429, {"retry-after": seconds})
-    assert wait_of(hosts, HOST, Politeness(heeds_delays=True)) == 60
+    assert wait_of(hosts, HOST, Politeness(respect_delays=True)) == 60
 
 
 def test_a_host_without_https_is_remembered() -> None:

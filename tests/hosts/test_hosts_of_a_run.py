@@ -319,9 +319,9 @@ def test_unknown_host_has_its_places_and_no_reason_to_wait() -> None:
     hosts, _ = hosts_of(Rule(3, 0.0))
     assert (hosts.places("new.example"), hosts.reason("new.example")) == (3, "")
     without_rules = Hosts(FakeClock())
-    wanted = module.Politeness(at_once=5, heeds_delays=True)
+    wanted = module.Politeness(at_once=5, respect_delays=True)
     assert without_rules.places("new.example", wanted) == 5
-    assert without_rules.places("new.example", wanted._replace(heeds_delays=False)) == 5
+    assert without_rules.places("new.example", wanted._replace(respect_delays=False)) == 5
     without_rules.set_crawl_delay("new.example", 2.0)
     assert without_rules.places("new.example", wanted) == 1
 
@@ -394,7 +394,7 @@ def test_memory_that_cannot_be_read_is_as_if_nothing_were_known(
 async def test_wait_of_a_single_fetch_leaves_its_place_to_others() -> None:
     clock = VirtualClock()
     hosts = Hosts(clock)
-    wanted = module.Politeness(heeds_delays=True, longest_wait=100.0)
+    wanted = module.Politeness(respect_delays=True, longest_wait=100.0)
     hosts.answered(ORIGIN, 503, {"retry-after": "30"})
     calls: list[str] = []
 

@@ -20,7 +20,7 @@ from tests import programs
 
 HOST = "site.example"
 BUSY = {"retry-after": "100"}
-PATIENT = Politeness(heeds_delays=True)
+PATIENT = Politeness(respect_delays=True)
 
 
 def remembering(folder: Path, clock: FakeClock) -> tuple[Hosts, Memory]:

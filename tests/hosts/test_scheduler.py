@@ -479,7 +479,7 @@ async def test_limits_of_a_host_and_of_the_run_end_it(limits: Limits, end: float
 async def test_politeness_of_each_call_holds_where_a_run_has_no_rules() -> None:
     clock = VirtualClock()
     hosts = Hosts(clock)
-    polite = Politeness(at_once=1, spacing_seconds=2.0, heeds_delays=True)
+    polite = Politeness(at_once=1, delay_seconds=2.0, respect_delays=True)
     began: list[float] = []
 
     class Ready:

@@ -52,7 +52,7 @@ class SlowClock(FakeClock):
 
 @pytest.mark.parametrize(("counts", "end"), [(True, "timeout"), (False, "came in")])
 async def test_a_wait_for_its_time_counts_or_does_not(counts: bool, end: str) -> None:
-    hosts, politeness = Hosts(SlowClock()), Politeness(spacing_seconds=5, waits_count=counts)
+    hosts, politeness = Hosts(SlowClock()), Politeness(delay_seconds=5, waits_count=counts)
     async with hosts.turn(HOST, Deadline(60), politeness):
         pass
     deadline, ended = Deadline(SHORT), "came in"

@@ -16,11 +16,11 @@ from spaniel.errors import TABLE, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import AddressValidator, Guard, Security, Target
 from spaniel.net.http import DEFAULT_OPTIONS, Http, Page, RequestHeaders, RequestOptions
-from spaniel.pipeline.retrieve import Retrieved, Way, retrieve
+from spaniel.pipeline.retrieve import FetchedPage, FetchOptions, retrieve
 from spaniel.robots.gate import RobotsPermission
 from spaniel.testing import FakeResolver
 from spaniel.url import Url, parse
-from tests.loopback import Rooms
+from tests.loopback import Services
 from tests.net.servers import Server, serve, site
 from tests.stopwatch import Stopwatch
 
@@ -64,8 +64,8 @@ def guard_with_a_hole(
 class Harness:
     """Rooms, and what may be asked of them in a test."""
 
-    def __init__(self, rooms: Rooms, resolver: FakeResolver, good: Server, options: RequestOptions) -> None:
-        self.rooms = rooms
+    def __init__(self, services: Services, resolver: FakeResolver, good: Server, options: RequestOptions) -> None:
+        self.services = services
         self._options = options
         self.resolver = resolver
         self._good = good
@@ -75,12 +75,12 @@ class Harness:
         deadline = Deadline(seconds)
         parsed = parse(url)
         options = self._options if cap is None else self._options._replace(max_bytes=cap)
-        return await self.rooms.http.get(parsed, await self.rooms.guard.vet(parsed, deadline), deadline, options)
+        return await self.services.http.get(parsed, await self.services.guard.vet(parsed, deadline), deadline, options)
 
-    async def fetch(self, url: str, seconds: float = 30.0, *, robots: bool = False, most: int = 5) -> Retrieved:
+    async def fetch(self, url: str, seconds: float = 30.0, *, robots: bool = False, most: int = 5) -> FetchedPage:
         """Redirects and all; `robots` puts the real gate in."""
-        door = self.rooms.door if robots else self.rooms.door._replace(robots=Anyone())
-        return await retrieve(parse(url), door, Deadline(seconds), Way(self._options, most))
+        door = self.services.door if robots else self.services.door._replace(robots=Anyone())
+        return await retrieve(parse(url), door, Deadline(seconds), FetchOptions(self._options, most))
 
     async def refuses(
         self,
@@ -140,5 +140,5 @@ async def open_harness(
         else:
             security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=allowed)
             guard = Guard(resolver, security)
-        rooms = await stack.enter_async_context(Rooms(guard, Http(ca_file, proxies)))
-        yield Harness(rooms, resolver, good, options)
+        services = await stack.enter_async_context(Services(guard, Http(ca_file, proxies)))
+        yield Harness(services, resolver, good, options)

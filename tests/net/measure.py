@@ -12,7 +12,7 @@ from spaniel.errors import SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Security
 from spaniel.url import parse
-from tests.loopback import Rooms, open_rooms
+from tests.loopback import Services, open_rooms
 
 STATUS = Path("/proc/self/status")
 PEAK = Path("/proc/self/clear_refs")  # writing 5 lets the peak begin anew
@@ -28,13 +28,13 @@ def begin_anew() -> None:
     PEAK.write_text("5")
 
 
-async def weigh(rooms: Rooms, href: str, start: int) -> dict[str, object]:
+async def weigh(services: Services, href: str, start: int) -> dict[str, object]:
     """How far above `start` a fetch took the memory at its peak, and how it ended."""
     url, deadline = parse(href), Deadline(20)
     begin_anew()
     try:
-        target = await rooms.guard.vet(url, deadline)
-        ended = f"{len((await rooms.http.get(url, target, deadline)).body)} bytes"
+        target = await services.guard.vet(url, deadline)
+        ended = f"{len((await services.http.get(url, target, deadline)).body)} bytes"
     except SpanielError as error:
         ended = str(error.code)
     return {"path": url.path, "grew": resident("VmHWM") - start, "ended": ended}
@@ -43,11 +43,11 @@ async def weigh(rooms: Rooms, href: str, start: int) -> dict[str, object]:
 async def main(hrefs: list[str]) -> None:
     ports = tuple(parse(href).effective_port for href in hrefs)
     security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=ports)
-    async with open_rooms(security) as rooms:
-        await weigh(rooms, hrefs[0], 0)  # the first fetch loads modules and certificates
+    async with open_rooms(security) as services:
+        await weigh(services, hrefs[0], 0)  # the first fetch loads modules and certificates
         start = resident("VmRSS")
         for href in hrefs[1:]:
-            sys.stdout.write(json.dumps(await weigh(rooms, href, start)) + "\n")
+            sys.stdout.write(json.dumps(await weigh(services, href, start)) + "\n")
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from spaniel.net.http import Http
 from spaniel.net.resolver import SystemResolver
 from spaniel.pipeline.retrieve import retrieve
 from spaniel.url import parse
-from tests.loopback import Rooms
+from tests.loopback import Services
 
 PUBLIC, VICTIM = "93.184.215.14", "127.0.0.1"
 SIOCSIFFLAGS, SIOCSIFADDR, IFF_UP = 0x8914, 0x8916, 1
@@ -114,9 +114,9 @@ class Server:
 
 
 async def fetch(url: str) -> str:
-    async with Rooms(Guard(SystemResolver(seconds=5.0)), Http()) as rooms:
+    async with Services(Guard(SystemResolver(seconds=5.0)), Http()) as services:
         try:
-            return (await retrieve(parse(url), rooms.door, Deadline(10))).page.body.decode()
+            return (await retrieve(parse(url), services.door, Deadline(10))).page.body.decode()
         except SpanielError as error:
             return str(error.code)
 

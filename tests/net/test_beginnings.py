@@ -23,7 +23,7 @@ HTML, JSON, PDF = "Content-Type: text/html", "Content-Type: application/json", "
 
 async def body_of(harness: Harness, href: str, options: RequestOptions = OPTIONS) -> bytes:
     url, deadline = parse(href), Deadline(30)
-    page = await harness.rooms.http.get(url, await harness.rooms.guard.vet(url, deadline), deadline, options)
+    page = await harness.services.http.get(url, await harness.services.guard.vet(url, deadline), deadline, options)
     return page.body
 
 

@@ -57,11 +57,11 @@ async def scene(way: str, ca_file: str) -> AsyncIterator[Scene]:
             open_harness(server, neighbours, names=names, ca_file=ca_file, proxies=proxies)
         )
         yield Scene(harness, server.url("/", "a.test"), neighbours.url("/", "n{}.test"))
-        await harness.rooms.http.close()
+        await harness.services.http.close()
         assert await server.all_closed()
         assert await neighbours.all_closed()
         assert await proxy.all_closed()
-        sockets = harness.rooms.http._pool.connector.sockets
+        sockets = harness.services.http._pool.connector.sockets
         assert sockets.open == 0
 
 

@@ -180,7 +180,7 @@ async def test_a_name_that_is_written_in_full_is_the_same_for_tls(ca_file: str) 
 
 async def test_an_address_is_asked_for_in_tls_without_its_brackets() -> None:
     async with open_harness(ports=(443,)) as harness:
-        target = await harness.rooms.guard.vet(parse("https://[::1]/"), Deadline(5))
+        target = await harness.services.guard.vet(parse("https://[::1]/"), Deadline(5))
         assert connector._name(target) == "::1"
 
 
@@ -195,7 +195,7 @@ async def test_whose_certificate_is_not_trusted_is_not_asked() -> None:
         assert error.details["cause"] == "certificate"
         assert server.heard == []
         assert await server.all_closed()
-        sockets = harness.rooms.http._pool.connector.sockets
+        sockets = harness.services.http._pool.connector.sockets
         assert await server.sees(lambda: sockets.open <= 1)  # but for the good neighbour's
 
 
@@ -260,7 +260,7 @@ async def test_of_a_handshake_that_fails_no_socket_is_left() -> None:
         error = await harness.refuses(server.url().replace("http:", "https:"), "network", serves=False)
         assert error.details["cause"] == "tls"
         assert await server.all_closed()
-        sockets = harness.rooms.http._pool.connector.sockets
+        sockets = harness.services.http._pool.connector.sockets
         assert await server.sees(lambda: sockets.open == 0)
 
 
@@ -269,6 +269,6 @@ async def test_many_connections_share_one_buffer() -> None:
     """A thousand that are kept would otherwise weigh 64 MiB."""
     async with serve(PAGES) as server, open_harness(server) as harness:
         await asyncio.gather(*(harness.get(server.url()) for _ in range(4)))
-        (kept,) = harness.rooms.http._pool._idle.values()
+        (kept,) = harness.services.http._pool._idle.values()
         assert {len(wire._room) for wire in kept} == {65_536}
         assert len({id(wire._room) for wire in kept}) == 1

@@ -25,12 +25,12 @@ LARGE = bytes(range(256)) * 2000  # 500 KiB: more than is held for somebody who 
 
 
 def pool_of(harness: Harness) -> Pool:
-    return harness.rooms.http._pool
+    return harness.services.http._pool
 
 
 async def exchange_with(harness: Harness, href: str, method: str = "GET") -> Exchange:
     url, deadline = parse(href), Deadline(20)
-    target = await harness.rooms.guard.vet(url, deadline)
+    target = await harness.services.guard.vet(url, deadline)
     return pool_of(harness).request(method, url, target, deadline, DEFAULT_OPTIONS.lines(), "test")
 
 
@@ -283,13 +283,13 @@ async def test_a_door_that_is_closed_has_closed_its_sockets(ca_file: str) -> Non
         for server in (plain, secure):
             await harness.get(server.url("/", "a.test"))
         assert pool_of(harness).connector.sockets.open == 2
-        await harness.rooms.http.close()
+        await harness.services.http.close()
         assert pool_of(harness).connector.sockets.open == 0
 
 
 async def test_a_connection_that_has_ended_is_neither_secured_nor_asked() -> None:
     async with serve(answering()) as server, open_harness(server) as harness:
-        target = await harness.rooms.guard.vet(parse(server.url()), Deadline(20))
+        target = await harness.services.guard.vet(parse(server.url()), Deadline(20))
         wire = await pool_of(harness).connector.open("http", target, None, "test")
         assert await server.sees(lambda: wire.closed)
         assert not wire.usable
@@ -302,7 +302,7 @@ async def test_a_connection_that_has_ended_is_neither_secured_nor_asked() -> Non
 
 async def test_a_connection_that_we_have_closed_is_of_no_use_from_that_moment_on() -> None:
     async with serve(silence) as server, open_harness(server) as harness:
-        target = await harness.rooms.guard.vet(parse(server.url()), Deadline(20))
+        target = await harness.services.guard.vet(parse(server.url()), Deadline(20))
         wire = await pool_of(harness).connector.open("http", target, None, "test")
         assert wire.usable
         wire.close()

@@ -20,9 +20,9 @@ DAY = 86_400
 
 async def glance(harness: Harness, url: str, seconds: float = 30.0, size: int = 1000) -> Page:
     parsed, deadline = parse(url), Deadline(seconds)
-    target = await harness.rooms.guard.vet(parsed, deadline)
+    target = await harness.services.guard.vet(parsed, deadline)
     options = DEFAULT_OPTIONS._replace(glance=lambda kind: kind != "image/png", error_bytes=size)
-    return await harness.rooms.http.get(parsed, target, deadline, options)
+    return await harness.services.http.get(parsed, target, deadline, options)
 
 
 async def test_a_page_says_which_address_answered() -> None:
@@ -103,9 +103,9 @@ async def test_a_stream_brings_what_an_error_says() -> None:
     taken: list[bytes] = []
     async with serve(answering(answer(403, b"not for you"))) as server, open_harness(server) as harness:
         url, deadline = parse(server.url()), Deadline(30)
-        target = await harness.rooms.guard.vet(url, deadline)
+        target = await harness.services.guard.vet(url, deadline)
         options = DEFAULT_OPTIONS._replace(error_bytes=5)
-        page = await harness.rooms.http.stream(url, target, deadline, taken.append, options)
+        page = await harness.services.http.stream(url, target, deadline, taken.append, options)
     assert (page.status, page.body, taken) == (403, b"not f", [])
 
 

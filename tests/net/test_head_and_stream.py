@@ -22,7 +22,7 @@ PIECE = bytes(range(256)) * 256  # 64 KiB
 
 async def vetted(harness: Harness, href: str) -> tuple[Url, Target, Deadline]:
     url, deadline = parse(href), Deadline(20)
-    return url, await harness.rooms.guard.vet(url, deadline), deadline
+    return url, await harness.services.guard.vet(url, deadline), deadline
 
 
 async def test_a_head_ends_where_the_head_does_whatever_length_it_announces() -> None:
@@ -33,7 +33,7 @@ async def test_a_head_ends_where_the_head_does_whatever_length_it_announces() ->
 
     async with serve(behave) as server, open_harness(server) as harness:
         for _ in range(3):
-            page = await harness.rooms.http.head(*await vetted(harness, server.url()))
+            page = await harness.services.http.head(*await vetted(harness, server.url()))
             assert (page.status, page.headers["x-kind"], page.body) == (200, "otter", b"")
         assert server.connections == 1  # it is kept
 
@@ -42,7 +42,7 @@ async def test_a_head_ends_where_the_head_does_whatever_length_it_announces() ->
 async def test_a_head_brings_every_status_and_its_location(status: int) -> None:
     sent = answer(status, b"", "Location: /there")
     async with serve(answering(sent)) as server, open_harness(server) as harness:
-        page = await harness.rooms.http.head(*await vetted(harness, server.url()))
+        page = await harness.services.http.head(*await vetted(harness, server.url()))
         assert (page.status, page.headers["location"]) == (status, "/there")
         assert (page.location is None) is (status != 301)
 
@@ -61,7 +61,7 @@ async def test_gigabytes_are_hashed_in_the_memory_of_a_few_pieces() -> None:
         digest = hashlib.sha256()
         where = await vetted(harness, server.url())
         tracemalloc.start()
-        page = await harness.rooms.http.stream(*where, digest.update, RequestOptions(max_bytes=1 << 40))
+        page = await harness.services.http.stream(*where, digest.update, RequestOptions(max_bytes=1 << 40))
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     expected = hashlib.sha256()
@@ -76,16 +76,16 @@ async def test_a_streamed_body_is_decoded_and_counted_like_any_other() -> None:
     sent = answer(200, gzip.compress(PIECE * 10), "Content-Encoding: gzip")
     async with serve(answering(sent)) as server, open_harness(server) as harness:
         taken = bytearray()
-        await harness.rooms.http.stream(*await vetted(harness, server.url()), taken.extend)
+        await harness.services.http.stream(*await vetted(harness, server.url()), taken.extend)
         assert taken == PIECE * 10
         with pytest.raises(SpanielError) as refused:
-            await harness.rooms.http.stream(
+            await harness.services.http.stream(
                 *await vetted(harness, server.url()), taken.extend, RequestOptions(max_bytes=len(PIECE))
             )
         assert str(refused.value.code) == "response_too_large"
         cut = bytearray()
         options = RequestOptions(max_bytes=len(PIECE) + 7, cut=True)
-        await harness.rooms.http.stream(*await vetted(harness, server.url()), cut.extend, options)
+        await harness.services.http.stream(*await vetted(harness, server.url()), cut.extend, options)
         assert cut == (PIECE * 2)[: len(PIECE) + 7]
 
 
@@ -111,8 +111,8 @@ async def test_an_error_page_is_not_poured_out_and_a_broken_body_is_an_error() -
         open_harness(missing, broken) as harness,
     ):
         taken: list[bytes] = []
-        page = await harness.rooms.http.stream(*await vetted(harness, missing.url()), taken.append)
+        page = await harness.services.http.stream(*await vetted(harness, missing.url()), taken.append)
         assert (page.status, taken) == (404, [])
         with pytest.raises(SpanielError) as refused:
-            await harness.rooms.http.stream(*await vetted(harness, broken.url()), taken.append)
+            await harness.services.http.stream(*await vetted(harness, broken.url()), taken.append)
         assert str(refused.value.code) == "network"

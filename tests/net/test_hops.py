@@ -31,7 +31,7 @@ Where = tuple[Url, Target, Deadline]
 
 async def where(harness: Harness, href: str) -> Where:
     url, deadline = parse(href), Deadline(30)
-    return url, await harness.rooms.guard.vet(url, deadline), deadline
+    return url, await harness.services.guard.vet(url, deadline), deadline
 
 
 async def hop(said: bytes, options: RequestOptions = DEFAULT_OPTIONS, stream: bool = False) -> tuple[Page, bytes]:
@@ -40,9 +40,9 @@ async def hop(said: bytes, options: RequestOptions = DEFAULT_OPTIONS, stream: bo
     async with serve(answering(said, close=False)) as server, open_harness(server) as harness:
         place = await where(harness, server.url())
         if stream:
-            page = await harness.rooms.http.stream(*place, taken.extend, options)
+            page = await harness.services.http.stream(*place, taken.extend, options)
         else:
-            page = await harness.rooms.http.get(*place, options)
+            page = await harness.services.http.get(*place, options)
         assert server.heard[0].method == "GET"
     return page, bytes(taken)
 
@@ -134,7 +134,7 @@ async def test_an_error_whose_body_hangs_has_three_seconds(monkeypatch: pytest.M
         await silence(wire)
 
     async with serve(behave) as server, open_harness(server) as harness:
-        page = await harness.rooms.http.get(
+        page = await harness.services.http.get(
             *await where(harness, server.url()), DEFAULT_OPTIONS._replace(error_bytes=50)
         )
         assert (page.status, page.body) == (404, b"abc")
@@ -160,8 +160,8 @@ async def test_a_body_may_be_as_large_as_the_cap_and_no_larger(coding: str, stre
         async with serve(answering(said(size))) as server, open_harness(server) as harness:
             place = await where(harness, server.url())
             if not stream:
-                return (await harness.rooms.http.get(*place, options)).body
-            await harness.rooms.http.stream(*place, taken.extend, options)
+                return (await harness.services.http.get(*place, options)).body
+            await harness.services.http.stream(*place, taken.extend, options)
             return bytes(taken)
 
     assert await ask(100, DEFAULT_OPTIONS._replace(max_bytes=100)) == b"x" * 100
@@ -255,7 +255,7 @@ async def test_a_body_in_many_pieces_is_put_together_in_order(monkeypatch: pytes
                 await asyncio.sleep(0)
 
     async with serve(behave) as server, open_harness(server) as harness:
-        page = await harness.rooms.http.get(*await where(harness, server.url()))
+        page = await harness.services.http.get(*await where(harness, server.url()))
         assert page.body == body
         assert (page.status, page.reason, page.address, page.certificate_ends) == (200, "OK", "127.0.0.1", None)
 
@@ -264,7 +264,7 @@ async def test_who_observes_gets_each_page_with_what_crossed_the_wire() -> None:
     seen: list[tuple[Page, CapturedExchange]] = []
     options = DEFAULT_OPTIONS._replace(observe=lambda page, crossing: seen.append((page, crossing)))
     async with serve(answering(answer(200, b"page", "X-A: b"), close=False)) as server, open_harness(server) as harness:
-        page = await harness.rooms.http.get(*await where(harness, server.url()), options)
+        page = await harness.services.http.get(*await where(harness, server.url()), options)
     ((observed, crossing),) = seen
     assert observed == page
     assert ("X-A", "b") in crossing.answered

@@ -28,7 +28,7 @@ def descriptors() -> int:
 
 
 async def target_of(harness: Harness, url: str) -> Target:
-    return await harness.rooms.guard.vet(parse(url), Deadline(2))
+    return await harness.services.guard.vet(parse(url), Deadline(2))
 
 
 @pytest.mark.req("FR-WF-06a")
@@ -212,7 +212,7 @@ async def test_proof_of_one_place_opens_no_other(other: str) -> None:
     async with serve(PAGES) as server, open_harness(server, names={"a.test": "127.0.0.1"}) as harness:
         target = await target_of(harness, server.url("/", "a.test"))
         with pytest.raises(SpanielError) as refused:
-            await harness.rooms.http.get(parse(other.format(server.port)), target, Deadline(1))
+            await harness.services.http.get(parse(other.format(server.port)), target, Deadline(1))
         assert str(refused.value.code) == "internal"
         assert "is not the target of http://" in str(refused.value.details["error"])
         assert server.connections == 0
@@ -243,7 +243,7 @@ async def test_a_connection_is_kept_for_fifteen_seconds(
     real, ahead = loop.time, 0.0
     async with serve(PAGES) as server, open_harness(server) as harness:
         await harness.get(server.url())
-        kept = harness.rooms.http._pool
+        kept = harness.services.http._pool
         (wires,) = kept._idle.values()
         wires[0].idle_since = now = real()
         monkeypatch.setattr(loop, "time", lambda: now + ahead)
@@ -254,7 +254,7 @@ async def test_a_connection_is_kept_for_fifteen_seconds(
 
 async def test_a_host_whose_connections_are_all_in_use_is_not_counted_as_kept() -> None:
     async with serve(PAGES) as server, open_harness(server) as harness:
-        kept = harness.rooms.http._pool
+        kept = harness.services.http._pool
         await harness.get(server.url())
         (key,) = kept._idle
         wire = kept.take(key)
@@ -301,7 +301,7 @@ async def test_target_that_stalls_a_kept_connection_gets_a_fresh_one_each_time()
 
     options = RequestOptions(stalled_after=0.3, before_repeat=before_repeat)
     async with serve(stalling()) as server, open_harness(server, options=options) as harness:
-        every = harness.rooms.http._pool.connector.sockets
+        every = harness.services.http._pool.connector.sockets
         every.places = Slots(2)
         await asyncio.gather(harness.get(server.url()), harness.get(server.url()))  # two connections, both idle now
         for _ in range(3):
@@ -331,7 +331,7 @@ async def test_targets_that_stall_are_remembered_up_to_a_bound(monkeypatch: pyte
     monkeypatch.setattr(pool, "MOST_HOSTS", 2)
     names = {f"{name}.test": "127.0.0.1" for name in "abc"}
     async with serve(PAGES) as server, open_harness(server, names=names) as harness:
-        kept = harness.rooms.http._pool
+        kept = harness.services.http._pool
         keys = []
         for host in names:
             await harness.get(server.url("/", host))
@@ -358,6 +358,6 @@ async def test_head_is_asked_again_on_the_same_connection() -> None:
     async with serve(behave) as server, open_harness(server) as harness:
         url, deadline = parse(server.url()), Deadline(30.0)
         for _ in range(3):
-            target = await harness.rooms.guard.vet(url, deadline)
-            assert (await harness.rooms.http.head(url, target, deadline)).status == 200
+            target = await harness.services.guard.vet(url, deadline)
+            assert (await harness.services.http.head(url, target, deadline)).status == 200
         assert server.connections == 1

@@ -111,14 +111,14 @@ async def _robots(world: World, at: str) -> str:
 
 async def _archive(world: World, at: str) -> str:
     profile = {"name": "p", "version": "1", "policy": "exact", "ladder": ["http", "archive"]}
-    copies = world.engine.rooms.copies
+    copies = world.engine.services.copies
     archive = copies._replace(
         archive_available=f"{at}/available?url={{url}}", archive_snapshot=f"{at}/web/{{timestamp}}/{{url}}"
     )
-    world.engine._rooms = world.engine.rooms._replace(copies=archive)
+    world.engine._services = world.engine.services._replace(copies=archive)
     async with Spaniel(engine=world.engine, profile=profile_from(profile, "test")) as spaniel:
         outcome = await spaniel.outcome(Request(world.front.url("/page", "front.test")))
-    (last,) = [attempt for attempt in outcome.attempts if attempt.rung == "archive"]
+    (last,) = [attempt for attempt in outcome.attempts if attempt.fallback == "archive"]
     return last.outcome
 
 
@@ -136,7 +136,7 @@ async def _canonical(world: World, at: str) -> str:
 
 
 async def _list(world: World, at: str) -> str:
-    fetch = fetch_lists(world.engine.rooms.door, world.engine.http)
+    fetch = fetch_lists(world.engine.services.door, world.engine.http)
     codes: list[str] = []
 
     @asynccontextmanager

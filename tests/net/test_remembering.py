@@ -18,7 +18,7 @@ from spaniel.pipeline.retrieve import retrieve
 from spaniel.robots.gate import RobotsPermission
 from spaniel.testing import FakeResolver
 from spaniel.url.parsing import parse
-from tests.loopback import Rooms
+from tests.loopback import Services
 from tests.net.harness import Anyone
 from tests.net.servers import serve, site
 
@@ -75,8 +75,8 @@ async def test_a_hop_that_waited_too_long_for_its_turn_is_judged_again(wait: flo
     async with serve(site({"/": (200, [], b"page")})) as server:
         resolver = FakeResolver({NAME: "127.0.0.1"})
         security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=(server.port,))
-        async with Rooms(Guard(resolver, security, clock=clock), Http()) as rooms:
-            door = rooms.door._replace(robots=Slow())
+        async with Services(Guard(resolver, security, clock=clock), Http()) as services:
+            door = services.door._replace(robots=Slow())
             hop = retrieve(parse(server.url("/", NAME)), door, deadline)
             if asked == 1:
                 assert (await hop).page.body == b"page"

@@ -112,12 +112,12 @@ def test_a_setting_cannot_inject_a_header(field: str, value: str) -> None:
 async def test_a_header_for_one_request_cannot_inject_another() -> None:
     async with serve(site({"/": (200, [], b"page")})) as server, open_harness(server) as harness:
         url, deadline = parse(server.url()), Deadline(2)
-        target = await harness.rooms.guard.vet(url, deadline)
-        await harness.rooms.http.get(url, target, deadline, RequestOptions(more={"If-None-Match": '"x"'}))
+        target = await harness.services.guard.vet(url, deadline)
+        await harness.services.http.get(url, target, deadline, RequestOptions(more={"If-None-Match": '"x"'}))
         assert server.heard[0].header("if-none-match") == '"x"'
         for value in ('"x"\r\nX-Injected: yes', '"\udcff"'):
             with pytest.raises(SpanielError) as refused:
-                await harness.rooms.http.get(url, target, deadline, RequestOptions(more={"If-None-Match": value}))
+                await harness.services.http.get(url, target, deadline, RequestOptions(more={"If-None-Match": value}))
             assert str(refused.value.code) == "bad_args"
         assert len(server.heard) == 1
 

@@ -32,7 +32,7 @@ PAGES = site({"/": (200, [], b"page")})
 
 async def head(harness: Harness, href: str) -> Page:
     url, deadline = parse(href), Deadline(20)
-    return await harness.rooms.http.head(url, await harness.rooms.guard.vet(url, deadline), deadline)
+    return await harness.services.http.head(url, await harness.services.guard.vet(url, deadline), deadline)
 
 
 def hanging_up(after: int, sent: bytes = b"") -> Behaviour:
@@ -117,7 +117,7 @@ async def test_the_young_are_kept_when_the_old_are_swept(monkeypatch: pytest.Mon
         await asyncio.sleep(0.3)
         await harness.get(server.url("/", "a.test"))
         monkeypatch.setattr(pool, "KEEP_ALIVE_SECONDS", 0.2)
-        harness.rooms.http._pool._sweep()
+        harness.services.http._pool._sweep()
         assert await server.sees(lambda: server.open == 1)
         monkeypatch.setattr(pool, "KEEP_ALIVE_SECONDS", 60)
         await harness.get(server.url("/", "a.test"))
@@ -151,7 +151,7 @@ async def test_what_has_arrived_unread_on_a_kept_connection_is_not_the_next_answ
         said = asyncio.Event()
         async with serve(poisoning(said)) as server, open_harness(server) as harness:
             await harness.get(server.url())
-            (wire,) = next(iter(harness.rooms.http._pool._idle.values()))
+            (wire,) = next(iter(harness.services.http._pool._idle.values()))
             wire._transport.pause_reading()  # as a loop that has no time for it
             said.set()
             assert await server.sees(lambda: not wire.usable)  # it has arrived
@@ -175,7 +175,7 @@ async def test_a_kept_connection_that_was_reset_unnoticed_is_not_used() -> None:
 
     async with serve(behave) as server, open_harness(server) as harness:
         await harness.get(server.url())
-        (wire,) = next(iter(harness.rooms.http._pool._idle.values()))
+        (wire,) = next(iter(harness.services.http._pool._idle.values()))
         wire._transport.pause_reading()
         assert wire.usable
         said.set()
@@ -186,8 +186,8 @@ async def test_a_kept_connection_that_was_reset_unnoticed_is_not_used() -> None:
 
 async def test_a_connection_that_has_ended_before_it_is_asked_is_no_answer_at_once() -> None:
     async with serve(silence) as server, open_harness(server) as harness:
-        target = await harness.rooms.guard.vet(parse(server.url()), Deadline(20))
-        wire = await harness.rooms.http._pool.connector.open("http", target, None, "test")
+        target = await harness.services.guard.vet(parse(server.url()), Deadline(20))
+        wire = await harness.services.http._pool.connector.open("http", target, None, "test")
         wire.close()
         with pytest.raises(NoResponseError):
             await wire.ask(b"GET / HTTP/1.1\r\n\r\n", bodiless=False)
@@ -205,8 +205,8 @@ async def test_whoever_waits_for_a_body_is_told_when_we_end_it_ourselves() -> No
 
     async with serve(behave) as server, open_harness(server) as harness:
         url, deadline = parse(server.url()), Deadline(20)
-        target = await harness.rooms.guard.vet(url, deadline)
-        exchange = harness.rooms.http._pool.request("GET", url, target, deadline, DEFAULT_OPTIONS.lines(), "test")
+        target = await harness.services.guard.vet(url, deadline)
+        exchange = harness.services.http._pool.request("GET", url, target, deadline, DEFAULT_OPTIONS.lines(), "test")
         async with exchange:
             assert await exchange.read() == b"abc"
             waiting = asyncio.create_task(exchange.read())
@@ -235,8 +235,8 @@ async def test_a_body_that_nobody_takes_is_left_to_the_network() -> None:
 
     async with serve(behave) as server, open_harness(server) as harness:
         url, deadline = parse(server.url()), Deadline(20)
-        target = await harness.rooms.guard.vet(url, deadline)
-        exchange = harness.rooms.http._pool.request("GET", url, target, deadline, DEFAULT_OPTIONS.lines(), "test")
+        target = await harness.services.guard.vet(url, deadline)
+        exchange = harness.services.http._pool.request("GET", url, target, deadline, DEFAULT_OPTIONS.lines(), "test")
         async with exchange:
             taken = 0
             for _ in range(3):
@@ -250,7 +250,7 @@ async def test_a_body_that_nobody_takes_is_left_to_the_network() -> None:
 async def test_a_door_that_was_closed_keeps_nothing() -> None:
     async with serve(PAGES) as server, open_harness(server) as harness:
         await harness.get(server.url())
-        await harness.rooms.http.close()
+        await harness.services.http.close()
         assert await server.all_closed()
         assert (await harness.get(server.url())).body == b"page"
         assert await server.all_closed()
@@ -271,10 +271,10 @@ async def test_where_buffers_are_filled_meanwhile_no_two_connections_share_one(
     monkeypatch.setattr(connector, "READS_AT_ONCE", at_once)
     async with serve(PAGES) as server, open_harness(server) as harness:
         await asyncio.gather(*(harness.get(server.url()) for _ in range(4)))
-        (kept,) = harness.rooms.http._pool._idle.values()
-        rooms = {id(wire._room) for wire in kept}
+        (kept,) = harness.services.http._pool._idle.values()
+        services = {id(wire._room) for wire in kept}
         assert len(kept) == 4
-        assert len(rooms) == (1 if at_once else 4)
+        assert len(services) == (1 if at_once else 4)
 
 
 async def test_a_name_that_tls_has_no_room_for_is_a_network_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,7 +333,7 @@ async def test_what_is_taken_for_a_page_another_client_takes_for_the_same(sent: 
     """It may refuse more than we do, or less: but never are there two bodies."""
     async with serve(answering(sent)) as server, Http() as http, open_harness(server) as harness:
         url, deadline = parse(server.url()), Deadline(20)
-        target = await harness.rooms.guard.vet(url, deadline)
+        target = await harness.services.guard.vet(url, deadline)
         try:
             page = await http.get(url, target, deadline)
         except SpanielError as error:
@@ -364,7 +364,7 @@ async def test_a_connection_that_answers_slowly_holds_up_no_other() -> None:
 @pytest.mark.req("FR-WF-10a")
 async def test_whoever_waits_for_a_place_is_on_the_clock_and_told_so() -> None:
     async with serve(silence) as server, open_harness(server) as harness:
-        harness.rooms.http._pool.connector.sockets.places = Slots(1)
+        harness.services.http._pool.connector.sockets.places = Slots(1)
         first = asyncio.create_task(harness.get(server.url()))
         assert await server.sees(lambda: server.open == 1)
         error = await harness.refuses(server.url(), "timeout", 0.2, serves=False)

@@ -17,13 +17,12 @@ from spaniel.learnt import Learnt
 from spaniel.net.guard import Guard, Security
 from spaniel.net.http import DEFAULT_OPTIONS, Http
 from spaniel.online.canonicalizer import Canonicalizer, Reach
-from spaniel.pipeline.ports import Door
-from spaniel.pipeline.retrieve import Way
+from spaniel.pipeline.retrieve import Door, FetchOptions
 from spaniel.robots.gate import RobotsGate
 from spaniel.testing import FakeResolver, Reply
 from spaniel.url import load
 from spaniel.url.allowlist import read
-from tests.loopback import Rooms
+from tests.loopback import Services
 from tests.net.servers import Behaviour, Wire, serve, tls_for
 
 if TYPE_CHECKING:
@@ -117,14 +116,14 @@ class PortMap:
 class World:
     """The web, and ways to look at it."""
 
-    def __init__(self, web: Web, ports: PortMap, resolver: FakeResolver, rooms: Rooms) -> None:
-        self.web, self.ports, self.resolver, self._rooms = web, ports, resolver, rooms
+    def __init__(self, web: Web, ports: PortMap, resolver: FakeResolver, services: Services) -> None:
+        self.web, self.ports, self.resolver, self._services = web, ports, resolver, services
         robots = RobotsGate(cast("Http", ports), cast("Guard", ports))
-        self._door: Door = rooms.door._replace(guard=ports, robots=robots, http=ports)
+        self._door: Door = services.door._replace(guard=ports, robots=robots, http=ports)
         self.robots = robots
 
     def reach(self, seconds: float = 60.0) -> Reach:
-        return Reach(self._door, self.ports, Way(), seconds)
+        return Reach(self._door, self.ports, FetchOptions(), seconds)
 
     def canonicalizer(
         self, allowlist: str = "", learnt: Learnt | None = None, *, refresh: bool = False, seconds: float = 60.0
@@ -181,8 +180,8 @@ async def open_world(
         resolver = FakeResolver({name: address or [] for name, address in (names or {}).items()})
         security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=(plain, *ports.values()))
         mapped = PortMap(Guard(resolver, security), Http(ca_file), port_of)
-        rooms = await stack.enter_async_context(Rooms(mapped._guard, mapped._http))
-        world = World(web, mapped, resolver, rooms)
+        services = await stack.enter_async_context(Services(mapped._guard, mapped._http))
+        world = World(web, mapped, resolver, services)
         stack.push_async_callback(world.robots.close)
         yield world
 

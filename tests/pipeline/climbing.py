@@ -23,10 +23,10 @@ WHOLE: list[object] = [
 ]  # fmt: skip
 
 
-def climber(ladder: Sequence[object], heeds: bool = True, **limits: int) -> Profile:
+def climber(fallbacks: Sequence[object], heeds: bool = True, **limits: int) -> Profile:
     limits = {"timeout_seconds": 20, "total_seconds": 300, **limits}
     hosts = {"at_once": 2, "heeds_delays": heeds}
-    data = {"name": "climber", "version": "1", "policy": "ingest", "ladder": list(ladder), "limits": limits}
+    data = {"name": "climber", "version": "1", "policy": "ingest", "ladder": list(fallbacks), "limits": limits}
     return profile_from({**data, "hosts": hosts}, "test")
 
 
@@ -46,14 +46,14 @@ async def climbing(
     given = {path: setting for path, setting in opened.items() if setting.source != "default"}
     settings = type(opened)(given | dict(from_data({"spaniel": own or {}}, "own").items()) | given)
     async with Engine(settings, resolver or FakeResolver(), clock or FakeClock(datetime.now(UTC))) as engine:
-        engine._rooms = engine.rooms._replace(chance=lambda: chance)
+        engine._services = engine.services._replace(chance=lambda: chance)
         async with Spaniel(engine=engine, profile=profile) as spaniel:
             yield spaniel
 
 
 def tried(outcome: Outcome) -> list[tuple[str, str]]:
-    return [(attempt.rung, attempt.outcome) for attempt in outcome.attempts]
+    return [(attempt.fallback, attempt.outcome) for attempt in outcome.attempts]
 
 
 def left_out(outcome: Outcome) -> dict[str, str]:
-    return {rung: why for rung, why, _ in outcome.left_out}
+    return {fallback: why for fallback, why, _ in outcome.left_out}

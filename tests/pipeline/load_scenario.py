@@ -160,8 +160,8 @@ async def ask_all(port: int, count: int, each: int, seconds: int, folder: Path) 
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "131072"}
     process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, env=environment, stdout=asyncio.subprocess.PIPE)
     said, _ = await process.communicate()
-    told: dict[str, object] = json.loads(said)
-    return told
+    fields: dict[str, object] = json.loads(said)
+    return fields
 
 
 def descriptors() -> int:

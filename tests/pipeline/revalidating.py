@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.cache import CacheEntry, CacheSettings, PageCache, key_for
-from spaniel.pipeline.outcome import Kept, Outcome
+from spaniel.pipeline.outcome import CacheInfo, Outcome
 from spaniel.pipeline.profile import Profile, load
 from spaniel.pipeline.request import Request
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, settings_for
@@ -36,8 +36,8 @@ class Version(NamedTuple):
 
     @property
     def validators(self) -> dict[str, str]:
-        told = {"ETag": self.etag, "Last-Modified": self.last_modified}
-        return {name: value for name, value in told.items() if value is not None} | dict(self.more)
+        fields = {"ETag": self.etag, "Last-Modified": self.last_modified}
+        return {name: value for name, value in fields.items() if value is not None} | dict(self.more)
 
 
 class Versions(Site):
@@ -82,8 +82,8 @@ async def ingested(spaniel: Spaniel, url: str, **fields: Any) -> Outcome:
     return outcome
 
 
-def kept(outcome: Outcome) -> Kept:
-    found = outcome.require().kept
+def cache_info(outcome: Outcome) -> CacheInfo:
+    found = outcome.require().cache_info
     assert found is not None
     return found
 

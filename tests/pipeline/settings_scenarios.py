@@ -189,13 +189,15 @@ async def through_a_proxy(place: Place) -> object:
         return [request.target.rpartition("/")[2] for request in proxy.heard]
 
 
-def elsewhere(rung: str) -> Look:
+def elsewhere(fallback: str) -> Look:
     """Where a rung looks for a page whose site has no name any more; or why it does not."""
 
     async def look(place: Place) -> object:
         usual = {**given(place), "tools.webfetch.security.allowed_ports": (80, 443)}
         settings = Place(place.site, place.folder, usual).settings
-        outcome = await _climbed(settings, FakeResolver(elsewhere=None), ["http", rung], "http://gone.example/docs/a")
+        outcome = await _climbed(
+            settings, FakeResolver(elsewhere=None), ["http", fallback], "http://gone.example/docs/a"
+        )
         if outcome.left_out:
             return outcome.left_out[0].why
         return split(outcome.attempts[-1].url).host
@@ -220,8 +222,8 @@ async def queue_two(place: Place) -> object:
     return outcome.attempts[-1].outcome
 
 
-async def _climbed(settings: Settings, resolver: FakeResolver, ladder: list[str], url: str) -> Outcome:
-    profile = from_data({"name": "climber", "version": "1", "ladder": ladder}, "test")
+async def _climbed(settings: Settings, resolver: FakeResolver, fallbacks: list[str], url: str) -> Outcome:
+    profile = from_data({"name": "climber", "version": "1", "ladder": fallbacks}, "test")
     async with Engine(settings, resolver) as engine, Spaniel(engine=engine, profile=profile) as spaniel:
         return await spaniel.outcome(url)
 

@@ -77,9 +77,9 @@ async def test_a_hit_equals_a_fresh_fetch_at_every_size_and_budget(tmp_path: Pat
                 assert "cache_hit" not in fresh.notes
                 assert list(hit.chunks) == list(fresh.chunks)
                 for budget in BUDGETS:
-                    told = hit.as_dict(budget)
-                    assert told == as_hit(fresh, then[path], hit.served_at).as_dict(budget), (path, size, budget)
-                    assert budget is None or len(json.dumps(told, ensure_ascii=False).encode()) <= budget
+                    fields = hit.as_dict(budget)
+                    assert fields == as_hit(fresh, then[path], hit.served_at).as_dict(budget), (path, size, budget)
+                    assert budget is None or len(json.dumps(fields, ensure_ascii=False).encode()) <= budget
             assert site.requests.total() == asked + len(hits)
 
 
@@ -161,7 +161,7 @@ async def test_a_budget_too_small_is_the_same_error_from_the_cache(tmp_path: Pat
             assert (caught.value.code, caught.value.details["field"]) == (Code.BAD_ARGS, "max_output_bytes")
 
 
-def kept(site: Site, markdown: str) -> dict[str, object]:
+def cache_info(site: Site, markdown: str) -> dict[str, object]:
     return {
         "final_url": site.url("/app"),
         "markdown": markdown,
@@ -177,13 +177,13 @@ async def test_what_the_browser_brought_is_found_by_a_fetch_over_http_and_http_c
     async with spaniel_at({"/app": text("thin")}, tmp_path) as (spaniel, site):
         url, at = site.url("/app"), datetime.now(UTC)
         with PageCache(CacheSettings(str(tmp_path))) as cache:
-            assert cache.put(key_for(url, "browser", overrides=RELAXED), kept(site, "by the browser"), at) is None
+            assert cache.put(key_for(url, "browser", overrides=RELAXED), cache_info(site, "by the browser"), at) is None
             hit = await spaniel.fetch(url + "#part")
             assert (hit.markdown, hit.rendering_method, hit.title) == ("by the browser", "browser", "Rendered")
             assert hit.note == "browser_timeout_dom_partial, cache_hit"
             assert hit.as_dict()["rendering_method"] == "browser"
             assert not site.requests
-            cache.put(key_for(url, "http", overrides=RELAXED), kept(site, "over http"), at)
+            cache.put(key_for(url, "http", overrides=RELAXED), cache_info(site, "over http"), at)
         again = await spaniel.fetch(url)
         assert (again.markdown, again.rendering_method) == ("over http", "http")
         fresh = await spaniel.fetch(url, no_cache=True)  # and a bypass asks neither

@@ -16,9 +16,9 @@ from spaniel.app.engine import Engine
 from spaniel.browser.find import NAMES, find_path
 from spaniel.browser.rendering import PARTIAL, BrowserSettings, DocumentHead, RenderedPage, RenderRequest
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.ports import Renders
+from spaniel.pipeline.browser_fallback import shell_in
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.rungs.shells import shell_in
+from spaniel.pipeline.retrieve import Renders
 from spaniel.testing import FakeResolver, Page, Site, settings_for
 from spaniel.url.hostlists import domains
 from tests.browser.harness import html
@@ -165,12 +165,12 @@ async def test_a_fallback_that_fails_gives_the_http_result_too(tmp_path: Path) -
 
 @pytest.mark.req("FR-WF-11f", "FR-WF-19")
 async def test_a_partial_page_is_told_and_never_kept_where_a_whole_one_is(tmp_path: Path) -> None:
-    for notes, kept in (((PARTIAL,), PARTIAL), ((), "cache_hit")):
+    for notes, cache_info in (((PARTIAL,), PARTIAL), ((), "cache_hit")):
         page = RenderedPage(None, DocumentHead(200), "text/html", b"<h1>x</h1>", (), notes)  # type: ignore[arg-type]
         async with Site({}) as site, rendered_by(Failing(page), site, tmp_path) as spaniel:
             url = site.url("/")
             assert (await spaniel.fetch(url, force_browser=True)).note == (PARTIAL if notes else None)
-            assert (await spaniel.fetch(url, force_browser=True)).note == kept
+            assert (await spaniel.fetch(url, force_browser=True)).note == cache_info
 
 
 @pytest.mark.req("FR-WF-08", "FR-WF-05")
@@ -228,7 +228,7 @@ async def test_an_old_or_broken_chromium_is_unavailable_and_says_why(tmp_path: P
         "silent": ("#!/bin/sh\nexit 0\n", "ended without a word"),
         "no program": ("not a program", ""),
     }
-    for name, (text, told) in programs.items():
+    for name, (text, fields) in programs.items():
         program = Path("/tmp") / f"spaniel-fake-{os.getpid()}-{name.replace(' ', '-')}"  # noqa: S108  nobody must be able to run it
         program.write_text(text, encoding="utf-8")
         program.chmod(stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
@@ -240,7 +240,7 @@ async def test_an_old_or_broken_chromium_is_unavailable_and_says_why(tmp_path: P
                 error = await refusal(spaniel, site.url("/"))
         finally:
             program.unlink()
-        assert (str(error.code), told in error.message) == ("browser_unavailable", True), error.message
+        assert (str(error.code), fields in error.message) == ("browser_unavailable", True), error.message
 
 
 def test_the_shell_is_preferred_and_a_path_without_any_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,8 +19,8 @@ async def test_an_answer_echoes_its_urls_without_what_steers_or_hides(tmp_path: 
         asked = f" {site.url('/a', 'user:secret@site.example')}?q={HIDDEN}ü#{HIDDEN}\n"
         for _ in range(2):  # afresh, and from the cache
             answer = await spaniel.fetch(asked)
-            told = json.dumps(answer.as_dict(), ensure_ascii=False)
-            assert not set(told) & set(HIDDEN)
+            fields = json.dumps(answer.as_dict(), ensure_ascii=False)
+            assert not set(fields) & set(HIDDEN)
             assert answer.requested_url.startswith(site.url("/a?q=%E2%80%AE"))
             assert "ü#%E2%80%AE" in answer.requested_url
             assert answer.final_url.isascii()

@@ -330,10 +330,10 @@ async def test_a_hit_of_another_size_or_budget_is_what_a_fresh_fetch_gives(tmp_p
             assert "cache_hit" in hit.notes
             fresh = await spaniel.fetch(site.url("/otter"), tokens, no_cache=True)
             for budget in (None, 600, 1000, 5000):
-                told = [answer.as_dict(budget) for answer in (hit, fresh)]
-                assert all(budget is None or len(json.dumps(t, ensure_ascii=False).encode()) <= budget for t in told)
+                fields = [answer.as_dict(budget) for answer in (hit, fresh)]
+                assert all(budget is None or len(json.dumps(t, ensure_ascii=False).encode()) <= budget for t in fields)
                 if budget is None:
-                    assert told[0]["chunks"] == told[1]["chunks"]
+                    assert fields[0]["chunks"] == fields[1]["chunks"]
             assert list(hit.chunks) == list(fresh.chunks)
 
 
@@ -477,14 +477,14 @@ async def test_a_cached_content_of_another_shape_is_a_miss(tmp_path: Path, conte
 @pytest.mark.parametrize("rows", [[[0, 2, 1, 9]], [[0]], [["a", "b", "c", "d"]]])
 async def test_offsets_that_lead_nowhere_are_counted_anew(tmp_path: Path, rows: list[list[int | str]]) -> None:
     async with spaniel_at({}, tmp_path) as (spaniel, site):
-        kept = {
+        cache_info = {
             "final_url": site.url("/a"),
             "markdown": "# A\n\nx\n",
             "chunk_tokens": 600,
             "chunks": {"document": "d", "headings": [["A"]], "rows": rows},
         }
         with PageCache(CacheSettings(str(tmp_path))) as cache:
-            cache.put(key_for(site.url("/a"), overrides=RELAXED), kept)
+            cache.put(key_for(site.url("/a"), overrides=RELAXED), cache_info)
         answer = await spaniel.fetch(site.url("/a"))
     assert answer.note == "cache_hit"
     assert [chunk.text for chunk in answer.chunks] == ["# A\n\nx"]
@@ -522,11 +522,11 @@ class TestRequest:
             ),
         ],
     )
-    def test_a_wrong_request_is_bad_args(self, args: dict[str, object], told: str) -> None:
+    def test_a_wrong_request_is_bad_args(self, args: dict[str, object], fields: str) -> None:
         with pytest.raises(SpanielError) as caught:
             read_request(args)
         assert caught.value.code is Code.BAD_ARGS
-        assert told in caught.value.message
+        assert fields in caught.value.message
 
     @pytest.mark.req("FR-WF-02")
     @pytest.mark.parametrize("sent", [600, 600.0, "600", " 600 "])

@@ -8,7 +8,7 @@ import contextlib
 import pytest
 
 from spaniel.errors import SpanielError
-from spaniel.pipeline.flights import Flights
+from spaniel.pipeline.services import Flights
 from spaniel.pipeline.trace import Trace
 
 
@@ -42,9 +42,9 @@ async def test_closing_ends_what_is_under_way_with_an_error_that_says_so() -> No
     waiting = [asyncio.create_task(flights.join("key", lambda _: asyncio.sleep(30))) for _ in range(3)]
     await asyncio.sleep(0.01)
     await flights.close()
-    for told in await asyncio.gather(*waiting, return_exceptions=True):
-        assert isinstance(told, SpanielError)
-        assert "closed" in told.message
+    for fields in await asyncio.gather(*waiting, return_exceptions=True):
+        assert isinstance(fields, SpanielError)
+        assert "closed" in fields.message
 
 
 async def test_whoever_joins_sees_every_step_and_nobody_sees_one_twice() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code
-from spaniel.pipeline.keeping import NEW
+from spaniel.pipeline.caching import NEW
 from spaniel.pipeline.profile import load
 from spaniel.pipeline.request import Request
 from spaniel.testing import FakeClock, Page, Site, html, text
@@ -17,10 +17,10 @@ from tests.pipeline.revalidating import (
     WEEK,
     Version,
     Versions,
+    cache_info,
     hours,
     ingested,
     ingesting,
-    kept,
     steps,
 )
 
@@ -37,13 +37,13 @@ async def test_the_class_says_how_long_a_page_is_fresh(tmp_path: Path, clock: Fa
     async with Site(pages) as site, ingesting(site, cache=tmp_path, clock=clock, cache_ttl_days=2) as spaniel:
         for path, (name, time) in expected.items():
             outcome = await ingested(spaniel, site.url(path))
-            assert (outcome.require().page.freshness, kept(outcome).ttl_hours) == (name, time)
+            assert (outcome.require().page.freshness, cache_info(outcome).ttl_hours) == (name, time)
             clock.advance(time * 3600 - 1)
-            assert kept(await ingested(spaniel, site.url(path))).how == "hit"
+            assert cache_info(await ingested(spaniel, site.url(path))).how == "hit"
             clock.advance(1)
-            assert kept(await ingested(spaniel, site.url(path))).how == "unchanged"
+            assert cache_info(await ingested(spaniel, site.url(path))).how == "unchanged"
         asked = await ingested(spaniel, site.url("/b"), freshness_class="specs")
-        assert (asked.require().page.freshness, kept(asked).ttl_hours) == ("specs", 720)
+        assert (asked.require().page.freshness, cache_info(asked).ttl_hours) == ("specs", 720)
 
 
 @pytest.mark.req("FG-38")
@@ -52,13 +52,13 @@ async def test_a_class_that_is_asked_for_rules_over_the_stored_one(tmp_path: Pat
         url = site.url("/a")
         await ingested(spaniel, url, freshness_class="blog")
         clock.advance(5400)
-        assert kept(await ingested(spaniel, url)).how == "hit"
+        assert cache_info(await ingested(spaniel, url)).how == "hit"
         hit = await ingested(spaniel, url, freshness_class="news")
-        assert (kept(hit).how, kept(hit).ttl_hours, hit.require().page.freshness) == ("hit", 24, "news")
+        assert (cache_info(hit).how, cache_info(hit).ttl_hours, hit.require().page.freshness) == ("hit", 24, "news")
         again = await ingested(spaniel, url, freshness_class="status")
-        assert (kept(again).how, again.require().page.freshness) == ("unchanged", "status")
+        assert (cache_info(again).how, again.require().page.freshness) == ("unchanged", "status")
         clock.advance(3600)  # what it was renewed as, it is from then on
-        assert kept(await ingested(spaniel, url)).how == "unchanged"
+        assert cache_info(await ingested(spaniel, url)).how == "unchanged"
 
 
 @pytest.mark.req("FG-38")
@@ -94,9 +94,9 @@ async def test_a_forced_fetch_takes_the_page_itself_and_says_why(
         clock.advance(1)
         outcome = await ingested(spaniel, site.url("/blog"), **fields)
         assert site.asked == {}
-        assert (site.requests["/blog"], outcome.reason, kept(outcome).how) == (2, reason, NEW)
+        assert (site.requests["/blog"], outcome.reason, cache_info(outcome).how) == (2, reason, NEW)
         assert steps(outcome)["check_cache"] == "bypassed"
-        assert kept(await ingested(spaniel, site.url("/blog"))).cached_at == clock.now()
+        assert cache_info(await ingested(spaniel, site.url("/blog"))).cached_at == clock.now()
 
 
 @pytest.mark.req("FG-42")
@@ -125,11 +125,11 @@ async def test_after_twice_its_time_a_copy_is_not_even_asked_about(tmp_path: Pat
         await ingested(spaniel, site.url("/blog"))
         clock.advance(2 * WEEK)
         at = await ingested(spaniel, site.url("/blog"))
-        assert (kept(at).how, at.reason) == ("not_modified", None)
+        assert (cache_info(at).how, at.reason) == ("not_modified", None)
         clock.advance(2 * WEEK + 1)
         beyond = await ingested(spaniel, site.url("/blog"))
         assert site.asked == {}
-    assert (kept(beyond).how, beyond.reason) == (NEW, "expired_twice")
+    assert (cache_info(beyond).how, beyond.reason) == (NEW, "expired_twice")
     assert steps(beyond)["check_cache"] == "miss"
 
 
@@ -140,11 +140,11 @@ async def test_web_fetch_keeps_no_validators_and_sends_none(tmp_path: Path, cloc
         await ingested(spaniel, site.url("/blog"))
         clock.advance(WEEK - 1)
         hit = await ingested(spaniel, site.url("/blog"))
-        assert kept(hit) == (clock.now() - hours(168) + hours(1 / 3600), 168, None, None, "hit")
+        assert cache_info(hit) == (clock.now() - hours(168) + hours(1 / 3600), 168, None, None, "hit")
         clock.advance(1)
         outcome = await ingested(spaniel, site.url("/blog"))
         assert (site.asked, site.requests["/blog"]) == ({}, 2)
-        assert (steps(outcome)["check_cache"], outcome.reason, kept(outcome).how) == ("miss", None, NEW)
+        assert (steps(outcome)["check_cache"], outcome.reason, cache_info(outcome).how) == ("miss", None, NEW)
         site.versions, site.pages = {}, {"/blog": text("", 503)}
         clock.advance(WEEK)
         assert (await spaniel.outcome(Request(site.url("/blog")))).found is None

@@ -11,10 +11,8 @@ from spaniel.cache import Validators, key_for
 from spaniel.cache.entry import compose
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Page, RequestOptions
-from spaniel.pipeline.conditional import conditional_for
-from spaniel.pipeline.held import Held
-from spaniel.pipeline.outcome import Kept
-from spaniel.pipeline.stored import StoredPage, bounds
+from spaniel.pipeline.outcome import CacheInfo, StoredPage, bounds
+from spaniel.pipeline.stale import StaleEntry, conditional_for
 from spaniel.reading.document import Metadata
 from spaniel.testing import FakeClock
 from spaniel.url.parsing import parse
@@ -27,7 +25,7 @@ NOW = FakeClock().now()
 HOUR = timedelta(hours=1)
 
 
-def held(asked: str | None = None, ttl: timedelta = 3 * HOUR, etag: str | None = '"v1"') -> Held:
+def stale(asked: str | None = None, ttl: timedelta = 3 * HOUR, etag: str | None = '"v1"') -> StaleEntry:
     key = key_for(URL, "http", "ingest", "1")
     page = StoredPage(
         URL, "They swim.", 600, bounds("They swim.", 600), title="Otters", language="en",
@@ -35,7 +33,7 @@ def held(asked: str | None = None, ttl: timedelta = 3 * HOUR, etag: str | None =
         metadata={"author": "A. Writer", "own": 1},
         content_type="text/html", content_hash=sha256(BODY).hexdigest(), content_length=len(BODY), freshness="blog",
     )  # fmt: skip
-    return Held(key, compose(key, page, NOW, ttl, Validators(etag, DATE)), page, ttl, asked)
+    return StaleEntry(key, compose(key, page, NOW, ttl, Validators(etag, DATE)), page, ttl, asked)
 
 
 def answer(status: int = 200, body: bytes = BODY, url: str = URL, headers: dict[str, str] | None = None) -> Page:
@@ -45,9 +43,9 @@ def answer(status: int = 200, body: bytes = BODY, url: str = URL, headers: dict[
 @pytest.mark.req("FG-40", "FG-41")
 class TestProof:
     def test_a_304_and_the_same_bytes_are_proof(self) -> None:
-        copy = held()
-        assert copy.proved_by(answer(304, b""), "http") == (copy, "not_modified")
-        assert copy.proved_by(answer(), "http") == (copy, "unchanged")
+        copy = stale()
+        assert copy.revalidated_by(answer(304, b""), "http") == (copy, "not_modified")
+        assert copy.revalidated_by(answer(), "http") == (copy, "unchanged")
 
     @pytest.mark.parametrize(
         "page",
@@ -61,27 +59,27 @@ class TestProof:
         ],
     )
     def test_nothing_else_is(self, page: Page) -> None:
-        assert held().proved_by(page, "http") is None
+        assert stale().revalidated_by(page, "http") is None
 
     def test_what_was_fetched_otherwise_is_none(self) -> None:
-        assert held().proved_by(answer(), "browser") is None
-        assert held().proved_by(answer(304, b""), "browser") is None
+        assert stale().revalidated_by(answer(), "browser") is None
+        assert stale().revalidated_by(answer(304, b""), "browser") is None
 
 
 class TestServed:
     @pytest.mark.req("FG-37", "FG-42")
     def test_it_tells_what_the_cache_knows_of_it(self) -> None:
-        found = held().found("stale")
-        assert found.kept == Kept(NOW, 3.0, '"v1"', DATE, "stale")
-        assert (found.fetched_at, found.rendering_method, found.page) == (NOW, "http", held().page)
+        found = stale().found("stale")
+        assert found.cache_info == CacheInfo(NOW, 3.0, '"v1"', DATE, "stale")
+        assert (found.fetched_at, found.rendering_method, found.page) == (NOW, "http", stale().page)
 
     @pytest.mark.req("FG-38")
     def test_it_is_of_the_class_that_is_asked_for(self) -> None:
-        assert held("news").found("hit").page.freshness == "news"
-        assert held().found("hit").page.freshness == "blog"
+        assert stale("news").found("hit").page.freshness == "news"
+        assert stale().found("hit").page.freshness == "blog"
 
     def test_what_was_understood_of_it_is_as_before_but_for_the_way_there(self) -> None:
-        document = held().document
+        document = stale().document
         assert (document.markdown, document.title, document.language) == ("They swim.", "Otters", "en")
         assert document.metadata == Metadata(author="A. Writer")
         assert document.notes == ("reading_cut",)
@@ -90,19 +88,19 @@ class TestServed:
     @pytest.mark.parametrize("code", [Code.HTTP_5XX, Code.TIMEOUT, Code.NETWORK, Code.DNS_FAILED])
     def test_it_stands_in_until_twice_its_time(self, code: Code) -> None:
         silent = SpanielError(code)
-        assert held().stands_in_for(silent, NOW + 6 * HOUR)
-        assert not held().stands_in_for(silent, NOW + 6 * HOUR + timedelta(seconds=1))
+        assert stale().replaces(silent, NOW + 6 * HOUR)
+        assert not stale().replaces(silent, NOW + 6 * HOUR + timedelta(seconds=1))
 
     @pytest.mark.req("FG-42")
     def test_a_broken_server_says_its_status_and_is_made_up_for(self) -> None:
-        assert held().stands_in_for(SpanielError(Code.HTTP_5XX, status=503), NOW)
-        assert not held().stands_in_for(SpanielError(Code.NETWORK, status=304), NOW)
+        assert stale().replaces(SpanielError(Code.HTTP_5XX, status=503), NOW)
+        assert not stale().replaces(SpanielError(Code.NETWORK, status=304), NOW)
 
 
 @pytest.mark.req("FG-39")
 class TestConditional:
     def test_both_validators_go_to_the_url_of_the_copy_alone(self) -> None:
-        asked = held().conditional
+        asked = stale().conditional
         assert asked is not None
         plain = RequestOptions(more={"X": "y"})
         both = {"X": "y", "If-None-Match": '"v1"', "If-Modified-Since": DATE}
@@ -130,7 +128,7 @@ class TestConditional:
         assert conditional_for(URL, None, date) is None
 
     def test_only_a_304_of_the_url_that_was_asked_is_an_answer(self) -> None:
-        asked = held().conditional
+        asked = stale().conditional
         assert asked is not None
         assert asked.answered_by(answer(304))
         assert not asked.answered_by(answer(304, url=f"{URL}?other"))

@@ -51,8 +51,8 @@ def error(status: int, body: str, **headers: str) -> Reply:
     return status, fields, body.encode()
 
 
-def rungs(record: Record) -> dict[str, str]:
-    return {rung.rung: rung.why or rung.outcome for rung in record.ladder}
+def fallback_names(record: Record) -> dict[str, str]:
+    return {fallback.fallback: fallback.why or fallback.outcome for fallback in record.fallbacks}
 
 
 SIGNALLING = html(
@@ -87,7 +87,7 @@ async def test_a_blocked_page_is_its_address_and_title_and_is_not_got_round(
     assert site.requests["/a"] == 2  # once for each: asked again by nobody, and not kept
     assert clock.slept == []
     assert not stage.asked  # a browser is no way round it
-    assert "archive" not in {rung.rung for rung in record.ladder if not rung.why}
+    assert "archive" not in {fallback.fallback for fallback in record.fallbacks if not fallback.why}
     assert again.cache is None
 
 
@@ -148,7 +148,7 @@ async def test_an_empty_shell_goes_to_the_browser_and_a_page_does_not(tmp_path: 
         page = await spaniel.record(site.url("/a"))
     assert (shell.extraction_method, shell.extraction.served_by) == ("browser", "browser")
     assert page.extraction_method == "html"
-    assert rungs(page)["browser"] == "the page has its text"
+    assert fallback_names(page)["browser"] == "the page has its text"
 
 
 @pytest.mark.req("FG-28", "FG-29")

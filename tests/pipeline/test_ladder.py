@@ -18,20 +18,20 @@ from spaniel.app.engine import Engine
 from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.pipeline.errand import Ascent
+from spaniel.pipeline.fallbacks import FALLBACKS, FallbackKind
 from spaniel.pipeline.outcome import Outcome
-from spaniel.pipeline.profile import Profile, Rung, load
+from spaniel.pipeline.profile import Fallback, Profile, load
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.retrieve import PageHops, Retrieved
-from spaniel.pipeline.rooms import Rooms
-from spaniel.pipeline.rungs import RUNGS, Kind
+from spaniel.pipeline.retrieve import FetchedPage, PageHops
+from spaniel.pipeline.services import Services
+from spaniel.pipeline.task import Attempts
 from spaniel.pipeline.trace import Trace
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, settings_for, text
 from tests.pipeline.test_rungs import PAINTED, Stage, opened
 
 
 def with_ladder(*names: str, **fields: Any) -> Profile:
-    return load()._replace(name="own", ladder=tuple(Rung(name, {}) for name in names), **fields)
+    return load()._replace(name="own", fallbacks=tuple(Fallback(name, {}) for name in names), **fields)
 
 
 class Steps:
@@ -40,11 +40,11 @@ class Steps:
     def __init__(self, patch: pytest.MonkeyPatch, *, why: str = "", takes: tuple[FakeClock, int] | None = None) -> None:
         self.deadlines: list[Deadline] = []
         self._takes = takes
-        patch.setitem(RUNGS, "steps", Kind(lambda _, __: why, self._climb, lambda _, __: False))
+        patch.setitem(FALLBACKS, "steps", FallbackKind(lambda _, __: why, self._climb, lambda _, __: False))
 
     async def _climb(
-        self, ascent: Ascent, rooms: Rooms, deadline: Deadline, hops: PageHops, _: Mapping[str, object]
-    ) -> Retrieved:
+        self, ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _: Mapping[str, object]
+    ) -> FetchedPage:
         self.deadlines.append(deadline)
         deadline.phase = f"step {len(self.deadlines)}"
         if self._takes is not None:
@@ -109,14 +109,14 @@ async def test_a_rung_that_has_nothing_to_say_of_its_failure_leaves_the_page_as_
     ("headers", "told"), [({"Content-Type": "Text/Plain; a=b"}, "text/plain"), ({}, "none (text)")]
 )
 async def test_a_kind_that_the_profile_does_not_read_is_named(
-    tmp_path: Path, headers: dict[str, str], told: str
+    tmp_path: Path, headers: dict[str, str], fields: str
 ) -> None:
     profile = load()._replace(name="own", content=("html",))
     async with Site({"/": (200, headers, b"words")}) as site, opened(site, tmp_path, None, profile) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/")))
     assert outcome.refusal is not None
     assert outcome.refusal.code is Code.UNSUPPORTED_CONTENT_TYPE
-    assert outcome.refusal.details == {"content_type": told, "kind": "text"}
+    assert outcome.refusal.details == {"content_type": fields, "kind": "text"}
 
 
 @pytest.mark.req("D2-02", "D2-24", "FR-WF-16")
@@ -137,10 +137,10 @@ async def test_what_is_kept_of_a_page_is_all_that_was_learnt_of_it(tmp_path: Pat
         with PageCache(CacheSettings(str(tmp_path))) as cache:
             entry = cache.peek(key_for(site.url("/r"), overrides="block_loopback"))
     assert entry is not None
-    kept = json.loads(bytes(entry.content))
-    assert kept.pop("chunks")["rows"]
-    assert kept.pop("metadata")["author"] == "Ib"
-    assert kept == {
+    cache_info = json.loads(bytes(entry.content))
+    assert cache_info.pop("chunks")["rows"]
+    assert cache_info.pop("metadata")["author"] == "Ib"
+    assert cache_info == {
         "final_url": site.url("/a"),
         "markdown": "# A\n\nb\n",
         "chunk_tokens": 128,
@@ -163,7 +163,7 @@ async def test_what_is_kept_of_a_page_is_all_that_was_learnt_of_it(tmp_path: Pat
     assert (fresh.served_at, hit.served_at) == (None, clock.now())
 
 
-def kept(outcome: Outcome) -> str:
+def cache_info(outcome: Outcome) -> str:
     return next(step.outcome for step in outcome.steps if step.name == "write_cache")
 
 
@@ -173,10 +173,10 @@ async def test_the_trace_says_what_became_of_a_page_in_the_cache(tmp_path: Path)
     async with Site({"/": text("x")}) as site, opened(site, tmp_path, partial) as spaniel:
         request = Request(site.url("/"))
         other = spaniel.with_profile(uncached)
-        told = [kept(await spaniel.outcome(request, Trace())) for spaniel in (spaniel, other)]
-        told.append(kept(await spaniel.outcome(request._replace(force_browser=True))))
+        fields = [cache_info(await spaniel.outcome(request, Trace())) for spaniel in (spaniel, other)]
+        fields.append(cache_info(await spaniel.outcome(request._replace(force_browser=True))))
         assert (await other.outcome(request)).cache_hit is False
-    assert told == ["ok", "no cache", "not kept"]
+    assert fields == ["ok", "no cache", "not kept"]
 
 
 @pytest.mark.req("NFR-WF-REL-02")

@@ -13,10 +13,10 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import RequestHeaders, RequestOptions
+from spaniel.pipeline.copies import LARGEST_ANSWER, _asking, read_availability
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.retrieve import Way
-from spaniel.pipeline.rungs.archive import LARGEST_ANSWER, _asking, read_availability
+from spaniel.pipeline.retrieve import FetchOptions
 from spaniel.testing import FakeClock, FakeResolver, Page, Reply, Site, html, redirect, text
 from tests.pipeline.climbing import RETRIES, climber, climbing, left_out, tried
 
@@ -120,8 +120,8 @@ async def hang_up() -> Reply:
 @pytest.mark.parametrize("page", [text("", 404), text("", 410), text("", 500), text("", 503), hang_up])
 async def test_it_is_asked_for_what_is_gone_or_down_after_the_retries(tmp_path: Path, page: Page) -> None:
     async with Archive() as archive:
-        outcome, _ = await lost(archive, tmp_path, page, ladder=["http", *RETRIES, "archive"])
-    assert outcome.attempts[-1].rung == "archive"
+        outcome, _ = await lost(archive, tmp_path, page, fallbacks=["http", *RETRIES, "archive"])
+    assert outcome.attempts[-1].fallback == "archive"
     assert len(outcome.attempts) == (2 if page in (GONE, text("", 410)) else 5)
     assert outcome.caveats == ("from_archive",)
 
@@ -169,7 +169,7 @@ async def test_the_sites_last_word_counts(tmp_path: Path) -> None:
         return answers.pop(0)
 
     async with Archive() as archive:
-        outcome, _ = await lost(archive, tmp_path, page, ladder=["http", RETRIES[0], "archive"])
+        outcome, _ = await lost(archive, tmp_path, page, fallbacks=["http", RETRIES[0], "archive"])
     assert (archive.requests.total(), left_out(outcome)) == (0, {"archive": "not after 403"})
 
 
@@ -277,13 +277,13 @@ async def test_a_redirect_of_the_archive_reaches_neither_private_addresses_nor_a
 async def test_the_moment_of_the_copy_that_came_is_told(tmp_path: Path) -> None:
     """The archive leads from the moment that was asked for to the nearest that it has (RFC 7089)."""
     async with Archive() as archive:
-        for given, told in (
+        for given, fields in (
             ("Fri, 02 Jan 2015 10:00:00 GMT", "2015-01-02T10:00:00Z"),
             ("at some time", "2026-01-02T03:04:05Z"),
         ):
             archive.copy = (COPY[0], {**COPY[1], "Memento-Datetime": given}, COPY[2])
             outcome, _ = await lost(archive, tmp_path)
-            assert outcome.require().page.archive_date == told
+            assert outcome.require().page.archive_date == fields
 
 
 @pytest.mark.req("FG-32")
@@ -301,7 +301,7 @@ async def test_the_archives_own_redirects_are_told_of_the_attempt_and_not_of_the
 
 
 def test_an_answer_is_never_cut_to_its_largest_size_whatever_the_profile_does_with_pages() -> None:
-    assert _asking(Way(RequestOptions(cut=True))).options == RequestOptions(
+    assert _asking(FetchOptions(RequestOptions(cut=True))).options == RequestOptions(
         RequestHeaders(accept="application/json"), LARGEST_ANSWER, cut=False
     )
 

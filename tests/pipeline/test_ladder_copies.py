@@ -34,8 +34,8 @@ async def test_a_search_cache_that_is_set_brings_what_is_gone(tmp_path: Path) ->
 
     async with Cache({}) as engine, Site({"/no": text("", 403)}) as site:
         own = {"search_cache": {"template": engine.url("/q?cache={url}", "search.example")}}
-        ladder = climber(["http", "search_cache"])
-        async with climbing(site, engine, cache=tmp_path, profile=ladder, own=own) as spaniel:
+        fallbacks = climber(["http", "search_cache"])
+        async with climbing(site, engine, cache=tmp_path, profile=fallbacks, own=own) as spaniel:
             outcome = await spaniel.outcome(site.url("/a/b"))
             refused = await spaniel.outcome(site.url("/no"))
     page = outcome.require().page
@@ -73,9 +73,9 @@ async def test_only_what_lies_below_a_prefix_has_a_mirror(tmp_path: Path) -> Non
         async with climbing(site, other, cache=tmp_path, profile=climber(["http", "mirrors"]), own=own) as spaniel:
             outcomes = [await spaniel.outcome(site.url(path)) for path in ("/docsx/a", "/", "/docs", "/docs/x?q=1")]
             bare = await spaniel.outcome(site.url("/docs/").replace("site.", "a.site."))
-    told = [left_out(outcome).get("mirrors") for outcome in (*outcomes, bare)]
+    fields = [left_out(outcome).get("mirrors") for outcome in (*outcomes, bare)]
     none = "no mirror is known for this address"
-    assert told == [none, none, None, None, none]
+    assert fields == [none, none, None, None, none]
     assert outcomes[2].require().page.markdown == "root\n"  # the policy drops the last slash
     assert outcomes[3].attempts[1].url == other.url("/m/x?q=1", "mirror.example")
 
@@ -108,8 +108,8 @@ async def test_a_mirror_is_guarded_and_asked_only_for_what_is_down_or_gone(tmp_p
         ({"archive": {"available": "https://a b/{url}"}}, "Not a URL"),
     ],
 )
-def test_an_address_that_is_none_is_told_when_it_is_read(table: dict[str, Any], told: str) -> None:
-    with pytest.raises(SpanielError, match=told):
+def test_an_address_that_is_none_is_told_when_it_is_read(table: dict[str, Any], fields: str) -> None:
+    with pytest.raises(SpanielError, match=fields):
         from_data({"spaniel": table}, "test")
 
 
@@ -133,8 +133,8 @@ async def test_when_everything_has_failed_the_page_is_in_the_queue_with_all_that
         [entry] = waiting(tmp_path)
         await spaniel.outcome(site.url("/a?b=1"))
         [again] = waiting(tmp_path)
-    ladder = [("http", "http_5xx"), *[("retry", "http_5xx")] * 3, ("archive", "port_blocked"), ("queue", "ok")]
-    assert tried(outcome) == ladder
+    fallbacks = [("http", "http_5xx"), *[("retry", "http_5xx")] * 3, ("archive", "port_blocked"), ("queue", "ok")]
+    assert tried(outcome) == fallbacks
     assert left_out(outcome) == {
         "plain_http": "the address is http as it is",
         "browser": "there is no page to render",
@@ -146,7 +146,7 @@ async def test_when_everything_has_failed_the_page_is_in_the_queue_with_all_that
     assert (entry.url, entry.requested_url) == (site.url("/a?b=1"), site.url("/a?utm_source=x&b=1"))
     assert (entry.profile, entry.profile_file, entry.code) == ("climber", "", "http_5xx")
     assert entry.message == outcome.refusal.message
-    assert [(attempt["rung"], attempt["outcome"]) for attempt in entry.attempts] == ladder[:-1]
+    assert [(attempt["rung"], attempt["outcome"]) for attempt in entry.attempts] == fallbacks[:-1]
     assert [attempt["waited"] for attempt in entry.attempts] == [0, 5, 15, 45, 0]
     assert (entry.times, again.times, again.id) == (1, 2, entry.id)
     assert again.tried > again.added == entry.added
@@ -221,6 +221,6 @@ async def test_a_queue_that_is_full_says_so_and_loses_nothing(tmp_path: Path) ->
 async def test_an_outcome_of_a_whole_ladder_can_be_written_as_json(tmp_path: Path) -> None:
     async with Site({}) as site, climbing(site, cache=tmp_path, profile=climber(["http", "queue"])) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/a")))
-    told = json.loads(json.dumps(outcome.as_dict()))
-    assert [attempt["rung"] for attempt in told["attempts"]] == ["http", "queue"]
-    assert (told["status"], told["final_url"]) == (404, site.url("/a"))
+    fields = json.loads(json.dumps(outcome.as_dict()))
+    assert [attempt["rung"] for attempt in fields["attempts"]] == ["http", "queue"]
+    assert (fields["status"], fields["final_url"]) == (404, site.url("/a"))

@@ -17,12 +17,12 @@ from spaniel.app.settings import from_data
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import Page
-from spaniel.pipeline.errand import Ascent
+from spaniel.pipeline.fallbacks import FALLBACKS
 from spaniel.pipeline.fetch import prepare
 from spaniel.pipeline.outcome import Attempt
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.retrieve import PageHops, Retrieved
-from spaniel.pipeline.rungs.table import RUNGS
+from spaniel.pipeline.retrieve import FetchedPage, PageHops
+from spaniel.pipeline.task import Attempts
 from spaniel.pipeline.trace import Trace
 from spaniel.testing import FakeClock, FakeResolver, Reply, Site, redirect, text
 from spaniel.url import parse
@@ -31,7 +31,7 @@ from tests.pipeline.climbing import RETRIES, climber, left_out, tried
 LADDER = ["http", "plain_http"]
 
 
-class Way(Site):
+class FetchOptions(Site):
     """A forward proxy for plain HTTP, which has the pages of all sites itself."""
 
     def reply(self, path: str) -> Reply | None:
@@ -49,7 +49,7 @@ def closed_port() -> Iterator[int]:
 
 @asynccontextmanager
 async def without_https(
-    way: Way, cache: Path, monkeypatch: pytest.MonkeyPatch, clock: FakeClock | None = None
+    way: FetchOptions, cache: Path, monkeypatch: pytest.MonkeyPatch, clock: FakeClock | None = None
 ) -> AsyncIterator[Spaniel]:
     """HTTPS leads to a closed port, HTTP to the pages."""
     for name in ("no_proxy", "NO_PROXY", "http_proxy", "https_proxy"):
@@ -75,7 +75,7 @@ async def without_https(
 async def test_a_host_without_https_is_asked_over_http_which_is_noted_and_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with Way({"/a": text("plain"), "/b": text("again")}) as way:
+    async with FetchOptions({"/a": text("plain"), "/b": text("again")}) as way:
         async with without_https(way, tmp_path, monkeypatch) as spaniel:
             first = await spaniel.outcome("http://old.example/a")
             second = await spaniel.outcome("http://old.example/b")
@@ -96,7 +96,7 @@ async def test_what_came_over_http_is_for_nobody_who_asks_for_https(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither from the cache nor by sharing the flight."""
-    async with Way({"/a": text("plain")}) as way, without_https(way, tmp_path, monkeypatch) as spaniel:
+    async with FetchOptions({"/a": text("plain")}) as way, without_https(way, tmp_path, monkeypatch) as spaniel:
         plain, secure = await asyncio.gather(*(spaniel.outcome(f"{scheme}://old.example/a") for scheme in SCHEMES))
         later = await spaniel.outcome("https://old.example/a")
     assert plain.require().page.markdown == "plain\n"
@@ -110,7 +110,7 @@ SCHEMES = ("http", "https")
 @pytest.mark.req("FG-13")
 async def test_after_a_week_the_host_is_asked_for_https_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = FakeClock()
-    async with Way({"/a": text("plain")}) as way, without_https(way, tmp_path, monkeypatch, clock) as spaniel:
+    async with FetchOptions({"/a": text("plain")}) as way, without_https(way, tmp_path, monkeypatch, clock) as spaniel:
         await spaniel.outcome("http://old.example/a")
         clock.advance(7 * 86_400 - 1)
         assert (await spaniel.outcome("http://old.example/a")).canonical_url == "http://old.example/a"
@@ -120,7 +120,7 @@ async def test_after_a_week_the_host_is_asked_for_https_again(tmp_path: Path, mo
 
 @pytest.mark.req("FG-13")
 async def test_who_asked_for_https_gets_no_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with Way({"/a": text("plain")}) as way, without_https(way, tmp_path, monkeypatch) as spaniel:
+    async with FetchOptions({"/a": text("plain")}) as way, without_https(way, tmp_path, monkeypatch) as spaniel:
         outcome = await spaniel.outcome("https://old.example/a")
         bare = await spaniel.outcome("old.example/a")
     assert left_out(outcome) == left_out(bare) == {"plain_http": "the address was not http"}
@@ -132,12 +132,12 @@ async def test_a_host_that_leads_back_to_https_is_not_remembered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pages = {"/a": redirect("https://new.example/a"), "/b": redirect("http://new.example/c"), "/c": text("x")}
-    async with Way({**pages}) as way, without_https(way, tmp_path, monkeypatch) as spaniel:
+    async with FetchOptions({**pages}) as way, without_https(way, tmp_path, monkeypatch) as spaniel:
         outcome = await spaniel.outcome("http://new.example/a")
         assert tried(outcome) == [("http", "network"), ("plain_http", "network")]
-        assert not spaniel._engine.rooms.door.hosts.is_http_only("new.example")
+        assert not spaniel._engine.services.door.hosts.is_http_only("new.example")
         assert (await spaniel.outcome("http://new.example/b")).require().page.markdown == "x\n"
-        assert spaniel._engine.rooms.door.hosts.is_http_only("new.example")  # the control
+        assert spaniel._engine.services.door.hosts.is_http_only("new.example")  # the control
 
 
 @pytest.mark.req("FG-13")
@@ -150,16 +150,16 @@ async def test_a_host_whose_https_works_after_all_is_not_remembered(
     """HTTPS that fails for a moment cannot be had on loopback without a port of its own: the answer is put in."""
     urls = [f"{scheme}://a.example/" for scheme in hops]
 
-    async def found(*_: object) -> Retrieved:
-        return Retrieved(Page(parse(urls[-1]), 200, "", {}, b""), tuple(urls[:-1]), ())
+    async def found(*_: object) -> FetchedPage:
+        return FetchedPage(Page(parse(urls[-1]), 200, "", {}, b""), tuple(urls[:-1]), ())
 
-    monkeypatch.setattr("spaniel.pipeline.rungs.site.retrieve", found)
+    monkeypatch.setattr("spaniel.pipeline.fallbacks.retrieve", found)
     settings = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")
     async with Engine(settings, FakeResolver()) as engine:
-        rooms = engine.rooms
-        ascent = Ascent(prepare(Request("http://a.example/"), climber(LADDER), rooms, Trace()))
-        await RUNGS["plain_http"].climb(ascent, rooms, Deadline(9), PageHops(ascent.errand.url), {})
-        assert rooms.door.hosts.is_http_only("a.example") is learnt
+        services = engine.services
+        ascent = Attempts(prepare(Request("http://a.example/"), climber(LADDER), services, Trace()))
+        await FALLBACKS["plain_http"].fetch(ascent, services, Deadline(9), PageHops(ascent.task.url), {})
+        assert services.door.hosts.is_http_only("a.example") is learnt
 
 
 @pytest.mark.req("FG-13")
@@ -188,11 +188,11 @@ async def test_it_is_tried_only_where_no_connection_over_tls_came_about(
     settings = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")
     async with Engine(settings, FakeResolver()) as engine:
         profile = climber(["http", *RETRIES, "plain_http"])
-        errand = prepare(Request("http://a.example/"), profile, engine.rooms, Trace())
-        ascent = Ascent(errand)
-        assert RUNGS["plain_http"].applies(ascent, engine.rooms) == "HTTPS has not failed there"
-        ascent.attempts.append(Attempt("http", url or errand.url.href, error, None, (), "", 1.0))
-        assert RUNGS["plain_http"].applies(ascent, engine.rooms) == why
+        task = prepare(Request("http://a.example/"), profile, engine.services, Trace())
+        ascent = Attempts(task)
+        assert FALLBACKS["plain_http"].skip_reason(ascent, engine.services) == "HTTPS has not failed there"
+        ascent.attempts.append(Attempt("http", url or task.url.href, error, None, (), "", 1.0))
+        assert FALLBACKS["plain_http"].skip_reason(ascent, engine.services) == why
 
 
 @pytest.mark.req("FG-13")
@@ -202,4 +202,4 @@ async def test_it_is_tried_only_where_no_connection_over_tls_came_about(
 async def test_what_was_upgraded_is_known(tmp_path: Path, url: str, upgraded: bool) -> None:
     settings = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")
     async with Engine(settings, FakeResolver()) as engine:
-        assert prepare(Request(url), climber(LADDER), engine.rooms, Trace()).is_upgraded is upgraded
+        assert prepare(Request(url), climber(LADDER), engine.services, Trace()).is_upgraded is upgraded

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.ladder import _Times
+from spaniel.pipeline.fetch import _Deadlines as _Times
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.profile import Limits, from_data, load
 from spaniel.pipeline.record import record_of
@@ -47,7 +47,7 @@ async def test_what_may_pass_is_tried_three_times_more_after_5_15_and_45_seconds
     clock, failure = FakeClock(), text("", status)
     outcome = await fetched(after(failure, failure, failure), tmp_path, clock)
     assert clock.slept == [5, 15, 45]
-    assert [rung for rung, _ in tried(outcome)] == ["http", "retry", "retry", "retry"]
+    assert [fallback for fallback, _ in tried(outcome)] == ["http", "retry", "retry", "retry"]
     assert [attempt.waited for attempt in outcome.attempts] == [0, 5, 15, 45]
     assert outcome.require().page.served_by == "retry"
     assert outcome.require().page.markdown == "here at last\n"
@@ -108,7 +108,7 @@ async def test_the_dice_are_thrown_for_each_wait(tmp_path: Path) -> None:
         climbing(site, cache=tmp_path, profile=climber(RETRYING), clock=clock) as spaniel,
     ):
         engine = spaniel._engine
-        engine._rooms = engine.rooms._replace(chance=lambda: next(thrown))
+        engine._services = engine.services._replace(chance=lambda: next(thrown))
         await spaniel.outcome(site.url("/a"))
     assert clock.slept == pytest.approx([5, 18, 49.5])
 
@@ -305,7 +305,7 @@ async def test_without_a_total_waiting_takes_nothing_from_the_shared_deadline(tm
 
 async def test_a_shared_deadline_moves_on_with_each_wait_and_others_do_not(tmp_path: Path) -> None:
     async with Site({}) as site, climbing(site, cache=tmp_path, profile=climber(RETRYING)) as spaniel:
-        shared, each = _Times(Limits(10), spaniel._engine.rooms), _Times(Limits(10, 60), spaniel._engine.rooms)
+        shared, each = _Times(Limits(10), spaniel._engine.services), _Times(Limits(10, 60), spaniel._engine.services)
         for times, moved in ((shared, 45.0), (each, 0.0)):
             deadline = times.next()
             at = deadline.at
@@ -323,25 +323,25 @@ async def test_a_shared_deadline_moves_on_with_each_wait_and_others_do_not(tmp_p
         ({"rung": "http", "after_seconds": 5}, "after_seconds: unknown key"),
     ],
 )
-def test_what_a_profile_says_wrongly_about_a_rung_is_told(rung: dict[str, object], told: str) -> None:
-    with pytest.raises(SpanielError, match=told):
-        from_data({"name": "x", "version": "1", "ladder": [rung]}, "test")
+def test_what_a_profile_says_wrongly_about_a_rung_is_told(fallback: dict[str, object], fields: str) -> None:
+    with pytest.raises(SpanielError, match=fields):
+        from_data({"name": "x", "version": "1", "ladder": [fallback]}, "test")
 
 
 @pytest.mark.req("FG-30")
 def test_the_longest_backoff_is_an_hour() -> None:
-    rung = climber(["http", {"rung": "retry", "after_seconds": 3600}]).ladder[1]
-    assert rung.options == {"after_seconds": 3600}
+    fallback = climber(["http", {"rung": "retry", "after_seconds": 3600}]).fallbacks[1]
+    assert fallback.options == {"after_seconds": 3600}
 
 
 @pytest.mark.req("FG-36", "FR-WF-12c")
 async def test_web_fetch_says_why_it_did_not_use_its_browser(tmp_path: Path) -> None:
     pages: dict[str, Page] = {"/a": text("x"), "/shell": html("<div id=root></div>"), "/gone": text("", 410)}
     async with Site(pages) as site, climbing(site, cache=tmp_path, profile=load()) as spaniel:
-        told = [left_out(await spaniel.outcome(site.url(path))) for path in ("/a", "/shell", "/gone")]
+        fields = [left_out(await spaniel.outcome(site.url(path))) for path in ("/a", "/shell", "/gone")]
         forced = await spaniel.outcome(Request(site.url("/a"), force_browser=True))
-    assert told[:2] == [{"browser": "off: the browser is switched off"}] * 2
-    assert told[2] == {"browser": "there is no page to render"}
+    assert fields[:2] == [{"browser": "off: the browser is switched off"}] * 2
+    assert fields[2] == {"browser": "there is no page to render"}
     assert left_out(forced) == {"http": "the page is rendered from the start"}
 
 

@@ -20,31 +20,31 @@ async def storm(folder: Path, each: int, seconds: int) -> dict[str, Any]:
     A machine that has much else to do gets the same storm again with more time for each fetch, twice at the most.
     """
     for deadline in (seconds, 4 * seconds, 16 * seconds):
-        told = await one_storm(folder / str(deadline), each, deadline)
+        fields = await one_storm(folder / str(deadline), each, deadline)
         wrong = {}
         for manner, count, right in MANNERS:
             name = manner.__name__
-            ends = {code: n for key, n in told["ends"].items() for m, code in [key.split(": ")] if m == name}
+            ends = {code: n for key, n in fields["ends"].items() for m, code in [key.split(": ")] if m == name}
             asked = HOSTS // len(BY_TURN) * count * each
             extra = 1 + HOSTS // len(BY_TURN) if name == "good" else 0  # the first, and those after the storm
             assert sum(ends.values()) == asked + extra, (name, ends)
             if set(ends) != right:
                 wrong[name] = ends
                 assert set(ends) <= right | {"timeout"}, (name, ends)  # whatever else is no question of time
-        if not wrong and told["seconds"] < 2 * deadline:
-            return told
-    raise AssertionError(f"within {deadline} s a fetch, all together in {told['seconds']:.0f} s: {wrong}")
+        if not wrong and fields["seconds"] < 2 * deadline:
+            return fields
+    raise AssertionError(f"within {deadline} s a fetch, all together in {fields['seconds']:.0f} s: {wrong}")
 
 
 async def one_storm(folder: Path, each: int, seconds: int) -> dict[str, Any]:
     """Whatever the weather, nothing is left behind."""
     async with hosts(HOSTS) as servers:
-        told: dict[str, Any] = await ask_all(servers[0].port, HOSTS, each, seconds, folder)
+        fields: dict[str, Any] = await ask_all(servers[0].port, HOSTS, each, seconds, folder)
         assert all([await server.all_closed() for server in servers]), "connections are left open"
-    before, _, after = told["open"]
+    before, _, after = fields["open"]
     assert after <= before, "descriptors are left open"
-    assert told["tasks"] == 0
-    return told
+    assert fields["tasks"] == 0
+    return fields
 
 
 @pytest.mark.req("NFR-WF-REL-02", "FR-WF-10a", "FR-WF-10e")
@@ -54,7 +54,7 @@ async def test_more_fetches_at_once_than_descriptors_are_all_answered_and_leave_
 ) -> None:
     """With the 1,024 descriptors that most systems give a process: more are asked for at once than there are."""
     assert 6 * HOSTS > DESCRIPTORS
-    told = await storm(tmp_path, each=6, seconds=8)
-    assert told["open"][1] < DESCRIPTORS / 2
+    fields = await storm(tmp_path, each=6, seconds=8)
+    assert fields["open"][1] < DESCRIPTORS / 2
     swallowed = 60 * 40 * CAP  # what the bombs alone would take, were they let
-    assert told["grew"] < swallowed / 5, told
+    assert fields["grew"] < swallowed / 5, fields

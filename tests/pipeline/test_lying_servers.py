@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spaniel.errors import Code
-from spaniel.pipeline.keeping import CHANGED, NEW
+from spaniel.pipeline.caching import CHANGED, NEW
 from spaniel.pipeline.request import Request
 from spaniel.testing import FakeClock, Reply, Site, html, redirect, text
 from tests.pipeline.revalidating import (
@@ -17,10 +17,10 @@ from tests.pipeline.revalidating import (
     WEEK,
     Version,
     Versions,
+    cache_info,
     entry_of,
     ingested,
     ingesting,
-    kept,
 )
 
 
@@ -78,8 +78,8 @@ async def test_a_304_about_another_version_says_nothing_about_the_copy(
         clock.advance(WEEK)
         outcome = await ingested(spaniel, site.url("/blog"))
         assert site.requests["/blog"] == 1 + asked
-    assert kept(outcome).how == ("not_modified" if asked == 1 else CHANGED)
-    assert kept(outcome).etag == (named or stored)
+    assert cache_info(outcome).how == ("not_modified" if asked == 1 else CHANGED)
+    assert cache_info(outcome).etag == (named or stored)
     assert ("pike" in outcome.require().page.markdown) is (asked == 2)
     assert outcome.chain == ()
 
@@ -109,7 +109,7 @@ async def test_validators_go_to_the_hop_that_the_copy_came_from_and_to_no_other(
         site.seen.clear()
         same = await ingested(spaniel, site.url("/r"))
         assert ["if-none-match" in seen for seen in site.seen] == [False, True]
-        assert (kept(same).how, same.chain) == ("not_modified", (site.url("/r"),))
+        assert (cache_info(same).how, same.chain) == ("not_modified", (site.url("/r"),))
         for target in (elsewhere.url("/blog"), site.url("/blog?q"), site.url("/blog", "other.example")):
             site.pages["/r"] = redirect(target)
             site.versions["/blog?q"] = Version(PIKE, '"v1"')  # the same tag of another page
@@ -119,8 +119,8 @@ async def test_validators_go_to_the_hop_that_the_copy_came_from_and_to_no_other(
             last = (elsewhere if str(elsewhere.port) in target else site).seen[-1]
             assert not [name for name in last if name.startswith("if-")]
             assert not [name for seen in site.seen for name in seen if name.startswith("if-")]
-            told = NEW if "other.example" in target else CHANGED  # there it has the same text
-            assert (kept(moved).how, moved.final_url) == (told, target)
+            fields = NEW if "other.example" in target else CHANGED  # there it has the same text
+            assert (cache_info(moved).how, moved.final_url) == (fields, target)
             site.pages["/r"] = redirect("/blog")
             await ingested(spaniel, site.url("/r"), reason="asked")
 
@@ -133,7 +133,7 @@ async def test_the_way_to_a_renewed_copy_is_the_one_that_was_gone(tmp_path: Path
         site.pages["/r"] = redirect("/between")
         clock.advance(WEEK)
         longer = await ingested(spaniel, site.url("/r"))
-        assert (kept(longer).how, longer.chain) == ("not_modified", (site.url("/r"), site.url("/between")))
+        assert (cache_info(longer).how, longer.chain) == ("not_modified", (site.url("/r"), site.url("/between")))
         assert (await ingested(spaniel, site.url("/r"))).chain == longer.chain
     entry = entry_of(tmp_path, site.url("/r"))
     assert entry is not None

@@ -12,8 +12,7 @@ import pytest
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.http import RequestOptions
-from spaniel.pipeline.measure import ANY_SIZE, Measured, measure
-from spaniel.pipeline.retrieve import Way
+from spaniel.pipeline.retrieve import ANY_SIZE, FetchOptions, Measured, measure
 from spaniel.testing import Site, redirect, text
 from spaniel.url.parsing import parse
 from tests.loopback import rooms_for
@@ -21,10 +20,10 @@ from tests.loopback import rooms_for
 PIECE, PIECES = b"0123456789abcdef" * 4096, 512  # 32 MiB
 
 
-async def measured(site: Site, path: str, way: Way | None = None) -> Measured:
-    async with rooms_for(site) as rooms:
-        way = way or Way(RequestOptions(max_bytes=ANY_SIZE))
-        return await measure(parse(site.url(path)), rooms.door, Deadline(20), way)
+async def measured(site: Site, path: str, way: FetchOptions | None = None) -> Measured:
+    async with rooms_for(site) as services:
+        way = way or FetchOptions(RequestOptions(max_bytes=ANY_SIZE))
+        return await measure(parse(site.url(path)), services.door, Deadline(20), way)
 
 
 @pytest.mark.req("DB-07")
@@ -100,5 +99,5 @@ async def test_what_is_refused_on_the_way_is_refused(path: str, code: Code) -> N
 async def test_a_body_without_end_ends_with_the_deadline_or_the_cap() -> None:
     async with Site({"/a": (200, {}, b"x" * 5000)}) as site:
         with pytest.raises(SpanielError) as caught:
-            await measured(site, "/a", Way(RequestOptions(max_bytes=4999)))
+            await measured(site, "/a", FetchOptions(RequestOptions(max_bytes=4999)))
     assert caught.value.code is Code.RESPONSE_TOO_LARGE

@@ -9,7 +9,8 @@ import pytest
 from spaniel import extract
 from spaniel.errors import SpanielError
 from spaniel.net.http import Page
-from spaniel.pipeline.page_types import Evidence, page_type_of, region_of, signs
+from spaniel.pipeline.page_types import Evidence, page_type_of, region_of
+from spaniel.pipeline.page_types import page_patterns as signs
 from spaniel.reading.document import Document, Metadata
 from spaniel.url.parsing import parse
 

@@ -18,11 +18,10 @@ import pytest
 import spaniel as public
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.pipeline.blocking_readers import BlockingReaders
-from spaniel.pipeline.readers import PHASE, Readers
+from spaniel.pipeline.outcome import StoredPage
+from spaniel.pipeline.readers import PHASE, BlockingReaders, Readers
 from spaniel.pipeline.record import record_of
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.stored import StoredPage
 from spaniel.reading import Document, read
 from spaniel.testing import Page, Site, html, spaniel_for
 from tests.pipeline.test_readers import HTML, LONG, SHORT, URL, is_gone, only_child, until
@@ -163,8 +162,8 @@ def limits_of(pid: int) -> str:
 @linux
 async def test_the_process_has_limits_on_files_memory_and_time(readers: Readers) -> None:
     await ask(readers)
-    told = limits_of(only_child(readers))
-    limits = {line[:26].strip(): line[26:].split()[0] for line in told.splitlines()[1:]}
+    fields = limits_of(only_child(readers))
+    limits = {line[:26].strip(): line[26:].split()[0] for line in fields.splitlines()[1:]}
     assert limits["Max open files"] == "32"
     assert limits["Max file size"] == "0"
     assert limits["Max core file size"] == "0"
@@ -194,10 +193,10 @@ except OSError:
 
 @linux
 @pytest.mark.parametrize(("confined", "told"), [("confined", "not written"), ("free", "64 written")])
-def test_a_confined_process_opens_few_files_and_writes_none(tmp_path: Path, confined: str, told: str) -> None:
+def test_a_confined_process_opens_few_files_and_writes_none(tmp_path: Path, confined: str, fields: str) -> None:
     command = [sys.executable, "-c", CONFINED, str(tmp_path / "out"), confined]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert told in done.stdout
+    assert fields in done.stdout
 
 
 # ---- whole fetches
@@ -271,11 +270,11 @@ async def test_a_page_without_pages_is_stored_and_told_as_before(tmp_path: Path)
 async def test_web_fetch_refuses_pdfs_as_before(tmp_path: Path) -> None:
     pages = {"/a": served(GOOD), "/b": served(GOOD, "text/html")}
     async with Site(pages) as site, spaniel_for(site, browser={"enabled": False}) as spaniel:
-        for path, told in (("/a", "application/pdf"), ("/b", "text/html (binary data)")):
+        for path, fields in (("/a", "application/pdf"), ("/b", "text/html (binary data)")):
             with pytest.raises(SpanielError) as caught:
                 await spaniel.fetch(site.url(path))
             assert caught.value.code is Code.UNSUPPORTED_CONTENT_TYPE
-            assert caught.value.details == {"content_type": told, "kind": "pdf"}
+            assert caught.value.details == {"content_type": fields, "kind": "pdf"}
             assert "pip" not in caught.value.hint
 
 

@@ -16,7 +16,7 @@ from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import RequestHeaders, RequestOptions
 from spaniel.pipeline.profile import NUMBERS, Limits, Profile, load, shipped
-from spaniel.pipeline.retrieve import Way
+from spaniel.pipeline.retrieve import FetchOptions
 from spaniel.testing import FakeResolver, Page, Site, html, settings_for, spaniel_for, text
 from tests.pipeline.test_fetch import code_of
 
@@ -61,9 +61,9 @@ async def test_web_fetch_is_the_srd_and_says_the_same_as_the_settings(tmp_path: 
     profile = await profile_under(settings)
     assert "web_fetch" in shipped()
     assert (profile.policy.name, profile.content, profile.cached) == ("exact", ("html", "text"), True)
-    assert profile.rungs == ("http", "browser")
+    assert profile.fallback_names == ("http", "browser")
     assert profile.limits == Limits(20, 0, 600)
-    assert profile.way == Way(RequestOptions(RequestHeaders(), 5_242_880), 5)
+    assert profile.way == FetchOptions(RequestOptions(RequestHeaders(), 5_242_880), 5)
     assert profile.ttl == timedelta(days=7)
     assert profile._replace(ttl=None) == load("web_fetch")  # its limits are the settings' defaults
     spans = {key.name: (key.low, key.high) for key in KEYS if key.table == "tools.webfetch"}
@@ -84,11 +84,11 @@ async def test_the_settings_rule_over_web_fetch_and_a_profile_of_ones_own_over_t
     settings = from_data({"tools": {"webfetch": webfetch}}, "test")
     web_fetch, own = await profile_under(settings), await profile_under(settings, mine)
     assert web_fetch.limits == Limits(9, 0, 300)
-    assert web_fetch.way == Way(RequestOptions(RequestHeaders(), 2048), 5)
+    assert web_fetch.way == FetchOptions(RequestOptions(RequestHeaders(), 2048), 5)
     assert web_fetch.ttl == timedelta(days=2)
     headers = RequestHeaders("Mine/2.0 (hello)", accept_language="da")
     assert own.limits == Limits(3, 0, 300)  # what it leaves open is the settings'
-    assert own.way == Way(RequestOptions(headers, 2048), 0)
+    assert own.way == FetchOptions(RequestOptions(headers, 2048), 0)
     assert own.ttl == timedelta(days=1)
 
 
@@ -182,11 +182,11 @@ async def test_another_version_of_a_profile_is_not_served_what_the_earlier_one_k
         ('name = "x"', "not TOML"),  # twice the same key
     ],
 )
-def test_a_wrong_profile_is_refused_with_the_nearest_name(tmp_path: Path, toml: str, told: str) -> None:
+def test_a_wrong_profile_is_refused_with_the_nearest_name(tmp_path: Path, toml: str, fields: str) -> None:
     with pytest.raises(SpanielError) as caught:
         profile_of(tmp_path, f'name = "some"\nversion = "1"\n{toml}\n')
     assert caught.value.code is Code.BAD_ARGS
-    assert told in caught.value.message
+    assert fields in caught.value.message
 
 
 def test_a_profile_is_found_or_the_nearest_is_named(tmp_path: Path) -> None:

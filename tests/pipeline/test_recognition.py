@@ -6,8 +6,8 @@ import pytest
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Page
-from spaniel.pipeline.recognition import Instead, explained, recognized
-from spaniel.pipeline.retrieve import Retrieved
+from spaniel.pipeline.page_types import BlockedPage, explained, recognized
+from spaniel.pipeline.retrieve import FetchedPage
 from spaniel.reading.document import Document
 from spaniel.url.parsing import parse
 
@@ -27,60 +27,60 @@ def refused(status: int = 403, code: Code = Code.HTTP_4XX) -> SpanielError:
 @pytest.mark.req("FG-21", "FG-27")
 class TestRecognized:
     def test_a_page_that_is_the_page_is_nothing_else(self) -> None:
-        came = Retrieved(page(), (), ())
+        came = FetchedPage(page(), (), ())
         assert recognized(came, Document("Otters swim."), {}, types=True, respect=["noai"]) is None
 
     def test_the_place_is_told_of_what_is_closed_by_place_alone(self) -> None:
-        came = Retrieved(page(403), (), ())
+        came = FetchedPage(page(403), (), ())
         closed = recognized(came, Document(PLACE), {}, types=True, respect=())
-        assert closed == Instead("geo_block", PLACE, ("geo_block",))
-        other = recognized(Retrieved(page(402), (), ()), Document(PLACE), {}, types=True, respect=())
-        assert other == Instead("paywall", "", ("paywall",), {"sign": "status", "where": "402"})
+        assert closed == BlockedPage("geo_block", PLACE, ("geo_block",))
+        other = recognized(FetchedPage(page(402), (), ()), Document(PLACE), {}, types=True, respect=())
+        assert other == BlockedPage("paywall", "", ("paywall",), {"sign": "status", "where": "402"})
 
     def test_a_redirect_is_a_sign(self) -> None:
-        direct, led = (Retrieved(page(body=FORM), chain, ()) for chain in ((), ("https://a.example/",)))
+        direct, led = (FetchedPage(page(body=FORM), chain, ()) for chain in ((), ("https://a.example/",)))
         assert recognized(direct, Document(""), {}, types=True, respect=()) is None
         wall = {"sign": "login_redirect", "where": "https://a.example/login"}
-        assert recognized(led, Document(""), {}, types=True, respect=()) == Instead("login", "", ("login",), wall)
+        assert recognized(led, Document(""), {}, types=True, respect=()) == BlockedPage("login", "", ("login",), wall)
 
     def test_types_are_looked_for_only_where_asked(self) -> None:
-        came = Retrieved(page(402), (), ())
+        came = FetchedPage(page(402), (), ())
         assert recognized(came, Document(""), {}, types=False, respect=()) is None
 
     def test_a_signal_that_is_respected_comes_first(self) -> None:
-        came = Retrieved(page(402), (), ())
-        told = recognized(came, Document(""), {"robots": ["noai"]}, types=True, respect=["noai"])
-        assert told == Instead("site_signal", "", ("site_signal", "noai"))
+        came = FetchedPage(page(402), (), ())
+        fields = recognized(came, Document(""), {"robots": ["noai"]}, types=True, respect=["noai"])
+        assert fields == BlockedPage("site_signal", "", ("site_signal", "noai"))
 
 
 @pytest.mark.req("FG-21", "FG-27")
 class TestExplained:
     def test_an_error_is_told_with_its_page(self) -> None:
         body = f"<title>No</title><p>{PLACE}</p>".encode()
-        told = explained(refused(), page(403, body), False)
-        assert told.code is Code.HTTP_4XX
-        assert told.details == {
+        fields = explained(refused(), page(403, body), False)
+        assert fields.code is Code.HTTP_4XX
+        assert fields.details == {
             "status": 403, "status_text": "No", "page_type": "geo_block", "title": "No", "region": PLACE,
         }  # fmt: skip
 
     def test_text_without_marks_is_read_as_well(self) -> None:
-        told = explained(refused(), page(403, PLACE.encode(), "text/plain"), False)
-        assert told.details["page_type"] == "geo_block"
+        fields = explained(refused(), page(403, PLACE.encode(), "text/plain"), False)
+        assert fields.details["page_type"] == "geo_block"
 
     def test_a_region_is_told_of_nothing_else(self) -> None:
-        told = explained(refused(402), page(402, f"<p>{PLACE}</p>".encode()), False)
+        fields = explained(refused(402), page(402, f"<p>{PLACE}</p>".encode()), False)
         wall = {"sign": "status", "where": "402"}
-        assert told.details == {"status": 402, "status_text": "No", "page_type": "paywall", "wall": wall}
+        assert fields.details == {"status": 402, "status_text": "No", "page_type": "paywall", "wall": wall}
 
     @pytest.mark.parametrize("body", [b"", b"%PDF-1.7 nonsense"])
     def test_what_cannot_be_read_is_told_by_its_status(self, body: bytes) -> None:
-        told = explained(refused(), page(403, body, "application/pdf"), False)
-        assert told.details == {"status": 403, "status_text": "No", "page_type": "forbidden"}
+        fields = explained(refused(), page(403, body, "application/pdf"), False)
+        assert fields.details == {"status": 403, "status_text": "No", "page_type": "forbidden"}
 
     def test_a_challenge_may_come_with_503(self) -> None:
         body = b"<title>Just a moment...</title>"
-        told = explained(refused(503, Code.HTTP_5XX), page(503, body), False)
-        assert (told.code, told.details["page_type"]) == (Code.HTTP_5XX, "challenge")
+        fields = explained(refused(503, Code.HTTP_5XX), page(503, body), False)
+        assert (fields.code, fields.details["page_type"]) == (Code.HTTP_5XX, "challenge")
 
     def test_whether_it_was_redirected_is_a_sign(self) -> None:
         gone = refused(404)

@@ -15,11 +15,9 @@ import pytest
 from spaniel import Spaniel
 from spaniel.chunking import boundaries, chunk
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.checklist import checklist
-from spaniel.pipeline.outcome import Attempt, Found, Kept, LeftOut, Outcome
-from spaniel.pipeline.record import Record, record_of, verdict_of
+from spaniel.pipeline.outcome import Attempt, CacheInfo, Found, LeftOut, Outcome, StoredPage
+from spaniel.pipeline.record import Record, checklist, record_of, verdict_of
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.stored import StoredPage
 from spaniel.testing import FakeClock, Page, Site, html, redirect
 from tests.pipeline.revalidating import ingesting
 
@@ -32,12 +30,14 @@ def stored(markdown: str = "# Otters\n\nThey swim.\n", **fields: Any) -> StoredP
     return StoredPage(URL, markdown, 600, boundaries(chunk(markdown)), title="Otters", **fields)
 
 
-def attempt(error: SpanielError | None = None, status: int | None = None, rung: str = "http") -> Attempt:
-    return Attempt(rung, URL, error, status, (), "body", 12.5, elsewhere=rung in ("archive", "mirrors"))
+def attempt(error: SpanielError | None = None, status: int | None = None, fallback: str = "http") -> Attempt:
+    return Attempt(fallback, URL, error, status, (), "body", 12.5, elsewhere=fallback in ("archive", "mirrors"))
 
 
-def found(page: StoredPage | None = None, kept: Kept | None = None, method: str = "http") -> Outcome:
-    return Outcome(URL, URL, Found(page or stored(), AT, method, kept=kept), attempts=(attempt(status=200),))
+def found(page: StoredPage | None = None, cache_info: CacheInfo | None = None, method: str = "http") -> Outcome:
+    return Outcome(
+        URL, URL, Found(page or stored(), AT, method, cache_info=cache_info), attempts=(attempt(status=200),)
+    )
 
 
 def refused(code: Code, **details: Any) -> Outcome:
@@ -50,9 +50,9 @@ def opened(site: Site, cache: Path) -> AbstractAsyncContextManager[Spaniel]:
 
 
 def valid(record: Record) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(record.as_json())
-    jsonschema.validate(told, json.loads(SCHEMA.read_text()))
-    return told
+    fields: dict[str, Any] = json.loads(record.as_json())
+    jsonschema.validate(fields, json.loads(SCHEMA.read_text()))
+    return fields
 
 
 @pytest.mark.req("FG-17", "FG-18", "FG-36", "FG-37")
@@ -66,11 +66,11 @@ def test_a_page_is_told_whole() -> None:
         chain=["https://a.example/old"],
         freshness="news",
     )
-    kept = Kept(AT, 24.0, '"v1"', "Mon, 16 Nov 2026 11:00:00 GMT", "changed")
-    told = valid(record_of(found(page, kept), [piece.record() for piece in page.cut(600)]))
-    assert told["markdown"] == page.markdown
-    assert told["metadata"]["author"] == "A. Writer"
-    assert told["extraction"] == {
+    cache_info = CacheInfo(AT, 24.0, '"v1"', "Mon, 16 Nov 2026 11:00:00 GMT", "changed")
+    fields = valid(record_of(found(page, cache_info), [piece.record() for piece in page.cut(600)]))
+    assert fields["markdown"] == page.markdown
+    assert fields["metadata"]["author"] == "A. Writer"
+    assert fields["extraction"] == {
         "fetched_at": "2026-11-16T12:00:00Z",
         "status": 200,
         "content_type": "text/html",
@@ -78,7 +78,7 @@ def test_a_page_is_told_whole() -> None:
         "extraction_method": "html",
         "served_by": "http",
     }
-    assert told["cache"] == {
+    assert fields["cache"] == {
         "cache_key": URL,
         "cached_at": "2026-11-16T12:00:00Z",
         "content_hash": "c" * 64,
@@ -88,9 +88,9 @@ def test_a_page_is_told_whole() -> None:
         "freshness": "news",
         "how": "changed",
     }
-    assert told["chunks"][0]["heading_path"] == "Otters"
-    assert told["ladder"][0]["rung"] == "http"
-    assert told["error"] is None
+    assert fields["chunks"][0]["heading_path"] == "Otters"
+    assert fields["ladder"][0]["rung"] == "http"
+    assert fields["error"] is None
     assert valid(record_of(found()))["chunks"] is None  # only where asked for
 
 
@@ -115,37 +115,41 @@ def test_what_else_a_page_has_is_told_as_well() -> None:
     outcome = found(page)._replace(
         requested_url="a.example/page?utm_source=x", reason="user", warnings=("https:// was put in front of the URL",)
     )
-    told = valid(record_of(outcome))
+    fields = valid(record_of(outcome))
     names = ("language", "signals", "archive_url", "archive_date", "content_hash", "markdown_hash", "region", "title")
-    assert [told[name] for name in names] == [
+    assert [fields[name] for name in names] == [
         "en", {"robots": ["noai"]}, "https://archive.example/1", "2020-01-01", "c" * 64, "d" * 64,
         "Only here", "Otters",
     ]  # fmt: skip
-    assert (told["schema"], told["data"], told["chain"]) == ("spaniel.record/1", {"a": 1.5}, ["https://a.example/old"])
-    assert (told["requested_url"], told["canonical_url"]) == ("a.example/page?utm_source=x", URL)
-    assert (told["forced"], told["caveats"], len(told["warnings"])) == ("user", ["from_archive", CAVEAT], 1)
-    assert (told["extraction"]["served_by"], told["extraction"]["content_type"]) == ("archive", None)
-    assert told["cache"] is None
-    assert record_of(outcome).as_dict() == told
+    assert (fields["schema"], fields["data"], fields["chain"]) == (
+        "spaniel.record/1",
+        {"a": 1.5},
+        ["https://a.example/old"],
+    )
+    assert (fields["requested_url"], fields["canonical_url"]) == ("a.example/page?utm_source=x", URL)
+    assert (fields["forced"], fields["caveats"], len(fields["warnings"])) == ("user", ["from_archive", CAVEAT], 1)
+    assert (fields["extraction"]["served_by"], fields["extraction"]["content_type"]) == ("archive", None)
+    assert fields["cache"] is None
+    assert record_of(outcome).as_dict() == fields
 
 
 @pytest.mark.req("FG-17", "FG-29")
 def test_what_a_page_does_not_have_is_null() -> None:
-    told = valid(record_of(found()))
+    fields = valid(record_of(found()))
     nulls = ("page_type", "region", "content_hash", "markdown_hash", "archive_url", "archive_date", "data", "forced")
-    assert {told[name] for name in nulls} == {None}
-    assert valid(record_of(found(kept=Kept(AT, 1))))["cache"]["freshness"] is None
+    assert {fields[name] for name in nulls} == {None}
+    assert valid(record_of(found(cache_info=CacheInfo(AT, 1))))["cache"]["freshness"] is None
     assert valid(record_of(Outcome("nonsense")))["extraction_method"] == "none"
 
 
 @pytest.mark.req("FG-21", "FG-27", "FG-29")
 def test_an_error_is_told_with_what_its_page_said() -> None:
     geo = refused(Code.HTTP_4XX, status=403, status_text="", page_type="geo_block", region="Not here.", title="No")
-    told = valid(record_of(geo._replace(known_title="Otters")))
-    assert (told["page_type"], told["region"], told["title"]) == ("geo_block", "Not here.", "No")
-    assert told["error"]["code"] == "http_4xx"
-    assert told["error"]["details"]["status"] == 403
-    assert told["error"]["hint"]
+    fields = valid(record_of(geo._replace(known_title="Otters")))
+    assert (fields["page_type"], fields["region"], fields["title"]) == ("geo_block", "Not here.", "No")
+    assert fields["error"]["code"] == "http_4xx"
+    assert fields["error"]["details"]["status"] == 403
+    assert fields["error"]["hint"]
     gone = valid(record_of(refused(Code.HTTP_4XX, status=404, status_text="")._replace(known_title="Otters")))
     assert (gone["title"], gone["extraction_method"], gone["page_type"]) == ("Otters", "none", None)
     assert (gone["final_url"], gone["extraction"]["status"], gone["extraction"]["fetched_at"]) == (URL, 404, None)
@@ -173,8 +177,10 @@ def test_the_ladder_tells_what_was_tried_and_what_was_left_out_in_order() -> Non
         attempts=(attempt(error, 500), attempt(error, 500, "archive")),
         left_out=(LeftOut("retry", "no time", 1), LeftOut("browser", "no page", 1), LeftOut("mirrors", "none", 2)),
     )
-    ladder = [(rung["rung"], rung["outcome"], rung["why"]) for rung in valid(record_of(outcome))["ladder"]]
-    assert ladder == [
+    fallbacks = [
+        (fallback["rung"], fallback["outcome"], fallback["why"]) for fallback in valid(record_of(outcome))["ladder"]
+    ]
+    assert fallbacks == [
         ("http", "http_5xx", None),
         ("retry", "left out", "no time"),
         ("browser", "left out", "no page"),
@@ -185,9 +191,9 @@ def test_the_ladder_tells_what_was_tried_and_what_was_left_out_in_order() -> Non
 
 @pytest.mark.req("FG-21", "FG-29")
 def test_a_blocked_page_is_its_address_and_its_title() -> None:
-    told = valid(record_of(found(stored("", page_type="paywall"))))
-    assert (told["extraction_method"], told["verdict"], told["page_type"]) == ("blocked", "blocked", "paywall")
-    assert (told["title"], told["markdown"]) == ("Otters", None)
+    fields = valid(record_of(found(stored("", page_type="paywall"))))
+    assert (fields["extraction_method"], fields["verdict"], fields["page_type"]) == ("blocked", "blocked", "paywall")
+    assert (fields["title"], fields["markdown"]) == ("Otters", None)
     robots = valid(record_of(refused(Code.ROBOTS_DISALLOWED, path="/page", origin="https://a.example")))
     assert (robots["extraction_method"], robots["verdict"]) == ("robots_blocked", "blocked")
     paid = valid(record_of(refused(Code.HTTP_4XX, status=402, status_text="", page_type="paywall", title="Otters")))
@@ -199,8 +205,8 @@ def test_a_blocked_page_is_its_address_and_its_title() -> None:
     [
         (found(), "ok"),
         (found(stored(chain=["https://a.example/old"])), "moved"),
-        (found(kept=Kept(AT, 24, how="changed")), "changed"),
-        (found(kept=Kept(AT, 24, how="not_modified")), "ok"),
+        (found(cache_info=CacheInfo(AT, 24, how="changed")), "changed"),
+        (found(cache_info=CacheInfo(AT, 24, how="not_modified")), "ok"),
         (found(stored("", page_type="login")), "blocked"),
         (found(stored("", page_type="rate_limit")), "rate-limited"),
         (refused(Code.HTTP_4XX, status=404, status_text=""), "failing"),
@@ -228,25 +234,30 @@ def test_the_verdict_is_on_the_page_that_was_asked_for(outcome: Outcome, verdict
     [
         Found(stored(archive_url="https://archive.example/1", served_by="archive"), AT, "http"),
         Found(stored(served_by="mirrors"), AT, "http"),
-        Found(stored(), AT, "http", kept=Kept(AT, 1, how="stale")),
+        Found(stored(), AT, "http", cache_info=CacheInfo(AT, 1, how="stale")),
     ],
 )
 def test_a_copy_that_stands_in_is_no_sign_of_life(substitute: Found) -> None:
     broken = SpanielError(Code.HTTP_5XX, status=500, status_text="")
     gone = SpanielError(Code.HTTP_4XX, status=404, status_text="")
-    elsewhere = attempt(status=200, rung=substitute.page.served_by) if substitute.kept is None else attempt(gone, 404)
+    elsewhere = (
+        attempt(status=200, fallback=substitute.page.served_by) if substitute.cache_info is None else attempt(gone, 404)
+    )
     outcome = Outcome(URL, URL, substitute, attempts=(attempt(broken, 500), attempt(gone, 404), elsewhere))
     assert verdict_of(outcome) == "failing"  # the site's last word
 
 
 @pytest.mark.req("FG-39")
 def test_a_stale_copy_of_a_host_that_was_not_even_asked_is_no_sign_of_life() -> None:
-    assert verdict_of(Outcome(URL, URL, Found(stored(), AT, "http", kept=Kept(AT, 1, how="stale")))) == "unknown"
+    assert (
+        verdict_of(Outcome(URL, URL, Found(stored(), AT, "http", cache_info=CacheInfo(AT, 1, how="stale"))))
+        == "unknown"
+    )
 
 
 def test_a_browser_that_failed_in_vain_does_not_make_a_substitute_of_the_page() -> None:
     failed = SpanielError(Code.TIMEOUT, timeout_ms=1, phase="browser")
-    outcome = found()._replace(attempts=(attempt(status=200), attempt(failed, rung="browser")))
+    outcome = found()._replace(attempts=(attempt(status=200), attempt(failed, fallback="browser")))
     assert verdict_of(outcome) == "ok"
 
 

@@ -133,10 +133,10 @@ async def _cache_read_failed(scenario: Scenario) -> None:
 
 async def _internal(scenario: Scenario) -> None:
     """A mistake of ours, caught by the door: another host's target."""
-    async with rooms_for(scenario.site) as rooms:
+    async with rooms_for(scenario.site) as services:
         deadline = Deadline(5)
-        target = await rooms.guard.vet(parse(scenario.site.url("/", "one.example")), deadline)
-        await rooms.http.get(parse(scenario.site.url("/", "two.example")), target, deadline)
+        target = await services.guard.vet(parse(scenario.site.url("/", "one.example")), deadline)
+        await services.http.get(parse(scenario.site.url("/", "two.example")), target, deadline)
 
 
 PATHS: dict[Code, Callable[[Scenario], Awaitable[object]]] = {

@@ -12,8 +12,7 @@ from spaniel.hosts import Politeness
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
 from spaniel.net.http import DEFAULT_HEADERS, RequestHeaders, RequestOptions
-from spaniel.pipeline.ports import Door
-from spaniel.pipeline.retrieve import PageHops, Retrieved, Way, follow, retrieve
+from spaniel.pipeline.retrieve import Door, FetchedPage, FetchOptions, PageHops, follow, retrieve
 from spaniel.pipeline.trace import Trace
 from spaniel.robots.gate import RobotsGate, RobotsPermission, RobotsSettings
 from spaniel.testing import Page, Reply, Site, redirect, text
@@ -23,9 +22,9 @@ from tests.loopback import rooms_for
 
 
 async def refusal(reply: Reply) -> SpanielError:
-    async with Site({"/a": reply}) as site, rooms_for(site) as rooms:
+    async with Site({"/a": reply}) as site, rooms_for(site) as services:
         with pytest.raises(SpanielError) as caught:
-            await retrieve(parse(site.url("/a")), rooms.door, Deadline(60))
+            await retrieve(parse(site.url("/a")), services.door, Deadline(60))
     return caught.value
 
 
@@ -48,8 +47,8 @@ async def test_a_refusal_of_the_server_is_told_with_its_status_and_when_to_come_
     wait = {"Retry-After": retry_after} if retry_after else {}
     error = await refusal((status, wait, b""))
     assert error.code is code
-    told = {"status": status, "status_text": "Status"}
-    assert error.details == (told | {"retry_after": retry_after} if retry_after else told)
+    fields = {"status": status, "status_text": "Status"}
+    assert error.details == (fields | {"retry_after": retry_after} if retry_after else fields)
 
 
 class StuckRobots(RobotsGate):
@@ -64,8 +63,8 @@ class StuckRobots(RobotsGate):
 
 @pytest.mark.req("FR-WF-10a")
 async def test_the_deadline_ends_whatever_a_room_waits_for() -> None:
-    async with Site({"/a": text("a")}) as site, rooms_for(site) as rooms:
-        door = rooms.door._replace(robots=StuckRobots(rooms.http, rooms.guard))
+    async with Site({"/a": text("a")}) as site, rooms_for(site) as services:
+        door = services.door._replace(robots=StuckRobots(services.http, services.guard))
         with pytest.raises(SpanielError) as caught:
             await retrieve(parse(site.url("/a")), door, Deadline(0.3))
         assert (caught.value.code, caught.value.details["timeout_ms"]) == (Code.TIMEOUT, 300)
@@ -86,9 +85,9 @@ async def test_a_status_that_has_no_code_is_the_networks(status: int) -> None:
 @pytest.mark.req("FR-WF-07")
 async def test_each_hop_is_traced_by_number_and_without_its_query() -> None:
     trace = Trace()
-    async with Site({"/a": redirect("/b?token=1"), "/b": text("x")}) as site, rooms_for(site) as rooms:
+    async with Site({"/a": redirect("/b?token=1"), "/b": text("x")}) as site, rooms_for(site) as services:
         hops = PageHops(parse(site.url("/a?key=2")), trace, attempt=3)
-        found = await retrieve(hops.url, rooms.door, Deadline(60), hops=hops)
+        found = await retrieve(hops.url, services.door, Deadline(60), hops=hops)
     assert [(step.name, step.url, step.attempt, step.hop) for step in trace.steps] == [
         (name, site.url(path), 3, hop) for hop, path in enumerate(("/a", "/b")) for name in ("guard", "robots", "fetch")
     ]
@@ -108,8 +107,8 @@ async def test_hops_begin_with_the_first_attempt_and_no_status() -> None:
 @pytest.mark.req("D2-05", "FR-WF-09a")
 async def test_a_note_is_made_once_however_many_hops_give_rise_to_it() -> None:
     pages: dict[str, Page] = {"/robots.txt": text("", 503), "/a": redirect("/b"), "/b": text("x")}
-    async with Site(pages) as site, rooms_for(site, robots=RobotsSettings(fail_open=True)) as rooms:
-        found = await retrieve(parse(site.url("/a")), rooms.door, Deadline(60))
+    async with Site(pages) as site, rooms_for(site, robots=RobotsSettings(fail_open=True)) as services:
+        found = await retrieve(parse(site.url("/a")), services.door, Deadline(60))
     assert found.notes == ("robots_unavailable_fail_open",)
 
 
@@ -117,26 +116,26 @@ class Watchful:
     """What a host is told, and with which politeness it is visited."""
 
     def __init__(self) -> None:
-        self.told: list[object] = []
+        self.fields: list[object] = []
 
     def turn(self, where: str, deadline: Deadline, politeness: Politeness, *, led: bool = False) -> Watchful:
-        self.told.append((where, deadline.seconds, politeness, led))
+        self.fields.append((where, deadline.seconds, politeness, led))
         return self
 
     async def again(self) -> None:
         raise AssertionError("no connection was kept")
 
     async def __aenter__(self) -> None:
-        self.told.append("came")
+        self.fields.append("came")
 
     async def __aexit__(self, *_: object) -> None:
-        self.told.append("left")
+        self.fields.append("left")
 
     def set_crawl_delay(self, host: str, seconds: float) -> None:
-        self.told.append((host, seconds))
+        self.fields.append((host, seconds))
 
     def answered(self, where: str, status: int, headers: Mapping[str, str], *, led: bool = False) -> None:
-        self.told.append((where, status, headers.get("retry-after"), led))
+        self.fields.append((where, status, headers.get("retry-after"), led))
 
     def unanswered(self, where: str, error: SpanielError, *, led: bool = False) -> None:
         raise AssertionError("nor is this a hop's")
@@ -161,20 +160,20 @@ async def test_the_host_is_visited_in_turn_and_what_it_asks_for_is_told() -> Non
         "/a": text("", 503, {"Retry-After": "9"}),
     }
     hosts, host = Watchful(), "site.example"
-    async with Site(pages) as site, rooms_for(site) as rooms:
-        door = rooms.door._replace(hosts=hosts)
+    async with Site(pages) as site, rooms_for(site) as services:
+        door = services.door._replace(hosts=hosts)
         for agent in ("otter/1", "another/1"):
-            way = Way(RequestOptions(RequestHeaders(agent)), politeness=Politeness(3, 0.5))
+            way = FetchOptions(RequestOptions(RequestHeaders(agent)), politeness=Politeness(3, 0.5))
             assert (await retrieve_any(site.url("/a"), door, way)).page.status == 503
     origin = site.url("").rstrip("/")
     visit = [(origin, 60, Politeness(3, 0.5), False), "came", (origin, 503, "9", False), "left"]
-    assert hosts.told == [(host, 7.0), *visit, *visit]  # a delay is asked of the one agent only
+    assert hosts.fields == [(host, 7.0), *visit, *visit]  # a delay is asked of the one agent only
 
 
-async def retrieve_any(url: str, door: Door, way: Way) -> Retrieved:
+async def retrieve_any(url: str, door: Door, way: FetchOptions) -> FetchedPage:
     """Whatever the status: who called judges it."""
     return await follow(parse(url), door, door.http.get, Deadline(60), way)
 
 
 async def test_the_usual_way_is_the_srds() -> None:
-    assert Way() == Way(RequestOptions(), 5, Politeness(16, 0.0, heeds_delays=False))
+    assert FetchOptions() == FetchOptions(RequestOptions(), 5, Politeness(16, 0.0, respect_delays=False))

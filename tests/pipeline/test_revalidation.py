@@ -11,10 +11,10 @@ import pytest
 from spaniel.browser.rendering import DocumentHead
 from spaniel.cache.folder import CacheFolder
 from spaniel.hosts import Politeness
-from spaniel.pipeline.keeping import CHANGED, NEW
+from spaniel.pipeline.caching import CHANGED, NEW
+from spaniel.pipeline.outcome import from_cache
 from spaniel.pipeline.profile import load
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.stored import from_cache
 from spaniel.testing import FakeClock, Site, html, redirect, text
 from tests.pipeline.revalidating import (
     INGEST,
@@ -24,11 +24,11 @@ from tests.pipeline.revalidating import (
     WEEK,
     Version,
     Versions,
+    cache_info,
     entry_of,
     hours,
     ingested,
     ingesting,
-    kept,
     steps,
 )
 from tests.pipeline.test_rungs import PAINTED, SHELL, Stage
@@ -48,7 +48,7 @@ async def test_an_entry_holds_all_that_the_document_asks_for(tmp_path: Path, clo
     assert page is not None
     assert (page.freshness, page.content_length) == ("blog", len(OTTER.encode()))
     assert page.markdown_hash == sha256(page.markdown.encode()).hexdigest()
-    assert kept(outcome) == (clock.now(), 168, '"v1"', MODIFIED, "new")
+    assert cache_info(outcome) == (clock.now(), 168, '"v1"', MODIFIED, "new")
 
 
 @pytest.mark.req("FG-39", "FG-40")
@@ -64,7 +64,7 @@ async def test_a_stale_copy_is_asked_about_with_both_validators_and_renewed(tmp_
         clock.advance(WEEK - 1)
         third = await ingested(spaniel, site.url("/blog"))
         assert site.requests["/blog"] == 2
-    assert kept(second) == (renewed_at, 168, 'W/"v1"', MODIFIED, "not_modified")
+    assert cache_info(second) == (renewed_at, 168, 'W/"v1"', MODIFIED, "not_modified")
     assert second.require().fetched_at == renewed_at
     assert (second.cache_hit, second.caveats, second.reason) == (False, (), None)
     assert second.require().page == first.require().page == third.require().page
@@ -73,8 +73,8 @@ async def test_a_stale_copy_is_asked_about_with_both_validators_and_renewed(tmp_
     assert "extract" not in steps(second)
     assert second.status == 200  # the page's, not the answer's that vouched for it
     assert [(attempt.outcome, attempt.status) for attempt in second.attempts] == [("ok", 304)]
-    assert kept(third)[:1] == (renewed_at,)
-    assert (kept(third).how, third.cache_hit) == ("hit", True)
+    assert cache_info(third)[:1] == (renewed_at,)
+    assert (cache_info(third).how, third.cache_hit) == ("hit", True)
 
 
 @pytest.mark.req("FG-41")
@@ -86,7 +86,7 @@ async def test_the_same_bytes_are_not_read_again_and_other_bytes_are(tmp_path: P
         site.versions["/blog"] = Version(OTTER, '"v2"', None)
         clock.advance(WEEK)
         same = await ingested(spaniel, url)
-        assert kept(same) == (clock.now(), 168, '"v2"', None, "unchanged")
+        assert cache_info(same) == (clock.now(), 168, '"v2"', None, "unchanged")
         assert same.require().page == first.require().page
         assert "extract" not in steps(same)
         assert steps(same)["fetch"] == "200"
@@ -94,10 +94,10 @@ async def test_the_same_bytes_are_not_read_again_and_other_bytes_are(tmp_path: P
         clock.advance(WEEK)
         other = await ingested(spaniel, url)
         assert site.asked == {"if-none-match": '"v2"'}
-        assert kept(other) == (clock.now(), 168, '"v3"', MODIFIED, CHANGED)
+        assert cache_info(other) == (clock.now(), 168, '"v3"', MODIFIED, CHANGED)
         assert "pike" in other.require().page.markdown
         assert steps(other)["extract"] == "ok"
-        assert kept(await ingested(spaniel, url)).how == "hit"
+        assert cache_info(await ingested(spaniel, url)).how == "hit"
     entry = entry_of(tmp_path, url)
     assert entry is not None
     assert entry.content_hash == sha256(PIKE.encode()).hexdigest()
@@ -122,7 +122,7 @@ async def test_the_same_bytes_of_another_type_are_read_again(tmp_path: Path, clo
         site.pages["/blog"] = text(OTTER)
         clock.advance(WEEK)
         again = await ingested(spaniel, site.url("/blog"))
-    assert kept(again).how == CHANGED
+    assert cache_info(again).how == CHANGED
     assert "<main>" in again.require().page.markdown
 
 
@@ -158,10 +158,10 @@ async def test_max_age_asks_about_a_copy_that_is_fresh(tmp_path: Path, clock: Fa
     async with site, ingesting(site, cache=tmp_path, clock=clock) as spaniel:
         await ingested(spaniel, site.url("/blog"))
         clock.advance(60)
-        assert kept(await ingested(spaniel, site.url("/blog"), max_age=60)).how == "hit"
-        assert kept(await ingested(spaniel, site.url("/blog"), max_age=59.5)).how == "not_modified"
+        assert cache_info(await ingested(spaniel, site.url("/blog"), max_age=60)).how == "hit"
+        assert cache_info(await ingested(spaniel, site.url("/blog"), max_age=59.5)).how == "not_modified"
         clock.advance(1)
-        assert kept(await ingested(spaniel, site.url("/blog"), max_age=0)).how == "not_modified"
+        assert cache_info(await ingested(spaniel, site.url("/blog"), max_age=0)).how == "not_modified"
         view = spaniel.with_profile(load())  # a profile without freshness fetches what is too old for the caller
         await ingested(view, site.url("/blog"))
         clock.advance(10)
@@ -180,15 +180,15 @@ async def test_a_max_age_that_is_none_is_refused(tmp_path: Path, clock: FakeCloc
 
 @pytest.mark.req("FG-37")
 @pytest.mark.parametrize("told", ["no-store", "private, No-Store", 'no-cache="a", no-store=""'])
-async def test_what_is_not_to_be_stored_is_not(tmp_path: Path, clock: FakeClock, told: str) -> None:
+async def test_what_is_not_to_be_stored_is_not(tmp_path: Path, clock: FakeClock, fields: str) -> None:
     site = Versions({"/blog": Version(OTTER)})
     async with site, ingesting(site, cache=tmp_path, clock=clock) as spaniel:
         await ingested(spaniel, site.url("/blog"))
         assert entry_of(tmp_path, site.url("/blog")) is not None  # the control
-        site.versions["/blog"] = Version(OTTER, more={"Cache-Control": told})
+        site.versions["/blog"] = Version(OTTER, more={"Cache-Control": fields})
         clock.advance(WEEK)
         outcome = await ingested(spaniel, site.url("/blog"))
-        assert outcome.require().kept is None
+        assert outcome.require().cache_info is None
         assert "otter" in outcome.require().page.markdown
         assert steps(outcome)["write_cache"] == "no-store"
         assert entry_of(tmp_path, site.url("/blog")) is None  # and what was stored before is gone
@@ -198,10 +198,12 @@ async def test_what_is_not_to_be_stored_is_not(tmp_path: Path, clock: FakeClock,
 
 @pytest.mark.req("FG-37")
 @pytest.mark.parametrize("told", ["private", "no-cache", "max-age=0", "x-no-store", ""])
-async def test_what_is_only_for_one_reader_or_for_a_moment_is_kept(tmp_path: Path, clock: FakeClock, told: str) -> None:
-    site = Versions({"/blog": Version(OTTER, more={"Cache-Control": told})})
+async def test_what_is_only_for_one_reader_or_for_a_moment_is_kept(
+    tmp_path: Path, clock: FakeClock, fields: str
+) -> None:
+    site = Versions({"/blog": Version(OTTER, more={"Cache-Control": fields})})
     async with site, ingesting(site, cache=tmp_path, clock=clock) as spaniel:
-        assert kept(await ingested(spaniel, site.url("/blog"))).how == NEW
+        assert cache_info(await ingested(spaniel, site.url("/blog"))).how == NEW
 
 
 async def test_what_cannot_be_renewed_is_served_with_a_note(
@@ -216,11 +218,11 @@ async def test_what_cannot_be_renewed_is_served_with_a_note(
         clock.advance(WEEK)
         monkeypatch.setattr(CacheFolder, "overwrite_head", fail)
         anew = await ingested(spaniel, site.url("/blog"))
-        assert (anew.caveats, kept(anew).cached_at) == ((), clock.now())  # it was written whole
+        assert (anew.caveats, cache_info(anew).cached_at) == ((), clock.now())  # it was written whole
         clock.advance(WEEK)
         monkeypatch.setattr(CacheFolder, "create", fail)
         outcome = await ingested(spaniel, site.url("/blog"))
-    assert (outcome.caveats, outcome.require().kept) == (("cache_write_failed",), None)
+    assert (outcome.caveats, outcome.require().cache_info) == (("cache_write_failed",), None)
 
 
 @pytest.mark.req("FG-39", "FG-31")
@@ -233,11 +235,11 @@ async def test_what_scripts_have_made_is_not_asked_about_over_http(tmp_path: Pat
     ):
         url = site.url("/blog")
         first = await ingested(spaniel, url)
-        assert (first.require().rendering_method, kept(first).etag) == ("browser", None)
+        assert (first.require().rendering_method, cache_info(first).etag) == ("browser", None)
         clock.advance(WEEK)
         same = await ingested(spaniel, url)
         assert not [name for seen in site.seen for name in seen if name.startswith("if-")]
-        assert (kept(same).how, len(stage.asked)) == ("unchanged", 2)  # it was rendered, and came out the same
+        assert (cache_info(same).how, len(stage.asked)) == ("unchanged", 2)  # it was rendered, and came out the same
         stage._shows = PAINTED._replace(body=b"<p>painted anew</p>")
         clock.advance(WEEK)
         assert (await ingested(spaniel, url)).require().page.markdown == "painted anew\n"
@@ -259,14 +261,14 @@ async def test_the_bytes_that_http_brings_prove_nothing_about_what_was_rendered(
         clock.advance(WEEK)
         plain = await ingested(spaniel, site.url("/blog"))
     assert rendered.content_hash == plain.content_hash
-    assert (plain.require().rendering_method, kept(plain).how) == ("http", NEW)
+    assert (plain.require().rendering_method, cache_info(plain).how) == ("http", NEW)
 
 
 @pytest.mark.req("FG-40", "D2-05")
 async def test_what_is_noted_of_the_way_is_of_the_last_one(tmp_path: Path, clock: FakeClock) -> None:
     """The reader's notes stay with the copy; those on robots.txt come and go."""
     site = Versions({"/blog": Version(OTTER)})
-    told = []
+    fields = []
     async with site:
         for status in (503, 404, 503):
             site.pages["/robots.txt"] = text("", status)
@@ -274,10 +276,12 @@ async def test_what_is_noted_of_the_way_is_of_the_last_one(tmp_path: Path, clock
                 folder.unlink()
             async with ingesting(site, cache=tmp_path, clock=clock, robots={"fail_open": True}) as spaniel:
                 outcome = await ingested(spaniel, site.url("/blog"))
-                told.append((kept(outcome).how, outcome.caveats, (await ingested(spaniel, site.url("/blog"))).caveats))
+                fields.append(
+                    (cache_info(outcome).how, outcome.caveats, (await ingested(spaniel, site.url("/blog"))).caveats)
+                )
             clock.advance(WEEK)
     note = "robots_unavailable_fail_open"
-    assert told == [
+    assert fields == [
         (NEW, (note,), (note, "cache_hit")),
         ("not_modified", (), ("cache_hit",)),
         ("not_modified", (note,), (note, "cache_hit")),
@@ -289,10 +293,10 @@ async def test_a_copy_that_was_served_or_renewed_is_the_last_to_go(tmp_path: Pat
     site = Versions({f"/blog/{name}": Version(OTTER) for name in "abcd"})
     async with site, ingesting(site, cache=tmp_path, clock=clock, max_cache_entries=2) as spaniel:
         for name, how in (("a", NEW), ("b", NEW), ("a", "hit"), ("c", NEW), ("a", "hit"), ("b", NEW)):
-            assert kept(await ingested(spaniel, site.url(f"/blog/{name}"))).how == how
+            assert cache_info(await ingested(spaniel, site.url(f"/blog/{name}"))).how == how
         clock.advance(WEEK)
         for name, how in (("a", "not_modified"), ("d", NEW), ("a", "hit"), ("b", NEW)):
-            assert kept(await ingested(spaniel, site.url(f"/blog/{name}"))).how == how
+            assert cache_info(await ingested(spaniel, site.url(f"/blog/{name}"))).how == how
 
 
 async def test_a_copy_from_the_future_is_as_good_as_none(tmp_path: Path, clock: FakeClock) -> None:
@@ -301,7 +305,7 @@ async def test_a_copy_from_the_future_is_as_good_as_none(tmp_path: Path, clock: 
         await ingested(spaniel, site.url("/blog"))
         clock.set(clock.now() - hours(1))
         again = await ingested(spaniel, site.url("/blog"))
-        assert (site.asked, kept(again).how, kept(again).cached_at) == ({}, NEW, clock.now())
+        assert (site.asked, cache_info(again).how, cache_info(again).cached_at) == ({}, NEW, clock.now())
 
 
 @pytest.mark.req("NFR-WF-REL-02")
@@ -337,8 +341,8 @@ async def test_whoever_will_have_no_copy_does_not_share_the_flight_that_asks_abo
         outcomes = await asyncio.gather(*fetches)
         assert site.requests["/blog"] == 4
         assert sorted("if-none-match" in seen for seen in site.seen[-3:]) == [False, False, True]
-    assert [kept(outcome).how for outcome in outcomes[2:]] == [NEW] * 3
-    assert kept(outcomes[0]) == kept(outcomes[1])
+    assert [cache_info(outcome).how for outcome in outcomes[2:]] == [NEW] * 3
+    assert cache_info(outcomes[0]) == cache_info(outcomes[1])
     assert [outcome.reason for outcome in outcomes] == [None, None, "updated", "asked", "expired_twice"]
     assert outcomes[4].require().page.freshness == "news"
 

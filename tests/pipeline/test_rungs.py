@@ -31,12 +31,12 @@ class Stage:
     def __init__(self, shows: RenderedPage | SpanielError = PAINTED, *goes_to: str) -> None:
         self._shows, self._goes_to = shows, goes_to
         self.asked: list[RenderRequest] = []
-        self.told: list[str | None] = []
+        self.fields: list[str | None] = []
 
     async def render(self, wanted: RenderRequest) -> RenderedPage:
         self.asked.append(wanted)
         for path in self._goes_to:
-            self.told.append(await wanted.gate(wanted.url._replace(path=path), wanted.target))
+            self.fields.append(await wanted.gate(wanted.url._replace(path=path), wanted.target))
         if isinstance(self._shows, SpanielError):
             raise self._shows
         return self._shows if self._shows.url.host != "x" else self._shows._replace(url=wanted.url)
@@ -55,8 +55,8 @@ async def opened(
         yield spaniel
 
 
-def rungs(outcome: Outcome) -> list[tuple[str, str]]:
-    return [(attempt.rung, attempt.outcome) for attempt in outcome.attempts]
+def fallback_names(outcome: Outcome) -> list[tuple[str, str]]:
+    return [(attempt.fallback, attempt.outcome) for attempt in outcome.attempts]
 
 
 @pytest.mark.req("FR-WF-12c")
@@ -78,7 +78,7 @@ async def test_what_was_refused_over_http_is_not_tried_in_the_browser(tmp_path: 
     stage = Stage()
     pages: dict[str, Page] = {"/gone": html(SHELL[2].decode(), 410)}
     async with Site(pages) as site, opened(site, tmp_path, stage) as spaniel:
-        assert rungs(await spaniel.outcome(Request(site.url("/gone")))) == [("http", "http_4xx")]
+        assert fallback_names(await spaniel.outcome(Request(site.url("/gone")))) == [("http", "http_4xx")]
     assert stage.asked == []
 
 
@@ -87,13 +87,13 @@ async def test_a_page_that_the_browser_could_not_bring_is_not_tried_over_http(tm
     stage = Stage(SpanielError(Code.BROWSER_CRASHED, error="x"))
     async with Site({"/": SHELL}) as site, opened(site, tmp_path, stage) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/"), force_browser=True))
-        assert rungs(outcome) == [("browser", "browser_crashed")]
+        assert fallback_names(outcome) == [("browser", "browser_crashed")]
     assert site.requests["/"] == 0
 
 
 async def test_a_ladder_without_http_begins_with_the_browser(tmp_path: Path) -> None:
     stage, usual = Stage(), load()
-    profile = usual._replace(ladder=usual.ladder[1:], name="rendered")
+    profile = usual._replace(fallbacks=usual.fallbacks[1:], name="rendered")
     async with Site({"/": text("x")}) as site, opened(site, tmp_path, stage, profile) as spaniel:
         assert (await spaniel.fetch(site.url("/"))).markdown == "painted\n"
     assert len(stage.asked) == 1
@@ -107,11 +107,11 @@ async def test_on_a_longer_ladder_the_browser_renders_what_a_retry_brought(tmp_p
     async def shell() -> Reply:
         return answers.pop(0)
 
-    ladder = ["http", {"rung": "retry", "after_seconds": 0}, "browser", "queue"]
-    profile = from_data({"name": "own", "version": "1", "ladder": ladder}, "test")
+    fallbacks = ["http", {"rung": "retry", "after_seconds": 0}, "browser", "queue"]
+    profile = from_data({"name": "own", "version": "1", "ladder": fallbacks}, "test")
     async with Site({"/": shell}) as site, opened(site, tmp_path, Stage(), profile) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/")))
-    assert rungs(outcome) == [("http", "http_5xx"), ("retry", "ok"), ("browser", "ok")]
+    assert fallback_names(outcome) == [("http", "http_5xx"), ("retry", "ok"), ("browser", "ok")]
     assert (outcome.require().page.served_by, outcome.require().page.markdown) == ("browser", "painted\n")
     assert outcome.left_out == (("queue", "the page was brought", 3),)
 
@@ -141,7 +141,7 @@ async def test_robots_is_asked_wherever_the_page_moves_on_to(tmp_path: Path) -> 
         async with Site({"/robots.txt": robots}) as site, opened(site, tmp_path / path[1:], stage) as spaniel:
             outcome = await spaniel.outcome(Request(site.url("/"), force_browser=True))
         assert (outcome.refusal.code if outcome.refusal else None) is code
-        assert stage.told == ([None] if code is None else [])
+        assert stage.fields == ([None] if code is None else [])
 
 
 @pytest.mark.req("FR-WF-09a", "D2-05")
@@ -151,7 +151,7 @@ async def test_notes_of_robots_and_of_the_browser_are_joined_and_none_is_made_tw
     unwell: dict[str, Page] = {"/robots.txt": text("", 503)}
     async with Site(unwell) as site, opened(site, tmp_path, stage, robots={"fail_open": True}) as spaniel:
         answer = await spaniel.fetch(site.url("/"), force_browser=True)
-    assert stage.told == [note]
+    assert stage.fields == [note]
     assert answer.notes == (note, "of the browser")
 
 
@@ -181,8 +181,8 @@ async def test_a_browser_that_is_switched_off_says_so(tmp_path: Path) -> None:
         outcome = await spaniel.outcome(Request(site.url("/"), force_browser=True))
     assert outcome.refusal is not None
     assert outcome.refusal.code is Code.BROWSER_UNAVAILABLE
-    told = {"chromium_path": "", "error": "it is switched off in the settings", "cause": "off"}
-    assert outcome.refusal.details == told
+    fields = {"chromium_path": "", "error": "it is switched off in the settings", "cause": "off"}
+    assert outcome.refusal.details == fields
     assert outcome.attempts[0].phase == "browser"
 
 
@@ -214,13 +214,13 @@ async def test_a_rendered_error_is_the_servers(tmp_path: Path) -> None:
     failing = PAINTED._replace(head=DocumentHead(503, "Busy", {"retry-after": "7"}))
     async with Site({}) as site, opened(site, tmp_path, Stage(failing)) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/"), force_browser=True))
-        asked = spaniel._engine.rooms.door.hosts.asked("site.example")
+        asked = spaniel._engine.services.door.hosts.asked("site.example")
     assert asked is not None  # whoever heeds it leaves the host alone
     assert (asked.status, 0 < asked.seconds <= 7) == (503, True)
     assert outcome.refusal is not None
     assert outcome.refusal.code is Code.HTTP_5XX
     assert outcome.refusal.details == {"status": 503, "status_text": "Busy", "retry_after": "7"}
-    assert (outcome.status, outcome.attempts[0].rung) == (503, "browser")
+    assert (outcome.status, outcome.attempts[0].fallback) == (503, "browser")
 
 
 @pytest.mark.req("D2-03", "FR-WF-12b")

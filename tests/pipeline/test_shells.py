@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from spaniel import extract
-from spaniel.pipeline.rungs.shells import LOOKED_AT, shell_in, signs
+from spaniel.pipeline.browser_fallback import LOOKED_AT, shell_in
+from spaniel.pipeline.browser_fallback import shell_patterns as signs
 from spaniel.testing import Page, Site
 from tests.browser.harness import WORDS, html
 from tests.pipeline.test_choosing import opened
@@ -164,11 +165,11 @@ def test_each_sign_names_what_is_looked_for_in_small_letters() -> None:
 @pytest.mark.req("D2-34")
 def test_hardly_any_page_that_has_its_text_is_rendered() -> None:
     """Needless is what brings no more: HTTP had brought at least half of the text that people see."""
-    told = {name: one for file in CORPUS.glob("*.json") for name, one in json.loads(file.read_bytes()).items()}
+    fields = {name: one for file in CORPUS.glob("*.json") for name, one in json.loads(file.read_bytes()).items()}
     pages = sorted(CORPUS.glob("*/*.html.gz"))[::6]
     needless = 0
     for path in pages:
-        body, about = gzip.decompress(path.read_bytes()), told[path.name.partition(".")[0]]
+        body, about = gzip.decompress(path.read_bytes()), fields[path.name.partition(".")[0]]
         text = about.get("text") or about.get("articleBody") or ""
         markdown = extract(body, url="https://page.example/").markdown
         if markdown and len(markdown) > len(text) / 2:

@@ -45,7 +45,7 @@ async def test_retries_wait_five_fifteen_and_forty_five_seconds(tmp_path: Path) 
     async with ingesting({"/a": text("down", 500)}, tmp_path) as (spaniel, site, _):
         record = await spaniel.record(site.url("/a"))
         assert site.requests["/a"] == 4
-    waits = [rung.waited for rung in record.ladder if rung.rung == "retry"]
+    waits = [fallback.waited for fallback in record.fallbacks if fallback.fallback == "retry"]
     assert len(waits) == 3
     assert all(least <= wait < least * 2 for wait, least in zip(waits, (5, 15, 45), strict=True))
 

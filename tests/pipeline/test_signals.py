@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from spaniel import extract
-from spaniel.pipeline.signals import KNOWN, refusals, respected, signals_of
+from spaniel.pipeline.page_types import SIGNALS as KNOWN
+from spaniel.pipeline.page_types import refusals, respected, signals_of
 
 AGENT = "ContextIngestion/1.0 (compatible)"
 
@@ -99,8 +100,8 @@ class TestTogether:
         }
 
     def test_a_header_without_end_is_read_as_far_as_forty_parts(self) -> None:
-        told = {last: signals_of({}, {"x-robots-tag": "noai," * last + "noindex"}, None, AGENT) for last in (39, 40)}
-        assert told == {39: {"robots": ["noai", "noindex"]}, 40: {"robots": ["noai"]}}
+        fields = {last: signals_of({}, {"x-robots-tag": "noai," * last + "noindex"}, None, AGENT) for last in (39, 40)}
+        assert fields == {39: {"robots": ["noai", "noindex"]}, 40: {"robots": ["noai"]}}
 
     def test_uses_are_read_in_any_case_and_spacing(self) -> None:
         found = signals_of({}, {"content-signal": "AI-Train = NO; Search=Yes, ai-input=nobody"}, None, AGENT)

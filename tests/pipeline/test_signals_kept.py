@@ -14,10 +14,10 @@ from tests.pipeline.revalidating import (
     WEEK,
     Version,
     Versions,
+    cache_info,
     entry_of,
     ingested,
     ingesting,
-    kept,
     steps,
 )
 
@@ -25,7 +25,7 @@ SAME, ANOTHER = '"v1"', '"v2"'  # the server answers 304, or 200 with the same b
 NO_AI = INGEST._replace(respect=("noai",))
 
 
-def told(etag: str, word: str) -> Version:
+def fields(etag: str, word: str) -> Version:
     return Version(OTTER, etag, more={"X-Robots-Tag": word})
 
 
@@ -37,13 +37,13 @@ async def test_a_copy_that_must_not_be_archived_any_more_is_dropped(tmp_path: Pa
         url = site.url("/blog")
         first = await ingested(spaniel, url)
         clock.advance(WEEK)
-        site.versions["/blog"] = told(etag, "noarchive")
+        site.versions["/blog"] = fields(etag, "noarchive")
         again = await ingested(spaniel, url)
     assert (steps(again)["fetch"], steps(again)["write_cache"]) == (status, "noarchive")
     page = again.require().page
     assert page.signals == {"robots": ["noarchive"]}
     assert page.markdown == first.require().page.markdown
-    assert again.require().kept is None
+    assert again.require().cache_info is None
     assert entry_of(tmp_path, url) is None
 
 
@@ -55,14 +55,14 @@ async def test_a_new_signal_is_in_the_record_of_a_renewed_copy_and_stays_there(t
         url = site.url("/blog")
         await ingested(spaniel, url)
         clock.advance(WEEK)
-        site.versions["/blog"] = told(etag, "noai")
+        site.versions["/blog"] = fields(etag, "noai")
         renewed = await ingested(spaniel, url)
         hit = await ingested(spaniel, url)
         clock.advance(WEEK)
         site.versions["/blog"] = Version(OTTER, etag)  # a 304 need not say again what was said before
         last = await ingested(spaniel, url)
     assert [outcome.require().page.signals for outcome in (renewed, hit, last)] == [{"robots": ["noai"]}] * 3
-    assert (kept(hit).how, kept(last).how) == ("hit", "not_modified")
+    assert (cache_info(hit).how, cache_info(last).how) == ("hit", "not_modified")
 
 
 @pytest.mark.parametrize("etag", [SAME, ANOTHER])
@@ -73,7 +73,7 @@ async def test_a_page_whose_site_says_no_meanwhile_is_withheld_and_its_copy_is_d
     async with site, ingesting(site, cache=tmp_path, clock=clock, profile=NO_AI) as spaniel:
         url = site.url("/blog")
         first = await ingested(spaniel, url)
-        site.versions["/blog"] = told(etag, "noai")
+        site.versions["/blog"] = fields(etag, "noai")
         clock.advance(60)
         again = await ingested(spaniel, url, max_age=0.0)
         page = again.require().page
@@ -99,7 +99,7 @@ async def test_a_content_signal_is_heard_for_a_copy_that_has_not_changed(tmp_pat
 
 
 async def test_a_profile_that_learns_to_respect_a_signal_serves_no_copy_that_has_it(tmp_path: Path) -> None:
-    clock, site = FakeClock(), Versions({"/blog": told(SAME, "noai"), "/free": Version(OTTER)})
+    clock, site = FakeClock(), Versions({"/blog": fields(SAME, "noai"), "/free": Version(OTTER)})
     async with site:
         async with ingesting(site, cache=tmp_path, clock=clock) as spaniel:
             for path in ("/blog", "/free"):

@@ -11,9 +11,9 @@ import pytest
 from spaniel.cache import Validators, key_for
 from spaniel.cache.entry import compose
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.held import Held
+from spaniel.pipeline.outcome import StoredPage, bounds
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.stored import StoredPage, bounds
+from spaniel.pipeline.stale import StaleEntry
 from spaniel.testing import FakeClock, Page, Reply, redirect, text
 from tests.pipeline.revalidating import (
     INGEST,
@@ -22,10 +22,10 @@ from tests.pipeline.revalidating import (
     WEEK,
     Version,
     Versions,
+    cache_info,
     entry_of,
     ingested,
     ingesting,
-    kept,
     steps,
 )
 from tests.pipeline.test_rungs import Stage
@@ -63,7 +63,7 @@ async def test_a_stale_copy_stands_in_for_a_server_that_is_out_of_order(
             clock.advance(weeks)
             stale = await ingested(spaniel, site.url("/blog"))
             assert stale.caveats == ("stale_copy", "cache_hit")
-            assert kept(stale) == (at, 168, '"v1"', MODIFIED, "stale")
+            assert cache_info(stale) == (at, 168, '"v1"', MODIFIED, "stale")
             assert (stale.require().fetched_at, stale.served_at) == (at, clock.now())
             assert stale.refusal is None
             assert code in [attempt.error.code for attempt in stale.attempts if attempt.error]
@@ -121,7 +121,7 @@ async def test_of_two_stale_copies_the_newer_one_stands_in(tmp_path: Path, clock
         site.versions, site.pages = {}, {"/blog": text("", 503)}
         clock.advance(WEEK)
         stale = await ingested(spaniel, site.url("/blog"))
-    assert (stale.require().rendering_method, kept(stale).how) == ("browser", "stale")
+    assert (stale.require().rendering_method, cache_info(stale).how) == ("browser", "stale")
 
 
 @pytest.mark.req("FG-42")
@@ -163,9 +163,9 @@ def test_only_who_cannot_be_reached_is_made_up_for(
     key = key_for("https://a.example/", "http", "ingest", "1")
     entry = compose(key, {}, clock.now(), timedelta(hours=1), Validators())
     page = StoredPage("https://a.example/", "words", 600, bounds("words", 600))
-    held = Held(key, entry, page, timedelta(hours=1))
-    assert held.stands_in_for(error, clock.now() + timedelta(hours=2)) is stands_in
-    assert not held.stands_in_for(error, clock.now() + timedelta(hours=2, seconds=1))
+    stale = StaleEntry(key, entry, page, timedelta(hours=1))
+    assert stale.replaces(error, clock.now() + timedelta(hours=2)) is stands_in
+    assert not stale.replaces(error, clock.now() + timedelta(hours=2, seconds=1))
 
 
 @pytest.mark.req("D2-04", "FR-WF-05")

@@ -9,10 +9,8 @@ import pytest
 
 from spaniel.chunking import boundaries, chunk
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.checklist import Check, checklist
-from spaniel.pipeline.outcome import Attempt, Found, Kept, Outcome
-from spaniel.pipeline.record import verdict_of
-from spaniel.pipeline.stored import StoredPage
+from spaniel.pipeline.outcome import Attempt, CacheInfo, Found, Outcome, StoredPage
+from spaniel.pipeline.record import Check, checklist, verdict_of
 from spaniel.pipeline.trace import TraceStep
 from spaniel.verdicts import Verdict
 
@@ -26,14 +24,16 @@ def stored(markdown: str = "They swim.", **fields: Any) -> StoredPage:
     return StoredPage(URL, markdown, 600, boundaries(chunk(markdown)), **fields)
 
 
-def attempt(rung: str, error: SpanielError | None = None, elsewhere: bool = False) -> Attempt:
-    told = error.details.get("status") if error else 200
-    status = told if isinstance(told, int) else None
-    return Attempt(rung, URL, error, status, (), "body", 1.0, elsewhere=elsewhere)
+def attempt(fallback: str, error: SpanielError | None = None, elsewhere: bool = False) -> Attempt:
+    fields = error.details.get("status") if error else 200
+    status = fields if isinstance(fields, int) else None
+    return Attempt(fallback, URL, error, status, (), "body", 1.0, elsewhere=elsewhere)
 
 
-def found(page: StoredPage, *attempts: Attempt, kept: Kept | None = None, steps: tuple[TraceStep, ...] = ()) -> Outcome:
-    return Outcome(URL, URL, Found(page, AT, "http", kept=kept), attempts=attempts, steps=steps)
+def found(
+    page: StoredPage, *attempts: Attempt, cache_info: CacheInfo | None = None, steps: tuple[TraceStep, ...] = ()
+) -> Outcome:
+    return Outcome(URL, URL, Found(page, AT, "http", cache_info=cache_info), attempts=attempts, steps=steps)
 
 
 def refused(code: Code, **details: Any) -> Outcome:
@@ -46,11 +46,14 @@ class TestVerdicts:
         assert tuple(Verdict) == words
 
     def test_a_page_that_moved_or_changed_is_told_so(self) -> None:
-        assert verdict_of(found(stored(chain=["https://a.example/old"]), kept=Kept(AT, 1, how="changed"))) == "changed"
+        assert (
+            verdict_of(found(stored(chain=["https://a.example/old"]), cache_info=CacheInfo(AT, 1, how="changed")))
+            == "changed"
+        )
         assert verdict_of(found(stored(chain=["https://a.example/old"]))) == "moved"
         assert verdict_of(found(stored(chain=[URL, "https://a.example/cookie"]))) == "ok"  # it led back
-        assert verdict_of(found(stored(), kept=Kept(AT, 1, how="changed"))) == "changed"
-        assert verdict_of(found(stored(), kept=Kept(AT, 1, how="not_modified"))) == "ok"
+        assert verdict_of(found(stored(), cache_info=CacheInfo(AT, 1, how="changed"))) == "changed"
+        assert verdict_of(found(stored(), cache_info=CacheInfo(AT, 1, how="not_modified"))) == "ok"
         assert verdict_of(found(stored("", page_type="rate_limit"))) == "rate-limited"
         assert verdict_of(found(stored("", page_type="login"))) == "blocked"
 
@@ -101,12 +104,12 @@ class TestVerdicts:
         assert verdict_of(found(stored(), attempt("http", BROKEN), attempt("retry"))) == "ok"
 
     def test_a_copy_from_the_cache_is_the_page(self) -> None:
-        assert verdict_of(found(stored(), kept=Kept(AT, 1, how="hit"))) == "ok"
+        assert verdict_of(found(stored(), cache_info=CacheInfo(AT, 1, how="hit"))) == "ok"
 
     @pytest.mark.req("FG-32", "FG-34")
     @pytest.mark.parametrize("rung", ["archive", "search_cache", "mirrors"])
-    def test_whoever_else_has_the_page_does_not_bring_it_to_life(self, rung: str) -> None:
-        assert verdict_of(found(stored(), attempt("http", GONE), attempt(rung, elsewhere=True))) == "failing"
+    def test_whoever_else_has_the_page_does_not_bring_it_to_life(self, fallback: str) -> None:
+        assert verdict_of(found(stored(), attempt("http", GONE), attempt(fallback, elsewhere=True))) == "failing"
 
     @pytest.mark.req("FG-32")
     def test_where_the_site_was_not_asked_a_copy_says_nothing_about_it(self) -> None:
@@ -118,7 +121,9 @@ class TestVerdicts:
 
     @pytest.mark.req("FG-42")
     def test_an_old_copy_says_nothing_about_a_server_that_is_silent(self) -> None:
-        assert verdict_of(found(stored(), attempt("http", BROKEN), kept=Kept(AT, 1, how="stale"))) == "unknown"
+        assert (
+            verdict_of(found(stored(), attempt("http", BROKEN), cache_info=CacheInfo(AT, 1, how="stale"))) == "unknown"
+        )
 
 
 def ticked(outcome: Outcome) -> dict[str, tuple[bool, str]]:
@@ -147,46 +152,46 @@ class TestChecklists:
 
     def test_a_hit_says_where_it_was_served_from(self) -> None:
         steps = (TraceStep("check_cache", "hit", 1.0),)
-        told = ticked(found(stored(), steps=steps)._replace(served_at=AT))
+        fields = ticked(found(stored(), steps=steps)._replace(served_at=AT))
         served = (False, "served from the cache")
-        assert told["robots.txt checked for the domain"] == served
-        assert told["Request sent with proper headers and timeout"] == served
-        assert told["Cache updated with new content, hash and headers"] == served
-        assert told["Cache checked"] == (True, "hit")
-        assert told["Response status handled"] == (True, "200, when it was fetched")
+        assert fields["robots.txt checked for the domain"] == served
+        assert fields["Request sent with proper headers and timeout"] == served
+        assert fields["Cache updated with new content, hash and headers"] == served
+        assert fields["Cache checked"] == (True, "hit")
+        assert fields["Response status handled"] == (True, "200, when it was fetched")
 
     def test_a_refusal_says_why_each_step_did_not_happen(self) -> None:
-        told = ticked(Outcome("ftp://a", refusal=SpanielError(Code.INVALID_URL, url="ftp://a", reason="x")))
-        assert told.pop("URL validated and normalized") == (False, "")
-        assert told.pop("Metadata extracted") == (False, "")
-        assert set(told.values()) == {(False, "invalid_url")}
-        assert len(told) == 7
+        fields = ticked(Outcome("ftp://a", refusal=SpanielError(Code.INVALID_URL, url="ftp://a", reason="x")))
+        assert fields.pop("URL validated and normalized") == (False, "")
+        assert fields.pop("Metadata extracted") == (False, "")
+        assert set(fields.values()) == {(False, "invalid_url")}
+        assert len(fields) == 7
 
     def test_a_page_that_is_not_the_page_is_not_extracted(self) -> None:
-        told = ticked(found(stored("", page_type="paywall", metadata={"title": "Otters"}), attempt("http")))
-        assert told["Content extracted and converted to Markdown"] == (False, "paywall")
-        assert told["Metadata extracted"][0] is False
+        fields = ticked(found(stored("", page_type="paywall", metadata={"title": "Otters"}), attempt("http")))
+        assert fields["Content extracted and converted to Markdown"] == (False, "paywall")
+        assert fields["Metadata extracted"][0] is False
 
     def test_a_page_without_text_is_not_extracted_but_was_asked_about_itself(self) -> None:
-        told = ticked(found(stored("", reader="html"), attempt("http")))
-        assert told["Content extracted and converted to Markdown"] == (False, "html, 0 characters")
-        assert told["Metadata extracted"] == (True, "")
-        assert told["robots.txt checked for the domain"] == (False, "not needed")
+        fields = ticked(found(stored("", reader="html"), attempt("http")))
+        assert fields["Content extracted and converted to Markdown"] == (False, "html, 0 characters")
+        assert fields["Metadata extracted"] == (True, "")
+        assert fields["robots.txt checked for the domain"] == (False, "not needed")
 
     @pytest.mark.parametrize(("end", "done"), [("ok", True), ("no-store", False), ("cache_write_failed", False)])
     def test_the_cache_is_updated_only_where_it_was_written(self, end: str, done: bool) -> None:
-        told = ticked(found(stored(), steps=(TraceStep("write_cache", end, 1.0),)))
-        assert told["Cache updated with new content, hash and headers"] == (done, end)
+        fields = ticked(found(stored(), steps=(TraceStep("write_cache", end, 1.0),)))
+        assert fields["Cache updated with new content, hash and headers"] == (done, end)
 
     def test_a_cache_that_was_passed_by_was_not_checked(self) -> None:
-        told = ticked(found(stored(), steps=(TraceStep("check_cache", "bypassed", 1.0),)))
-        assert told["Cache checked"] == (False, "bypassed")
+        fields = ticked(found(stored(), steps=(TraceStep("check_cache", "bypassed", 1.0),)))
+        assert fields["Cache checked"] == (False, "bypassed")
 
     def test_a_page_that_was_rendered_was_asked_for(self) -> None:
-        told = ticked(found(stored(), steps=(TraceStep("render", "ok", 1.0),)))
-        assert told["Request sent with proper headers and timeout"] == (True, "ok")
+        fields = ticked(found(stored(), steps=(TraceStep("render", "ok", 1.0),)))
+        assert fields["Request sent with proper headers and timeout"] == (True, "ok")
 
     def test_a_server_that_never_answered_is_told_by_what_went_wrong(self) -> None:
         silent = SpanielError(Code.TIMEOUT, timeout_ms=1, phase="connect")
-        told = ticked(Outcome(URL, URL, refusal=silent, attempts=(attempt("http", silent),)))
-        assert told["Response status handled"] == (False, "http: timeout")
+        fields = ticked(Outcome(URL, URL, refusal=silent, attempts=(attempt("http", silent),)))
+        assert fields["Response status handled"] == (False, "http: timeout")

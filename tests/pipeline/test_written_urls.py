@@ -67,8 +67,8 @@ def test_messages_about_broken_urls_leave_out_the_query(written: str) -> None:
         parse(written)
     error = caught.value
     assert error.code in (Code.INVALID_URL, Code.INVALID_HOST)
-    told = [error.message, str(error), repr(error), str(error.about(written)), str(error.as_dict()["message"])]
-    assert not [text for text in told if "SECRET" in text]
+    fields = [error.message, str(error), repr(error), str(error.about(written)), str(error.as_dict()["message"])]
+    assert not [text for text in fields if "SECRET" in text]
 
 
 @pytest.mark.req("FR-WF-19b")

@@ -10,11 +10,11 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Security
 from spaniel.net.resolver import NXDOMAIN
-from spaniel.pipeline.retrieve import Retrieved, retrieve
+from spaniel.pipeline.retrieve import FetchedPage, retrieve
 from spaniel.robots.gate import RobotsSettings
 from spaniel.testing import FakeResolver, Reply, Site, redirect, text
 from spaniel.url import parse
-from tests.loopback import Rooms, open_rooms, rooms_for
+from tests.loopback import Services, open_rooms, rooms_for
 from tests.net.servers import Wire, serve, site, tls_for
 
 
@@ -25,16 +25,16 @@ def closed_port() -> int:
         return int(listening.getsockname()[1])
 
 
-def rooms_at(*ports: int, fail_open: bool = False) -> Rooms:
+def rooms_at(*ports: int, fail_open: bool = False) -> Services:
     security = Security(block_loopback=False, allow_insecure_overrides=True, allowed_ports=ports)
     unknown = SpanielError(Code.DNS_FAILED, host="unknown.example", error="no such name", cause=NXDOMAIN)
     names = FakeResolver({"unknown.example": unknown})
     return open_rooms(security, names, robots=RobotsSettings(fail_open=fail_open))
 
 
-async def refusal(url: str, rooms: Rooms) -> SpanielError:
+async def refusal(url: str, services: Services) -> SpanielError:
     with pytest.raises(SpanielError) as caught:
-        await retrieve(parse(url), rooms.door, Deadline(10))
+        await retrieve(parse(url), services.door, Deadline(10))
     return caught.value
 
 
@@ -42,9 +42,9 @@ async def refusal(url: str, rooms: Rooms) -> SpanielError:
 @pytest.mark.parametrize("fail_open", [False, True])
 async def test_a_refused_connection_is_told_as_that(fail_open: bool) -> None:
     port = closed_port()
-    async with rooms_at(port, fail_open=fail_open) as rooms:
+    async with rooms_at(port, fail_open=fail_open) as services:
         for _ in range(2):  # the second time from memory
-            error = await refusal(f"http://site.example:{port}/a", rooms)
+            error = await refusal(f"http://site.example:{port}/a", services)
             assert (error.code, error.details["cause"]) == (Code.NETWORK, "connect")
             assert "fail_open" not in error.hint
 
@@ -53,8 +53,8 @@ async def test_a_refused_connection_is_told_as_that(fail_open: bool) -> None:
 @pytest.mark.parametrize("path", ["/a", "/robots.txt"])
 async def test_a_certificate_that_nobody_trusts_is_told_as_that_with_the_setting_that_helps(path: str) -> None:
     pages = {"/robots.txt": (200, ["Content-Type: text/plain"], b""), "/a": (200, ["Content-Type: text/plain"], b"a")}
-    async with serve(site(pages), tls=tls_for("site.example")) as server, rooms_at(server.port) as rooms:
-        error = await refusal(server.url(path, "site.example"), rooms)
+    async with serve(site(pages), tls=tls_for("site.example")) as server, rooms_at(server.port) as services:
+        error = await refusal(server.url(path, "site.example"), services)
         assert (error.code, error.details["cause"]) == (Code.NETWORK, "certificate")
         assert "ca_file" in error.hint
         assert "fail_open" not in error.hint
@@ -66,8 +66,8 @@ async def test_a_server_that_speaks_no_tls_is_told_as_that() -> None:
         await wire.reader.read(100)
         await wire.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
-    async with serve(plain_only) as plain, rooms_at(plain.port) as rooms:
-        error = await refusal(f"https://site.example:{plain.port}/a", rooms)
+    async with serve(plain_only) as plain, rooms_at(plain.port) as services:
+        error = await refusal(f"https://site.example:{plain.port}/a", services)
         assert (error.code, error.details["cause"]) == (Code.NETWORK, "tls")
         assert "http://" in error.hint
 
@@ -86,13 +86,13 @@ async def test_what_concerns_robots_txt_alone_is_still_told_as_robots_txt() -> N
         troubles = (text("", 503), "503"), (reset, "closed"), (elsewhere, "refused"), (unknown, "unknown.example")
         for trouble, told in troubles:
             there.pages["/robots.txt"] = trouble
-            async with rooms_at(there.port, port) as rooms:
-                error = await refusal(there.url("/a"), rooms)
+            async with rooms_at(there.port, port) as services:
+                error = await refusal(there.url("/a"), services)
                 assert error.code is Code.ROBOTS_UNAVAILABLE
                 assert "cause" not in error.details
                 assert told in error.message
-            async with rooms_at(there.port, port, fail_open=True) as rooms:  # the control: the page itself is there
-                found: Retrieved = await retrieve(parse(there.url("/a")), rooms.door, Deadline(10))
+            async with rooms_at(there.port, port, fail_open=True) as services:  # the control: the page itself is there
+                found: FetchedPage = await retrieve(parse(there.url("/a")), services.door, Deadline(10))
                 assert found.page.body == b"a"
 
 
@@ -110,7 +110,7 @@ async def test_what_concerns_robots_txt_alone_is_still_told_as_robots_txt() -> N
 async def test_a_server_that_says_when_to_come_back_may_be_asked_again(
     status: int, headers: dict[str, str], again: bool
 ) -> None:
-    async with Site({"/a": text("later", status, headers)}) as busy, rooms_for(busy) as rooms:
-        error = await refusal(busy.url("/a"), rooms)
+    async with Site({"/a": text("later", status, headers)}) as busy, rooms_for(busy) as services:
+        error = await refusal(busy.url("/a"), services)
         assert (error.retryable, error.as_dict()["retryable"]) == (again, again)
         assert ("Retry-After" in error.hint) is (again and bool(headers))

@@ -44,11 +44,11 @@ def only_file(tmp_path: Path) -> Path:
 
 @pytest.mark.req("FR-WF-08", "FG-28", "NFR-WF-PERF-04")
 async def test_a_second_process_does_not_ask_again(disk: DiskCache) -> None:
-    async with Site({"/robots.txt": text("User-agent: *\nDisallow: /no")}) as site, rooms_for(site) as rooms:
+    async with Site({"/robots.txt": text("User-agent: *\nDisallow: /no")}) as site, rooms_for(site) as services:
         url = parse(site.url("/no"))
         for _ in range(2):
-            gate = RobotsGate(rooms.http, rooms.guard, disk=disk)
-            decision = (await gate.ask(url, await rooms.guard.vet(url, Deadline(5)), Deadline(5))).decision
+            gate = RobotsGate(services.http, services.guard, disk=disk)
+            decision = (await gate.ask(url, await services.guard.vet(url, Deadline(5)), Deadline(5))).decision
             assert decision is not None
             assert not decision.allowed
         assert site.requests["/robots.txt"] == 1
@@ -61,13 +61,13 @@ async def test_a_file_from_disk_is_not_kept_in_memory_longer_than_its_time(
     """Its time began when it was fetched, not when this process has read it."""
     clock = FakeClock()
     monkeypatch.setattr(gate_module, "time", clock)
-    async with Site({"/robots.txt": text("")}) as site, rooms_for(site) as rooms:
+    async with Site({"/robots.txt": text("")}) as site, rooms_for(site) as services:
         url = parse(site.url("/a"))
         disk.write(url.origin, StoredFile(b"", clock.time() - DAY + 100))
-        gate = RobotsGate(rooms.http, rooms.guard, disk=disk, clock=clock.monotonic)
+        gate = RobotsGate(services.http, services.guard, disk=disk, clock=clock.monotonic)
         for seconds, requests in [(0, 0), (99, 0), (1, 1), (DAY - 1, 1), (1, 2)]:
             clock.advance(seconds)
-            await gate.ask(url, await rooms.guard.vet(url, Deadline(5)), Deadline(5))
+            await gate.ask(url, await services.guard.vet(url, Deadline(5)), Deadline(5))
             assert site.requests["/robots.txt"] == requests
             for path in (tmp_path / "robots").iterdir():
                 path.unlink()  # it is in memory by now
@@ -75,10 +75,10 @@ async def test_a_file_from_disk_is_not_kept_in_memory_longer_than_its_time(
 
 @pytest.mark.req("FR-WF-09", "D2-06")
 async def test_that_there_is_no_file_is_stored_as_an_empty_one(disk: DiskCache) -> None:
-    async with Site({"/robots.txt": text("User-agent: *\nDisallow: /", 404)}) as site, rooms_for(site) as rooms:
+    async with Site({"/robots.txt": text("User-agent: *\nDisallow: /", 404)}) as site, rooms_for(site) as services:
         url = parse(site.url("/a"))
-        gate = RobotsGate(rooms.http, rooms.guard, disk=disk)
-        await gate.require(url, await rooms.guard.vet(url, Deadline(5)), Deadline(5))
+        gate = RobotsGate(services.http, services.guard, disk=disk)
+        await gate.require(url, await services.guard.vet(url, Deadline(5)), Deadline(5))
         stored = disk.read(url.origin, time.time())
         assert stored is not None
         assert stored.body == b""

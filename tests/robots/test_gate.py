@@ -10,7 +10,7 @@ from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
 from spaniel.net.guard import Target
 from spaniel.net.http import DEFAULT_OPTIONS, Http, Page, RequestHeaders, RequestOptions
-from spaniel.pipeline.retrieve import Way, retrieve
+from spaniel.pipeline.retrieve import FetchOptions, retrieve
 from spaniel.robots import gate as gate_module
 from spaniel.robots.gate import RobotsGate, RobotsSettings
 from spaniel.testing import FakeClock, FakeResolver, Reply, Site, redirect, spaniel_for, text
@@ -26,10 +26,10 @@ async def outcome(
     site: Site, path: str, robots: RobotsSettings | None = None, agent: str = "forge-webfetch/1.0"
 ) -> tuple[str, tuple[str, ...]]:
     """What a fetch of a path ends in: the page's text or an error code, and its notes."""
-    way = Way(RequestOptions(RequestHeaders(agent)))
-    async with rooms_for(site, robots=robots) as rooms:
+    way = FetchOptions(RequestOptions(RequestHeaders(agent)))
+    async with rooms_for(site, robots=robots) as services:
         try:
-            found = await retrieve(parse(site.url(path)), rooms.door, Deadline(10), way)
+            found = await retrieve(parse(site.url(path)), services.door, Deadline(10), way)
         except SpanielError as error:
             return str(error.code), ()
         return found.page.body.decode(), found.notes
@@ -45,9 +45,9 @@ async def test_a_disallowed_page_is_not_asked_for_and_an_allowed_one_is() -> Non
 
 @pytest.mark.req("FR-WF-18b", "FR-WF-08c")
 async def test_the_refusal_names_the_line_that_decided() -> None:
-    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as rooms:
+    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as services:
         with pytest.raises(SpanielError) as caught:
-            await retrieve(parse(site.url("/secret/a?token=1")), rooms.door, Deadline(5))
+            await retrieve(parse(site.url("/secret/a?token=1")), services.door, Deadline(5))
         assert caught.value.details == {
             "path": "/secret/a",
             "origin": site.url("").rstrip("/"),
@@ -59,10 +59,10 @@ async def test_the_refusal_names_the_line_that_decided() -> None:
 
 async def test_a_permission_tells_what_the_file_says_about_delays_and_use() -> None:
     body = "User-agent: *\nCrawl-delay: 2.5\nContent-Signal: ai-train=no\nDisallow: /secret"
-    async with Site({"/robots.txt": text(body), "/a": HELLO}) as site, rooms_for(site) as rooms:
+    async with Site({"/robots.txt": text(body), "/a": HELLO}) as site, rooms_for(site) as services:
         url, deadline = parse(site.url("/a")), Deadline(10)
-        permission = await rooms.door.robots.require(url, await rooms.guard.vet(url, deadline), deadline)
-        found = await retrieve(url, rooms.door, deadline)
+        permission = await services.door.robots.require(url, await services.guard.vet(url, deadline), deadline)
+        found = await retrieve(url, services.door, deadline)
     assert (permission.note, permission.crawl_delay, permission.content_signal) == (None, 2.5, "ai-train=no")
     assert found.content_signal == "ai-train=no"
 
@@ -72,16 +72,16 @@ async def test_each_origin_has_its_own_file_and_is_asked_once() -> None:
     async with (
         Site({"/robots.txt": NO_SECRETS, "/secret": HELLO, "/a": HELLO}) as strict,
         Site({"/robots.txt": text(""), "/secret": HELLO}) as open_,
-        rooms_for(strict, open_) as rooms,
+        rooms_for(strict, open_) as services,
     ):
         for _ in range(3):
-            await retrieve(parse(strict.url("/a")), rooms.door, Deadline(5))
+            await retrieve(parse(strict.url("/a")), services.door, Deadline(5))
         with pytest.raises(SpanielError, match="disallows"):
-            await retrieve(parse(strict.url("/secret")), rooms.door, Deadline(5))
-        assert (await retrieve(parse(open_.url("/secret")), rooms.door, Deadline(5))).page.status == 200
+            await retrieve(parse(strict.url("/secret")), services.door, Deadline(5))
+        assert (await retrieve(parse(open_.url("/secret")), services.door, Deadline(5))).page.status == 200
         assert strict.requests["/robots.txt"] == 1
         assert open_.requests["/robots.txt"] == 1
-        await retrieve(parse(strict.url("/a", host="other.example")), rooms.door, Deadline(5))
+        await retrieve(parse(strict.url("/a", host="other.example")), services.door, Deadline(5))
         assert strict.requests["/robots.txt"] == 2
 
 
@@ -91,14 +91,14 @@ async def test_redirect_to_another_port_is_judged_by_the_file_of_that_port() -> 
     async with (
         Site({"/robots.txt": NO_SECRETS, "/secret": HELLO}) as strict,
         Site({"/robots.txt": text(""), "/secret": HELLO}) as open_,
-        rooms_for(strict, open_) as rooms,
+        rooms_for(strict, open_) as services,
     ):
         strict.pages["/go"], open_.pages["/go"] = redirect(open_.url("/secret")), redirect(strict.url("/secret"))
         assert parse(strict.url()).host == parse(open_.url()).host
-        found = await retrieve(parse(strict.url("/go")), rooms.door, Deadline(5))
+        found = await retrieve(parse(strict.url("/go")), services.door, Deadline(5))
         assert found.page.url.href == open_.url("/secret")
         with pytest.raises(SpanielError, match="disallows"):
-            await retrieve(parse(open_.url("/go")), rooms.door, Deadline(5))
+            await retrieve(parse(open_.url("/go")), services.door, Deadline(5))
         assert (strict.requests["/secret"], open_.requests["/secret"]) == (0, 1)
 
 
@@ -128,9 +128,9 @@ async def test_any_2xx_is_the_file(status: int) -> None:
     ],
 )
 async def test_the_refusal_says_what_the_server_answered(status: int, told: str) -> None:
-    async with Site({"/robots.txt": text("", status)}) as site, rooms_for(site) as rooms:
+    async with Site({"/robots.txt": text("", status)}) as site, rooms_for(site) as services:
         with pytest.raises(SpanielError) as caught:
-            await retrieve(parse(site.url("/a")), rooms.door, Deadline(5))
+            await retrieve(parse(site.url("/a")), services.door, Deadline(5))
         assert caught.value.details == {"origin": site.url("").rstrip("/"), "error": told}
 
 
@@ -192,9 +192,9 @@ class Watched(Http):
 async def test_that_part_is_five_seconds_for_all_of_its_redirects() -> None:
     """Read off the deadline that the door is given: nobody waits for it here."""
     http = Watched()
-    async with Site({"/robots.txt": redirect("/there"), "/there": NO_SECRETS}) as site, rooms_for(site) as rooms:
+    async with Site({"/robots.txt": redirect("/there"), "/there": NO_SECRETS}) as site, rooms_for(site) as services:
         url, whole = parse(site.url("/a")), Deadline(20)
-        await RobotsGate(http, rooms.guard).require(url, await rooms.guard.vet(url, whole), whole)
+        await RobotsGate(http, services.guard).require(url, await services.guard.vet(url, whole), whole)
         await http.close()
     first, second = http.given
     assert first is second
@@ -244,10 +244,10 @@ async def test_a_fetch_waits_half_its_time_for_robots_txt_and_at_most_five_secon
     loop = asyncio.get_running_loop()
     now = loop.time()
     monkeypatch.setattr(loop, "time", lambda: now)
-    async with Site({"/robots.txt": never}) as site, rooms_for(site) as rooms:
+    async with Site({"/robots.txt": never}) as site, rooms_for(site) as services:
         url, deadline = parse(site.url("/a")), Deadline(seconds)
-        target = await rooms.guard.vet(url, deadline)
-        asking = asyncio.create_task(rooms.robots.require(url, target, deadline))
+        target = await services.guard.vet(url, deadline)
+        asking = asyncio.create_task(services.robots.require(url, target, deadline))
         while not site.requests["/robots.txt"]:  # noqa: ASYNC110  the clock that an event would be awaited by stands
             await asyncio.sleep(0)
         now += wait - 0.01
@@ -269,13 +269,13 @@ async def test_who_gives_up_early_leaves_the_file_to_those_who_wait() -> None:
         await come.wait()
         return NO_SECRETS
 
-    async with Site({"/robots.txt": late, "/a": HELLO}) as site, rooms_for(site) as rooms:
-        patient = asyncio.create_task(retrieve(parse(site.url("/a")), rooms.door, Deadline(30)))
+    async with Site({"/robots.txt": late, "/a": HELLO}) as site, rooms_for(site) as services:
+        patient = asyncio.create_task(retrieve(parse(site.url("/a")), services.door, Deadline(30)))
         with pytest.raises(SpanielError, match="cannot be read"):
-            await retrieve(parse(site.url("/a")), rooms.door, Deadline(0.2))
+            await retrieve(parse(site.url("/a")), services.door, Deadline(0.2))
         come.set()
         assert (await patient).page.body == b"hello"
-        assert (await retrieve(parse(site.url("/a")), rooms.door, Deadline(30))).page.body == b"hello"
+        assert (await retrieve(parse(site.url("/a")), services.door, Deadline(30))).page.body == b"hello"
         assert site.requests["/robots.txt"] == 1
 
 
@@ -318,9 +318,9 @@ async def test_however_many_wait_there_is_one_flight() -> None:
         await asyncio.sleep(0.1)
         return NO_SECRETS
 
-    async with Site({"/robots.txt": slowly, "/a": HELLO}) as site, rooms_for(site) as rooms:
-        first = asyncio.create_task(retrieve(parse(site.url("/a")), rooms.door, Deadline(5)))
-        others = [asyncio.create_task(retrieve(parse(site.url("/a")), rooms.door, Deadline(5))) for _ in range(20)]
+    async with Site({"/robots.txt": slowly, "/a": HELLO}) as site, rooms_for(site) as services:
+        first = asyncio.create_task(retrieve(parse(site.url("/a")), services.door, Deadline(5)))
+        others = [asyncio.create_task(retrieve(parse(site.url("/a")), services.door, Deadline(5))) for _ in range(20)]
         await asyncio.sleep(0.05)
         first.cancel()  # whoever started the flight may leave it
         done = await asyncio.gather(*others)
@@ -331,8 +331,8 @@ async def test_however_many_wait_there_is_one_flight() -> None:
 @pytest.mark.req("NFR-WF-SEC-05", "FR-WF-06")
 async def test_one_lookup_serves_the_hop_and_its_robots_txt() -> None:
     resolver = FakeResolver()
-    async with Site({"/robots.txt": NO_SECRETS, "/a": HELLO}) as site, rooms_for(site, resolver=resolver) as rooms:
-        await retrieve(parse(site.url("/a")), rooms.door, Deadline(5))
+    async with Site({"/robots.txt": NO_SECRETS, "/a": HELLO}) as site, rooms_for(site, resolver=resolver) as services:
+        await retrieve(parse(site.url("/a")), services.door, Deadline(5))
     assert resolver.asked == ["site.example"]
 
 
@@ -343,21 +343,21 @@ async def test_every_hop_asks_the_robots_txt_of_its_own_origin() -> None:
         Site({"/robots.txt": text("")}) as start,
     ):
         start.pages["/go"] = redirect(strict.url("/secret"))
-        async with rooms_for(start, strict) as rooms:
+        async with rooms_for(start, strict) as services:
             with pytest.raises(SpanielError, match="disallows /secret"):
-                await retrieve(parse(start.url("/go")), rooms.door, Deadline(5))
+                await retrieve(parse(start.url("/go")), services.door, Deadline(5))
         assert strict.requests["/secret"] == 0
 
 
 @pytest.mark.req("FR-WF-08f", "FR-WF-08g", "FG-28")
 async def test_a_file_is_kept_for_its_time_and_the_least_used_goes_first() -> None:
     clock = FakeClock()
-    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as rooms:
-        gate = RobotsGate(rooms.http, rooms.guard, RobotsSettings(cache_entries=2), clock=clock.monotonic)
+    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as services:
+        gate = RobotsGate(services.http, services.guard, RobotsSettings(cache_entries=2), clock=clock.monotonic)
 
         async def ask(host: str) -> None:
             url = parse(site.url("/a", host=host))
-            await gate.ask(url, await rooms.guard.vet(url, Deadline(5)), Deadline(5))
+            await gate.ask(url, await services.guard.vet(url, Deadline(5)), Deadline(5))
 
         for host in ("a.example", "b.example", "a.example", "c.example"):
             await ask(host)
@@ -377,13 +377,13 @@ async def test_a_file_is_kept_for_its_time_and_the_least_used_goes_first() -> No
 @pytest.mark.req("FR-WF-09a")
 async def test_a_failure_is_remembered_for_seconds_only() -> None:
     clock = FakeClock()
-    async with Site({"/robots.txt": text("", 503)}) as site, rooms_for(site) as rooms:
-        gate = RobotsGate(rooms.http, rooms.guard, clock=clock.monotonic)
+    async with Site({"/robots.txt": text("", 503)}) as site, rooms_for(site) as services:
+        gate = RobotsGate(services.http, services.guard, clock=clock.monotonic)
         url = parse(site.url("/a"))
         for seconds, requests in [(0, 1), (4, 1), (1, 2)]:  # five, and not a moment more
             clock.advance(seconds)
             with pytest.raises(SpanielError, match="cannot be read"):
-                await gate.ask(url, await rooms.guard.vet(url, Deadline(5)), Deadline(5))
+                await gate.ask(url, await services.guard.vet(url, Deadline(5)), Deadline(5))
             assert site.requests["/robots.txt"] == requests
 
 

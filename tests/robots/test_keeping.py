@@ -21,7 +21,7 @@ from spaniel.robots.rules import LIMIT, Line, RobotsDecision, RobotsFile, RuleIn
 from spaniel.robots.rules import parse as parse_robots
 from spaniel.testing import FakeClock, FakeResolver, Reply, Site, redirect, text
 from spaniel.url import parse
-from tests.loopback import Rooms, rooms_for
+from tests.loopback import Services, rooms_for
 from tests.robots.test_gate import NO_SECRETS, Watched
 
 OURS = "forge-webfetch/1.0"
@@ -30,12 +30,12 @@ OURS = "forge-webfetch/1.0"
 class Asking:
     """A gate, a site with many names, and how often the site's robots.txt was asked for."""
 
-    def __init__(self, gate: RobotsGate, rooms: Rooms, site: Site) -> None:
-        self.gate, self._rooms, self._site = gate, rooms, site
+    def __init__(self, gate: RobotsGate, services: Services, site: Site) -> None:
+        self.gate, self._services, self._site = gate, services, site
 
     async def __call__(self, host: str, path: str = "/a") -> RobotsPermission:
         url = parse(self._site.url(path, host=host))
-        return await self.gate.require(url, await self._rooms.guard.vet(url, Deadline(10)), Deadline(10))
+        return await self.gate.require(url, await self._services.guard.vet(url, Deadline(10)), Deadline(10))
 
     async def is_known(self, host: str) -> bool:
         """Whether nobody is asked about this host now; afterwards it is known."""
@@ -53,8 +53,10 @@ def test_the_settings_are_the_documents() -> None:
 @pytest.mark.parametrize("entries", [0, 1])
 async def test_the_last_file_is_kept_however_small_the_cache(entries: int) -> None:
     """Else each fetch of a page would fetch robots.txt again."""
-    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as rooms:
-        asking = Asking(RobotsGate(rooms.http, rooms.guard, RobotsSettings(cache_entries=entries)), rooms, site)
+    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as services:
+        asking = Asking(
+            RobotsGate(services.http, services.guard, RobotsSettings(cache_entries=entries)), services, site
+        )
         assert not await asking.is_known("a.example")
         assert await asking.is_known("a.example")
         assert not await asking.is_known("b.example")
@@ -69,8 +71,8 @@ async def test_files_are_kept_as_long_as_their_bytes_have_room(
     """To the byte: what failed counts for nothing, and what was fetched again counts once."""
     monkeypatch.setattr(gate_module, "MOST_BYTES", 2 * _weight(b"User-agent: *\nDisallow: /secret\n") + room)
     clock = FakeClock()
-    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as rooms:
-        asking = Asking(RobotsGate(rooms.http, rooms.guard, clock=clock.monotonic), rooms, site)
+    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as services:
+        asking = Asking(RobotsGate(services.http, services.guard, clock=clock.monotonic), services, site)
         await asking("a.example")
         clock.advance(25 * 3600)
         assert not await asking.is_known("a.example")
@@ -86,9 +88,9 @@ async def test_files_are_kept_as_long_as_their_bytes_have_room(
 @pytest.mark.parametrize("hours", [1, 24, 48])
 async def test_one_request_does_until_the_time_is_over(hours: int) -> None:
     clock = FakeClock()
-    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as rooms:
+    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as services:
         settings = RobotsSettings(cache_ttl_hours=hours)
-        asking = Asking(RobotsGate(rooms.http, rooms.guard, settings, clock=clock.monotonic), rooms, site)
+        asking = Asking(RobotsGate(services.http, services.guard, settings, clock=clock.monotonic), services, site)
         await asyncio.gather(*(asking("a.example", f"/{number}") for number in range(20)))
         assert site.requests["/robots.txt"] == 1
         clock.advance(hours * 3600 - 1)
@@ -99,8 +101,8 @@ async def test_one_request_does_until_the_time_is_over(hours: int) -> None:
 
 @pytest.mark.req("FR-WF-08g")
 async def test_a_file_that_was_asked_is_not_the_next_to_go() -> None:
-    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as rooms:
-        asking = Asking(RobotsGate(rooms.http, rooms.guard, RobotsSettings(cache_entries=3)), rooms, site)
+    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as services:
+        asking = Asking(RobotsGate(services.http, services.guard, RobotsSettings(cache_entries=3)), services, site)
         for host in ("a.example", "b.example", "c.example", "a.example", "d.example"):
             await asking(host)
         assert await asking.is_known("a.example")
@@ -110,9 +112,9 @@ async def test_a_file_that_was_asked_is_not_the_next_to_go() -> None:
 @pytest.mark.req("FR-WF-08g")
 async def test_what_was_fetched_again_counts_as_the_newest() -> None:
     clock = FakeClock()
-    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as rooms:
+    async with Site({"/robots.txt": NO_SECRETS}) as site, rooms_for(site) as services:
         settings = RobotsSettings(cache_entries=2)
-        asking = Asking(RobotsGate(rooms.http, rooms.guard, settings, clock=clock.monotonic), rooms, site)
+        asking = Asking(RobotsGate(services.http, services.guard, settings, clock=clock.monotonic), services, site)
         await asking("a.example")
         clock.advance(23 * 3600)
         await asking("b.example")
@@ -173,8 +175,8 @@ async def test_no_more_is_taken_from_the_wire_than_is_read() -> None:
     cut = b"Disallow: /"
     padding = b"#" * (LIMIT - len(allow) - len(cut) - 1) + b"\n"
     body = (allow + padding + cut + b"secret\n" * 1000).decode()
-    async with Site({"/robots.txt": text(body)}) as site, rooms_for(site) as rooms:
-        asking = Asking(RobotsGate(http, rooms.guard), rooms, site)
+    async with Site({"/robots.txt": text(body)}) as site, rooms_for(site) as services:
+        asking = Asking(RobotsGate(http, services.guard), services, site)
         await asking("site.example", "/a")
         with pytest.raises(SpanielError, match="disallows /b"):  # the control
             await asking("site.example", "/b")
@@ -203,8 +205,8 @@ async def test_a_long_file_is_read_and_laid_out_beside_the_event_loop(
     monkeypatch.setattr(gate_module, "parse", watched_parse)
     monkeypatch.setattr(rules_module, "RuleIndex", WatchedIndex)
     body = "User-agent: forge-webfetch\nDisallow: /secret\n"
-    async with Site({"/robots.txt": text(body + "#" * (size - len(body)))}) as site, rooms_for(site) as rooms:
-        asking = Asking(RobotsGate(rooms.http, rooms.guard), rooms, site)
+    async with Site({"/robots.txt": text(body + "#" * (size - len(body)))}) as site, rooms_for(site) as services:
+        asking = Asking(RobotsGate(services.http, services.guard), services, site)
         with pytest.raises(SpanielError, match="disallows /secret"):
             await asking("site.example", "/secret")
     assert {step: thread != get_ident() for step, thread in threads.items()} == {"read": aside, "laid out": aside}
@@ -227,8 +229,8 @@ async def test_a_long_decision_leaves_the_event_loop_alone(
     monkeypatch.setattr(RobotsFile, "decide", watched)
     rules = b"User-agent: forge-webfetch\nDisallow: /secret\n\n"
     body = rules + b"#" * (LIMIT - len(rules))
-    async with Site({"/robots.txt": text(body.decode())}) as site, rooms_for(site) as rooms:
-        asking = Asking(RobotsGate(rooms.http, rooms.guard), rooms, site)
+    async with Site({"/robots.txt": text(body.decode())}) as site, rooms_for(site) as services:
+        asking = Asking(RobotsGate(services.http, services.guard), services, site)
         assert await asking("site.example", "/" + "a" * (length - 1)) == RobotsPermission()
         with pytest.raises(SpanielError) as caught:
             await asking("site.example", "/secret" + "a" * (length - 7))
@@ -237,15 +239,15 @@ async def test_a_long_decision_leaves_the_event_loop_alone(
 
 
 async def test_permission_tells_the_delay_that_the_file_asks_for() -> None:
-    async with Site({"/robots.txt": text("User-agent: *\nCrawl-delay: 7")}) as site, rooms_for(site) as rooms:
-        asking = Asking(RobotsGate(rooms.http, rooms.guard), rooms, site)
+    async with Site({"/robots.txt": text("User-agent: *\nCrawl-delay: 7")}) as site, rooms_for(site) as services:
+        asking = Asking(RobotsGate(services.http, services.guard), services, site)
         assert await asking("site.example") == RobotsPermission(None, 7.0)
 
 
 @pytest.mark.req("D2-06", "FR-WF-18b")
 async def test_the_refusal_tells_that_the_file_redirects_for_ever() -> None:
-    async with Site({"/robots.txt": redirect("/robots.txt")}) as site, rooms_for(site) as rooms:
-        asking = Asking(RobotsGate(rooms.http, rooms.guard), rooms, site)
+    async with Site({"/robots.txt": redirect("/robots.txt")}) as site, rooms_for(site) as services:
+        asking = Asking(RobotsGate(services.http, services.guard), services, site)
         with pytest.raises(SpanielError) as caught:
             await asking("site.example")
         assert caught.value.details["error"] == "redirect_limit: The page redirects more than 5 times"
@@ -260,9 +262,9 @@ async def test_whoever_closes_the_gate_waits_until_its_flights_have_ended() -> N
         await asyncio.sleep(60)
         return NO_SECRETS
 
-    async with Site({"/robots.txt": never}) as site, rooms_for(site) as rooms:
+    async with Site({"/robots.txt": never}) as site, rooms_for(site) as services:
         before = asyncio.all_tasks()
-        asking = Asking(RobotsGate(rooms.http, rooms.guard), rooms, site)
+        asking = Asking(RobotsGate(services.http, services.guard), services, site)
         waiting = asyncio.create_task(asking("site.example"))
         await asked.wait()
         waiting.cancel()

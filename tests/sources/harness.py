@@ -34,5 +34,5 @@ def urls(*sources: object, **options: Any) -> list[str]:
 
 async def read_site(*sources: str, sites: Sequence[Site], **options: Any) -> tuple[list[SourceItem], Problems]:
     """The items of lists on loopback, brought through the real door."""
-    async with rooms_for(*sites) as rooms:
-        return await gather(fetch_lists(rooms.door, rooms.http), sources, **options)
+    async with rooms_for(*sites) as services:
+        return await gather(fetch_lists(services.door, services.http), sources, **options)

@@ -30,8 +30,8 @@ def wiring(
     from spaniel.net.resolver import SystemResolver
 
     Guard(SystemResolver(), settings.security)
-    told = [(path, value, source) for path, (value, source) in settings.items()]
-    return {"settings": told, "profile": profile, "cached": cached, "logs": logs, "captures": captures}
+    fields = [(path, value, source) for path, (value, source) in settings.items()]
+    return {"settings": fields, "profile": profile, "cached": cached, "logs": logs, "captures": captures}
 
 
 def limits(settings: Settings, host_time: float | None = None, total_time: float | None = None) -> Limits:

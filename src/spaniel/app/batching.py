@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from spaniel.app.batch_wiring import PROFILE, limits, wiring
-from spaniel.app.engine import Engine, Working
+from spaniel.app.engine import Engine, WorkerOptions
 from spaniel.app.logs import configure
 from spaniel.app.settings import Setting, Settings, load
 from spaniel.app.several import several
@@ -25,11 +25,11 @@ from spaniel.hosts import Hosts
 from spaniel.hosts.rules import Rule, Rules
 from spaniel.hosts.scheduler import PlaceClock
 from spaniel.net.resolver import CachingResolver, SystemResolver
-from spaniel.pipeline.profile import Rung
+from spaniel.pipeline.fallbacks import MOST_ASKED
+from spaniel.pipeline.profile import Fallback
 from spaniel.pipeline.profile import load as load_profile
 from spaniel.pipeline.readers import ALONE, AMONG_OTHERS
 from spaniel.pipeline.request import Request
-from spaniel.pipeline.rungs.site import MOST_ASKED
 from spaniel.reading.formats import html as _html  # noqa: F401  every worker needs it, and loads it while the coordinator plans
 from spaniel.runs.store import Item
 
@@ -48,20 +48,22 @@ QUEUE = "queue"  # a rung: for a person, to whom a batch gives its output
 
 
 @asynccontextmanager
-async def open_fetcher(told: Mapping[str, Any], hosts: Hosts, resolver: Resolver | None = None) -> AsyncIterator[Fetch]:
+async def open_fetcher(
+    fields: Mapping[str, Any], hosts: Hosts, resolver: Resolver | None = None
+) -> AsyncIterator[Fetch]:
     """What a worker fetches with, from its wiring."""
-    if told["logs"]:  # it is a process of its own
-        configure(*told["logs"])
+    if fields["logs"]:  # it is a process of its own
+        configure(*fields["logs"])
         for name in SAID_ALREADY:
             logging.getLogger(name).setLevel(logging.ERROR)
-    settings = Settings({path: Setting(_frozen(value), source) for path, value, source in told["settings"]})
+    settings = Settings({path: Setting(_frozen(value), source) for path, value, source in fields["settings"]})
     names = CachingResolver(resolver or SystemResolver())
-    around = partial(CapturingHttp, clock=SystemClock()) if told.get("captures") else None
-    working = Working(hosts, ALONE if told["logs"] else AMONG_OTHERS, around)
-    async with Engine(settings, names, PlaceClock(hosts.clock), working=working) as engine:
+    around = partial(CapturingHttp, clock=SystemClock()) if fields.get("captures") else None
+    worker = WorkerOptions(hosts, ALONE if fields["logs"] else AMONG_OTHERS, around)
+    async with Engine(settings, names, PlaceClock(hosts.clock), worker=worker) as engine:
         limits = settings.batch
         profile = engine.profile(
-            for_batches(engine.read_profile(told["profile"]), limits.max_retry_after_seconds, cached=told["cached"])
+            for_batches(engine.read_profile(fields["profile"]), limits.max_retry_after_seconds, cached=fields["cached"])
         )
 
         async def fetch(url: str) -> Record:
@@ -121,12 +123,14 @@ def for_batches(profile: Profile, longest_wait: float, *, cached: bool) -> Profi
     own = profile.limits
     total = own.total_seconds and own.total_seconds + (MOST_ASKED - 1) * longest_wait
     limits = own._replace(chunk_tokens=0, max_wait_seconds=longest_wait, total_seconds=total)
-    ladder = [rung for rung in profile.ladder if rung.name != QUEUE]
-    missing = MOST_ASKED - 1 - sum(rung.name in RETRIES for rung in ladder)
-    at_site = [place for place, rung in enumerate(ladder, 1) if rung.name in (*RETRIES, "http", "plain_http")]
+    fallbacks = [fallback for fallback in profile.fallbacks if fallback.name != QUEUE]
+    missing = MOST_ASKED - 1 - sum(fallback.name in RETRIES for fallback in fallbacks)
+    at_site = [
+        place for place, fallback in enumerate(fallbacks, 1) if fallback.name in (*RETRIES, "http", "plain_http")
+    ]
     if at_site:
-        ladder[at_site[-1] : at_site[-1]] = [Rung("retry_after", {"after_seconds": 5})] * missing
-    return profile._replace(cached=profile.cached and cached, limits=limits, ladder=tuple(ladder))
+        fallbacks[at_site[-1] : at_site[-1]] = [Fallback("retry_after", {"after_seconds": 5})] * missing
+    return profile._replace(cached=profile.cached and cached, limits=limits, fallbacks=tuple(fallbacks))
 
 
 def _frozen(value: Any) -> Any:

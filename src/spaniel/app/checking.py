@@ -14,7 +14,7 @@ from spaniel.app.paths import default_state_dir
 from spaniel.app.several import several
 from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST, CHECK_TIMEOUT_SECONDS
 from spaniel.errors import Code, SpanielError
-from spaniel.health.asking import NO_HINTS, Asker, Hints, Ways
+from spaniel.health.asking import NO_HINTS, Asker, Hints, Variants
 from spaniel.health.history import History
 from spaniel.health.journal import Journal, trouble_with
 from spaniel.health.judging import judge
@@ -122,13 +122,15 @@ def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History 
         begun = Begun(0, (f"{NOT_KEPT}: {trouble_with(error)}",))
         history = None
     politeness = Politeness(
-        own.per_host, own.delay_ms / 1000, heeds_delays=True, longest_wait=float(own.host_wait_seconds)
+        own.per_host, own.delay_ms / 1000, respect_delays=True, longest_wait=float(own.host_wait_seconds)
     )
-    door = engine.rooms.door
+    door = engine.services.door
     if not isinstance(door.hosts, Hosts):
         raise TypeError("links are checked by an engine with hosts of its own")
-    ways = _ways(engine, own, politeness, extras)
-    asker = Asker(door._replace(guard=engine.guard.with_any_port()), engine.rooms.clock, ways, engine.rooms.readers)
+    variants = _ways(engine, own, politeness, extras)
+    asker = Asker(
+        door._replace(guard=engine.guard.with_any_port()), engine.services.clock, variants, engine.services.readers
+    )
     options = RunOptions(
         at_once=own.jobs,
         link_seconds=4.0 * own.timeout_seconds
@@ -142,8 +144,8 @@ def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History 
     return Prepared(Run(spool, _Looks(asker), delays, engine.clock, journal, options), journal, begun.remarks)
 
 
-def _ways(engine: Engine, own: HealthSettings, politeness: Politeness, extras: Extras) -> Ways:
-    settings, usual = engine.settings, Ways()
+def _ways(engine: Engine, own: HealthSettings, politeness: Politeness, extras: Extras) -> Variants:
+    settings, usual = engine.settings, Variants()
     redirects = settings.limits.max_redirects if settings.given("tools.webfetch.max_redirects") else usual.max_redirects
     return usual._replace(
         options=RequestOptions(settings.headers._replace(accept="*/*"), stalled_after=STALLED_SECONDS),
@@ -201,7 +203,7 @@ def _heard(seen: Observation, url: str) -> Heard | None:
     return Heard.SILENT if literal_address(parse(url).host) else Heard.LOOKUP_ANSWER
 
 
-class Given(NamedTuple):
+class Overrides(NamedTuple):
     """What a call says in place of the settings."""
 
     jobs: int | None = None
@@ -232,17 +234,22 @@ class Given(NamedTuple):
 
 
 async def check(
-    engine: Engine, links: Iterable[str | Link], given: Given, history: str | os.PathLike[str] | None
+    engine: Engine, links: Iterable[str | Link], given: Overrides, history: str | os.PathLike[str] | None
 ) -> AsyncGenerator[Checked, None]:
     """As `Spaniel.check`, which tells what these mean."""
     own = given.over(health_settings(engine.settings))
-    kept = None if history is None else History(os.fspath(history), now=lambda: engine.rooms.clock.now().timestamp())
+    cache_info = (
+        None if history is None else History(os.fspath(history), now=lambda: engine.services.clock.now().timestamp())
+    )
     spool = spool_for()
     try:
         given_links = several(links, "links", (str, Link))
         spool.take(Link(link) if isinstance(link, str) else link for link in given_links)
-        prepared = prepare(engine, spool, own, kept, Extras(soft_404=given.soft_404))
-        for remark in (*prepared.remarks, *([kept.damage] if kept is not None and kept.damage else ())):
+        prepared = prepare(engine, spool, own, cache_info, Extras(soft_404=given.soft_404))
+        for remark in (
+            *prepared.remarks,
+            *([cache_info.damage] if cache_info is not None and cache_info.damage else ()),
+        ):
             log.warning(remark)
         run = prepared.run
         async with aclosing(run.results()) as results:
@@ -250,5 +257,5 @@ async def check(
                 yield checked
     finally:
         spool.close()
-        if kept is not None:
-            kept.close()
+        if cache_info is not None:
+            cache_info.close()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterable, Mapping
     from typing import Unpack
 
-    from spaniel.app.fetch_options import FetchOptions
+    from spaniel.app.fetch_options import FetchKeywords
     from spaniel.health.verdict import Checked, Link
     from spaniel.net.resolver import Resolver
     from spaniel.online.canonicalizer import Canonicalizer
@@ -107,7 +107,7 @@ class Spaniel:
         max_chunk_tokens: int | None = None,
         *,
         trace: Trace | None = None,
-        **options: Unpack[FetchOptions],
+        **options: Unpack[FetchKeywords],
     ) -> Answer:
         """The page behind a URL. Where there is none, a `SpanielError` says why.
 
@@ -194,9 +194,9 @@ class Spaniel:
         Without a word, all of them are as the settings say. Equal URLs are asked once. What fails is told at the end:
         if most hosts did not answer, there was no network, and nothing is called failing.
         """
-        from spaniel.app.checking import Given, check
+        from spaniel.app.checking import Overrides, check
 
-        politeness = Given(jobs, per_host, delay, timeout, robots, soft_404)
+        politeness = Overrides(jobs, per_host, delay, timeout, robots, soft_404)
         return check(self._engine, links, politeness, history)
 
     async def canonicalize(

@@ -156,16 +156,16 @@ def chromium(settings: Settings) -> Finding:
         elif "cause" in error.details:
             cure = error.hint
         return Finding("chromium", False, error.message, cure)
-    told = f"{found.version} at {found.path}, in its sandbox"
+    fields = f"{found.version} at {found.path}, in its sandbox"
     if settings.ca_file:
         try:
             database(settings.ca_file)
         except TrustStoreError as error:
             cure = "Install libnss3 (on macOS: add the certificates to the keychain), or fetch without the browser."
-            return Finding("chromium", False, f"{told}; ca_file does not apply to it: {error}", cure)
+            return Finding("chromium", False, f"{fields}; ca_file does not apply to it: {error}", cure)
         except SpanielError:
             pass  # which "trust" tells
-    return Finding("chromium", True, told)
+    return Finding("chromium", True, fields)
 
 
 async def _dns(host: str) -> Finding:

@@ -20,14 +20,12 @@ from spaniel.net.guard import Guard
 from spaniel.net.http import Http
 from spaniel.net.resolver import CachingResolver, SystemResolver
 from spaniel.pipeline.fetch import fetch, prepare, stored
-from spaniel.pipeline.flights import Flights
-from spaniel.pipeline.ports import Door
-from spaniel.pipeline.profile import DEFAULT, Given, Profile
+from spaniel.pipeline.profile import DEFAULT, Overrides, Profile
 from spaniel.pipeline.profile import load as load_profile
 from spaniel.pipeline.readers import AMONG_OTHERS, Limits, Readers
-from spaniel.pipeline.rooms import Rendering, Rooms
+from spaniel.pipeline.retrieve import Door
+from spaniel.pipeline.services import Flights, Rendering, Services, Writer
 from spaniel.pipeline.trace import Trace
-from spaniel.pipeline.writer import Writer
 from spaniel.queue import Queue
 from spaniel.robots.disk_cache import DiskCache
 from spaniel.robots.gate import RobotsGate
@@ -38,13 +36,13 @@ if TYPE_CHECKING:
     from spaniel.clock import Clock
     from spaniel.net.resolver import Resolver
     from spaniel.online.canonicalizer import Reach
-    from spaniel.pipeline.errand import Ascent
     from spaniel.pipeline.outcome import Outcome
-    from spaniel.pipeline.ports import Fetcher, Renders
     from spaniel.pipeline.request import Request
+    from spaniel.pipeline.retrieve import Fetcher, Renders
+    from spaniel.pipeline.task import Attempts
 
 
-class Working(NamedTuple):
+class WorkerOptions(NamedTuple):
     """What an engine has besides, that is a worker of a batch."""
 
     hosts: Hosts  # of the run: every request of the engine begins with a turn
@@ -64,16 +62,16 @@ class Engine:
         resolver: Resolver | None = None,
         clock: Clock | None = None,
         renderer: Renders | None = None,
-        working: Working | None = None,
+        worker: WorkerOptions | None = None,
     ) -> None:
         self.settings = load() if settings is None else settings
         self._clock = clock or SystemClock()
         self._given_renderer = renderer
-        self._reading = working.reading if working else AMONG_OTHERS
-        self._around = working.around if working else None
-        self._shared_hosts = hosts = working.hosts if working else None
+        self._reading = worker.reading if worker else AMONG_OTHERS
+        self._around = worker.around if worker else None
+        self._shared_hosts = hosts = worker.hosts if worker else None
         self._open = AsyncExitStack()
-        self._rooms: Rooms | None = None
+        self._services: Services | None = None
         self.guard = Guard(resolver or CachingResolver(PlaceResolver(SystemResolver())), self.settings.security)
         self._proxies = system_proxies(os.environ) if self.settings.uses_system_proxy else None
         self.http = Http(self.settings.ca_file, self._proxies)
@@ -93,11 +91,11 @@ class Engine:
         hosts, renderer = self._shared_hosts, self._renderer()
         if hosts is not None and renderer is not None:
             renderer = PoliteRenderer(renderer, hosts)
-        flights: Flights[Ascent] = Flights()
+        flights: Flights[Attempts] = Flights()
         self._open.push_async_callback(flights.close)  # before the rooms that it works in
         http = self._around(self.http) if self._around else self.http
         door = Door(self.guard, self.robots, hosts or Hosts(self._clock, memory), http)
-        self._rooms = Rooms(
+        self._services = Services(
             *(door, PlaceClock(self._clock), flights, readers, writer),
             renderer=renderer,
             rendering=self._rendering(),
@@ -110,7 +108,7 @@ class Engine:
         await self.close()
 
     async def close(self) -> None:
-        self._rooms = None
+        self._services = None
         await self._open.aclose()
 
     @property
@@ -118,22 +116,22 @@ class Engine:
         return self._clock
 
     @property
-    def rooms(self) -> Rooms:
-        if self._rooms is None:
+    def services(self) -> Services:
+        if self._services is None:
             raise RuntimeError("this Spaniel is not open: use it as 'async with Spaniel() as spaniel'")
-        return self._rooms
+        return self._services
 
     def profile(self, profile: str | os.PathLike[str] | Profile = DEFAULT) -> Profile:
         """A profile by its name or file, completed by what the settings say; and what it needs, opened."""
         if not isinstance(profile, Profile):
             profile = self.read_profile(profile)
-        rooms = self.rooms
-        if profile.cached and rooms.cache is None:
+        services = self.services
+        if profile.cached and services.cache is None:
             cache = PageCache(self.settings.cache, lambda: self._clock.now().timestamp())
-            rooms = rooms._replace(cache=self._open.enter_context(cache))
-        if profile.freshness and rooms.freshness is None:
-            rooms = rooms._replace(freshness=load_freshness(self.settings.freshness_file))
-        self._rooms = rooms
+            services = services._replace(cache=self._open.enter_context(cache))
+        if profile.freshness and services.freshness is None:
+            services = services._replace(freshness=load_freshness(self.settings.freshness_file))
+        self._services = services
         return profile
 
     def read_profile(self, name: str | os.PathLike[str]) -> Profile:
@@ -141,26 +139,26 @@ class Engine:
         return load_profile(name, self._given())
 
     async def fetch(self, request: Request, profile: Profile, trace: Trace | None = None) -> Outcome:
-        return await fetch(request, profile, self.rooms, trace)
+        return await fetch(request, profile, self.services, trace)
 
     def check(self, request: Request, profile: Profile, trace: Trace | None = None) -> None:
         """Raises what is refused for its form."""
-        prepare(request, profile, self.rooms, trace or Trace())
+        prepare(request, profile, self.services, trace or Trace())
 
     def stored(self, request: Request, profile: Profile, trace: Trace | None = None) -> Outcome | None:
         """How the fetch would end that finds its page in the cache; None where it would not."""
-        return stored(request, profile, self.rooms, trace)
+        return stored(request, profile, self.services, trace)
 
     def reach(self, profile: Profile) -> Reach:
         """What canonicalizing online needs: this engine's door, and a profile's way of using it."""
         from spaniel.online.canonicalizer import Reach
 
-        return Reach(self.rooms.door, self.http, profile.way, profile.limits.timeout_seconds)
+        return Reach(self.services.door, self.http, profile.way, profile.limits.timeout_seconds)
 
-    def _given(self) -> Given:
+    def _given(self) -> Overrides:
         settings = self.settings
         paths = {name: f"tools.webfetch.{name}" for name in (*settings.limits._fields, "user_agent")}
-        return Given(
+        return Overrides(
             settings.headers,
             settings.limits._asdict(),
             frozenset(name for name, path in paths.items() if settings.given(path)),

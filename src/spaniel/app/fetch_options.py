@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from spaniel.browser.rendering import RenderOptions
 
 
-class FetchOptions(TypedDict, total=False):
+class FetchKeywords(TypedDict, total=False):
     """The keywords of `Spaniel.fetch`, `spaniel.fetch` and `spaniel.afetch`."""
 
     no_cache: bool
@@ -26,10 +26,10 @@ class FetchOptions(TypedDict, total=False):
     scrolls: int | None
 
 
-def request_for(url: str, max_chunk_tokens: int | None, options: FetchOptions, shown: RenderOptions) -> Request:
+def request_for(url: str, max_chunk_tokens: int | None, options: FetchKeywords, shown: RenderOptions) -> Request:
     """The request; `shown` is how a page is shown of which nothing is said. A name that is none is a `TypeError`."""
     for name in options:
-        if name not in FetchOptions.__annotations__:
+        if name not in FetchKeywords.__annotations__:
             raise TypeError(f"fetch() got an unexpected keyword argument '{name}'")
     return Request(
         url,

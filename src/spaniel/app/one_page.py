@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from spaniel.app.client import Named
-    from spaniel.app.fetch_options import FetchOptions
+    from spaniel.app.fetch_options import FetchKeywords
     from spaniel.app.settings import Settings
     from spaniel.pipeline.answer import Answer
 
@@ -24,7 +24,7 @@ async def afetch(
     *,
     profile: Named = DEFAULT,
     settings: Settings | Mapping[str, object] | None = None,
-    **options: Unpack[FetchOptions],
+    **options: Unpack[FetchKeywords],
 ) -> Answer:
     """Fetch one page in an event loop: `answer = await spaniel.afetch(url)`.
 
@@ -40,7 +40,7 @@ def fetch(
     *,
     profile: Named = DEFAULT,
     settings: Settings | Mapping[str, object] | None = None,
-    **options: Unpack[FetchOptions],
+    **options: Unpack[FetchKeywords],
 ) -> Answer:
     """Fetch one page and wait for it.
 

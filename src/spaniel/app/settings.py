@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from spaniel.cache import CacheSettings
     from spaniel.net.guard import Security
     from spaniel.net.http import RequestHeaders
-    from spaniel.pipeline.rooms import Copies
+    from spaniel.pipeline.services import Copies
     from spaniel.queue import QueueSettings
     from spaniel.robots.gate import RobotsSettings
 
@@ -157,7 +157,7 @@ class Settings:
 
     @property
     def copies(self) -> Copies:
-        from spaniel.pipeline.rooms import Copies
+        from spaniel.pipeline.services import Copies
 
         mirrors = cast("tuple[str, ...]", self[f"{OWN}.mirrors.prefixes"])
         return Copies(

@@ -113,7 +113,7 @@ def _fetcher(stack: AsyncExitStack, settings: Settings, profile: str) -> ListFet
             from spaniel.sources.walk import fetch_lists
 
             engine = await stack.enter_async_context(Engine(settings))
-            opened.append(fetch_lists(engine.rooms.door, engine.http, engine.read_profile(profile).way))
+            opened.append(fetch_lists(engine.services.door, engine.http, engine.read_profile(profile).way))
         async with opened[0](url, most) as fetched:
             yield fetched
 

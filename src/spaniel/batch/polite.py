@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from spaniel.hosts import Hosts
     from spaniel.net.guard import Target
     from spaniel.net.http import Http, Page
-    from spaniel.pipeline.ports import Renders
+    from spaniel.pipeline.retrieve import Renders
     from spaniel.url.value import Url
 
 _USUAL = RequestOptions()

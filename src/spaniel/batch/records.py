@@ -12,9 +12,9 @@ import msgspec
 
 from spaniel.batch.ports import HAD_CREDENTIALS
 from spaniel.errors import Code, SpanielError
+from spaniel.pipeline.fallbacks import HTTP_ONLY
 from spaniel.pipeline.outcome import CREDENTIALS_DROPPED, NO_TEXT, Outcome
 from spaniel.pipeline.record import record_of as full_record
-from spaniel.pipeline.rungs.site import HTTP_ONLY
 from spaniel.url.canonical import CREDENTIALS_WARNING
 
 if TYPE_CHECKING:

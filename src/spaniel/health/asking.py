@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from spaniel.net.guard import Target
     from spaniel.net.http import Page, RequestOptions
     from spaniel.net.redirects import Ask
-    from spaniel.pipeline.ports import Door
+    from spaniel.pipeline.retrieve import Door
     from spaniel.url.value import Url
     from spaniel.verdicts import Fragment
 

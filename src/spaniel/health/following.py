@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spaniel.net.guard import Target
     from spaniel.net.http import Page
     from spaniel.net.redirects import Ask
-    from spaniel.pipeline.ports import Door, Turn
+    from spaniel.pipeline.retrieve import Door, Turn
     from spaniel.url.value import Url
 
 MOST_COOKIES, LONGEST_COOKIE = 8, 2048  # of one origin; characters
@@ -32,7 +32,7 @@ class Ways(NamedTuple):
     """How links are asked: the same for all of a run."""
 
     options: RequestOptions = RequestOptions()
-    politeness: Politeness = Politeness(at_once=4, spacing_seconds=0.0, heeds_delays=True)
+    politeness: Politeness = Politeness(at_once=4, delay_seconds=0.0, respect_delays=True)
     domains: DomainRules = ANYWHERE
     max_redirects: int = MAX_LINK_REDIRECTS
     # For an answer, with all its redirects; and for each pause in a body that is measured.
@@ -154,5 +154,5 @@ def _at_a_host(politeness: Politeness) -> Politeness:
 
 
 def _leave_alone(door: Door, origin: str, politeness: Politeness) -> None:
-    if politeness.heeds_delays and (asked := door.hosts.asked(origin)) is not None:
+    if politeness.respect_delays and (asked := door.hosts.asked(origin)) is not None:
         raise asked.refusal()

@@ -72,8 +72,8 @@ class Politeness(NamedTuple):
 
     at_once: int = AT_ONE_HOST
     # Between the beginnings of two requests; where there is one at a time, from the end of a request to the next.
-    spacing_seconds: float = 0.0
-    heeds_delays: bool = False  # whether Crawl-delay and Retry-After are waited for
+    delay_seconds: float = 0.0
+    respect_delays: bool = False  # whether Crawl-delay and Retry-After are waited for
     longest_wait: float = float(MAX_WAIT_SECONDS.default)  # seconds; a host that asks for more is not asked at all
     waits_count: bool = True  # whether a wait for a place or for its time is on the clock of the request
     waits_for_retry_after: bool = True  # in a turn; a link check waits between links instead
@@ -173,11 +173,11 @@ class _Host:
         return max(self.asked.values())
 
     def delay(self, politeness: Politeness) -> float:
-        return max(politeness.spacing_seconds, self.crawl_delay if politeness.heeds_delays else 0.0)
+        return max(politeness.delay_seconds, self.crawl_delay if politeness.respect_delays else 0.0)
 
     def most(self, politeness: Politeness) -> int:
         """A host that asks for pauses in its robots.txt is asked by one at a time."""
-        return 1 if self.crawl_delay and politeness.heeds_delays else politeness.at_once
+        return 1 if self.crawl_delay and politeness.respect_delays else politeness.at_once
 
     def begin_at(self, politeness: Politeness, where: str, now: float) -> float:
         """When a request may begin, if there is a place."""
@@ -192,7 +192,7 @@ class _Host:
                     heappop(self.lanes)
                 if self.busy + len(self.lanes) >= politeness.at_once and self.lanes:
                     at = max(at, self.lanes[0])
-        if self.asked and politeness.heeds_delays and politeness.waits_for_retry_after:
+        if self.asked and politeness.respect_delays and politeness.waits_for_retry_after:
             at = max(at, self.longest(where)[0])
         return at
 
@@ -267,7 +267,7 @@ class Hosts:
 
     def places(self, host: str, politeness: Politeness = USUAL) -> int:
         """How many requests may be under way at a host."""
-        if self._rules is None and not politeness.heeds_delays:
+        if self._rules is None and not politeness.respect_delays:
             return politeness.at_once
         known = self._hosts.get(host)
         if known is None:
@@ -284,7 +284,7 @@ class Hosts:
             return f"answered {status}"
         if known.paused_until > now:
             return known.why_paused
-        own = known.politeness.spacing_seconds if known.politeness else 0.0
+        own = known.politeness.delay_seconds if known.politeness else 0.0
         return f"Crawl-delay {known.crawl_delay:g} s" if known.crawl_delay > own else "pause"
 
     # what is learnt of a host
@@ -399,7 +399,7 @@ class Hosts:
 
     async def wait(self, where: str, deadline: Deadline, politeness: Politeness) -> None:
         """Wait as long as an origin asked; refused at once where that is too long. In a run, the turn waits."""
-        if self._rules is not None or not politeness.heeds_delays or (asked := self.asked(where)) is None:
+        if self._rules is not None or not politeness.respect_delays or (asked := self.asked(where)) is None:
             return
         if asked.seconds > min(politeness.longest_wait, deadline.left()):
             raise asked.refusal()
@@ -522,7 +522,7 @@ class Hosts:
             own = None
             if self._rules is not None:
                 rule = self._rules.of(host)
-                own = Politeness(rule.per_host, rule.delay, heeds_delays=True, waits_count=False)
+                own = Politeness(rule.per_host, rule.delay, respect_delays=True, waits_count=False)
             known = self._hosts[host] = _Host(host, own)
         return known
 

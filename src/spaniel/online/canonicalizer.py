@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from spaniel.online.deeper import Deeper
     from spaniel.online.visits import Asks
-    from spaniel.pipeline.ports import Door
-    from spaniel.pipeline.retrieve import Way
+    from spaniel.pipeline.retrieve import Door, FetchOptions
     from spaniel.url import Canonical
 
 MOST_ROUNDS = 40  # questions about one URL; eight kinds, and few of them twice
@@ -41,7 +40,7 @@ class Reach(NamedTuple):
 
     door: Door
     http: Asks
-    way: Way
+    way: FetchOptions
     seconds: float = 20  # for all that is asked about one URL
 
 

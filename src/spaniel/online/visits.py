@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from spaniel.net.guard import Target
     from spaniel.net.http import Page, RequestOptions
     from spaniel.net.redirects import Ask
-    from spaniel.pipeline.ports import Door
-    from spaniel.pipeline.retrieve import Way
+    from spaniel.pipeline.retrieve import Door, FetchOptions
     from spaniel.url.value import Url
 
     class Asks(Protocol):
@@ -92,7 +91,7 @@ class _JudgedHops(PageHops):
 class Visits:
     """Goes by a way, and follows redirects only to hosts that `passes` lets through."""
 
-    def __init__(self, door: Door, http: Asks, way: Way, passes: Callable[[str], bool]) -> None:
+    def __init__(self, door: Door, http: Asks, way: FetchOptions, passes: Callable[[str], bool]) -> None:
         self._door = door
         self._http = http
         self._passes = passes

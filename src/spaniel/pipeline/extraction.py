@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaniel.pipeline.log_line import logged
+from spaniel.pipeline.outcome import logged
 from spaniel.reading import extract as extract_here
 from spaniel.reading import read
 from spaniel.reading.kinds import kind_of, needs_own_process
@@ -28,6 +28,6 @@ def read_at_hand(body: bytes, content_type: str | None, url: str | None) -> Docu
     """As `reading.read`, for whoever has no event loop."""
     if not needs_own_process(kind_of(content_type, body)):
         return logged(read(body, content_type, url), url)
-    from spaniel.pipeline.blocking_readers import blocking_readers
+    from spaniel.pipeline.readers import blocking_readers
 
     return blocking_readers().read(body, content_type, url)

@@ -5,78 +5,267 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.errand import Ascent, Errand
-from spaniel.pipeline.held import STALE, STALE_COPY
-from spaniel.pipeline.keeping import keep
-from spaniel.pipeline.known_web import canonical
-from spaniel.pipeline.ladder import climb
-from spaniel.pipeline.log_line import write_log_line
-from spaniel.pipeline.outcome import Outcome
+from spaniel.net.deadline import Deadline
+from spaniel.pipeline.caching import CacheLookup, keep, look_up
+from spaniel.pipeline.fallback import is_unanswered, root_of
+from spaniel.pipeline.outcome import Attempt, Outcome, write_log_line
+from spaniel.pipeline.page_types import READABLE, explained, recognized, signals_of
 from spaniel.pipeline.request import bad, checked
-from spaniel.pipeline.revalidation import Known, look_up
+from spaniel.pipeline.retrieve import PageHops
+from spaniel.pipeline.stale import STALE, STALE_COPY
+from spaniel.pipeline.task import Attempts, FetchResult, FetchTask
 from spaniel.pipeline.trace import Trace
+from spaniel.reading.document import TEXT_CUT
+from spaniel.reading.kinds import kind_of
+from spaniel.reading.text_cut import taken
 from spaniel.url.parsing import parse, requested
+from spaniel.url.questions import Web
+from spaniel.url.value import split
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Mapping
 
     from spaniel.hosts import Politeness
-    from spaniel.pipeline.profile import Profile
+    from spaniel.net.http import Page
+    from spaniel.pipeline.profile import Fallback, Limits, Profile
     from spaniel.pipeline.request import Request
-    from spaniel.pipeline.rooms import Rooms
+    from spaniel.pipeline.retrieve import Hosts
+    from spaniel.pipeline.services import Services
+    from spaniel.pipeline.task import FetchTask
+    from spaniel.pipeline.trace import Trace
+    from spaniel.reading import Document
+    from spaniel.url import Canonical, Policy
 
 
-async def fetch(request: Request, profile: Profile, rooms: Rooms, trace: Trace | None = None) -> Outcome:
+class KnownWeb(Web):
+    """Which hosts lack HTTPS (FG-13). Of the rest nothing is known."""
+
+    def __init__(self, hosts: Hosts) -> None:
+        self._hosts = hosts
+
+    def lacks_https(self, host: str) -> bool | None:
+        return self._hosts.is_http_only(host) or None
+
+
+def canonical_form(policy: Policy, raw: str, hosts: Hosts) -> Canonical:
+    """The canonical_form form of a URL. The web is asked about only where HTTP became HTTPS, which is seldom and quick."""
+    found = policy.apply(raw)
+    if not found.url.startswith("https://") or not found.original.strip().lower().startswith("http://"):
+        return found
+    return policy.apply(raw, KnownWeb(hosts)) if hosts.is_http_only(split(found.url).host) else found
+
+
+STANDS_IN = "a stored copy stands in"
+
+
+async def run_fallbacks(task: FetchTask, profile: Profile, services: Services, trace: Trace) -> Attempts:
+    """Climb each rung that applies after what came of those before it; say of each other one why not."""
+    climber = _Runner(task, profile, services, trace)
+    for fallback in profile.fallbacks:
+        wait = climber.wait_before(fallback)
+        if wait is not None:
+            await climber.fetch(fallback, wait)
+    return climber.ascent
+
+
+class _Runner:
+    """One fetch on its way up."""
+
+    def __init__(self, task: FetchTask, profile: Profile, services: Services, trace: Trace) -> None:
+        self.ascent = Attempts(task)
+        self._profile, self._services, self._trace = profile, services, trace
+        self._times = _Deadlines(profile.limits, services)
+
+    def wait_before(self, fallback: Fallback) -> float | None:
+        """How long to wait before a rung; None where it is left out, which is written down."""
+        ascent, services = self.ascent, self._services
+        why = fallback.kind.skip_reason(ascent, services) or (
+            STANDS_IN if fallback.kind.elsewhere and self._has_stale_copy() else ""
+        )
+        if why:
+            ascent.skip(fallback.name, why)
+            return None
+        wait = fallback.kind.wait(ascent, services, fallback.options)
+        why = self._times.against(wait, ascent.task.way.politeness.longest_wait)
+        if not why or fallback.kind.local:
+            return wait
+        ascent.skip(fallback.name, why)
+        if ascent.earlier_refusal is None and (asked := services.door.hosts.asked(ascent.task.url.origin)):
+            ascent.earlier_refusal = asked.refusal()
+        return None
+
+    def _has_stale_copy(self) -> bool:
+        """Whether a stored copy will do: it is younger than an archive's, and asks nobody."""
+        stale, failure = self.ascent.task.stale, self.ascent.failure
+        return stale is not None and stale.replaces(failure, self._services.clock.now())
+
+    async def run_fallbacks(self, fallback: Fallback, wait: float) -> None:
+        """By each of its ways, until one brings a page."""
+        if wait > 0:
+            await self._wait(wait)
+        for options in fallback.kind.variants(self.ascent.task, self._services, fallback.options):
+            if self._times.is_over() and not fallback.kind.local:
+                self.ascent.skip(fallback.name, self._times.against(0.0, 0.0))
+                break
+            if await self._try(fallback, options, wait):
+                break
+            wait = 0.0
+
+    async def _wait(self, seconds: float) -> None:
+        with self._trace.step("wait", self.ascent.task.url.redacted, len(self.ascent.attempts) + 1) as step:
+            step.text = f"{seconds:.1f} s"
+            await self._services.clock.sleep(seconds)
+        self._times.waited(seconds)
+
+    async def _try(self, fallback: Fallback, options: Mapping[str, object], waited: float) -> bool:
+        """One attempt: its page is the best so far, or its failure is written down. Whether it has brought one."""
+        ascent, clock = self.ascent, self._services.clock
+        at, began, failure, deadline = clock.now(), clock.monotonic(), None, self._times.next()
+        hops = PageHops(ascent.task.url, self._trace, len(ascent.attempts) + 1)
+        try:
+            ascent.best = await self._bring(fallback, options, deadline, hops) or ascent.best
+        except SpanielError as error:
+            if is_unanswered(error, deadline.phase):
+                self._services.door.hosts.unanswered(hops.url.origin, root_of(error), led=hops.is_led)
+            failure = explained(error, hops.answer, bool(hops.chain)) if self._profile.page_types else error
+            if ascent.best is not None and fallback.kind.failure_note is not None:
+                note = fallback.kind.failure_note(error)
+                ascent.best = ascent.best._replace(notes=(*ascent.best.notes, note))
+        ms, chain = round((clock.monotonic() - began) * 1000, 3), hops.urls
+        fields = (fallback.name, hops.url.href, failure, hops.status, chain, deadline.phase, ms)
+        ascent.attempts.append(Attempt(*fields, waited, fallback.kind.elsewhere, at))
+        return failure is None
+
+    async def _bring(
+        self, fallback: Fallback, options: Mapping[str, object], deadline: Deadline, hops: PageHops
+    ) -> FetchResult | None:
+        """What a rung finds, read; None from one that looks for nothing."""
+        fetched = await fallback.kind.fetch(self.ascent, self._services, deadline, hops, options)
+        if fetched is None:
+            return None
+        stale, method, fetched_at = self.ascent.task.stale, fallback.kind.rendering_method, self._services.clock.now()
+        proof = stale.revalidated_by(fetched.page, method) if stale else None
+        if proof:
+            document, reader = proof.stale.document, proof.stale.page.reader
+        else:
+            document, reader = await self._read(fetched.page, deadline, hops)
+        notes = tuple(dict.fromkeys((*fetched.notes, *document.notes)))
+        result = FetchResult(fetched, document, fetched_at, method, notes, fallback.name, reader, proof=proof)
+        return self._judged(result)
+
+    def _judged(self, result: FetchResult) -> FetchResult:
+        """With what the site says about the use of the page, and whether it is the page at all.
+
+        A copy that is still right was the page when it was read; what the site says today may be new.
+        """
+        profile, fetched, document = self._profile, result.fetched, result.document
+        agent = profile.way.options.headers.user_agent
+        signals = signals_of(document.signals, fetched.page.headers, fetched.content_signal, agent)
+        types = profile.page_types and result.proof is None and result.reader in READABLE
+        blocked = recognized(fetched, document, signals, types=types, respect=profile.respect)
+        return result._replace(signals=signals, blocked=blocked)
+
+    async def _read(self, page: Page, deadline: Deadline, hops: PageHops) -> tuple[Document, str]:
+        """What is understood of a page, and by which reader."""
+        declared, profile = page.headers.get("content-type"), self._profile
+        with hops.step("content_type"):
+            kind = kind_of(declared, page.body, profile.content)
+            body = taken(page.body, declared, kind.charset, profile.limits.text_bytes)
+        with hops.step("extract"):
+            document = await self._services.readers.read(
+                body, declared, page.url.href, profile.content, deadline, walls=profile.page_types
+            )
+        return document if body is page.body else document.noted(TEXT_CUT), kind.reader
+
+
+class _Deadlines:
+    """The rungs' deadlines: one for all of them, or one each within a total.
+
+    Waiting is part of the total, and of no deadline: whoever waits asks nobody for anything.
+    """
+
+    def __init__(self, limits: Limits, services: Services) -> None:
+        self._limits, self._clock = limits, services.clock
+        self._shared = None if limits.total_seconds else Deadline(limits.timeout_seconds)
+        self._end = 0.0 if self._shared else services.clock.monotonic() + limits.total_seconds
+
+    def next(self) -> Deadline:
+        if self._shared is not None:
+            return self._shared
+        return Deadline(max(0.0, min(self._limits.timeout_seconds, self._left())))
+
+    def against(self, wait: float, longest: float) -> str:
+        """Why there is no time for a rung after such a wait; empty where there is."""
+        if wait > longest:
+            return f"would wait {wait:.0f} s, longer than {longest:.0f} s"
+        if self.is_over():
+            return f"the {self._limits.total_seconds:.0f} s of the whole fetch are over"
+        if self._shared is None and wait >= self._left():
+            return f"would wait {wait:.0f} s, and {self._left():.0f} s of the whole fetch are left"
+        return ""
+
+    def is_over(self) -> bool:
+        return self._shared is None and self._left() <= 0
+
+    def waited(self, seconds: float) -> None:
+        if self._shared is not None:
+            self._shared.at += seconds
+
+    def _left(self) -> float:
+        return self._end - self._clock.monotonic()
+
+
+async def fetch(request: Request, profile: Profile, services: Services, trace: Trace | None = None) -> Outcome:
     """How it ended, as a value: whatever is refused is refused in there. One record in the log says the same."""
     trace = trace or Trace()
-    began = rooms.clock.monotonic()
+    began = services.clock.monotonic()
     try:
-        outcome = await _fetch(request, profile, rooms, trace)
+        outcome = await _fetch(request, profile, services, trace)
     except SpanielError as error:  # it was no URL, or none that may be asked for
         outcome = Outcome(_asked_for(request), refusal=error, steps=trace.steps)
-    write_log_line(outcome, rooms.clock.monotonic() - began)
+    write_log_line(outcome, services.clock.monotonic() - began)
     return outcome
 
 
-async def _fetch(request: Request, profile: Profile, rooms: Rooms, trace: Trace) -> Outcome:
-    errand = prepare(request, profile, rooms, trace)
-    known = _check_cache(errand, profile, rooms, trace)
+async def _fetch(request: Request, profile: Profile, services: Services, trace: Trace) -> Outcome:
+    task = prepare(request, profile, services, trace)
+    known = _check_cache(task, profile, services, trace)
     if known.found is not None:
-        return _told(errand, known, rooms, trace)
-    if known.held is not None:
-        errand = errand._replace(held=known.held, way=errand.way._replace(conditional=known.held.conditional))
-    ascent = await rooms.flights.join(
-        _flight(errand, profile), lambda shared: _fetch_afresh(errand, profile, rooms, shared), trace
+        return _outcome_of(task, known, services, trace)
+    if known.stale is not None:
+        task = task._replace(stale=known.stale, way=task.way._replace(conditional=known.stale.conditional))
+    ascent = await services.flights.join(
+        _flight(task, profile), lambda shared: _fetch_afresh(task, profile, services, shared), trace
     )
-    told = _told(errand, known._replace(found=ascent.found), rooms, trace)
+    fields = _outcome_of(task, known._replace(found=ascent.found), services, trace)
     tried, left_out = tuple(ascent.attempts), tuple(ascent.left_out)
-    return told._replace(refusal=ascent.refusal, attempts=tried, left_out=left_out)
+    return fields._replace(refusal=ascent.refusal, attempts=tried, left_out=left_out)
 
 
-def stored(request: Request, profile: Profile, rooms: Rooms, trace: Trace | None = None) -> Outcome | None:
+def stored(request: Request, profile: Profile, services: Services, trace: Trace | None = None) -> Outcome | None:
     """How a fetch would end that finds its page in the cache; None where it would not. Nobody is asked for anything."""
-    began = rooms.clock.monotonic()
+    began = services.clock.monotonic()
     trace = trace or Trace()
-    errand = prepare(request, profile, rooms, trace)
-    known = _check_cache(errand, profile, rooms, trace)
+    task = prepare(request, profile, services, trace)
+    known = _check_cache(task, profile, services, trace)
     if known.found is None:
         return None
-    outcome = _told(errand, known, rooms, trace)
-    write_log_line(outcome, rooms.clock.monotonic() - began)
+    outcome = _outcome_of(task, known, services, trace)
+    write_log_line(outcome, services.clock.monotonic() - began)
     return outcome
 
 
-def prepare(request: Request, profile: Profile, rooms: Rooms, trace: Trace) -> Errand:
+def prepare(request: Request, profile: Profile, services: Services, trace: Trace) -> FetchTask:
     """What is to be fetched. Whatever is refused here is refused for its form: nobody need be asked (D2-04)."""
     with trace.step("parse"):  # by the policy, whose first rule says what is a URL to it
         request = checked(request)
-        _require_class(request, profile, rooms)
-        known = canonical(profile.policy, request.url, rooms.door.hosts)
+        _require_class(request, profile, services)
+        known = canonical(profile.policy, request.url, services.door.hosts)
     with trace.step("normalize"):
         url = parse(known.url)
-        rooms.door.guard.check_page(url, request.domains)
+        services.door.guard.check_page(url, request.domains)
     way = profile.way._replace(domains=request.domains, politeness=_politeness(request, profile))
-    return Errand(url, known, request, way, profile.rungs, profile.content, profile.name, profile.file)
+    return FetchTask(url, known, request, way, profile.fallback_names, profile.content, profile.name, profile.file)
 
 
 def _politeness(request: Request, profile: Profile) -> Politeness:
@@ -85,43 +274,43 @@ def _politeness(request: Request, profile: Profile) -> Politeness:
     return profile.way.politeness._replace(longest_wait=wait)
 
 
-def _require_class(request: Request, profile: Profile, rooms: Rooms) -> None:
+def _require_class(request: Request, profile: Profile, services: Services) -> None:
     if request.freshness_class is None:
         return
-    if not profile.freshness or rooms.freshness is None:
+    if not profile.freshness or services.freshness is None:
         raise bad("freshness_class", f"the profile '{profile.name}' has no classes; use one with cache.freshness")
-    rooms.freshness.named(request.freshness_class)
+    services.freshness.named(request.freshness_class)
 
 
-def _check_cache(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Known:
+def _check_cache(task: FetchTask, profile: Profile, services: Services, trace: Trace) -> CacheLookup:
     """What the cache knows of a page: one to be served, or one to ask about."""
     with trace.step("check_cache") as step:
-        if errand.request.bypass:
+        if task.request.bypass:
             step.text = "bypassed"
-            return Known(reason=errand.request.bypass)
-        known = look_up(errand, profile, rooms)
-        step.text = "hit" if known.found else STALE if known.held else "miss"
+            return CacheLookup(reason=task.request.bypass)
+        known = look_up(task, profile, services)
+        step.text = "hit" if known.found else STALE if known.stale else "miss"
         return known
 
 
-async def _fetch_afresh(errand: Errand, profile: Profile, rooms: Rooms, trace: Trace) -> Ascent:
+async def _fetch_afresh(task: FetchTask, profile: Profile, services: Services, trace: Trace) -> Attempts:
     """Guard, robots, fetch, content type, extract: rung by rung; then what is best is kept."""
-    ascent = await climb(errand, profile, rooms, trace)
+    ascent = await run_fallbacks(task, profile, services, trace)
     if ascent.best is not None:
-        ascent.found = await keep(errand, ascent.best, profile, rooms, trace)
+        ascent.found = await keep(task, ascent.best, profile, services, trace)
     elif ascent.refusal is None:
         raise SpanielError(Code.BAD_ARGS, field="ladder", reason="no rung of the profile applies to this page")
-    elif errand.held is not None and errand.held.stands_in_for(ascent.refusal, rooms.clock.now()):
+    elif task.stale is not None and task.stale.replaces(ascent.refusal, services.clock.now()):
         with trace.step(STALE_COPY):
-            found = errand.held.found(STALE)
+            found = task.stale.found(STALE)
             ascent.found = found._replace(page=found.page.noted(STALE_COPY))
     return ascent
 
 
-def _flight(errand: Errand, profile: Profile) -> Hashable:
+def _flight(task: FetchTask, profile: Profile) -> Hashable:
     """What makes two fetches of a page two: those who want the same share one. A copy to ask about makes a difference,
     for whoever will have none gets the page itself."""
-    request = errand.request
+    request = task.request
     how = (
         request.force_browser,
         request.picture,
@@ -129,23 +318,23 @@ def _flight(errand: Errand, profile: Profile) -> Hashable:
         request.display,
         request.freshness_class,
         request.max_wait,
-        errand.held is None,
+        task.stale is None,
     )
-    return errand.canonical.url, errand.is_upgraded, profile.name, profile.version, *how, *request.lists
+    return task.canonical.url, task.is_upgraded, profile.name, profile.version, *how, *request.lists
 
 
-def _told(errand: Errand, known: Known, rooms: Rooms, trace: Trace) -> Outcome:
+def _outcome_of(task: FetchTask, known: CacheLookup, services: Services, trace: Trace) -> Outcome:
     """What is known of a page, for whoever asked for it; served from the cache unless somebody vouched for it now."""
     found = known.found
-    served = found is not None and found.kept is not None and found.kept.how in ("hit", STALE)
+    served = found is not None and found.cache_info is not None and found.cache_info.how in ("hit", STALE)
     return Outcome(
-        requested(errand.canonical.original),
-        errand.canonical.url,
+        requested(task.canonical.original),
+        task.canonical.url,
         found,
-        warnings=errand.canonical.repairs,
+        warnings=task.canonical.repairs,
         reason=known.reason,
-        known_title=known.held.page.headline if known.held else None,
-        served_at=rooms.clock.now() if served else None,
+        known_title=known.stale.page.headline if known.stale else None,
+        served_at=services.clock.now() if served else None,
         steps=trace.steps,
     )
 

@@ -2,17 +2,94 @@
 
 from __future__ import annotations
 
+import logging
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
+from spaniel.chunking import Boundaries, Chunk, boundaries, chunk, rebuild
+from spaniel.errors import Code, SpanielError
 from spaniel.url.canonical import CREDENTIALS_WARNING
+from spaniel.url.parsing import parse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spaniel.errors import SpanielError
-    from spaniel.pipeline.stored import StoredPage
     from spaniel.pipeline.trace import TraceStep
+    from spaniel.reading import Document
+
+
+cache_log = logging.getLogger("spaniel.cache")
+
+
+class StoredPage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The whole document once, and its chunks at the default size as offsets, so that the usual hit counts nothing."""
+
+    final_url: str
+    markdown: str
+    chunk_tokens: int
+    chunks: Boundaries
+    title: str | None = None
+    language: str | None = None
+    notes: list[str] = []
+    metadata: dict[str, Any] = {}
+    content_type: str = ""
+    status: int = 200
+    chain: list[str] = []  # the URLs before the final one
+    content_hash: str = ""  # SHA-256 of the decoded body
+    content_length: int = 0  # bytes of the decoded body
+    markdown_hash: str = ""  # SHA-256 of the Markdown: a changed advert is no changed page
+    reader: str = "html"  # the kind of content that it was read as
+    served_by: str = "http"  # the rung that brought it
+    page_type: str = ""  # what the page is instead of the one that was asked for: paywall, login, …
+    region: str = ""  # of a page that is not given out here
+    wall: dict[str, str] = {}  # the sign of a paywall or a login, and where it was found
+    freshness: str = ""  # the class by which it is fresh
+    signals: dict[str, Any] = {}  # what the site says about its use
+    archive_url: str = ""  # the snapshot that it was taken from
+    archive_date: str = ""
+    data: str | None = None  # of structured content: the whole of it as JSON text
+    pages: list[int] = []  # where in the Markdown each page begins, of a document that has pages (FG-24)
+
+    @property
+    def headline(self) -> str | None:
+        """The title for readers: the page's own headline where it names one, else its `<title>`."""
+        return self.metadata.get("title") or self.title
+
+    def cut(self, max_tokens: int) -> list[Chunk]:
+        """Chunks of a size: read off where it is the stored one, else counted anew, and equal either way."""
+        if max_tokens == self.chunk_tokens:
+            with suppress(LookupError, ValueError):  # offsets that lead nowhere are no offsets
+                return rebuild(self.markdown, self.chunks)
+        return chunk(self.markdown, max_tokens, pages=self.pages)
+
+    def noted(self, *notes: str | None) -> StoredPage:
+        more = [note for note in notes if note is not None]
+        return msgspec.structs.replace(self, notes=[*self.notes, *more]) if more else self
+
+    def __repr__(self) -> str:
+        return f"StoredPage({self.final_url[:60]!r}, {len(self.markdown)} characters)"
+
+
+_decoder = msgspec.json.Decoder(StoredPage)
+
+
+def from_cache(content: msgspec.Raw) -> StoredPage | None:
+    """What an entry holds; None where it is not ours to read (another version's, or damaged): a miss (D2-22)."""
+    try:
+        return _decoder.decode(content)
+    except msgspec.MsgspecError as error:
+        cache_log.warning("cache_read_failed: %s", error)
+        return None
+
+
+def bounds(markdown: str, max_tokens: int, pages: Sequence[int] = ()) -> Boundaries:
+    """Where chunks of a size begin and end. Nobody asks for those of 0 tokens, and it takes a tenth of a fetch."""
+    return boundaries(chunk(markdown, max_tokens, pages=pages) if max_tokens else ())
+
 
 CACHE_HIT = "cache_hit"
 NO_TEXT = "no_text"
@@ -25,7 +102,7 @@ ARCHIVE_CAVEAT = "Content retrieved from web archive; may not reflect current st
 class Attempt(NamedTuple):
     """One rung that was climbed, and what came of it."""
 
-    rung: str
+    fallback: str
     url: str  # where it ended
     error: SpanielError | None  # None: it brought a page
     status: int | None
@@ -42,7 +119,7 @@ class Attempt(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         return {
-            "rung": self.rung,
+            "rung": self.fallback,
             "outcome": self.outcome,
             "url": self.url,
             "status": self.status,
@@ -55,12 +132,12 @@ class Attempt(NamedTuple):
 class LeftOut(NamedTuple):
     """A rung that was not climbed, and why."""
 
-    rung: str
+    fallback: str
     why: str
     after: int  # how many had been tried by then
 
 
-class Kept(NamedTuple):
+class CacheInfo(NamedTuple):
     """What the cache knows of a page besides the page."""
 
     cached_at: datetime
@@ -77,7 +154,7 @@ class Found(NamedTuple):
     fetched_at: datetime
     rendering_method: str
     picture: bytes | None = None  # PNG, where one was asked for
-    kept: Kept | None = None  # None: it is not kept
+    cache_info: CacheInfo | None = None  # None: it is not kept
 
     @property
     def method(self) -> str:
@@ -112,9 +189,9 @@ class Outcome(NamedTuple):
         found = self.found
         if found is None:
             return False
-        stale = found.kept is not None and found.kept.how == "stale"
-        brought = (a for a in self.attempts if a.error is None and a.rung != QUEUE)  # which brings no page
-        return stale or any(attempt.elsewhere for attempt in brought)
+        stale = found.cache_info is not None and found.cache_info.how == "stale"
+        result = (a for a in self.attempts if a.error is None and a.fallback != QUEUE)  # which brings no page
+        return stale or any(attempt.elsewhere for attempt in result)
 
     @property
     def failure(self) -> str:
@@ -175,7 +252,7 @@ class Outcome(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         """Everything that is known, for JSON: the same keys for every outcome, then the page or the error."""
-        told: dict[str, object] = {
+        fields: dict[str, object] = {
             "requested_url": self.requested_url,
             "canonical_url": self.canonical_url,
             "final_url": self.final_url,
@@ -187,10 +264,10 @@ class Outcome(NamedTuple):
         }
         if self.found is None:
             error = self.refusal and {**self.refusal.as_dict(), "hint": self.refusal.about(self.requested_url).hint}
-            return {**told, "error": error}
+            return {**fields, "error": error}
         page = self.found.page
         return {
-            **told,
+            **fields,
             "fetched_at": moment(self.found.fetched_at),
             "rendering_method": self.found.rendering_method,
             "content_type": page.content_type,
@@ -216,3 +293,50 @@ def moment(at: datetime) -> str:
 def shortened(text: str | None, most: int = 60) -> str:
     """Text for a `repr`, which must fit into a line."""
     return (text or "") if len(text or "") <= most else f"{(text or '')[:most]}…"
+
+
+log = logging.getLogger("spaniel.fetch")
+
+
+def write_log_line(outcome: Outcome, seconds: float) -> None:
+    if not log.isEnabledFor(logging.INFO):
+        return
+    last = outcome.last
+    host, url = _loggable(outcome.canonical_url or outcome.requested_url)
+    if not host and outcome.refusal is not None and outcome.refusal.code is Code.INVALID_HOST:
+        host = str(outcome.refusal.details.get("host", ""))  # as it was written: the form is why it was refused
+    method = outcome.found.rendering_method if outcome.found else last.fallback if last else None
+    fields: dict[str, object] = {
+        "requested_host": host,
+        "url": url,
+        "final_url": _loggable(outcome.final_url or outcome.requested_url)[1],
+        "redirects": len(outcome.chain),
+        "rendering_method": method,
+        "cache_hit": outcome.cache_hit,
+        "ms": round(seconds * 1000),
+    }
+    if outcome.refusal is not None:
+        fields |= {"error_code": str(outcome.refusal.code), "phase": last.phase if last else "start"}
+        if "field" in outcome.refusal.details:  # of bad_args: which one, or which setting
+            fields["field"] = outcome.refusal.details["field"]
+    event = str(outcome.refusal.code) if outcome.refusal else "fetch_complete"
+    log.info(event, extra={"fields": fields})
+
+
+def logged(document: Document, url: str | None) -> Document:
+    """A document whose optional steps of reading did not all succeed leaves a line for each that failed (D2-41)."""
+    for failure in document.failures:
+        step, _, cause = failure.partition(": ")
+        log.warning(
+            "reading_step_failed", extra={"fields": {"url": _loggable(url or "")[1], "step": step, "error": cause}}
+        )
+    return document
+
+
+def _loggable(text: str) -> tuple[str, str]:
+    """Host and URL, as they may be written down; nothing of what is no URL."""
+    try:
+        url = parse(text)
+    except SpanielError:
+        return "", ""
+    return url.host, url.redacted

@@ -1,33 +1,116 @@
-"""What came instead of the page: a paywall, a login, a challenge, told by signs that are data (FG-20 … FG-29).
+"""Whether the response is the page that was requested: its type (FG-20 … FG-29), and the site's signals about its use.
 
-The signs stand in `reading/data/page_types.toml`. A blocked page is a result like any other; nothing is bypassed.
+The patterns of paywalls, logins and challenges are data: `reading/data/page_types.toml`. A blocked page is a result like
+any other; nothing is bypassed. A signal alone refuses nothing: it is recorded, and a profile says which it respects.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache, cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.chunking.plain_text import plain
+from spaniel.errors import Code, SpanielError
+from spaniel.reading import read
 from spaniel.reading.data_files import data_file
 from spaniel.reading.document import TEXT_CUT
 from spaniel.reading.kinds import parse_type
+from spaniel.reading.metadata.signals import directives
 from spaniel.tables import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from spaniel.net.http import Page
+    from spaniel.pipeline.retrieve import FetchedPage
     from spaniel.reading import Document
     from spaniel.reading.html.walls import Wall
+
+
+NOARCHIVE = "noarchive"
+# What a profile may respect: directives for robots, uses of a Content-Signal, the reservation of text and data mining.
+DIRECTIVES = ("noindex", NOARCHIVE, "nosnippet", "noai", "noimageai")
+USES = ("search", "ai-input", "ai-train")
+TDM = "tdm-reservation"
+SIGNALS = (*DIRECTIVES, *USES, TDM)
+MOST_SIGNALS = 20
+VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")  # directives that have a colon
+USE = re.compile(r"([a-z][a-z0-9_-]{0,40})\s*=\s*(yes|no)\b", re.IGNORECASE)
+
+
+def signals_of(
+    fields: Mapping[str, object], headers: Mapping[str, str], robots_signal: str | None, agent: str
+) -> dict[str, object]:
+    """All signals together: those of the page (`told`), of its headers, and of the site's robots.txt."""
+    found = dict(fields)
+    own = fields.get("robots")
+    robots = [*(own if isinstance(own, list) else []), *_tag(headers.get("x-robots-tag", ""), agent)]
+    if robots:
+        found["robots"] = list(dict.fromkeys(robots))[:MOST_SIGNALS]
+    uses = _uses(robots_signal or "") | _uses(headers.get("content-signal", ""))
+    if uses:
+        found["content_signal"] = uses
+    for name in (TDM, "tdm-policy"):
+        if value := headers.get(name, "").strip():
+            found[name.replace("-", "_")] = value[:200]
+    return found
+
+
+def refusals(signals: Mapping[str, object]) -> frozenset[str]:
+    """The signals that say no, by the names that a profile respects."""
+    robots, uses = signals.get("robots"), signals.get("content_signal")
+    said = set(robots) if isinstance(robots, list) else set()
+    if "none" in said:  # noindex and nofollow
+        said.add("noindex")
+    if isinstance(uses, dict):
+        said |= {use for use, value in uses.items() if value == "no"}
+    if str(signals.get("tdm_reservation", "")).strip() == "1":
+        said.add(TDM)
+    return frozenset(said & set(SIGNALS))
+
+
+def respected(signals: Mapping[str, object], respect: Iterable[str]) -> str:
+    """The first signal that refuses the page to a profile; empty where none does."""
+    said = refusals(signals)
+    return next((name for name in respect if name in said), "")
+
+
+def _tag(value: str, agent: str) -> list[str]:
+    """X-Robots-Tag, line by line: directives for everybody, and after `name:` for that robot alone."""
+    ours = agent.partition("/")[0].partition(" ")[0].lower()
+    return [directive for line in value.lower().split("\n")[:MOST_SIGNALS] for directive in _directives_for(ours, line)]
+
+
+def _directives_for(ours: str, line: str) -> list[str]:
+    found: list[str] = []
+    for_us = True
+    for part in line.split(",")[: MOST_SIGNALS * 2]:
+        name, colon, rest = part.strip().partition(":")
+        if colon and name.strip() not in VALUED:
+            for_us, part = name.strip() == ours, rest  # noqa: PLW2901  what is left of it
+        if for_us:
+            found += directives(part)
+    return found
+
+
+def _uses(text: str) -> dict[str, str]:
+    """`search=yes, ai-train=no` -> what is said about each use; a no is not taken back by a later yes."""
+    uses: dict[str, str] = {}
+    for name, value in USE.findall(text[:2000]):
+        use = name.lower()
+        if uses.get(use) != "no":
+            uses[use] = value.lower()
+    return uses
+
 
 WALLED = ("paywall", "login")
 LOOKED_AT = 8_000  # characters of the text in which words are looked for
 ERROR_BYTES = 64 << 10  # of the page that comes with an error, to see what it says
 
 
-class Sign(NamedTuple):
+class PagePattern(NamedTuple):
     """One row of the data: everything that it names must hold."""
 
     type: str
@@ -94,13 +177,13 @@ class Evidence:
 
 def page_type_of(evidence: Evidence) -> str:
     """The type of a page that is not the page; empty for one that is."""
-    found = _sign_of(evidence)
+    found = _pattern_of(evidence)
     return found.type if found else ""
 
 
 def wall_of(evidence: Evidence) -> dict[str, str]:
     """The sign by which a page is a paywall or a login, and where it was found (FG-47); empty for any other page."""
-    sign = _sign_of(evidence)
+    sign = _pattern_of(evidence)
     if sign is None or sign.type not in WALLED:
         return {}
     if sign.status:
@@ -112,11 +195,11 @@ def wall_of(evidence: Evidence) -> dict[str, str]:
     return found if evidence.free else {**found, "confirmed_by": "isAccessibleForFree"}
 
 
-def _sign_of(evidence: Evidence) -> Sign | None:
-    return next((sign for sign in signs() if _holds(sign, evidence)), None)
+def _pattern_of(evidence: Evidence) -> PagePattern | None:
+    return next((sign for sign in page_patterns() if _holds(sign, evidence)), None)
 
 
-def _holds(sign: Sign, seen: Evidence) -> bool:
+def _holds(sign: PagePattern, seen: Evidence) -> bool:
     """What is cheap is looked at first; the elements of the page last."""
     return (
         (not sign.status or seen.status in sign.status)
@@ -139,21 +222,21 @@ def _has_header(wanted: Mapping[str, tuple[str, ...]], headers: Mapping[str, str
 
 @cache
 def _most_words() -> int:
-    return max(sign.max_words or 0 for sign in signs())
+    return max(sign.max_words or 0 for sign in page_patterns())
 
 
 @cache
-def signs() -> tuple[Sign, ...]:
+def page_patterns() -> tuple[PagePattern, ...]:
     """The rows, strictly read."""
     table = Table(dict(data_file("page_types")), "page_types.toml")
     table.text_map("marks")
-    rows = tuple(_sign(row) for row in table.tables("sign"))
+    rows = tuple(_pattern(row) for row in table.tables("sign"))
     table.close()
     return rows
 
 
-def _sign(row: Table) -> Sign:
-    sign = Sign(
+def _pattern(row: Table) -> PagePattern:
+    sign = PagePattern(
         type=row.text("type"),
         status=row.numbers("status", ()),
         header={name: tuple(values) for name, values in row.text_lists("header").items()},
@@ -183,3 +266,60 @@ _BLOCK_MARK = re.compile(
     r"^\s*(?:#{1,6}\s+|[>|]\s*|[-*+]\s+|\d{1,9}[.)]\s+)*+"
 )  # of headings, quotes, tables and lists
 REGIONAL = ("country", "region", "location", "european", "land ", "pays", "país", "paese", "стран", "регион")
+
+
+READABLE = ("html", "text")  # the kinds of pages that have signs, and that come with an error
+SITE_SIGNAL = "site_signal"  # the type of a page whose site says no to us
+GEO_BLOCK = "geo_block"
+NO_WALL: Mapping[str, str] = MappingProxyType({})
+
+
+class BlockedPage(NamedTuple):
+    """What came instead of the page."""
+
+    page_type: str
+    region: str = ""
+    notes: tuple[str, ...] = ()
+    wall: Mapping[str, str] = NO_WALL  # the sign of a paywall or a login, and where it was found
+
+
+def recognized(
+    fetched: FetchedPage, document: Document, signals: Mapping[str, object], *, types: bool, respect: Iterable[str]
+) -> BlockedPage | None:
+    """What a page is that came as if it were the one; None where it is."""
+    signal = respected(signals, respect)
+    if signal:
+        return BlockedPage(SITE_SIGNAL, notes=(SITE_SIGNAL, signal))
+    evidence = Evidence(fetched.page, document, bool(fetched.chain))
+    found = page_type_of(evidence) if types else ""
+    if not found:
+        return None
+    return BlockedPage(found, region_of(document) if found == GEO_BLOCK else "", (found,), wall_of(evidence))
+
+
+def explained(error: SpanielError, page: Page | None, redirected: bool) -> SpanielError:
+    """An error with what the page says that came with it: its type, its title, the region."""
+    if page is None or error.code not in (Code.HTTP_4XX, Code.HTTP_5XX):
+        return error
+    document = _understood(page)
+    evidence = Evidence(page, document, redirected)
+    found = page_type_of(evidence)
+    if not found:
+        return error
+    region = region_of(document) if found == GEO_BLOCK else ""
+    fields: dict[str, object] = {
+        "page_type": found,
+        "title": document.title if document else None,
+        "region": region or None,
+    }
+    if wall := wall_of(evidence):
+        fields["wall"] = wall
+    return SpanielError(error.code, **error.details, **fields)
+
+
+def _understood(page: Page) -> Document | None:
+    """What an error says; None where nobody can read it."""
+    try:
+        return read(page.body, page.headers.get("content-type"), page.url.href, READABLE) if page.body else None
+    except SpanielError:
+        return None

@@ -19,10 +19,9 @@ from spaniel.defaults import (
 )
 from spaniel.hosts import Politeness
 from spaniel.net.http import Beginning, RequestHeaders, RequestOptions
-from spaniel.pipeline.page_types import ERROR_BYTES
-from spaniel.pipeline.retrieve import Way
-from spaniel.pipeline.rungs import RUNGS
-from spaniel.pipeline.signals import KNOWN as SIGNALS
+from spaniel.pipeline.fallbacks import FALLBACKS
+from spaniel.pipeline.page_types import ERROR_BYTES, SIGNALS
+from spaniel.pipeline.retrieve import FetchOptions
 from spaniel.reading.kinds import DEFAULT_KINDS, NAMES, may_be_cut
 from spaniel.tables import Table, complaint, nearest, read_toml
 from spaniel.url.policy import load as load_policy
@@ -30,7 +29,7 @@ from spaniel.url.policy import load as load_policy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spaniel.pipeline.rungs import Kind
+    from spaniel.pipeline.fallbacks import FallbackKind
     from spaniel.url import Policy
 
 DEFAULT = "web_fetch"
@@ -59,18 +58,18 @@ class Limits(NamedTuple):
     text_bytes: int = TEXT_BYTES.default  # of a text, its beginning is taken; 0: all of it
 
 
-class Rung(NamedTuple):
+class Fallback(NamedTuple):
     """One rung of a ladder: its kind by name, and what the profile says about it."""
 
     name: str
     options: Mapping[str, object]
 
     @property
-    def kind(self) -> Kind:
-        return RUNGS[self.name]
+    def kind(self) -> FallbackKind:
+        return FALLBACKS[self.name]
 
 
-class Given(NamedTuple):
+class Overrides(NamedTuple):
     """What holds where a profile says nothing: the settings'."""
 
     headers: RequestHeaders = RequestHeaders()
@@ -82,7 +81,7 @@ class Given(NamedTuple):
         return name in self.asked or (settings_rule and name in self.named)
 
 
-NOTHING_GIVEN = Given()
+NO_OVERRIDES = Overrides()
 
 
 class Profile(NamedTuple):
@@ -93,8 +92,8 @@ class Profile(NamedTuple):
     description: str
     policy: Policy
     content: tuple[str, ...]  # the kinds of content that are read
-    ladder: tuple[Rung, ...]
-    way: Way  # headers, sizes, redirects, politeness at a host
+    fallbacks: tuple[Fallback, ...]
+    way: FetchOptions  # headers, sizes, redirects, politeness at a host
     limits: Limits
     cached: bool
     ttl: timedelta | None  # None: the cache's own
@@ -110,11 +109,11 @@ class Profile(NamedTuple):
         return self.name == DEFAULT
 
     @property
-    def rungs(self) -> tuple[str, ...]:
-        return tuple(rung.name for rung in self.ladder)
+    def fallback_names(self) -> tuple[str, ...]:
+        return tuple(fallback.name for fallback in self.fallbacks)
 
 
-def load(name: str | os.PathLike[str] = DEFAULT, given: Given = NOTHING_GIVEN) -> Profile:
+def load(name: str | os.PathLike[str] = DEFAULT, given: Overrides = NO_OVERRIDES) -> Profile:
     """A shipped profile by its name, or a profile file by its path."""
     text = os.fspath(name)
     if text.endswith(".toml") or "/" in text or "\\" in text:
@@ -131,11 +130,11 @@ def shipped() -> list[str]:
     return sorted(name.removesuffix(".toml") for name in os.listdir(SHIPPED) if name.endswith(".toml"))
 
 
-def _read(path: str, given: Given) -> Profile:
+def _read(path: str, given: Overrides) -> Profile:
     return from_data(read_toml(path, "profile"), os.path.basename(path), os.path.dirname(path), given)
 
 
-def from_data(data: Mapping[str, object], place: str, folder: str = "", given: Given = NOTHING_GIVEN) -> Profile:
+def from_data(data: Mapping[str, object], place: str, folder: str = "", given: Overrides = NO_OVERRIDES) -> Profile:
     """A profile from what its file holds; a policy file that it names stands in `folder`."""
     table = Table({key: value for key, value in data.items() if key != "ladder"}, place)
     policy = table.text("policy", "exact")
@@ -148,8 +147,8 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: G
         description=table.text("description", ""),
         policy=load_policy(os.path.join(folder, policy) if policy.endswith(".toml") else policy),
         content=tuple(_known(kind, NAMES, f"{place}.content") for kind in table.texts("content", DEFAULT_KINDS)),
-        ladder=_ladder(data.get("ladder", ["http", "browser"]), place),
-        way=Way(
+        fallbacks=_fallbacks(data.get("ladder", ["http", "browser"]), place),
+        way=FetchOptions(
             RequestOptions(
                 _headers(headers, given),
                 numbers["max_download_bytes"],
@@ -196,12 +195,12 @@ def _version(table: Table) -> str:
     return version
 
 
-def _ladder(items: object, place: str) -> tuple[Rung, ...]:
+def _fallbacks(items: object, place: str) -> tuple[Fallback, ...]:
     """`ladder = ["http", "browser"]`, or a `[[ladder]]` for each rung with its options."""
     place = f"{place}.ladder"
     if not isinstance(items, list):
         raise complaint(place, "must be a list")
-    rungs = []
+    fallback_names = []
     for item in items:
         options = dict(item) if isinstance(item, dict) else {"rung": item}
         name = options.pop("rung", None)
@@ -209,14 +208,14 @@ def _ladder(items: object, place: str) -> tuple[Rung, ...]:
             raise complaint(place, "each rung is a name, or a table with 'rung'")
         table = Table(options, f"{place}.{name}")
         name = intern(name)  # one text for a name: the cache leaves out what is the default itself
-        rungs.append(Rung(name, RUNGS[_known(name, RUNGS, place)].options(table)))
+        fallback_names.append(Fallback(name, FALLBACKS[_known(name, FALLBACKS, place)].options(table)))
         table.close()
-    if not rungs:
+    if not fallback_names:
         raise complaint(place, "has no rung: nothing would be fetched")
-    return tuple(rungs)
+    return tuple(fallback_names)
 
 
-def _headers(table: Table, given: Given) -> RequestHeaders:
+def _headers(table: Table, given: Overrides) -> RequestHeaders:
     own = {key: table.text(key) for key in RequestHeaders._fields if table.has(key)}
     set_by_user = given.asked | (given.named & {"user_agent"})  # FG-48: the user's own name replaces a profile's
     headers = given.headers._replace(**{key: text for key, text in own.items() if key not in set_by_user})
@@ -232,7 +231,7 @@ def _politeness(table: Table) -> Politeness:
     )
 
 
-def _limit(name: str, table: Table, given: Given, settings_rule: bool) -> int:
+def _limit(name: str, table: Table, given: Overrides, settings_rule: bool) -> int:
     """What the settings say rules over web_fetch (SRD §5); another profile's own limits rule."""
     own = table.number(name) if table.has(name) else None
     number = NUMBERS[name]
@@ -250,7 +249,7 @@ def _beginning(numbers: Mapping[str, int]) -> Beginning | None:
     return Beginning(most + 1, may_be_cut) if most else None
 
 
-def _ttl(table: Table, given: Given, settings_rule: bool) -> timedelta | None:
+def _ttl(table: Table, given: Overrides, settings_rule: bool) -> timedelta | None:
     own = table.number("ttl_days") if table.has("ttl_days") else None
     if own is None or given.rules("cache_ttl_days", settings_rule):
         own = given.limits.get("cache_ttl_days")

@@ -9,29 +9,35 @@ read (a PDF, by a parser written in C) goes there whatever its size, or is refus
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
 import logging
 import os
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError
-from spaniel.pipeline.log_line import logged
+from spaniel.net.deadline import Deadline
+from spaniel.pipeline.outcome import logged
 from spaniel.pipeline.reading_process import LENGTHS, WORN, packed, understood
 from spaniel.reading import read
 from spaniel.reading.kinds import BY_NAME, kind_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from typing import Any
+    from collections.abc import Callable, Coroutine, Iterable
+    from typing import Any, TypeVar
 
     from spaniel.net.deadline import Deadline
     from spaniel.reading import Document
     from spaniel.reading.kinds import ContentKind
+
+    T = TypeVar("T")
+
 
 log = logging.getLogger("spaniel.fetch")
 
@@ -257,3 +263,57 @@ def module_places() -> list[str]:
         for package in (spec.submodule_search_locations or ()) if spec else ():
             found[os.path.dirname(os.path.abspath(package))] = None
     return list(found)
+
+
+DOCUMENT_SECONDS = 120.0  # for one document
+CLOSING_SECONDS = 5.0
+
+
+class BlockingReaders:
+    """`Readers`, one document after the other."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="spaniel-readers", daemon=True)
+        self._thread.start()
+        self._readers = self._run(_opened(), CLOSING_SECONDS)
+
+    def read(
+        self, body: bytes, content_type: str | None, url: str | None, seconds: float = DOCUMENT_SECONDS
+    ) -> Document:
+        """As `reading.read`; `timeout` where it takes longer."""
+        return self._run(self._read(body, content_type, url, seconds), None)
+
+    async def _read(self, body: bytes, content_type: str | None, url: str | None, seconds: float) -> Document:
+        return await self._readers.read(body, content_type, url, None, Deadline(seconds))
+
+    def close(self) -> None:
+        self._run(self._readers.close(), CLOSING_SECONDS)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(CLOSING_SECONDS)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+    def _run(self, work: Coroutine[Any, Any, T], seconds: float | None) -> T:
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result(seconds)
+        except BaseException:  # Ctrl-C: what is being read is given up, and its process with it
+            future.cancel()
+            raise
+
+
+async def _opened() -> Readers:
+    return Readers()
+
+
+def blocking_readers() -> BlockingReaders:
+    """Those of this process."""
+    return _of_process(os.getpid())  # a fork has neither the thread nor the children
+
+
+@cache
+def _of_process(_pid: int) -> BlockingReaders:
+    readers = BlockingReaders()
+    atexit.register(readers.close)
+    return readers

@@ -43,7 +43,7 @@ def packed(head: dict[str, Any], body: bytes) -> bytes:
     return LENGTHS.pack(len(text), len(body)) + text + body
 
 
-def told(document: Document) -> bytes:
+def fields(document: Document) -> bytes:
     """A document as a message: the Markdown and the data as they are, for they may be long."""
     fields = document.as_dict()
     markdown = str(fields.pop("markdown")).encode("utf-8", "surrogatepass")
@@ -95,7 +95,7 @@ def main() -> None:
 def answer(head: dict[str, Any], body: bytes) -> bytes:
     """The document, or why there is none; what a library does that it should not is a refusal too."""
     try:
-        return told(read(body, head["content_type"], head["url"], head["kinds"], walls=head.get("walls", False)))
+        return fields(read(body, head["content_type"], head["url"], head["kinds"], walls=head.get("walls", False)))
     except SpanielError as error:
         refusal: dict[str, Any] = {"code": str(error.code), "details": error.details}
         return packed({**refusal, WORN: isinstance(error.__cause__, MemoryError | RecursionError)}, b"")

@@ -6,19 +6,100 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
 from spaniel.errors import Code
 from spaniel.hosts.retry_after import seconds_until
-from spaniel.pipeline.checklist import checklist
 from spaniel.pipeline.outcome import ARCHIVE_CAVEAT, FROM_ARCHIVE, moment
 from spaniel.verdicts import Change, Evidence, Hop, Observation, Verdict, decide
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from spaniel.errors import SpanielError
     from spaniel.pipeline.outcome import Found, Outcome
+
+
+REQUEST_STEPS = ("fetch", "render")  # the steps of a trace that are a request
+
+
+class Check(NamedTuple):
+    """One step of the list."""
+
+    step: str
+    done: bool
+    detail: str
+
+
+def checklist(outcome: Outcome) -> list[Check]:
+    """Read off what the fetch left behind: nothing is ticked because it should have happened."""
+    return [
+        Check("URL validated and normalized", outcome.canonical_url is not None, outcome.canonical_url or ""),
+        _seen(outcome, "robots.txt checked for the domain", ("robots",)),
+        _cache_checked(outcome),
+        _seen(outcome, "Request sent with proper headers and timeout", REQUEST_STEPS),
+        Check("Response status handled", outcome.status is not None, _statuses(outcome)),
+        _extracted(outcome),
+        Check("Metadata extracted", _has_metadata(outcome), ", ".join(_metadata(outcome))),
+        _seen(outcome, "Cache updated with new content, hash and headers", ("write_cache",), good=("ok",)),
+        Check("Extraction metadata recorded", outcome.found is not None, _recorded(outcome)),
+    ]
+
+
+def _steps(outcome: Outcome, names: Iterable[str]) -> list[str]:
+    """How the steps of these names ended, each way once."""
+    return list(dict.fromkeys(step.outcome for step in outcome.steps if step.name in names))
+
+
+def _seen(outcome: Outcome, step: str, names: tuple[str, ...], good: tuple[str, ...] | None = None) -> Check:
+    ends = _steps(outcome, names)
+    done = bool(ends) if good is None else any(end in good for end in ends)
+    return Check(step, done, ", ".join(ends) or _why_not(outcome))
+
+
+def _why_not(outcome: Outcome) -> str:
+    if outcome.cache_hit:
+        return "served from the cache"
+    return str(outcome.refusal.code) if outcome.refusal else "not needed"
+
+
+def _cache_checked(outcome: Outcome) -> Check:
+    ends = _steps(outcome, ("check_cache",))
+    done = bool(ends) and "bypassed" not in ends
+    return Check("Cache checked; conditional headers set if cached", done, ", ".join(ends) or _why_not(outcome))
+
+
+def _statuses(outcome: Outcome) -> str:
+    """What each attempt met, in order."""
+    fields = [f"{attempt.fallback}: {attempt.status or attempt.outcome}" for attempt in outcome.attempts]
+    return ", ".join(fields) or (f"{outcome.status}, when it was fetched" if outcome.status else _why_not(outcome))
+
+
+def _extracted(outcome: Outcome) -> Check:
+    page = outcome.found.page if outcome.found else None
+    if page is None:
+        return Check("Content extracted and converted to Markdown", False, _why_not(outcome))
+    fields = page.page_type or f"{page.reader}, {len(page.markdown)} characters"
+    return Check("Content extracted and converted to Markdown", bool(page.markdown) and not page.page_type, fields)
+
+
+def _metadata(outcome: Outcome) -> list[str]:
+    page = outcome.found.page if outcome.found else None
+    return [name for name, value in page.metadata.items() if value] if page else []
+
+
+def _has_metadata(outcome: Outcome) -> bool:
+    """A page that says nothing about itself has been asked all the same."""
+    return outcome.found is not None and not outcome.found.page.page_type
+
+
+def _recorded(outcome: Outcome) -> str:
+    if outcome.found is None:
+        return _why_not(outcome)
+    return f"{outcome.found.method}, {outcome.found.fetched_at:%Y-%m-%d %H:%M} UTC, status {outcome.status}"
+
 
 SCHEMA = "spaniel.record/1"
 EPOCH = datetime.fromtimestamp(0, UTC)
@@ -28,10 +109,10 @@ def _about(text: str) -> msgspec.Meta:
     return msgspec.Meta(description=text)
 
 
-class Rung(msgspec.Struct, frozen=True, kw_only=True):
+class Fallback(msgspec.Struct, frozen=True, kw_only=True):
     """One rung of the ladder: tried, or left out."""
 
-    rung: Annotated[str, _about("its name in the profile's ladder")]
+    fallback: Annotated[str, _about("its name in the profile's ladder")]
     outcome: Annotated[str, _about("`ok`, the code of an error, or `left out`")]
     why: Annotated[str | None, _about("why it was left out")] = None
     url: Annotated[str | None, _about("where it ended")] = None
@@ -125,7 +206,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     signals: Annotated[dict[str, Any], _about("what the site says about the use of the page")] = {}
     cache: Annotated[Copy | None, _about("what the cache knows of the page; null if it is not kept")] = None
     forced: Annotated[str | None, _about("why a stored copy was not good enough")] = None
-    ladder: Annotated[list[Rung], _about("every rung, tried or left out, in order")]
+    fallbacks: Annotated[list[Fallback], _about("every rung, tried or left out, in order")]
     checklist: Annotated[list[Step], _about("the fetch checklist")]
     error: Annotated[dict[str, Any] | None, _about("why there is no page: code, message, retryable, details")] = None
 
@@ -133,8 +214,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.encode(self)
 
     def as_dict(self) -> dict[str, Any]:
-        told: dict[str, Any] = msgspec.json.decode(self.as_json())
-        return told
+        fields: dict[str, Any] = msgspec.json.decode(self.as_json())
+        return fields
 
 
 def record_of(outcome: Outcome, chunks: list[dict[str, Any]] | None = None) -> Record:
@@ -159,7 +240,7 @@ def record_of(outcome: Outcome, chunks: list[dict[str, Any]] | None = None) -> R
         caveats=_caveats(outcome),
         warnings=list(outcome.warnings),
         forced=outcome.reason,
-        ladder=_ladder(outcome),
+        fallbacks=_fallbacks(outcome),
         checklist=[Step(*check) for check in checklist(outcome)],
         error={**refusal.as_dict(), "hint": refusal.about(outcome.requested_url).hint} if refusal else None,
         **(_of_page(found, outcome, chunks) if found else _of_error_page(outcome)),
@@ -178,7 +259,7 @@ def verdict_of(outcome: Outcome) -> Verdict:
     page = found.page
     chain = tuple(Hop(url, 0) for url in page.chain)
     seen = Observation(0.0, Evidence("GET", page.status, chain, page.final_url), page_type=page.page_type)
-    has_changed = found.kept is not None and found.kept.how == "changed"
+    has_changed = found.cache_info is not None and found.cache_info.how == "changed"
     changes = (Change("sha256", "", page.content_hash),) if has_changed else ()
     return decide(seen, changes=changes).verdict
 
@@ -244,26 +325,26 @@ def _in_one_line(data: str) -> msgspec.Raw:
 
 
 def _copy(found: Found, outcome: Outcome) -> Copy | None:
-    kept = found.kept
-    if kept is None:
+    cache_info = found.cache_info
+    if cache_info is None:
         return None
     return Copy(
         cache_key=outcome.canonical_url or "",
-        cached_at=moment(kept.cached_at),
+        cached_at=moment(cache_info.cached_at),
         content_hash=found.page.content_hash,
-        http_etag=kept.etag,
-        http_last_modified=kept.last_modified,
-        ttl_hours=kept.ttl_hours,
+        http_etag=cache_info.etag,
+        http_last_modified=cache_info.last_modified,
+        ttl_hours=cache_info.ttl_hours,
         freshness=found.page.freshness or None,
-        how=kept.how,
+        how=cache_info.how,
     )
 
 
 def _of_error_page(outcome: Outcome) -> dict[str, Any]:
     """What the page said that came with an error."""
     details = outcome.refusal.details if outcome.refusal else {}
-    told = {name: details.get(name) for name in ("page_type", "region", "title", "wall")}
-    return {**told, "title": told["title"] or outcome.known_title}
+    fields = {name: details.get(name) for name in ("page_type", "region", "title", "wall")}
+    return {**fields, "title": fields["title"] or outcome.known_title}
 
 
 def _method_of_none(outcome: Outcome) -> str:
@@ -275,14 +356,16 @@ def _method_of_none(outcome: Outcome) -> str:
     return "blocked" if "page_type" in outcome.refusal.details else "none"
 
 
-def _ladder(outcome: Outcome) -> list[Rung]:
+def _fallbacks(outcome: Outcome) -> list[Fallback]:
     """What was tried and what was left out, in the order of the ladder."""
-    rungs: list[Rung] = []
+    fallback_names: list[Fallback] = []
     for number, attempt in enumerate(outcome.attempts):
-        rungs += [Rung(rung=o.rung, outcome="left out", why=o.why) for o in outcome.left_out if o.after == number]
-        rungs.append(
-            Rung(
-                rung=attempt.rung,
+        fallback_names += [
+            Fallback(fallback=o.fallback, outcome="left out", why=o.why) for o in outcome.left_out if o.after == number
+        ]
+        fallback_names.append(
+            Fallback(
+                fallback=attempt.fallback,
                 outcome=attempt.outcome,
                 url=attempt.url,
                 status=attempt.status,
@@ -292,4 +375,6 @@ def _ladder(outcome: Outcome) -> list[Rung]:
             )
         )
     last = len(outcome.attempts)
-    return rungs + [Rung(rung=o.rung, outcome="left out", why=o.why) for o in outcome.left_out if o.after == last]
+    return fallback_names + [
+        Fallback(fallback=o.fallback, outcome="left out", why=o.why) for o in outcome.left_out if o.after == last
+    ]

@@ -1,8 +1,9 @@
-"""From URL to page: what a page's request does at every hop of the redirect loop (SRD Appendix B)."""
+"""From URL to response: what a page's request does at every hop of the redirect loop (SRD Appendix B)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from spaniel.defaults import MAX_REDIRECTS
 from spaniel.errors import Code, SpanielError
@@ -14,18 +15,104 @@ from spaniel.pipeline.trace import Step, Trace
 from spaniel.url.allowlist import ANYWHERE, DomainRules
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from collections.abc import Awaitable, Callable, Mapping
 
+    from spaniel.browser.rendering import RenderedPage, RenderRequest
+    from spaniel.errors import SpanielError
+    from spaniel.hosts import Asked, Politeness
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
-    from spaniel.net.http import Page
+    from spaniel.net.http import Page, RequestHeaders, RequestOptions
     from spaniel.net.redirects import Ask, Wait
-    from spaniel.pipeline.conditional import Conditional
-    from spaniel.pipeline.ports import Door, Turn
+    from spaniel.pipeline.stale import Conditional
+    from spaniel.url.allowlist import Domains
     from spaniel.url.value import Url
 
 
-class Way(NamedTuple):
+class Guard(Protocol):
+    @property
+    def overrides(self) -> str: ...
+
+    def check_page(self, url: Url, asked: Domains) -> None: ...
+
+    async def vet(self, url: Url, deadline: Deadline) -> Target: ...
+
+    async def vet_page(self, url: Url, deadline: Deadline, asked: Domains) -> Target: ...
+
+
+class Permission(Protocol):
+    @property
+    def note(self) -> str | None: ...
+
+    @property
+    def crawl_delay(self) -> float | None: ...
+
+    @property
+    def content_signal(self) -> str | None: ...
+
+
+class Robots(Protocol):
+    async def require(
+        self, url: Url, target: Target, deadline: Deadline, headers: RequestHeaders = ...
+    ) -> Permission: ...
+
+
+class Fetcher(Protocol):
+    async def get(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = ...) -> Page: ...
+
+    async def head(self, url: Url, target: Target, deadline: Deadline, options: RequestOptions = ...) -> Page: ...
+
+    async def stream(
+        self,
+        url: Url,
+        target: Target,
+        deadline: Deadline,
+        sink: Callable[[bytes], object],
+        options: RequestOptions = ...,
+    ) -> Page: ...
+
+
+class Turn(Protocol):
+    async def __aenter__(self) -> None: ...
+
+    async def again(self) -> None: ...
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+
+class Hosts(Protocol):
+    # `where` is an origin, or a host for all of its origins. `led`: another site's redirect led there.
+    def turn(self, where: str, deadline: Deadline, politeness: Politeness, *, led: bool = False) -> Turn: ...
+
+    def set_crawl_delay(self, host: str, seconds: float) -> None: ...
+
+    def answered(self, where: str, status: int, headers: Mapping[str, str], *, led: bool = False) -> None: ...
+
+    def unanswered(self, where: str, error: SpanielError, *, led: bool = False) -> None: ...
+
+    def asked(self, where: str) -> Asked | None: ...
+
+    async def wait(self, where: str, deadline: Deadline, politeness: Politeness) -> None: ...
+
+    def set_http_only(self, host: str) -> None: ...
+
+    def is_http_only(self, host: str) -> bool: ...
+
+
+class Renders(Protocol):
+    async def render(self, wanted: RenderRequest) -> RenderedPage: ...
+
+
+class Door(NamedTuple):
+    """What every hop passes."""
+
+    guard: Guard
+    robots: Robots
+    hosts: Hosts
+    http: Fetcher
+
+
+class FetchOptions(NamedTuple):
     """How hops are made: a profile's, and where they may lead: the request's."""
 
     options: RequestOptions = RequestOptions()
@@ -35,10 +122,10 @@ class Way(NamedTuple):
     conditional: Conditional | None = None  # asked of the hop that a stored copy came from, and of no other
 
 
-USUAL_WAY = Way()
+DEFAULT_OPTIONS = FetchOptions()
 
 
-class Retrieved(NamedTuple):
+class FetchedPage(NamedTuple):
     """A page, how it was reached, and what is to be noted about that."""
 
     page: Page
@@ -100,8 +187,8 @@ class PageHops(Hops):
 
 
 async def retrieve(
-    url: Url, door: Door, deadline: Deadline, way: Way = USUAL_WAY, hops: PageHops | None = None
-) -> Retrieved:
+    url: Url, door: Door, deadline: Deadline, way: FetchOptions = DEFAULT_OPTIONS, hops: PageHops | None = None
+) -> FetchedPage:
     """The page behind a URL, or the refusal that its status means; or a 304 that was asked for."""
     hops = hops or PageHops(url)
     found = await follow(url, door, door.http.get, deadline, way, hops)
@@ -114,8 +201,8 @@ async def retrieve(
 
 
 async def follow(
-    url: Url, door: Door, ask: Ask, deadline: Deadline, way: Way, hops: PageHops | None = None
-) -> Retrieved:
+    url: Url, door: Door, ask: Ask, deadline: Deadline, way: FetchOptions, hops: PageHops | None = None
+) -> FetchedPage:
     """Follow redirects to an answer, whatever its status. `ask` makes one request."""
     hops = hops or PageHops(url)
     hops.start(url)
@@ -125,7 +212,7 @@ async def follow(
     except BaseException as error:
         hops.end(error)
         raise
-    return Retrieved(page, hops.urls, hops.notes, content_signal=visitor.content_signal)
+    return FetchedPage(page, hops.urls, hops.notes, content_signal=visitor.content_signal)
 
 
 class _PageVisitor:
@@ -135,10 +222,10 @@ class _PageVisitor:
     _turn: Turn
     _led: bool
 
-    def __init__(self, door: Door, ask: Ask, deadline: Deadline, way: Way) -> None:
+    def __init__(self, door: Door, ask: Ask, deadline: Deadline, way: FetchOptions) -> None:
         self._door, self._ask, self.deadline, self._way = door, ask, deadline, way
         self.content_signal: str | None = None  # of the last hop
-        self.wait: Wait | None = self._wait if way.politeness.heeds_delays else None
+        self.wait: Wait | None = self._wait if way.politeness.respect_delays else None
 
     async def _wait(self, url: Url) -> None:
         await self._door.hosts.wait(url.origin, self.deadline, self._way.politeness)
@@ -176,3 +263,38 @@ def successful(page: Page) -> Page:
     if 500 <= page.status <= 599:
         raise SpanielError(Code.HTTP_5XX, **details, retry_after=page.headers.get("retry-after"))
     raise SpanielError(Code.NETWORK, **details, error=f"status {page.status} brings no page")
+
+
+ANY_SIZE = 1 << 40  # bytes: the deadline ends what does not
+
+
+class Measured(NamedTuple):
+    """The content of a page after redirects (DB-07). The page itself has no body."""
+
+    length: int
+    sha256: str  # lower-case hex
+    page: Page
+    chain: tuple[str, ...]  # the URLs before the final one
+
+    @property
+    def content_type(self) -> str:
+        """Without its parameters."""
+        return self.page.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def measure(url: Url, door: Door, deadline: Deadline, way: FetchOptions) -> Measured:
+    """Guarded, allowed by robots.txt and polite at every hop; a status that is no success is a refusal."""
+    digest = sha256()
+    length = 0
+
+    def take(piece: bytes) -> None:
+        nonlocal length
+        length += len(piece)
+        digest.update(piece)
+
+    async def ask(url: Url, target: Target, deadline: Deadline, options: RequestOptions) -> Page:
+        return await door.http.stream(url, target, deadline, take, options)
+
+    found = await follow(url, door, ask, deadline, way)
+    page = successful(found.page)
+    return Measured(length, digest.hexdigest(), page, found.chain)

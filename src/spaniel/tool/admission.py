@@ -9,8 +9,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, TypeVar
 
 from spaniel.errors import APPROVAL, Code, SpanielError, shown
-from spaniel.pipeline.log_line import write_log_line
-from spaniel.pipeline.outcome import Outcome
+from spaniel.pipeline.outcome import Outcome, write_log_line
 from spaniel.tool.framework import ToolCtx, ToolError, not_in_mode
 from spaniel.url.parsing import parse, requested
 

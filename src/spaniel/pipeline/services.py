@@ -1,16 +1,28 @@
-"""One flight for all who want the same page at the same time."""
+"""What all fetches of an engine share: the packages below, opened and ready."""
 
 from __future__ import annotations
 
 import asyncio
+import random
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from spaniel.errors import Code, SpanielError
 from spaniel.pipeline.trace import Trace
+from spaniel.url.hostlists import HostList
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Hashable
+
+    from spaniel.cache import PageCache
+    from spaniel.cache.freshness import Freshness
+    from spaniel.clock import Clock
+    from spaniel.pipeline.readers import Readers
+    from spaniel.pipeline.retrieve import Door, Renders
+    from spaniel.pipeline.task import Attempts
+    from spaniel.queue import Queue
+
 
 T = TypeVar("T")
 
@@ -76,3 +88,57 @@ def _is_cancelled() -> bool:
 
 async def _run(start: Callable[[Trace], Awaitable[T]], trace: Trace) -> T:
     return await start(trace)
+
+
+T = TypeVar("T")
+
+
+class Writer:
+    """Close it, or use it as a context manager; what is under way is waited for."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, "spaniel-writer")
+
+    async def write(self, work: Callable[..., T], *args: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *args)
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.shutdown()
+
+
+class Rendering(NamedTuple):
+    """When the browser is used: the SRD's `[tools.webfetch.rendering]`."""
+
+    js_heavy: HostList = HostList(())
+    spa_fallback: bool = True
+    least_chars: int = 400
+    empty_fallback: bool = True
+
+
+class Copies(NamedTuple):
+    """Where a page may be besides its own site: `[spaniel.archive]`, `[spaniel.search_cache]`, `[spaniel.mirrors]`."""
+
+    archive_available: str = ""  # templates; empty: there is none
+    archive_snapshot: str = ""
+    search_cache: str = ""
+    mirrors: tuple[tuple[str, str], ...] = ()  # prefixes of addresses, and what is to stand in their place
+
+
+class Services(NamedTuple):
+    """The rooms below, opened and ready."""
+
+    door: Door
+    clock: Clock
+    flights: Flights[Attempts]
+    readers: Readers
+    writer: Writer
+    cache: PageCache | None = None
+    renderer: Renders | None = None  # None: switched off
+    rendering: Rendering = Rendering()
+    copies: Copies = Copies()
+    queue: Queue | None = None
+    chance: Callable[[], float] = random.random  # from 0 to 1, for waits
+    freshness: Freshness | None = None  # None: no profile asks for it

@@ -1,4 +1,4 @@
-"""What is to be fetched, and what has come of it so far."""
+"""What is to be fetched, and the attempts at it so far."""
 
 from __future__ import annotations
 
@@ -13,29 +13,30 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from spaniel.errors import SpanielError
-    from spaniel.pipeline.held import Held, Proof
     from spaniel.pipeline.outcome import Attempt, Found
-    from spaniel.pipeline.recognition import Instead
+    from spaniel.pipeline.page_types import BlockedPage
     from spaniel.pipeline.request import Request
-    from spaniel.pipeline.retrieve import Retrieved, Way
+    from spaniel.pipeline.retrieve import FetchedPage, FetchOptions
+    from spaniel.pipeline.stale import Revalidated, StaleEntry
     from spaniel.reading import Document
     from spaniel.url import Canonical, Url
+
 
 NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
-class Errand(NamedTuple):
+class FetchTask(NamedTuple):
     """A page that is wanted, and how the profile goes about it."""
 
     url: Url
     canonical: Canonical
     request: Request
-    way: Way
-    rungs: tuple[str, ...]  # of the profile's ladder
+    way: FetchOptions
+    fallback_names: tuple[str, ...]  # of the profile's ladder
     kinds: tuple[str, ...]  # of content that the profile reads
     profile: str = ""  # its name
     profile_file: str = ""  # where it is from; empty: it is shipped
-    held: Held | None = None  # a stored copy whose time is over
+    stale: StaleEntry | None = None  # a stored copy whose time is over
 
     @property
     def is_upgraded(self) -> bool:
@@ -43,33 +44,33 @@ class Errand(NamedTuple):
         return self.url.scheme == "https" and self.canonical.original.strip().lower().startswith("http://")
 
 
-class Brought(NamedTuple):
+class FetchResult(NamedTuple):
     """A page as a rung brought it, and what was understood of it."""
 
-    retrieved: Retrieved
+    fetched: FetchedPage
     document: Document
     fetched_at: datetime
     rendering_method: str
     notes: tuple[str, ...]
-    rung: str = "http"  # that brought it
+    fallback: str = "http"  # that brought it
     reader: str = "html"  # the kind of content that it was read as
     signals: Mapping[str, object] = NOTHING  # what the site says about its use
-    instead: Instead | None = None  # it is not the page that was asked for
-    proof: Proof | None = None  # that the errand's held copy is still right: nothing was read again
+    blocked: BlockedPage | None = None  # it is not the page that was asked for
+    proof: Revalidated | None = None  # that the errand's held copy is still right: nothing was read again
 
 
-class Ascent:
+class Attempts:
     """What has come of the rungs so far: the best page, or why there is none."""
 
     __slots__ = ("attempts", "best", "errand", "found", "left_out", "unasked")
 
-    def __init__(self, errand: Errand) -> None:
-        self.errand = errand
+    def __init__(self, task: FetchTask) -> None:
+        self.task = task
         self.attempts: list[Attempt] = []
         self.left_out: list[LeftOut] = []
-        self.best: Brought | None = None
+        self.best: FetchResult | None = None
         self.found: Found | None = None  # the best, as it is stored
-        self.unasked: SpanielError | None = None  # what the site said earlier, where it was not asked for that
+        self.earlier_refusal: SpanielError | None = None  # what the site said earlier, where it was not asked for that
 
     @property
     def refusal(self) -> SpanielError | None:
@@ -79,22 +80,22 @@ class Ascent:
     @property
     def failure(self) -> SpanielError | None:
         """The site's last word, by which the rungs judge that make up for it."""
-        own = self._last_at_the_site()
-        return own.error if own is not None else self.unasked
+        own = self._last_at_site()
+        return own.error if own is not None else self.earlier_refusal
 
     @property
     def last_url(self) -> Url:
         """Where the site's last word came from: a redirect may have led to another host."""
-        own = self._last_at_the_site()
-        return split(own.url) if own is not None else self.errand.url
+        own = self._last_at_site()
+        return split(own.url) if own is not None else self.task.url
 
-    def at_the_site(self) -> list[Attempt]:
+    def at_site(self) -> list[Attempt]:
         """The attempts that asked the page's own site."""
         return [attempt for attempt in self.attempts if not attempt.elsewhere]
 
-    def leave_out(self, rung: str, why: str) -> None:
-        self.left_out.append(LeftOut(rung, why, len(self.attempts)))
+    def skip(self, fallback: str, why: str) -> None:
+        self.left_out.append(LeftOut(fallback, why, len(self.attempts)))
 
-    def _last_at_the_site(self) -> Attempt | None:
-        own = self.at_the_site()
+    def _last_at_site(self) -> Attempt | None:
+        own = self.at_site()
         return own[-1] if own else None

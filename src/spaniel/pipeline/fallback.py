@@ -1,9 +1,66 @@
-"""What a failure says about the next rung: may it pass, is the page gone, or did somebody say no?"""
+"""What a fallback is, and what a failure means for the next one: may it pass, is the page gone, or was it refused?"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import GIVEN_UP
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from spaniel.errors import SpanielError
+    from spaniel.net.deadline import Deadline
+    from spaniel.pipeline.retrieve import FetchedPage, PageHops
+    from spaniel.pipeline.services import Services
+    from spaniel.pipeline.task import Attempts, FetchTask
+    from spaniel.tables import Table
+
+    Options = Mapping[str, object]
+    SkipReason = Callable[[Attempts, Services], str]
+    Fetch = Callable[[Attempts, Services, Deadline, PageHops, Options], Awaitable[FetchedPage | None]]
+    Wait = Callable[[Attempts, Services, Options], float]
+    Variants = Callable[[FetchTask, Services, Options], tuple[Options, ...]]
+
+
+PAGE_FETCHED = "the page was brought"
+
+
+def no_wait(_ascent: Attempts, _services: Services, _options: Options) -> float:
+    return 0.0
+
+
+def one_variant(_errand: FetchTask, _services: Services, options: Options) -> tuple[Options, ...]:
+    return (options,)
+
+
+def no_options(_table: Table) -> Options:
+    return {}
+
+
+def never_cached(_errand: FetchTask, _services: Services) -> bool:
+    return False
+
+
+class FallbackKind(NamedTuple):
+    """A kind of rung; a profile's ladder names it, with options of its own."""
+
+    skip_reason: SkipReason  # empty: it is to be climbed, after what came of the rungs before; else why not
+    fetch: Fetch  # None comes of one that brings no page, and did what it is for
+    may_serve_cached: Callable[
+        [FetchTask, Services], bool
+    ]  # whether what it brought another time may be served from the cache
+    rendering_method: str = "http"
+    failure_note: Callable[[SpanielError], str] | None = (
+        None  # what to note on an earlier rung's page if this one fails
+    )
+    wait: Wait = no_wait  # seconds before it; the ladder says whether they are worth it, and waits
+    variants: Variants = one_variant  # climbed one by one until one brings the page, each with options of its own
+    options: Callable[[Table], Options] = no_options  # from what a profile says about it
+    elsewhere: bool = False  # it asks somebody else than the page's own site: its failure is not the site's word
+    local: bool = False  # it asks nobody: it is climbed even when the time is over
+
 
 GONE = (404, 410)
 SILENT = frozenset({"start", "dns", "connect", "headers", "robots"})  # phases before an answer begins
@@ -30,7 +87,7 @@ def not_transient(failure: SpanielError | None) -> str:
         return f"the page is not given out: {failure.details['page_type']}"
     passing = root.code is Code.HTTP_5XX or root.details.get("status") == 429 or _is_unreached(root)
     untrusted = root.details.get("cause") == "certificate"  # which is the same a minute later
-    return "" if passing and not untrusted else f"not after {told(failure)}"
+    return "" if passing and not untrusted else f"not after {fields(failure)}"
 
 
 def asks_for_time(failure: SpanielError | None) -> bool:
@@ -67,7 +124,7 @@ def not_down(failure: SpanielError | None) -> str:
         return f"the page is not given out: {failure.details['page_type']}"
     gone = failure.details.get("status") in GONE
     down = failure.code in (Code.HTTP_5XX, Code.DNS_FAILED) or _is_unreached(root)
-    return "" if gone or down else f"not after {told(failure)}"
+    return "" if gone or down else f"not after {fields(failure)}"
 
 
 def _is_closed(failure: SpanielError) -> bool:
@@ -75,7 +132,7 @@ def _is_closed(failure: SpanielError) -> bool:
     return failure.details.get("page_type", RATE_LIMIT) != RATE_LIMIT
 
 
-def told(failure: SpanielError) -> str:
+def fields(failure: SpanielError) -> str:
     """A failure in a word: the status if the server gave one, else the code."""
     return str(failure.details.get("status") or failure.code)
 

@@ -1,0 +1,275 @@
+"""The page cache in a fetch: which copy is served or revalidated, and what is stored, for how long (FG-37).
+
+A copy is fresh for its class's time. After that the server is asked whether it still holds, up to twice that time; an
+older one is fetched again without a conditional request (FG-42).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from spaniel.cache import Validators, key_for
+from spaniel.cache.freshness import FreshnessClass
+from spaniel.errors import SpanielError
+from spaniel.pipeline.fallbacks import PASSING
+from spaniel.pipeline.outcome import CacheInfo, Found, StoredPage, bounds, from_cache
+from spaniel.pipeline.page_types import NOARCHIVE, SITE_SIGNAL, refusals, respected
+from spaniel.pipeline.stale import NOT_MODIFIED, StaleEntry, hours
+from spaniel.url.parsing import parse
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from spaniel.cache import CacheKey, PageCache
+    from spaniel.pipeline.outcome import Found, StoredPage
+    from spaniel.pipeline.page_types import BlockedPage
+    from spaniel.pipeline.profile import Profile
+    from spaniel.pipeline.services import Services, Writer
+    from spaniel.pipeline.stale import Revalidated, StaleEntry
+    from spaniel.pipeline.task import FetchResult, FetchTask
+    from spaniel.pipeline.trace import Trace
+
+
+EXPIRED_TWICE = "expired_twice"  # the reason that nobody gives: the copy is older than twice its time
+
+
+class CacheLookup(NamedTuple):
+    """What the cache knows of a page: a copy to be served, or one to ask about, or why there is neither."""
+
+    found: Found | None = None
+    stale: StaleEntry | None = None
+    reason: str | None = None
+
+
+def look_up(task: FetchTask, profile: Profile, services: Services) -> CacheLookup:
+    """A copy that one of the rungs brought, the first of them first (D2-03)."""
+    if services.cache is None or not profile.cached:
+        return CacheLookup()
+    asked_about: list[StaleEntry] = []
+    reason = None
+    now = services.clock.now()
+    for method in _methods(task, profile, services):
+        copy = _copy(key_of(task, method, profile, services), task, profile, services)
+        if copy is None or copy.entry.fetched_at > now:  # one from the future is as good as none
+            continue
+        age = now - copy.entry.fetched_at
+        if age < copy.ttl and not _is_too_old(age, task.request.max_age):
+            services.cache.touch(copy.key)
+            return CacheLookup(copy.found("hit"))
+        if profile.freshness and age <= 2 * copy.ttl:
+            asked_about.append(copy)
+        elif profile.freshness:
+            reason = EXPIRED_TWICE
+    if asked_about:
+        return CacheLookup(stale=max(asked_about, key=lambda copy: copy.entry.fetched_at))
+    return CacheLookup(reason=reason)
+
+
+def key_of(task: FetchTask, method: str, profile: Profile, services: Services) -> CacheKey:
+    return key_for(task.canonical.url, method, profile.name, profile.version, services.door.guard.overrides)
+
+
+def _methods(task: FetchTask, profile: Profile, services: Services) -> dict[str, None]:
+    return dict.fromkeys(
+        fallback.kind.rendering_method
+        for fallback in profile.fallbacks
+        if fallback.kind.may_serve_cached(task, services)
+    )
+
+
+def _copy(key: CacheKey, task: FetchTask, profile: Profile, services: Services) -> StaleEntry | None:
+    """What is stored, with the time that the request's class gives it, or else its own."""
+    entry = services.cache.peek(key) if services.cache is not None else None
+    page = from_cache(entry.content) if entry is not None else None
+    if entry is None or page is None or not _may_be_served(page, task, services):
+        return None
+    if respected(page.signals, profile.respect):  # the profile has learnt politeness since
+        return None
+    ttl = entry.expires_at - entry.fetched_at
+    if (asked := task.request.freshness_class) is not None and services.freshness is not None:
+        named = services.freshness.named(asked)
+        ttl = ttl if named.ttl is None else named.ttl
+    return StaleEntry(key, entry, page, ttl, asked)
+
+
+def _is_too_old(age: timedelta, max_age: float | None) -> bool:
+    return max_age is not None and age.total_seconds() > max_age
+
+
+def _may_be_served(page: StoredPage, task: FetchTask, services: Services) -> bool:
+    """Whether this fetch might have gone the way that brought the page; if not, it is fetched and judged hop by hop."""
+    try:
+        for url in (*page.chain, page.final_url):
+            services.door.guard.check_page(parse(url), task.way.domains)
+    except SpanielError:
+        return False
+    return True
+
+
+NEW, CHANGED = "new", "changed"
+NO_STORE = "no-store"
+ASKABLE = "http"  # the rendering that a server can be asked about: what scripts have made, it does not know
+
+
+class StorageTerms(NamedTuple):
+    """Under which name a page is kept, for how long, and what it is known by."""
+
+    key: CacheKey
+    ttl: timedelta
+    validators: Validators
+
+
+async def keep(task: FetchTask, best: FetchResult, profile: Profile, services: Services, trace: Trace) -> Found:
+    """The best page as it is stored, and stored if it may be."""
+    chosen = _class_of(task, best, profile, services)
+    page = _renewed(best, best.proof, chosen) if best.proof else _page(best, profile, chosen)
+    page = _withheld(page, best.blocked) if best.blocked else page
+    found = Found(page, best.fetched_at, best.rendering_method, best.fetched.picture)
+    key = best.proof.stale.key if best.proof else key_of(task, best.rendering_method, profile, services)
+    with trace.step("write_cache") as step:
+        if services.cache is None or not profile.cached:
+            step.text = "no cache"
+        elif why := _is_not_to_be_kept(best, profile):
+            step.text = why
+            await services.writer.write(services.cache.drop, key)
+        elif best.blocked is not None or task.request.display or not PASSING.isdisjoint(best.notes):
+            step.text = "not kept"
+        else:
+            known = _validators(best, page) if profile.freshness else Validators()
+            terms = StorageTerms(key, services.cache.ttl if chosen.ttl is None else chosen.ttl, known)
+            found, step.text = await _written(found, best, terms, services.cache, services.writer)
+            found = _compared(found, task.stale)
+    return found
+
+
+async def _written(
+    found: Found, best: FetchResult, terms: StorageTerms, cache: PageCache, writer: Writer
+) -> tuple[Found, str]:
+    """With what the cache knows of it now; or with the note that it could not be written."""
+    page, proof, at = found.page, best.proof, best.fetched_at
+    if proof is None:
+        note = await writer.write(cache.put, terms.key, page, at, terms.ttl, terms.validators)
+    else:
+        changed = None if page == proof.stale.page else page
+        renewal = terms.key, proof.stale.entry, at, terms.ttl, terms.validators
+        in_place = changed is None and cache.renew_in_place(*renewal)
+        note = None if in_place else await writer.write(cache.renew, *renewal, changed)
+    if note:
+        return found._replace(page=page.noted(note)), note
+    fields = terms.validators.cache_info()
+    how = proof.how if proof else NEW
+    cache_info = CacheInfo(at.replace(microsecond=0), hours(terms.ttl), fields.etag, fields.last_modified, how)
+    return found._replace(cache_info=cache_info), "ok"
+
+
+def _compared(found: Found, stale: StaleEntry | None) -> Found:
+    """Whether the text is another than that of the copy before."""
+    cache_info = found.cache_info
+    if (
+        cache_info is None
+        or cache_info.how != NEW
+        or stale is None
+        or found.page.markdown_hash == stale.page.markdown_hash
+    ):
+        return found
+    return found._replace(cache_info=cache_info._replace(how=CHANGED))
+
+
+def _class_of(task: FetchTask, best: FetchResult, profile: Profile, services: Services) -> FreshnessClass:
+    """By the request, by what the copy was when it was read, or by the rules; else by the profile alone."""
+    if not profile.freshness or services.freshness is None:
+        return FreshnessClass("", profile.ttl)
+    asked, proof = task.request.freshness_class, best.proof
+    if asked is not None:
+        found = services.freshness.named(asked)
+    elif proof and proof.stale.page.freshness:
+        return FreshnessClass(proof.stale.page.freshness, proof.stale.ttl)
+    else:
+        page, document = best.fetched.page, best.document
+        kind = page.headers.get("content-type", "")
+        found = services.freshness.classify(page.url, kind, document.types, document.generator)
+    return found if found.ttl is not None else found._replace(ttl=profile.ttl)
+
+
+def _validators(best: FetchResult, page: StoredPage) -> Validators:
+    """What the answer names; a 304 need not name again what it was asked with."""
+    if best.rendering_method != ASKABLE:
+        return Validators(content_hash=page.content_hash)
+    headers = best.fetched.page.headers
+    etag, last_modified = headers.get("etag"), headers.get("last-modified")
+    if best.proof and best.fetched.page.status == NOT_MODIFIED:
+        entry = best.proof.stale.entry
+        etag, last_modified = etag or entry.etag, last_modified or entry.last_modified
+    return Validators(etag, last_modified, page.content_hash)
+
+
+def _is_not_to_be_kept(best: FetchResult, profile: Profile) -> str:
+    """What forbids it, to an earlier copy too: RFC 9111 5.2.2.5, or the site's word to robots."""
+    if best.blocked is not None and best.blocked.page_type == SITE_SIGNAL:
+        return SITE_SIGNAL
+    if best.blocked is not None or not profile.freshness:
+        return ""
+    fields = best.fetched.page.headers.get("cache-control", "")
+    if any(part.partition("=")[0].strip().lower() == NO_STORE for part in fields.split(",")):
+        return NO_STORE
+    return NOARCHIVE if NOARCHIVE in refusals(best.signals) else ""
+
+
+def _renewed(best: FetchResult, proof: Revalidated, chosen: FreshnessClass) -> StoredPage:
+    """The copy, and what the way there was like this time."""
+    chain, notes = list(best.fetched.chain), list(best.notes)
+    fields = {"freshness": chosen.name, "signals": dict(best.signals)}
+    return msgspec.structs.replace(proof.stale.page, chain=chain, notes=notes, **fields)
+
+
+def _page(best: FetchResult, profile: Profile, chosen: FreshnessClass) -> StoredPage:
+    document, page, markdown = best.document, best.fetched.page, best.document.markdown
+    return StoredPage(
+        final_url=page.url.href,
+        markdown=markdown,
+        chunk_tokens=profile.limits.chunk_tokens,
+        chunks=bounds(markdown, profile.limits.chunk_tokens, document.pages),
+        title=document.title,
+        language=document.language,
+        notes=list(best.notes),
+        metadata=asdict(document.metadata),
+        content_type=page.headers.get("content-type", ""),
+        status=page.status,
+        chain=list(best.fetched.chain),
+        content_hash=sha256(page.body).hexdigest(),
+        content_length=len(page.body),
+        markdown_hash=_hash_of(markdown),
+        freshness=chosen.name,
+        reader=best.reader,
+        served_by=best.fallback,
+        archive_url=best.fetched.archive_url,
+        archive_date=best.fetched.archive_date,
+        signals=dict(best.signals),
+        data=document.data,
+        pages=list(document.pages),
+    )
+
+
+def _withheld(page: StoredPage, blocked: BlockedPage) -> StoredPage:
+    """Of what is not the page, or not for us, the title is told and no more (FG-21)."""
+    return msgspec.structs.replace(
+        page,
+        markdown="",
+        chunks=bounds("", page.chunk_tokens),
+        markdown_hash=_hash_of(""),
+        metadata={},
+        data=None,
+        pages=[],
+        notes=[*page.notes, *blocked.notes],
+        page_type=blocked.page_type,
+        region=blocked.region,
+        wall=dict(blocked.wall),
+    )
+
+
+def _hash_of(markdown: str) -> str:
+    return sha256(markdown.encode("utf-8", "surrogatepass")).hexdigest()

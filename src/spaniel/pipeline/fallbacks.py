@@ -1,0 +1,224 @@
+"""The fallbacks by their names, as a profile lists them; here those at the page's own site, and the queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from spaniel.browser.rendering import MISSING, PARTIAL
+from spaniel.errors import CLOSED, Code
+from spaniel.hosts.retry_after import seconds_until
+from spaniel.pipeline.browser_fallback import BROWSER, FAILED, UNAVAILABLE
+from spaniel.pipeline.copies import ARCHIVE, FROM_MIRROR, FROM_SEARCH_CACHE, MIRRORS, SEARCH_CACHE
+from spaniel.pipeline.fallback import (
+    PAGE_FETCHED,
+    REFUSED_HERE,
+    FallbackKind,
+    asks_for_time,
+    fields,
+    never_cached,
+    not_transient,
+    root_of,
+)
+from spaniel.pipeline.outcome import FROM_ARCHIVE, shortened
+from spaniel.pipeline.page_types import SITE_SIGNAL
+from spaniel.pipeline.retrieve import retrieve
+from spaniel.queue import Failure
+from spaniel.tables import complaint
+from spaniel.url.parsing import requested
+
+if TYPE_CHECKING:
+    from spaniel.errors import SpanielError
+    from spaniel.net.deadline import Deadline
+    from spaniel.pipeline.fallback import FallbackKind, Options
+    from spaniel.pipeline.outcome import Attempt
+    from spaniel.pipeline.retrieve import FetchedPage, PageHops
+    from spaniel.pipeline.services import Services
+    from spaniel.pipeline.task import Attempts, FetchTask
+    from spaniel.tables import Table
+
+
+HTTP_ONLY = "http_only_host"
+JITTER = 0.2  # at most this share is added to a wait: many who failed together do not come back together
+LONGEST_BACKOFF = 3600
+MOST_ASKED = 3  # requests in all for a page whose server asks to wait (FG-46)
+NO_CONNECTION = ("connect", "tls", "certificate")  # causes for which no HTTPS came about
+
+
+def is_rendered_first(task: FetchTask, services: Services) -> bool:
+    return task.request.force_browser or task.url.host in services.rendering.js_heavy
+
+
+def may_serve_http(task: FetchTask, services: Services) -> bool:
+    return not is_rendered_first(task, services)
+
+
+def requested_wait(ascent: Attempts, services: Services, _options: Options) -> float:
+    """What the host asked for with Retry-After, to whoever heeds it."""
+    task = ascent.task
+    asked = services.door.hosts.asked(task.url.origin) if task.way.politeness.respect_delays else None
+    return asked.seconds if asked else 0.0
+
+
+def _http_applies(ascent: Attempts, services: Services) -> str:
+    """First of all, but for what is rendered from the start (FR-WF-12a)."""
+    if ascent.attempts:
+        return "it comes first or not at all"
+    return "the page is rendered from the start" if is_rendered_first(ascent.task, services) else ""
+
+
+async def _fetch_over_http(
+    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
+) -> FetchedPage:
+    return await retrieve(ascent.task.url, services.door, deadline, ascent.task.way, hops)
+
+
+def _retry_applies(ascent: Attempts, _services: Services) -> str:
+    if ascent.best is not None:
+        return PAGE_FETCHED
+    if why := not_transient(ascent.failure):
+        return why
+    asked = sum(asks_for_time(attempt.error) for attempt in ascent.at_site())
+    return f"asked to wait {asked} times" if asked >= MOST_ASKED else ""
+
+
+def _retry_after_applies(ascent: Attempts, services: Services) -> str:
+    """For profiles without retries, in a batch: only where the server says that it is to be asked again."""
+    why = _retry_applies(ascent, services)
+    return why or ("" if asks_for_time(ascent.failure) else "the server did not ask to wait")
+
+
+def _retry_wait(ascent: Attempts, services: Services, options: Options) -> float:
+    """The backoff with its jitter, or what the host that answered asked for, if that is longer (FG-22, FG-30).
+
+    What it said to this very fetch counts in full, also where a redirect of another site led to it.
+    """
+    backoff = cast("int", options["after_seconds"]) * (1 + JITTER * services.chance())
+    asked = services.door.hosts.asked(ascent.last_url.origin)
+    said = ascent.failure.details.get("retry_after") if ascent.failure else None
+    own = seconds_until(str(said), services.clock.now()) if said and asks_for_time(ascent.failure) else None
+    return max(backoff, asked.seconds if asked else 0.0, own or 0.0)
+
+
+def _retry_options(table: Table) -> Options:
+    seconds = table.number("after_seconds")
+    if seconds > LONGEST_BACKOFF:
+        raise complaint(f"{table.place}.after_seconds", f"{seconds} is more than {LONGEST_BACKOFF}")
+    return {"after_seconds": seconds}
+
+
+def _plain_http_applies(ascent: Attempts, _services: Services) -> str:
+    """HTTP was asked for, the policy made HTTPS of it, and there is none (FG-13)."""
+    task = ascent.task
+    if ascent.best is not None:
+        return PAGE_FETCHED
+    if not task.is_upgraded:
+        return "the address was not http" if task.url.scheme == "https" else "the address is http as it is"
+    failure = ascent.failure
+    if failure is None or ascent.last_url.host != task.url.host:
+        return "HTTPS has not failed there"
+    return "" if _is_without_https(root_of(failure)) else "HTTPS works there"
+
+
+def _is_without_https(error: SpanielError) -> bool:
+    timed_out = error.code is Code.TIMEOUT and error.details.get("phase") == "connect"
+    return timed_out or error.details.get("cause") in NO_CONNECTION
+
+
+async def _fetch_over_plain_http(
+    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
+) -> FetchedPage:
+    """A page that comes so, without a redirect back to HTTPS, says that the host has no HTTPS."""
+    url = ascent.task.url._replace(scheme="http")
+    found = await retrieve(url, services.door, deadline, ascent.task.way, hops)
+    if not any(hop.startswith("https:") for hop in (*found.chain, found.page.url.href)):
+        services.door.hosts.set_http_only(url.host)
+    return found._replace(notes=(HTTP_ONLY, *found.notes))
+
+
+HTTP = FallbackKind(_http_applies, _fetch_over_http, may_serve_http, wait=requested_wait)
+RETRY = FallbackKind(_retry_applies, _fetch_over_http, may_serve_http, wait=_retry_wait, options=_retry_options)
+RETRY_AFTER = FallbackKind(
+    _retry_after_applies, _fetch_over_http, may_serve_http, wait=_retry_wait, options=_retry_options
+)
+PLAIN_HTTP = FallbackKind(_plain_http_applies, _fetch_over_plain_http, may_serve_http, wait=requested_wait)
+
+
+SHOWN = 500  # characters of an address that was tried: a hostile one must not fill the file
+
+
+def _queue_applies(ascent: Attempts, services: Services) -> str:
+    blocked = ascent.best.blocked if ascent.best is not None else None
+    if ascent.best is not None and blocked is None:
+        return PAGE_FETCHED
+    if blocked is not None and blocked.page_type == SITE_SIGNAL:
+        return f"the profile respects the site's {blocked.notes[-1]}"
+    if services.queue is None:
+        return "off: there is no queue"
+    if blocked is not None:
+        return ""
+    refusal = ascent.refusal
+    if refusal is None:
+        return "nothing has failed"
+    return f"not after {fields(refusal)}" if refusal.code in REFUSED_HERE else ""
+
+
+async def _put_in_queue(
+    ascent: Attempts, services: Services, _deadline: Deadline, hops: PageHops, _options: Options
+) -> None:
+    assert services.queue is not None  # noqa: S101  it applied
+    with hops.step("queue"):
+        await services.writer.write(services.queue.add, _failure(ascent), services.clock.now().timestamp())
+
+
+def _failure(ascent: Attempts) -> Failure:
+    """One rule for pages that are not given out: by status or by what the page shows, a person gets them (FG-35)."""
+    task, refusal, best = ascent.task, ascent.refusal, ascent.best
+    if best is not None and best.blocked is not None:
+        code = best.blocked.page_type
+        message = CLOSED.get(code) or f"The site sent something else in place of the page: {code}."
+    else:
+        assert refusal is not None  # noqa: S101  it applied
+        code, message = str(refusal.code), refusal.message
+    return Failure(
+        task.canonical.url,
+        requested(task.canonical.original),
+        task.profile,
+        task.profile_file,
+        code,
+        message,
+        [_attempt_record(attempt) for attempt in ascent.attempts],
+    )
+
+
+def _attempt_record(attempt: Attempt) -> dict[str, object]:
+    return {
+        "rung": attempt.fallback,
+        "outcome": attempt.outcome,
+        "url": shortened(attempt.url, SHOWN),
+        "status": attempt.status,
+        "waited": round(attempt.waited, 3),
+        "ms": attempt.ms,
+    }
+
+
+QUEUE = FallbackKind(_queue_applies, _put_in_queue, never_cached, elsewhere=True, local=True)
+
+
+FALLBACKS: dict[str, FallbackKind] = {
+    "http": HTTP,
+    "plain_http": PLAIN_HTTP,
+    "retry": RETRY,
+    "retry_after": RETRY_AFTER,
+    "browser": BROWSER,
+    "archive": ARCHIVE,
+    "search_cache": SEARCH_CACHE,
+    "mirrors": MIRRORS,
+    "queue": QUEUE,
+}
+
+# Notes on what is not kept. It may be better next time: a copy from elsewhere stands in for a page that may be back.
+# And a page that came over plain HTTP is nothing for whoever asks for the same page over HTTPS.
+PASSING = frozenset({PARTIAL, MISSING, UNAVAILABLE, FAILED, FROM_ARCHIVE, FROM_SEARCH_CACHE, FROM_MIRROR, HTTP_ONLY})
+
+
+__all__ = ["PASSING", "RUNGS", "Kind"]

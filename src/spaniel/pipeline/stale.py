@@ -1,0 +1,148 @@
+"""A cached copy that has expired: revalidated by a conditional request (FG-39), or served when the site does not answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from spaniel.errors import Code
+from spaniel.net.redirects import HTTPS_DOWNGRADE
+from spaniel.pipeline.outcome import CacheInfo, Found
+from spaniel.reading.document import Document, Metadata
+from spaniel.robots.gate import FAIL_OPEN_NOTE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime, timedelta
+
+    from spaniel.cache import CacheEntry, CacheKey
+    from spaniel.errors import SpanielError
+    from spaniel.net.http import Page, RequestOptions
+    from spaniel.pipeline.outcome import StoredPage
+    from spaniel.url.value import Url
+
+
+NOT_MODIFIED = 304
+
+# An entity tag (RFC 9110 8.8.3), or one that somebody forgot to put in quotes. Never `*`, which every page matches,
+# and never a list, which two headers would make.
+_TAG = re.compile(r'(?:W/)?"[^"]*"|[^",*\s]+')
+_CODING = re.compile(r'[-;:]{1,2}(?:gzip|br|deflate|zstd)(?="?$)')  # what servers add to the tag of a packed page
+
+
+class Conditional(NamedTuple):
+    """What the copy is known by. Nobody but the server that it came from learns of it."""
+
+    url: str  # the copy's own; the headers go to no other hop
+    etag: str | None
+    fields: Mapping[str, str]  # what is asked with
+
+    def options_for(self, url: Url, options: RequestOptions) -> RequestOptions:
+        return options._replace(more={**options.more, **self.fields}) if url.href == self.url else options
+
+    def answered_by(self, page: Page) -> bool:
+        """Whether this 304 was asked for. Of any other nobody knows what it is about."""
+        return page.status == NOT_MODIFIED and page.url.href == self.url
+
+    def agrees_with(self, page: Page) -> bool:
+        """A 304 that names another version than the copy's says nothing about the copy (RFC 9111 4.3.4)."""
+        named = page.headers.get("etag")
+        return named is None or self.etag is None or _opaque(named) == _opaque(self.etag)
+
+
+def conditional_for(url: str, etag: str | None, last_modified: str | None) -> Conditional | None:
+    """Both validators, as the server wrote them. What cannot stand in a header is left out; None where nothing can."""
+    asked = {"If-None-Match": _tag(etag), "If-Modified-Since": _line(last_modified)}
+    sent = {name: value for name, value in asked.items() if value}
+    return Conditional(url, etag, sent) if sent else None
+
+
+def _tag(etag: str | None) -> str | None:
+    return etag if etag and _line(etag) and _TAG.fullmatch(etag) else None
+
+
+def _line(value: str | None) -> str | None:
+    return value if value and value.isascii() and value.isprintable() else None
+
+
+def _opaque(etag: str) -> str:
+    """What is compared weakly (RFC 9110 8.8.3.2), however the page was packed on its way."""
+    return _CODING.sub("", etag.removeprefix("W/"))
+
+
+STALE_COPY = "stale_copy"
+STALE = "stale"
+# The server, or the way to it, is out of order. It has not said that the page is gone, or not for us.
+UNREACHABLE = frozenset({Code.HTTP_5XX, Code.TIMEOUT, Code.NETWORK, Code.DNS_FAILED, Code.ROBOTS_UNAVAILABLE})
+WAY_NOTES = frozenset({HTTPS_DOWNGRADE, FAIL_OPEN_NOTE})
+METADATA = tuple(field.name for field in fields(Metadata))
+DISTRUSTED = frozenset({"certificate", "tls"})  # causes of `network` that no waiting mends
+
+
+class StaleEntry(NamedTuple):
+    """A copy whose time is over. It may be found to be still right, or have to do in place of a page."""
+
+    key: CacheKey
+    entry: CacheEntry
+    page: StoredPage
+    ttl: timedelta
+    asked: str | None = None  # the class that the request names
+
+    @property
+    def conditional(self) -> Conditional | None:
+        """How to ask about it; None where it has nothing to be known by, as what scripts have made."""
+        return conditional_for(self.page.final_url, self.entry.etag, self.entry.last_modified)
+
+    @property
+    def document(self) -> Document:
+        """What was understood of it when it was read, less what concerned the way there."""
+        page = self.page
+        known = {name: page.metadata.get(name) for name in METADATA}
+        notes = tuple(note for note in page.notes if note not in WAY_NOTES)
+        fields = page.title, page.language
+        return Document(page.markdown, *fields, metadata=Metadata(**known), notes=notes, signals=page.signals)
+
+    def revalidated_by(self, page: Page, method: str) -> Revalidated | None:
+        """Whether an answer shows that the copy is still right (FG-40, FG-41).
+
+        Its links were resolved against its URL, and its kind was told by its type, so both must be the same.
+        """
+        if page.url.href != self.page.final_url or method != self.key.rendering_method:
+            return None
+        if page.status == NOT_MODIFIED:
+            return Revalidated(self, "not_modified")
+        same = (
+            len(page.body) == self.page.content_length
+            and page.headers.get("content-type", "") == self.page.content_type
+            and sha256(page.body).hexdigest() == self.page.content_hash
+        )
+        return Revalidated(self, "unchanged") if same else None
+
+    def replaces(self, refusal: SpanielError | None, now: datetime) -> bool:
+        """Whether it is better than nothing."""
+        if refusal is None or refusal.code not in UNREACHABLE or now - self.entry.fetched_at > 2 * self.ttl:
+            return False
+        answered = refusal.code is Code.NETWORK and "status" in refusal.details  # though not with a page
+        return not answered and refusal.details.get("cause") not in DISTRUSTED
+
+    def found(self, how: str) -> Found:
+        """The copy as it is, for whoever asks for the page."""
+        entry = self.entry
+        page = msgspec.structs.replace(self.page, freshness=self.asked) if self.asked else self.page
+        cache_info = CacheInfo(entry.fetched_at, hours(self.ttl), entry.etag, entry.last_modified, how)
+        return Found(page, entry.fetched_at, self.key.rendering_method, cache_info=cache_info)
+
+
+class Revalidated(NamedTuple):
+    """A copy that is still right, and how that is known."""
+
+    stale: StaleEntry
+    how: str  # not_modified (304), unchanged (200, the same bytes)
+
+
+def hours(ttl: timedelta) -> float:
+    return ttl.total_seconds() / 3600
