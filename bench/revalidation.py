@@ -77,7 +77,7 @@ async def _measured(port: int, folder: str, count: int) -> dict[str, float]:
         async def fetch_one(case: str, number: int, places: asyncio.Semaphore) -> None:
             async with places:
                 url = f"http://bench{number % HOSTS}.example:{port}/{case}/{number}"
-                kept = (await spaniel.outcome(ASKED[case]._replace(url=url))).require().kept
+                kept = (await spaniel.outcome(ASKED[case]._replace(url=url))).require().cache_info
             assert kept is not None
             assert kept.how in (case, "new"), kept
 

@@ -15,7 +15,8 @@ from spaniel.app.client import Spaniel
 from spaniel.app.engine import Engine
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.pipeline.fallbacks import FALLBACKS, FallbackKind
+from spaniel.pipeline.fallback import FallbackKind
+from spaniel.pipeline.fallbacks import FALLBACKS
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.retrieve import FetchedPage, PageHops, retrieve

@@ -18,7 +18,8 @@ from spaniel.app.engine import Engine
 from spaniel.cache import CacheSettings, PageCache, key_for
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.pipeline.fallbacks import FALLBACKS, FallbackKind
+from spaniel.pipeline.fallback import FallbackKind
+from spaniel.pipeline.fallbacks import FALLBACKS
 from spaniel.pipeline.outcome import Outcome
 from spaniel.pipeline.profile import Fallback, Profile, load
 from spaniel.pipeline.request import Request

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import spaniel
-from spaniel.pipeline.reading_process import LENGTHS, told, understood
+from spaniel.pipeline.reading_process import LENGTHS, fields, understood
 from spaniel.reading import content
 from spaniel.reading.formats import html
 from spaniel.reading.markdown import writer
@@ -77,7 +77,7 @@ def test_step_that_fails_halfway_changes_nothing(monkeypatch: pytest.MonkeyPatch
 def test_failures_come_back_from_the_process_that_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(content, "PostThread", fail)
     document = spaniel.extract(PAGE)
-    message = told(document)
+    message = fields(document)
     size, _ = LENGTHS.unpack(message[: LENGTHS.size])
     head, body = message[LENGTHS.size : LENGTHS.size + size], message[LENGTHS.size + size :]
     assert understood(json.loads(head), body) == document

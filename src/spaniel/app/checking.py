@@ -14,7 +14,7 @@ from spaniel.app.paths import default_state_dir
 from spaniel.app.several import several
 from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST, CHECK_TIMEOUT_SECONDS
 from spaniel.errors import Code, SpanielError
-from spaniel.health.asking import NO_HINTS, Asker, Hints, Variants
+from spaniel.health.asking import NO_HINTS, Asker, Hints, Ways
 from spaniel.health.history import History
 from spaniel.health.journal import Journal, trouble_with
 from spaniel.health.judging import judge
@@ -144,8 +144,8 @@ def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History 
     return Prepared(Run(spool, _Looks(asker), delays, engine.clock, journal, options), journal, begun.remarks)
 
 
-def _ways(engine: Engine, own: HealthSettings, politeness: Politeness, extras: Extras) -> Variants:
-    settings, usual = engine.settings, Variants()
+def _ways(engine: Engine, own: HealthSettings, politeness: Politeness, extras: Extras) -> Ways:
+    settings, usual = engine.settings, Ways()
     redirects = settings.limits.max_redirects if settings.given("tools.webfetch.max_redirects") else usual.max_redirects
     return usual._replace(
         options=RequestOptions(settings.headers._replace(accept="*/*"), stalled_after=STALLED_SECONDS),

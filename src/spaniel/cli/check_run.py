@@ -6,7 +6,7 @@ import sys
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from spaniel.app.checking import NOT_KEPT, Extras, Given, address_of, health_settings, prepare, spool_for
+from spaniel.app.checking import NOT_KEPT, Extras, Overrides, address_of, health_settings, prepare, spool_for
 from spaniel.cli.check_fix import report_takes_output
 from spaniel.cli.long_run import Display, LongRun, collect_rarely, in_words, reading, run_async, say
 from spaniel.defaults import CHECK_DELAY_MS, CHECK_JOBS, CHECK_PER_HOST
@@ -57,7 +57,7 @@ def own_settings(args: argparse.Namespace, settings: Settings) -> HealthSettings
     if args.delay is not None and not CHECK_DELAY_MS.allows(args.delay * 1000):
         low, high = CHECK_DELAY_MS.low // 1000, CHECK_DELAY_MS.high // 1000
         raise SpanielError(Code.BAD_ARGS, field="--delay", reason=f"must be {low} to {high} seconds")
-    given = Given(args.jobs, args.per_host, args.delay, args.timeout, args.robots or None)
+    given = Overrides(args.jobs, args.per_host, args.delay, args.timeout, args.robots or None)
     return given.over(health_settings(settings))
 
 

@@ -323,18 +323,17 @@ class _Lookup:
             return link
         from spaniel.net.deadline import Deadline
         from spaniel.net.http import RequestOptions
-        from spaniel.pipeline.measure import ANY_SIZE, measure
-        from spaniel.pipeline.retrieve import Way
+        from spaniel.pipeline.retrieve import ANY_SIZE, FetchOptions, measure
         from spaniel.registry.config import spot_of
         from spaniel.url.parsing import parse
 
         settings = self._engine.settings
         headers = settings.headers._replace(accept="*/*", accept_encoding="identity")
-        way = Way(RequestOptions(headers, ANY_SIZE), settings.limits.max_redirects)
+        way = FetchOptions(RequestOptions(headers, ANY_SIZE), settings.limits.max_redirects)
         rules = self._registry.rules
         spot = rules.admit(link.url) if link.found is None else rules.admitted(spot_of(link.found.url))
         url = parse(spot.url)
-        measured = await measure(url, self._engine.rooms.door, Deadline(settings.limits.timeout_seconds), way)
+        measured = await measure(url, self._engine.services.door, Deadline(settings.limits.timeout_seconds), way)
         keys: dict[str, Written] = {LENGTH: measured.length, SHA256: measured.sha256}
         keys |= {TYPE: measured.content_type} if self._args.type and measured.content_type else {}
         return link._replace(keys={**link.keys, **keys})

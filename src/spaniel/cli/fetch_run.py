@@ -253,14 +253,14 @@ def draw_steps(trace: Trace, about: str) -> None:
 
 
 def draw_record(outcome: Outcome) -> None:
-    """The ladder, rung by rung, and the checklist as ticks and crosses."""
+    """The fallbacks one by one, and the checklist, as ticks and crosses."""
     from spaniel.pipeline.record import record_of
 
     record = record_of(outcome)
-    lines = ["  ladder"]
-    for rung in record.ladder:
-        about = f"left out: {rung.why}" if rung.why else f"{rung.outcome}, {rung.ms:.0f} ms{_waited(rung.waited)}"
-        lines.append(f"    {'-' if rung.why else _mark(rung.outcome == 'ok')} {rung.rung}  {about}")
+    lines = ["  fallbacks"]
+    for each in record.fallbacks:
+        about = f"skipped: {each.why}" if each.why else f"{each.outcome}, {each.ms:.0f} ms{_waited(each.waited)}"
+        lines.append(f"    {'-' if each.why else _mark(each.outcome == 'ok')} {each.fallback}  {about}")
     lines.append("  checklist")
     lines += [f"    {_mark(check.done)} {check.step}  {check.detail}".rstrip() for check in record.checklist]
     lines.append(f"  verdict: {record.verdict} ({record.extraction_method})")

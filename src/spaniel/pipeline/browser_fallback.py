@@ -14,8 +14,7 @@ from spaniel.browser.rendering import RenderRequest
 from spaniel.chunking.plain_text import visible_length
 from spaniel.errors import Code, SpanielError
 from spaniel.net.http import Page
-from spaniel.pipeline.fallback import FallbackKind
-from spaniel.pipeline.fallbacks import is_rendered_first, requested_wait
+from spaniel.pipeline.fallback import FallbackKind, is_rendered_first, requested_wait
 from spaniel.pipeline.retrieve import FetchedPage, successful
 from spaniel.reading.kinds import loadable_types
 from spaniel.tables import Table, read_toml

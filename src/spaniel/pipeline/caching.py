@@ -25,11 +25,10 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from spaniel.cache import CacheKey, PageCache
-    from spaniel.pipeline.outcome import Found, StoredPage
     from spaniel.pipeline.page_types import BlockedPage
     from spaniel.pipeline.profile import Profile
     from spaniel.pipeline.services import Services, Writer
-    from spaniel.pipeline.stale import Revalidated, StaleEntry
+    from spaniel.pipeline.stale import Revalidated
     from spaniel.pipeline.task import FetchResult, FetchTask
     from spaniel.pipeline.trace import Trace
 
@@ -160,7 +159,7 @@ async def _written(
         note = None if in_place else await writer.write(cache.renew, *renewal, changed)
     if note:
         return found._replace(page=page.noted(note)), note
-    fields = terms.validators.cache_info()
+    fields = terms.validators.kept()
     how = proof.how if proof else NEW
     cache_info = CacheInfo(at.replace(microsecond=0), hours(terms.ttl), fields.etag, fields.last_modified, how)
     return found._replace(cache_info=cache_info), "ok"

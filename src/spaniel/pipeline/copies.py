@@ -1,7 +1,7 @@
 """Copies of a page on other sites: the web archive (FG-32), a search engine's cache (FG-33), mirrors (FG-34).
 
-Of the archive's answer only the snapshot's timestamp is used: the snapshot's URL is built here, from that timestamp and the
-page's own URL. Each hop passes the guard and robots.txt, and none may leave the archive.
+Of the archive's answer only the snapshot's timestamp is used: the snapshot's URL is built here, from that timestamp
+and the page's own URL. Each hop passes the guard and robots.txt, and none may leave the archive.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from spaniel.hosts import GIVEN_UP
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from spaniel.errors import SpanielError
     from spaniel.net.deadline import Deadline
     from spaniel.pipeline.retrieve import FetchedPage, PageHops
     from spaniel.pipeline.services import Services
@@ -41,6 +40,17 @@ def no_options(_table: Table) -> Options:
 
 def never_cached(_errand: FetchTask, _services: Services) -> bool:
     return False
+
+
+def is_rendered_first(task: FetchTask, services: Services) -> bool:
+    return task.request.force_browser or task.url.host in services.rendering.js_heavy
+
+
+def requested_wait(ascent: Attempts, services: Services, _options: Options) -> float:
+    """What the host asked for with Retry-After, where the profile respects it."""
+    task = ascent.task
+    asked = services.door.hosts.asked(task.url.origin) if task.way.politeness.respect_delays else None
+    return asked.seconds if asked else 0.0
 
 
 class FallbackKind(NamedTuple):

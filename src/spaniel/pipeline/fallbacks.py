@@ -15,8 +15,10 @@ from spaniel.pipeline.fallback import (
     FallbackKind,
     asks_for_time,
     fields,
+    is_rendered_first,
     never_cached,
     not_transient,
+    requested_wait,
     root_of,
 )
 from spaniel.pipeline.outcome import FROM_ARCHIVE, shortened
@@ -29,7 +31,7 @@ from spaniel.url.parsing import requested
 if TYPE_CHECKING:
     from spaniel.errors import SpanielError
     from spaniel.net.deadline import Deadline
-    from spaniel.pipeline.fallback import FallbackKind, Options
+    from spaniel.pipeline.fallback import Options
     from spaniel.pipeline.outcome import Attempt
     from spaniel.pipeline.retrieve import FetchedPage, PageHops
     from spaniel.pipeline.services import Services
@@ -44,19 +46,8 @@ MOST_ASKED = 3  # requests in all for a page whose server asks to wait (FG-46)
 NO_CONNECTION = ("connect", "tls", "certificate")  # causes for which no HTTPS came about
 
 
-def is_rendered_first(task: FetchTask, services: Services) -> bool:
-    return task.request.force_browser or task.url.host in services.rendering.js_heavy
-
-
 def may_serve_http(task: FetchTask, services: Services) -> bool:
     return not is_rendered_first(task, services)
-
-
-def requested_wait(ascent: Attempts, services: Services, _options: Options) -> float:
-    """What the host asked for with Retry-After, to whoever heeds it."""
-    task = ascent.task
-    asked = services.door.hosts.asked(task.url.origin) if task.way.politeness.respect_delays else None
-    return asked.seconds if asked else 0.0
 
 
 def _http_applies(ascent: Attempts, services: Services) -> str:
@@ -219,6 +210,3 @@ FALLBACKS: dict[str, FallbackKind] = {
 # Notes on what is not kept. It may be better next time: a copy from elsewhere stands in for a page that may be back.
 # And a page that came over plain HTTP is nothing for whoever asks for the same page over HTTPS.
 PASSING = frozenset({PARTIAL, MISSING, UNAVAILABLE, FAILED, FROM_ARCHIVE, FROM_SEARCH_CACHE, FROM_MIRROR, HTTP_ONLY})
-
-
-__all__ = ["PASSING", "RUNGS", "Kind"]

@@ -16,8 +16,7 @@ from spaniel.pipeline.stale import STALE, STALE_COPY
 from spaniel.pipeline.task import Attempts, FetchResult, FetchTask
 from spaniel.pipeline.trace import Trace
 from spaniel.reading.document import TEXT_CUT
-from spaniel.reading.kinds import kind_of
-from spaniel.reading.text_cut import taken
+from spaniel.reading.kinds import kind_of, text_part
 from spaniel.url.parsing import parse, requested
 from spaniel.url.questions import Web
 from spaniel.url.value import split
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from spaniel.pipeline.request import Request
     from spaniel.pipeline.retrieve import Hosts
     from spaniel.pipeline.services import Services
-    from spaniel.pipeline.task import FetchTask
-    from spaniel.pipeline.trace import Trace
     from spaniel.reading import Document
     from spaniel.url import Canonical, Policy
 
@@ -48,7 +45,7 @@ class KnownWeb(Web):
 
 
 def canonical_form(policy: Policy, raw: str, hosts: Hosts) -> Canonical:
-    """The canonical_form form of a URL. The web is asked about only where HTTP became HTTPS, which is seldom and quick."""
+    """The canonical form of a URL. The web is asked about only where HTTP became HTTPS, which is seldom and quick."""
     found = policy.apply(raw)
     if not found.url.startswith("https://") or not found.original.strip().lower().startswith("http://"):
         return found
@@ -59,17 +56,17 @@ STANDS_IN = "a stored copy stands in"
 
 
 async def run_fallbacks(task: FetchTask, profile: Profile, services: Services, trace: Trace) -> Attempts:
-    """Climb each rung that applies after what came of those before it; say of each other one why not."""
-    climber = _Runner(task, profile, services, trace)
+    """Try each fallback that applies after the results so far; record for each other one why it was skipped."""
+    runner = _Runner(task, profile, services, trace)
     for fallback in profile.fallbacks:
-        wait = climber.wait_before(fallback)
+        wait = runner.wait_before(fallback)
         if wait is not None:
-            await climber.fetch(fallback, wait)
-    return climber.ascent
+            await runner.run(fallback, wait)
+    return runner.ascent
 
 
 class _Runner:
-    """One fetch on its way up."""
+    """The fallbacks of one fetch."""
 
     def __init__(self, task: FetchTask, profile: Profile, services: Services, trace: Trace) -> None:
         self.ascent = Attempts(task)
@@ -99,7 +96,7 @@ class _Runner:
         stale, failure = self.ascent.task.stale, self.ascent.failure
         return stale is not None and stale.replaces(failure, self._services.clock.now())
 
-    async def run_fallbacks(self, fallback: Fallback, wait: float) -> None:
+    async def run(self, fallback: Fallback, wait: float) -> None:
         """By each of its ways, until one brings a page."""
         if wait > 0:
             await self._wait(wait)
@@ -170,7 +167,7 @@ class _Runner:
         declared, profile = page.headers.get("content-type"), self._profile
         with hops.step("content_type"):
             kind = kind_of(declared, page.body, profile.content)
-            body = taken(page.body, declared, kind.charset, profile.limits.text_bytes)
+            body = text_part(page.body, declared, kind.charset, profile.limits.text_bytes)
         with hops.step("extract"):
             document = await self._services.readers.read(
                 body, declared, page.url.href, profile.content, deadline, walls=profile.page_types
@@ -260,7 +257,7 @@ def prepare(request: Request, profile: Profile, services: Services, trace: Trace
     with trace.step("parse"):  # by the policy, whose first rule says what is a URL to it
         request = checked(request)
         _require_class(request, profile, services)
-        known = canonical(profile.policy, request.url, services.door.hosts)
+        known = canonical_form(profile.policy, request.url, services.door.hosts)
     with trace.step("normalize"):
         url = parse(known.url)
         services.door.guard.check_page(url, request.domains)
@@ -299,7 +296,7 @@ async def _fetch_afresh(task: FetchTask, profile: Profile, services: Services, t
     if ascent.best is not None:
         ascent.found = await keep(task, ascent.best, profile, services, trace)
     elif ascent.refusal is None:
-        raise SpanielError(Code.BAD_ARGS, field="ladder", reason="no rung of the profile applies to this page")
+        raise SpanielError(Code.BAD_ARGS, field="fallbacks", reason="no fallback of the profile applies to this page")
     elif task.stale is not None and task.stale.replaces(ascent.refusal, services.clock.now()):
         with trace.step(STALE_COPY):
             found = task.stale.found(STALE)

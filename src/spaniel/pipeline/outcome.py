@@ -17,7 +17,6 @@ from spaniel.url.parsing import parse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spaniel.errors import SpanielError
     from spaniel.pipeline.trace import TraceStep
     from spaniel.reading import Document
 

@@ -29,7 +29,7 @@ from spaniel.url.policy import load as load_policy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spaniel.pipeline.fallbacks import FallbackKind
+    from spaniel.pipeline.fallback import FallbackKind
     from spaniel.url import Policy
 
 DEFAULT = "web_fetch"

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
     from typing import Any, TypeVar
 
-    from spaniel.net.deadline import Deadline
     from spaniel.reading import Document
     from spaniel.reading.kinds import ContentKind
 

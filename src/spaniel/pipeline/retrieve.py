@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from spaniel.browser.rendering import RenderedPage, RenderRequest
-    from spaniel.errors import SpanielError
-    from spaniel.hosts import Asked, Politeness
+    from spaniel.hosts import Asked
     from spaniel.net.deadline import Deadline
     from spaniel.net.guard import Target
-    from spaniel.net.http import Page, RequestHeaders, RequestOptions
+    from spaniel.net.http import Page, RequestHeaders
     from spaniel.net.redirects import Ask, Wait
     from spaniel.pipeline.stale import Conditional
-    from spaniel.url.allowlist import Domains
+    from spaniel.url.allowlist import DomainRules
     from spaniel.url.value import Url
 
 
@@ -33,11 +32,11 @@ class Guard(Protocol):
     @property
     def overrides(self) -> str: ...
 
-    def check_page(self, url: Url, asked: Domains) -> None: ...
+    def check_page(self, url: Url, asked: DomainRules) -> None: ...
 
     async def vet(self, url: Url, deadline: Deadline) -> Target: ...
 
-    async def vet_page(self, url: Url, deadline: Deadline, asked: Domains) -> Target: ...
+    async def vet_page(self, url: Url, deadline: Deadline, asked: DomainRules) -> Target: ...
 
 
 class Permission(Protocol):

@@ -90,9 +90,6 @@ async def _run(start: Callable[[Trace], Awaitable[T]], trace: Trace) -> T:
     return await start(trace)
 
 
-T = TypeVar("T")
-
-
 class Writer:
     """Close it, or use it as a context manager; what is under way is waited for."""
 

@@ -62,7 +62,7 @@ class FetchResult(NamedTuple):
 class Attempts:
     """What has come of the rungs so far: the best page, or why there is none."""
 
-    __slots__ = ("attempts", "best", "errand", "found", "left_out", "unasked")
+    __slots__ = ("attempts", "best", "earlier_refusal", "found", "left_out", "task")
 
     def __init__(self, task: FetchTask) -> None:
         self.task = task

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from spaniel.errors import Code, SpanielError
 from spaniel.net.deadline import Deadline
-from spaniel.pipeline.retrieve import USUAL_WAY, follow, successful
+from spaniel.pipeline.retrieve import DEFAULT_OPTIONS, follow, successful
 from spaniel.robots.rules import LIMIT
 from spaniel.robots.rules import parse as parse_robots
 from spaniel.sources.files import STANDARD_INPUT, StreamInfo, local_files, read_file, read_stream
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from spaniel.net.guard import Target
     from spaniel.net.http import Http, Page, RequestOptions
-    from spaniel.pipeline.ports import Door
-    from spaniel.pipeline.retrieve import Way
+    from spaniel.pipeline.retrieve import Door, FetchOptions
     from spaniel.url.value import Url
 
 
@@ -254,7 +253,7 @@ def _is_address(text: str) -> bool:
 SECONDS = 300.0  # for one list, which may have a gigabyte
 
 
-def fetch_lists(door: Door, http: Http, way: Way = USUAL_WAY, seconds: float = SECONDS) -> ListFetcher:
+def fetch_lists(door: Door, http: Http, way: FetchOptions = DEFAULT_OPTIONS, seconds: float = SECONDS) -> ListFetcher:
     """Fetches lists with the options of `way`, each into a temporary file."""
 
     @asynccontextmanager
