@@ -73,6 +73,37 @@ def test_shards_are_put_together_in_the_order_of_the_input(served: Served, tmp_p
     assert (again.returncode, "is there already" in again.stderr) == (2, True)
 
 
+def test_a_plan_is_fetched_shard_by_shard(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "urls.txt").write_text("".join(f"{url}\n" for url in urls(served)))
+    planned = spaniel_batch(served, tmp_path, "plan", "urls.txt", "--shards", "2", "-o", "plan")
+    assert (planned.returncode, "6 URLs in 2 shards in plan" in planned.stderr) == (0, True), planned.stderr
+    (tmp_path / "urls.txt").unlink()  # the plan has all of it
+    for shard in ("1/2", "2/2"):
+        done = spaniel_batch(served, tmp_path, "plan", "--shard", shard, "-o", f"out{shard[0]}.jsonl")
+        assert done.returncode == 2  # 'plan' alone is the command; a folder of that name is written ./plan
+        done = spaniel_batch(served, tmp_path, "./plan", "--shard", shard, "-o", f"out{shard[0]}.jsonl")
+        assert done.returncode == 0, done.stderr
+    merged = spaniel_batch(served, tmp_path, "merge", "out1.jsonl", "out2.jsonl", "--sort", "-o", "all.jsonl")
+    assert merged.returncode == 0, merged.stderr
+    found = [json.loads(line)["requested_url"] for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    assert found == urls(served)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["plan", "-o", "p", "--shards", "2"], "plan: name the list to divide"),
+        (["plan", "urls.txt", "-o", "p"], "--shards: must be 1 to"),
+        (["plan", "urls.txt", "-o", "p", "--shards", "2", "--shard", "1/2"], "--shard: is for a run"),
+        (["urls.txt", "-o", "p.jsonl", "--shards", "2"], "--shards: is for 'spaniel batch plan'"),
+    ],
+)
+def test_a_wrong_use_of_plan_is_refused(served: Served, tmp_path: Path, words: list[str], reason: str) -> None:
+    (tmp_path / "urls.txt").write_text("https://a.example/\n")
+    done = spaniel_batch(served, tmp_path, *words)
+    assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
+
+
 def test_a_shard_that_is_missing_or_of_another_input_is_told(served: Served, tmp_path: Path) -> None:
     """Ordinals alone do not tell it: the last ones of the input may be missing, and those of two inputs may fit."""
     (tmp_path / "urls.txt").write_text("".join(f"{url}\n" for url in urls(served)))

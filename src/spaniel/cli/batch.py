@@ -54,15 +54,14 @@ def parser() -> argparse.ArgumentParser:
         "Each host gets one request at a time, and a pause after each.",
         "To continue a run that was stopped, by Ctrl-C, a crash or a full disk, repeat it with --resume.\n"
         "Ctrl-C finishes the pages that are under way. A second Ctrl-C stops at once.\n"
-        "'spaniel batch merge' combines the outputs of several shards.\n"
+        "'spaniel batch plan LIST -o DIR --shards N' divides a list once; each machine then runs\n"
+        "'spaniel batch DIR --shard I/N'. 'spaniel batch merge' combines the outputs of several shards.\n"
         "Exit code: 0 all pages fetched; 1 some were not, or a source was not read whole; 2 wrong input;\n"
         "130 stopped by Ctrl-C.",
         examples=[
             ("spaniel batch urls.txt -o pages.jsonl", "one record for each URL"),
             ("spaniel batch urls.csv --column url -o pages/ --resume", "continue a run; one file for each page"),
             ("spaniel batch https://example.com/sitemap.xml --dry-run", "show what would be fetched"),
-            ("spaniel batch plan urls.txt -o plan/ --shards 100", "divide a list for 100 machines"),
-            ("spaniel batch plan/ --shard 3/100 -o pages-3.jsonl", "fetch the third part of it"),
             ("spaniel batch merge a.jsonl b.jsonl -o all.jsonl", "combine the outputs of shards"),
         ],
     )
