@@ -173,7 +173,7 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
     "page_types": ("`false`", "Whether a paywall, a login page and the like are told apart from the page itself"),
     "respect": ("none", "The site's [signals](record.md) that refuse a page"),
     "view": ("`answer`", "What `--format json` prints: {views}"),
-    "ladder": ('`["http", "browser"]`', "The ways to get a page, tried in this order; see [below](#the-ladder)"),
+    "fallbacks": ('`["http", "browser"]`', "The ways to get a page, tried in this order; see [below](#the-ladder)"),
     "settings_rule": ("`false`", "Whether the settings rule over the limits below"),
     "headers.user_agent": ("from the settings", "How Spaniel names itself to servers"),
     "headers.accept": ("{accept}", "What is asked for"),
@@ -196,8 +196,8 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
         "The longest wait before another try, {max_wait_seconds}",
     ),
     "hosts.at_once": ("{at_once}", "Most requests at one host at a time"),
-    "hosts.spacing_seconds": ("`0`", "Seconds between two requests to one host"),
-    "hosts.heeds_delays": ("`false`", "Whether Crawl-delay and Retry-After are waited for"),
+    "hosts.delay_seconds": ("`0`", "Seconds between two requests to one host"),
+    "hosts.respect_delays": ("`false`", "Whether Crawl-delay and Retry-After are waited for"),
     "cache.enabled": ("`true`", "Whether pages are kept in the cache"),
     "cache.ttl_days": ("from the settings", "Days for which a kept page is served"),
     "cache.freshness": (
@@ -212,7 +212,7 @@ LADDER = """
 
 A ladder lists ways to get a page. They are tried in the order in which they stand there. Each says why it is left
 out, if it is: the outcome has what was tried (`attempts`) and what was not (`left_out`). A way with options is a
-table: `{rung = "retry", after_seconds = 5}`. If no way brings the page, the error of the first one is told.
+table: `{name = "retry", after_seconds = 5}`. If no way brings the page, the error of the first one is told.
 
 Every address is guarded, and asks robots.txt, wherever it comes from. Whoever said no is not got round: copies are
 looked for only if a page is gone (404, 410) or its site is down.
@@ -285,7 +285,7 @@ def profiles_page() -> str:
 
 def profile_keys_taken() -> set[str]:
     """Which keys the reader of profiles asks a file for."""
-    taken: set[str] = {"ladder"}  # read beside the table
+    taken: set[str] = {"fallbacks"}  # read beside the table
     parts = ("headers", "limits", "hosts", "cache")
     original_take, original_has = Table._take, Table.has  # noqa: SLF001
 

@@ -89,7 +89,7 @@ def one_fetch() -> list[Row]:
             )
         )
     rows += [
-        fixed("pipeline.rungs.site", "LONGEST_BACKOFF", "longest `after_seconds` that a profile may have", "the profile is refused"),
+        fixed("pipeline.fallbacks", "LONGEST_BACKOFF", "longest `after_seconds` that a profile may have", "the profile is refused"),
         Row("`Retry-After` of a host, for one fetch", load("ingest").limits.max_wait_seconds, "profile: `limits.max_wait_seconds`, `--max-wait`", "the host is not asked; the error has `retry_after`"),
         Row("longest `--max-wait`", MAX_WAIT_SECONDS.high, "fixed: `defaults.py: MAX_WAIT_SECONDS`", "`bad_args`"),
         fixed("hosts.retry_after", "LONGEST", "longest `Retry-After` that is remembered; `spaniel hosts` shows and forgets it", "the host is asked again"),

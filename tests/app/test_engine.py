@@ -38,10 +38,10 @@ user_agent = "otterbot/2 (+https://otter.example)"
 MIRRORED = """
 name = "mirrored"
 version = "3"
-[[ladder]]
-rung = "http"
-[[ladder]]
-rung = "mirror"
+[[fallbacks]]
+name = "http"
+[[fallbacks]]
+name = "mirror"
 prefix = "/copies"
 [limits]
 timeout_seconds = 5
@@ -229,7 +229,7 @@ async def test_a_profile_that_heeds_them_waits_for_what_a_host_asked_another_one
         "/a": text("a"),
         "/busy": text("", 429, {"Retry-After": "30"}),
     }
-    patient = 'name = "patient"\nversion = "1"\n[hosts]\nheeds_delays = true\n[cache]\nenabled = false\n'
+    patient = 'name = "patient"\nversion = "1"\n[hosts]\nrespect_delays = true\n[cache]\nenabled = false\n'
     clock = FakeClock()
     async with (
         Site(pages) as site,

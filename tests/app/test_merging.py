@@ -193,7 +193,7 @@ def test_a_relative_path_begins_at_its_file_not_in_the_working_folder(
 
 
 @pytest.mark.parametrize(
-    ("variable", "text", "told"),
+    ("variable", "text", "expected"),
     [
         ("SPANIEL_TIMEOUT_SECONDS", "soon", "must be a whole number"),
         ("SPANIEL_TIMEOUT_SECONDS", "2.5", "must be a whole number"),
@@ -206,10 +206,10 @@ def test_a_relative_path_begins_at_its_file_not_in_the_working_folder(
         ("SPANIEL_CACHE_DIR", "$NOWHERE/x", "the variable NOWHERE is not set"),
     ],
 )
-def test_a_variable_that_is_wrong_is_refused_by_its_name(home: Home, variable: str, text: str, fields: str) -> None:
+def test_a_variable_that_is_wrong_is_refused_by_its_name(home: Home, variable: str, text: str, expected: str) -> None:
     refusal = home.refusal(**{variable: text})
     assert refusal.startswith(f"{variable}: ")
-    assert fields in refusal
+    assert expected in refusal
 
 
 def test_variables_are_read_as_people_write_them(home: Home) -> None:

@@ -86,7 +86,7 @@ def test_the_sample_file_is_the_settings_at_their_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "expected"),
     [
         ("[tools.webfetch]\ntimeout_second = 3", "tools.webfetch.timeout_second: no such setting; did you mean"),
         ("[tools.webfecth]\nenabled = true", "[tools.webfecth]: no such table; did you mean 'tools.webfetch'?"),
@@ -117,8 +117,8 @@ def test_the_sample_file_is_the_settings_at_their_defaults() -> None:
         ('[tools.webfetch]\ncache_dir = "${NOWHERE}/x"', "the variable NOWHERE is not set"),
     ],
 )
-def test_a_wrong_file_is_refused_with_key_and_reason(text: str, fields: str) -> None:
-    assert fields in refusal(text)
+def test_a_wrong_file_is_refused_with_key_and_reason(text: str, expected: str) -> None:
+    assert expected in refusal(text)
 
 
 @pytest.mark.req("D2-01", "FR-WF-CFG-01")

@@ -17,7 +17,7 @@ from tests import programs
 from tests.batch.command import command, environment
 from tests.batch.harness import FAST, Served, order, records, serving, settings, written
 
-LADDER = '[[ladder]]\nrung = "http"\n[[ladder]]\nrung = "retry"\nafter_seconds = {}\n'
+LADDER = '[[fallbacks]]\nrung = "http"\n[[fallbacks]]\nrung = "retry"\nafter_seconds = {}\n'
 
 
 def profile(folder: Path, seconds: int) -> str:
@@ -46,8 +46,8 @@ def test_others_are_fetched_while_a_page_waits_to_be_asked_for_again(tmp_path: P
     assert (whole, len(failed)) == (True, 2)
     assert between == {"www.a.example", "www.b.example"}
     assert (progress.pages, dict(progress.failed)) == (4, {"http_5xx": 1})
-    (told,) = (record["ladder"] for record in records(tmp_path) if record["error"])
-    assert [fallback["rung"] for fallback in told if fallback["url"]] == ["http", "retry"]
+    (told,) = (record["fallbacks"] for record in records(tmp_path) if record["error"])
+    assert [fallback["fallback"] for fallback in told if fallback["url"]] == ["http", "retry"]
     assert told[1]["waited"] >= 4
 
 
@@ -72,7 +72,7 @@ def test_a_host_that_is_not_reached_is_given_up_by_its_attempts(tmp_path: Path) 
             told = wiring(settings(served.port, tmp_path, security=security), profile(tmp_path, 1))
             pace = Pace(1, 4, FAST, Limits(failures=3, pause=0.3))
             progress, whole = batch.fetch(Processes(WHERE, told), pace)
-    tried = [record for record in records(tmp_path) if record["ladder"]]
+    tried = [record for record in records(tmp_path) if record["fallbacks"]]
     assert (whole, progress.records) == (True, 20)
     assert 0 < len(tried) <= 4
 

@@ -384,7 +384,7 @@ async def test_https_is_tried_before_http(tmp_path: Path, monkeypatch: pytest.Mo
         (record,) = await run(["http://old.example/a"], given, FakeClock())
         asked = list(tls.requests)
     assert asked
-    assert (record["error"], [fallback["rung"] for fallback in record["ladder"] if fallback["url"]][:2]) == (
+    assert (record["error"], [fallback["fallback"] for fallback in record["fallbacks"] if fallback["url"]][:2]) == (
         None,
         ["http", "plain_http"],
     )

@@ -356,7 +356,7 @@ def test_all_there_is_comes_as_json_and_each_names_its_url_by_one_key(site: Many
     assert (page["status"], page["chain"], page["final_url"]) == (200, [site.url("/moved")], site.url("/a"))
     assert page["markdown"].startswith("# a\n\nWords of a page.")
     assert (page["title"], page["page_title"], page["metadata"]["title"]) == ("a", "a - The Site", "a")
-    assert [attempt["rung"] for attempt in page["attempts"]] == ["http"]
+    assert [attempt["fallback"] for attempt in page["attempts"]] == ["http"]
     assert (page["notes"], len(page["content_hash"])) == ([], 64)
     assert (gone["status"], gone["error"]["code"], gone["attempts"][0]["outcome"]) == (404, "http_4xx", "http_4xx")
     assert (nonsense["error"]["code"], nonsense["canonical_url"]) == ("invalid_url", None)

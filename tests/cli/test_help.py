@@ -69,7 +69,8 @@ def test_each_note_that_a_fetch_may_carry_has_a_sentence() -> None:
     known = {
         rendering.PARTIAL, rendering.TRUNCATED, WRITE_FAILED, outcome.NO_TEXT, outcome.CACHE_HIT,
         redirects.HTTPS_DOWNGRADE, browser_fallback.UNAVAILABLE, browser_fallback.FAILED, FAIL_OPEN_NOTE,
-        fallbacks.HTTP_ONLY, outcome.FROM_ARCHIVE, outcome.CREDENTIALS_DROPPED, copies.FROM_SEARCH_CACHE, copies.FROM_MIRROR,
+        fallbacks.HTTP_ONLY, outcome.FROM_ARCHIVE, outcome.CREDENTIALS_DROPPED,
+        copies.FROM_SEARCH_CACHE, copies.FROM_MIRROR,
     }  # fmt: skip
     assert known <= set(NOTES)
     assert all(sentence.endswith(".") for sentence in NOTES.values())

@@ -39,7 +39,9 @@ class Place:
     def put(self, *urls: str, message: str = "The server answered 503 Busy", profile: str = "mine") -> None:
         queue = Queue(QueueSettings(f"{self.folder}/cache/queue"))
         for url in urls:
-            attempts = [{"rung": "http", "outcome": "http_5xx", "url": url, "status": 503, "waited": 0.0, "ms": 1.0}]
+            attempts = [
+                {"fallback": "http", "outcome": "http_5xx", "url": url, "status": 503, "waited": 0.0, "ms": 1.0}
+            ]
             file = str(self.profile) if profile == "mine" else ""
             queue.add(Failure(url, url, profile, file, "http_5xx", message, attempts), 1_800_000_000)
         queue.close()
@@ -108,7 +110,7 @@ def test_the_queue_is_written_for_other_programs(place: Place) -> None:
     lines = [json.loads(line) for line in place.queue("export").stdout.splitlines()]
     assert [line["url"] for line in lines] == urls
     assert lines[0]["added"] == "2027-01-15T08:00:00Z"
-    assert lines[0]["attempts"][0]["rung"] == "http"
+    assert lines[0]["attempts"][0]["fallback"] == "http"
     rows = list(csv.DictReader(io.StringIO(place.queue("export", "-f", "csv").stdout)))
     assert [row["url"] for row in rows] == urls
     assert (rows[0]["message"], rows[0]["attempts"]) == ('it said "no", and\nmore', "http:http_5xx")

@@ -110,7 +110,7 @@ async def _robots(world: World, at: str) -> str:
 
 
 async def _archive(world: World, at: str) -> str:
-    profile = {"name": "p", "version": "1", "policy": "exact", "ladder": ["http", "archive"]}
+    profile = {"name": "p", "version": "1", "policy": "exact", "fallbacks": ["http", "archive"]}
     copies = world.engine.services.copies
     archive = copies._replace(
         archive_available=f"{at}/available?url={{url}}", archive_snapshot=f"{at}/web/{{timestamp}}/{{url}}"
@@ -306,7 +306,7 @@ class Moving(FakeClock):
 
 
 async def _spaced_page(world: World, at: str) -> str:
-    profile = {"name": "p", "version": "1", "policy": "exact", "ladder": ["http"], "hosts": {"spacing_seconds": 60}}
+    profile = {"name": "p", "version": "1", "policy": "exact", "fallbacks": ["http"], "hosts": {"delay_seconds": 60}}
     async with Spaniel(engine=world.engine, profile=profile_from(profile, "test")) as world.spaniel:
         return await _page(world, at)
 

@@ -17,16 +17,16 @@ from spaniel.pipeline.profile import Profile
 from spaniel.pipeline.profile import from_data as profile_from
 from spaniel.testing import FakeClock, FakeResolver, Site, settings_for
 
-RETRIES = [{"rung": "retry", "after_seconds": seconds} for seconds in (5, 15, 45)]
+RETRIES = [{"name": "retry", "after_seconds": seconds} for seconds in (5, 15, 45)]
 WHOLE: list[object] = [
     "http", "plain_http", *RETRIES, "browser", "archive", "search_cache", "mirrors", "queue",
 ]  # fmt: skip
 
 
-def climber(fallbacks: Sequence[object], heeds: bool = True, **limits: int) -> Profile:
+def climber(fallbacks: Sequence[object], respect: bool = True, **limits: int) -> Profile:
     limits = {"timeout_seconds": 20, "total_seconds": 300, **limits}
-    hosts = {"at_once": 2, "heeds_delays": heeds}
-    data = {"name": "climber", "version": "1", "policy": "ingest", "ladder": list(fallbacks), "limits": limits}
+    hosts = {"max_concurrent": 2, "respect_delays": respect}
+    data = {"name": "climber", "version": "1", "policy": "ingest", "fallbacks": list(fallbacks), "limits": limits}
     return profile_from({**data, "hosts": hosts}, "test")
 
 

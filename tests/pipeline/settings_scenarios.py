@@ -223,7 +223,7 @@ async def queue_two(place: Place) -> object:
 
 
 async def _climbed(settings: Settings, resolver: FakeResolver, fallbacks: list[str], url: str) -> Outcome:
-    profile = from_data({"name": "climber", "version": "1", "ladder": fallbacks}, "test")
+    profile = from_data({"name": "climber", "version": "1", "fallbacks": fallbacks}, "test")
     async with Engine(settings, resolver) as engine, Spaniel(engine=engine, profile=profile) as spaniel:
         return await spaniel.outcome(url)
 

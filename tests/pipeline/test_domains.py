@@ -148,7 +148,7 @@ async def test_robots_txt_is_not_asked_for_at_a_blocked_domain(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("lists", "told"),
+    ("lists", "expected"),
     [
         ({"allowed_domains": []}, "allowed_domains: is empty"),
         ({"allowed_domains": "a.example"}, "allowed_domains: must be a list"),
@@ -156,11 +156,13 @@ async def test_robots_txt_is_not_asked_for_at_a_blocked_domain(tmp_path: Path) -
         ({"blocked_domains": ["https://b.example/"]}, "blocked_domains: 'https://b.example/' is not a domain"),
     ],
 )
-async def test_lists_that_do_not_mean_what_they_seem_to_are_refused(tmp_path: Path, lists: Lists, fields: str) -> None:
+async def test_lists_that_do_not_mean_what_they_seem_to_are_refused(
+    tmp_path: Path, lists: Lists, expected: str
+) -> None:
     async with Site({"/a": text("hello")}) as site, Spaniel(settings_with(site, tmp_path), FakeResolver()) as spaniel:
         error = await refused(spaniel, site.url("/a", "a.example"), **lists)
         assert (error.code, site.requests["/a"]) == (Code.BAD_ARGS, 0)
-        assert fields in error.message
+        assert expected in error.message
 
 
 @pytest.mark.req("FR-WF-CFG-01", "D2-31")

@@ -493,7 +493,7 @@ async def test_offsets_that_lead_nowhere_are_counted_anew(tmp_path: Path, rows: 
 class TestRequest:
     @pytest.mark.req("FR-WF-02", "FR-WF-02a", "FR-WF-02b", "D2-01")
     @pytest.mark.parametrize(
-        ("args", "told"),
+        ("args", "expected"),
         [
             ({}, "url: is missing"),
             ({"url": ""}, "url: is empty"),
@@ -522,11 +522,11 @@ class TestRequest:
             ),
         ],
     )
-    def test_a_wrong_request_is_bad_args(self, args: dict[str, object], fields: str) -> None:
+    def test_a_wrong_request_is_bad_args(self, args: dict[str, object], expected: str) -> None:
         with pytest.raises(SpanielError) as caught:
             read_request(args)
         assert caught.value.code is Code.BAD_ARGS
-        assert fields in caught.value.message
+        assert expected in caught.value.message
 
     @pytest.mark.req("FR-WF-02")
     @pytest.mark.parametrize("sent", [600, 600.0, "600", " 600 "])

@@ -31,7 +31,7 @@ PAGES: dict[str, Page] = {
 
 
 def profile(**limits: int) -> Profile:
-    data = {"name": "kinds", "version": "1", "content": KINDS, "ladder": ["http"], "limits": limits}
+    data = {"name": "kinds", "version": "1", "content": KINDS, "fallbacks": ["http"], "limits": limits}
     return from_data(data, "kinds.toml")
 
 

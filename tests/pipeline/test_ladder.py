@@ -91,7 +91,7 @@ async def test_a_ladder_of_which_no_rung_applies_is_a_mistake(tmp_path: Path, mo
         outcome = await spaniel.outcome(Request(site.url("/")))
     assert outcome.refusal is not None
     assert outcome.refusal.code is Code.BAD_ARGS
-    expected = {"field": "ladder", "reason": "no rung of the profile applies to this page"}
+    expected = {"field": "fallbacks", "reason": "no rung of the profile applies to this page"}
     assert outcome.refusal.details == expected
 
 
@@ -107,17 +107,17 @@ async def test_a_rung_that_has_nothing_to_say_of_its_failure_leaves_the_page_as_
 
 @pytest.mark.req("FR-WF-10f", "FR-WF-10g", "FR-WF-18b")
 @pytest.mark.parametrize(
-    ("headers", "told"), [({"Content-Type": "Text/Plain; a=b"}, "text/plain"), ({}, "none (text)")]
+    ("headers", "expected"), [({"Content-Type": "Text/Plain; a=b"}, "text/plain"), ({}, "none (text)")]
 )
 async def test_a_kind_that_the_profile_does_not_read_is_named(
-    tmp_path: Path, headers: dict[str, str], fields: str
+    tmp_path: Path, headers: dict[str, str], expected: str
 ) -> None:
     profile = load()._replace(name="own", content=("html",))
     async with Site({"/": (200, headers, b"words")}) as site, opened(site, tmp_path, None, profile) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/")))
     assert outcome.refusal is not None
     assert outcome.refusal.code is Code.UNSUPPORTED_CONTENT_TYPE
-    assert outcome.refusal.details == {"content_type": fields, "kind": "text"}
+    assert outcome.refusal.details == {"content_type": expected, "kind": "text"}
 
 
 @pytest.mark.req("D2-02", "D2-24", "FR-WF-16")

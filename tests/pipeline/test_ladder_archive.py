@@ -59,7 +59,7 @@ async def lost(archive: Archive, cache: Path, page: Page = GONE, **how: Any) -> 
     resolver = how.pop("resolver", None) or FakeResolver()
     others: tuple[Site, ...] = how.pop("others", ())
     request, path = how.pop("request", {}), how.pop("path", "/a")
-    profile = climber(how.pop("ladder", LADDER), **how)
+    profile = climber(how.pop("fallbacks", LADDER), **how)
     async with (
         Site({"/a": page, "/robots.txt": text("User-agent: *\nDisallow: /no\n")}) as site,
         climbing(

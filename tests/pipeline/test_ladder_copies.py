@@ -96,7 +96,7 @@ async def test_a_mirror_is_guarded_and_asked_only_for_what_is_down_or_gone(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("table", "told"),
+    ("table", "expected"),
     [
         ({"mirrors": {"prefixes": ["https://a.example/"]}}, "two addresses"),
         ({"mirrors": {"prefixes": ["https://a.example https://b.example/"]}}, "ends with a slash"),
@@ -108,8 +108,8 @@ async def test_a_mirror_is_guarded_and_asked_only_for_what_is_down_or_gone(tmp_p
         ({"archive": {"available": "https://a b/{url}"}}, "Not a URL"),
     ],
 )
-def test_an_address_that_is_none_is_told_when_it_is_read(table: dict[str, Any], fields: str) -> None:
-    with pytest.raises(SpanielError, match=fields):
+def test_an_address_that_is_none_is_told_when_it_is_read(table: dict[str, Any], expected: str) -> None:
+    with pytest.raises(SpanielError, match=expected):
         from_data({"spaniel": table}, "test")
 
 
@@ -146,7 +146,7 @@ async def test_when_everything_has_failed_the_page_is_in_the_queue_with_all_that
     assert (entry.url, entry.requested_url) == (site.url("/a?b=1"), site.url("/a?utm_source=x&b=1"))
     assert (entry.profile, entry.profile_file, entry.code) == ("climber", "", "http_5xx")
     assert entry.message == outcome.refusal.message
-    assert [(attempt["rung"], attempt["outcome"]) for attempt in entry.attempts] == fallbacks[:-1]
+    assert [(attempt["fallback"], attempt["outcome"]) for attempt in entry.attempts] == fallbacks[:-1]
     assert [attempt["waited"] for attempt in entry.attempts] == [0, 5, 15, 45, 0]
     assert (entry.times, again.times, again.id) == (1, 2, entry.id)
     assert again.tried > again.added == entry.added
@@ -222,5 +222,5 @@ async def test_an_outcome_of_a_whole_ladder_can_be_written_as_json(tmp_path: Pat
     async with Site({}) as site, climbing(site, cache=tmp_path, profile=climber(["http", "queue"])) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/a")))
     fields = json.loads(json.dumps(outcome.as_dict()))
-    assert [attempt["rung"] for attempt in fields["attempts"]] == ["http", "queue"]
+    assert [attempt["fallback"] for attempt in fields["attempts"]] == ["http", "queue"]
     assert (fields["status"], fields["final_url"]) == (404, site.url("/a"))

@@ -243,7 +243,7 @@ async def test_a_profile_that_heeds_nothing_asks_all_the_same(tmp_path: Path) ->
     pages: dict[str, Page] = {"/busy": text("", 429, {"Retry-After": "100"}), "/a": text("x")}
     async with (
         Site(pages) as site,
-        climbing(site, cache=tmp_path, profile=climber(["http"], heeds=False), clock=clock) as spaniel,
+        climbing(site, cache=tmp_path, profile=climber(["http"], respect=False), clock=clock) as spaniel,
     ):
         await spaniel.outcome(site.url("/busy"))
         assert (await spaniel.outcome(site.url("/a"))).require().page.markdown == "x\n"
@@ -314,23 +314,23 @@ async def test_a_shared_deadline_moves_on_with_each_wait_and_others_do_not(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("rung", "told"),
+    ("fallback", "expected"),
     [
-        ({"rung": "retry"}, "after_seconds: is missing"),
-        ({"rung": "retry", "after_seconds": 5, "times": 3}, "times: unknown key"),
-        ({"rung": "retry", "after_seconds": "5"}, "must be a whole number"),
-        ({"rung": "retry", "after_seconds": 3601}, "3601 is more than 3600"),
-        ({"rung": "http", "after_seconds": 5}, "after_seconds: unknown key"),
+        ({"name": "retry"}, "after_seconds: is missing"),
+        ({"name": "retry", "after_seconds": 5, "times": 3}, "times: unknown key"),
+        ({"name": "retry", "after_seconds": "5"}, "must be a whole number"),
+        ({"name": "retry", "after_seconds": 3601}, "3601 is more than 3600"),
+        ({"name": "http", "after_seconds": 5}, "after_seconds: unknown key"),
     ],
 )
-def test_what_a_profile_says_wrongly_about_a_rung_is_told(fallback: dict[str, object], fields: str) -> None:
-    with pytest.raises(SpanielError, match=fields):
-        from_data({"name": "x", "version": "1", "ladder": [fallback]}, "test")
+def test_what_a_profile_says_wrongly_about_a_rung_is_told(fallback: dict[str, object], expected: str) -> None:
+    with pytest.raises(SpanielError, match=expected):
+        from_data({"name": "x", "version": "1", "fallbacks": [fallback]}, "test")
 
 
 @pytest.mark.req("FG-30")
 def test_the_longest_backoff_is_an_hour() -> None:
-    fallback = climber(["http", {"rung": "retry", "after_seconds": 3600}]).fallbacks[1]
+    fallback = climber(["http", {"name": "retry", "after_seconds": 3600}]).fallbacks[1]
     assert fallback.options == {"after_seconds": 3600}
 
 

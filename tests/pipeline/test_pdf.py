@@ -192,11 +192,11 @@ except OSError:
 
 
 @linux
-@pytest.mark.parametrize(("confined", "told"), [("confined", "not written"), ("free", "64 written")])
-def test_a_confined_process_opens_few_files_and_writes_none(tmp_path: Path, confined: str, fields: str) -> None:
+@pytest.mark.parametrize(("confined", "expected"), [("confined", "not written"), ("free", "64 written")])
+def test_a_confined_process_opens_few_files_and_writes_none(tmp_path: Path, confined: str, expected: str) -> None:
     command = [sys.executable, "-c", CONFINED, str(tmp_path / "out"), confined]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert fields in done.stdout
+    assert expected in done.stdout
 
 
 # ---- whole fetches

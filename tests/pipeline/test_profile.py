@@ -164,7 +164,7 @@ async def test_another_version_of_a_profile_is_not_served_what_the_earlier_one_k
 
 
 @pytest.mark.parametrize(
-    ("toml", "told"),
+    ("toml", "expected"),
     [
         ('polcy = "exact"', "some.toml.polcy: unknown key; did you mean 'policy'?"),
         ("[limits]\nmax_redirect = 3", "some.toml.limits.max_redirect: unknown key; did you mean 'max_redirects'?"),
@@ -182,11 +182,11 @@ async def test_another_version_of_a_profile_is_not_served_what_the_earlier_one_k
         ('name = "x"', "not TOML"),  # twice the same key
     ],
 )
-def test_a_wrong_profile_is_refused_with_the_nearest_name(tmp_path: Path, toml: str, fields: str) -> None:
+def test_a_wrong_profile_is_refused_with_the_nearest_name(tmp_path: Path, toml: str, expected: str) -> None:
     with pytest.raises(SpanielError) as caught:
         profile_of(tmp_path, f'name = "some"\nversion = "1"\n{toml}\n')
     assert caught.value.code is Code.BAD_ARGS
-    assert fields in caught.value.message
+    assert expected in caught.value.message
 
 
 def test_a_profile_is_found_or_the_nearest_is_named(tmp_path: Path) -> None:

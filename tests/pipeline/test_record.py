@@ -89,7 +89,7 @@ def test_a_page_is_told_whole() -> None:
         "how": "changed",
     }
     assert fields["chunks"][0]["heading_path"] == "Otters"
-    assert fields["ladder"][0]["rung"] == "http"
+    assert fields["fallbacks"][0]["fallback"] == "http"
     assert fields["error"] is None
     assert valid(record_of(found()))["chunks"] is None  # only where asked for
 
@@ -159,10 +159,10 @@ def test_an_error_is_told_with_what_its_page_said() -> None:
 def test_a_rung_tells_where_it_ended_and_how_long_it_took() -> None:
     tried = Attempt("http", f"{URL}/", None, 200, (URL,), "body", 12.5, waited=5.0)
     left = LeftOut("queue", "first", 0)
-    first, then = valid(record_of(found()._replace(attempts=(tried,), left_out=(left,))))["ladder"]
-    assert (first["rung"], first["ms"], first["waited"], first["chain"]) == ("queue", 0.0, 0.0, [])
+    first, then = valid(record_of(found()._replace(attempts=(tried,), left_out=(left,))))["fallbacks"]
+    assert (first["fallback"], first["ms"], first["waited"], first["chain"]) == ("queue", 0.0, 0.0, [])
     assert then == {
-        "rung": "http", "outcome": "ok", "why": None, "url": f"{URL}/", "status": 200, "chain": [URL], "waited": 5.0,
+        "fallback": "http", "outcome": "ok", "why": None, "url": f"{URL}/", "status": 200, "chain": [URL], "waited": 5.0,
         "ms": 12.5,
     }  # fmt: skip
 
@@ -178,7 +178,8 @@ def test_the_ladder_tells_what_was_tried_and_what_was_left_out_in_order() -> Non
         left_out=(LeftOut("retry", "no time", 1), LeftOut("browser", "no page", 1), LeftOut("mirrors", "none", 2)),
     )
     fallbacks = [
-        (fallback["rung"], fallback["outcome"], fallback["why"]) for fallback in valid(record_of(outcome))["ladder"]
+        (fallback["fallback"], fallback["outcome"], fallback["why"])
+        for fallback in valid(record_of(outcome))["fallbacks"]
     ]
     assert fallbacks == [
         ("http", "http_5xx", None),

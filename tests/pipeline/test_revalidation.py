@@ -179,13 +179,13 @@ async def test_a_max_age_that_is_none_is_refused(tmp_path: Path, clock: FakeCloc
 
 
 @pytest.mark.req("FG-37")
-@pytest.mark.parametrize("told", ["no-store", "private, No-Store", 'no-cache="a", no-store=""'])
-async def test_what_is_not_to_be_stored_is_not(tmp_path: Path, clock: FakeClock, fields: str) -> None:
+@pytest.mark.parametrize("expected", ["no-store", "private, No-Store", 'no-cache="a", no-store=""'])
+async def test_what_is_not_to_be_stored_is_not(tmp_path: Path, clock: FakeClock, expected: str) -> None:
     site = Versions({"/blog": Version(OTTER)})
     async with site, ingesting(site, cache=tmp_path, clock=clock) as spaniel:
         await ingested(spaniel, site.url("/blog"))
         assert entry_of(tmp_path, site.url("/blog")) is not None  # the control
-        site.versions["/blog"] = Version(OTTER, more={"Cache-Control": fields})
+        site.versions["/blog"] = Version(OTTER, more={"Cache-Control": expected})
         clock.advance(WEEK)
         outcome = await ingested(spaniel, site.url("/blog"))
         assert outcome.require().cache_info is None
@@ -197,11 +197,11 @@ async def test_what_is_not_to_be_stored_is_not(tmp_path: Path, clock: FakeClock,
 
 
 @pytest.mark.req("FG-37")
-@pytest.mark.parametrize("told", ["private", "no-cache", "max-age=0", "x-no-store", ""])
+@pytest.mark.parametrize("expected", ["private", "no-cache", "max-age=0", "x-no-store", ""])
 async def test_what_is_only_for_one_reader_or_for_a_moment_is_kept(
-    tmp_path: Path, clock: FakeClock, fields: str
+    tmp_path: Path, clock: FakeClock, expected: str
 ) -> None:
-    site = Versions({"/blog": Version(OTTER, more={"Cache-Control": fields})})
+    site = Versions({"/blog": Version(OTTER, more={"Cache-Control": expected})})
     async with site, ingesting(site, cache=tmp_path, clock=clock) as spaniel:
         assert cache_info(await ingested(spaniel, site.url("/blog"))).how == NEW
 

@@ -107,8 +107,8 @@ async def test_on_a_longer_ladder_the_browser_renders_what_a_retry_brought(tmp_p
     async def shell() -> Reply:
         return answers.pop(0)
 
-    fallbacks = ["http", {"rung": "retry", "after_seconds": 0}, "browser", "queue"]
-    profile = from_data({"name": "own", "version": "1", "ladder": fallbacks}, "test")
+    fallbacks = ["http", {"name": "retry", "after_seconds": 0}, "browser", "queue"]
+    profile = from_data({"name": "own", "version": "1", "fallbacks": fallbacks}, "test")
     async with Site({"/": shell}) as site, opened(site, tmp_path, Stage(), profile) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/")))
     assert fallback_names(outcome) == [("http", "http_5xx"), ("retry", "ok"), ("browser", "ok")]

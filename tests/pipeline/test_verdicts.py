@@ -107,7 +107,7 @@ class TestVerdicts:
         assert verdict_of(found(stored(), cache_info=CacheInfo(AT, 1, how="hit"))) == "ok"
 
     @pytest.mark.req("FG-32", "FG-34")
-    @pytest.mark.parametrize("rung", ["archive", "search_cache", "mirrors"])
+    @pytest.mark.parametrize("fallback", ["archive", "search_cache", "mirrors"])
     def test_whoever_else_has_the_page_does_not_bring_it_to_life(self, fallback: str) -> None:
         assert verdict_of(found(stored(), attempt("http", GONE), attempt(fallback, elsewhere=True))) == "failing"
 

@@ -9,7 +9,7 @@ from spaniel.queue import Failure, Queue, QueueSettings
 
 
 def failure(url: str, profile: str = "ingest", code: str = "http_5xx") -> Failure:
-    attempts = [{"rung": "http", "outcome": code, "url": url, "status": 503}]
+    attempts = [{"fallback": "http", "outcome": code, "url": url, "status": 503}]
     return Failure(url, url, profile, "", code, "The server answered 503", attempts)
 
 

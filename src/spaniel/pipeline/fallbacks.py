@@ -183,7 +183,7 @@ def _failure(ascent: Attempts) -> Failure:
 
 def _attempt_record(attempt: Attempt) -> dict[str, object]:
     return {
-        "rung": attempt.fallback,
+        "fallback": attempt.fallback,
         "outcome": attempt.outcome,
         "url": shortened(attempt.url, SHOWN),
         "status": attempt.status,

@@ -118,7 +118,7 @@ class Attempt(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         return {
-            "rung": self.fallback,
+            "fallback": self.fallback,
             "outcome": self.outcome,
             "url": self.url,
             "status": self.status,

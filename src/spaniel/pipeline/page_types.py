@@ -1,7 +1,8 @@
 """Whether the response is the page that was requested: its type (FG-20 … FG-29), and the site's signals about its use.
 
-The patterns of paywalls, logins and challenges are data: `reading/data/page_types.toml`. A blocked page is a result like
-any other; nothing is bypassed. A signal alone refuses nothing: it is recorded, and a profile says which it respects.
+The patterns of paywalls, logins and challenges are data: `reading/data/page_types.toml`. A blocked page is a result
+like any other; nothing is bypassed. A signal alone refuses nothing: it is recorded, and a profile says which ones it
+respects.
 """
 
 from __future__ import annotations

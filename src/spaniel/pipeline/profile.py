@@ -136,7 +136,7 @@ def _read(path: str, given: Overrides) -> Profile:
 
 def from_data(data: Mapping[str, object], place: str, folder: str = "", given: Overrides = NO_OVERRIDES) -> Profile:
     """A profile from what its file holds; a policy file that it names stands in `folder`."""
-    table = Table({key: value for key, value in data.items() if key != "ladder"}, place)
+    table = Table({key: value for key, value in data.items() if key != "fallbacks"}, place)
     policy = table.text("policy", "exact")
     parts = headers, limits, hosts, cache = [table.part(part) for part in ("headers", "limits", "hosts", "cache")]
     rule, page_types = table.truth("settings_rule", default=False), table.truth("page_types", default=False)
@@ -147,7 +147,7 @@ def from_data(data: Mapping[str, object], place: str, folder: str = "", given: O
         description=table.text("description", ""),
         policy=load_policy(os.path.join(folder, policy) if policy.endswith(".toml") else policy),
         content=tuple(_known(kind, NAMES, f"{place}.content") for kind in table.texts("content", DEFAULT_KINDS)),
-        fallbacks=_fallbacks(data.get("ladder", ["http", "browser"]), place),
+        fallbacks=_fallbacks(data.get("fallbacks", ["http", "browser"]), place),
         way=FetchOptions(
             RequestOptions(
                 _headers(headers, given),
@@ -196,22 +196,22 @@ def _version(table: Table) -> str:
 
 
 def _fallbacks(items: object, place: str) -> tuple[Fallback, ...]:
-    """`ladder = ["http", "browser"]`, or a `[[ladder]]` for each rung with its options."""
-    place = f"{place}.ladder"
+    """`fallbacks = ["http", "browser"]`, or a `[[fallbacks]]` table for each with its options."""
+    place = f"{place}.fallbacks"
     if not isinstance(items, list):
         raise complaint(place, "must be a list")
     fallback_names = []
     for item in items:
-        options = dict(item) if isinstance(item, dict) else {"rung": item}
-        name = options.pop("rung", None)
+        options = dict(item) if isinstance(item, dict) else {"name": item}
+        name = options.pop("name", None)
         if not isinstance(name, str):
-            raise complaint(place, "each rung is a name, or a table with 'rung'")
+            raise complaint(place, "each fallback is a name, or a table with 'name'")
         table = Table(options, f"{place}.{name}")
         name = intern(name)  # one text for a name: the cache leaves out what is the default itself
         fallback_names.append(Fallback(name, FALLBACKS[_known(name, FALLBACKS, place)].options(table)))
         table.close()
     if not fallback_names:
-        raise complaint(place, "has no rung: nothing would be fetched")
+        raise complaint(place, "is empty: nothing would be fetched")
     return tuple(fallback_names)
 
 
@@ -225,9 +225,9 @@ def _headers(table: Table, given: Overrides) -> RequestHeaders:
 
 def _politeness(table: Table) -> Politeness:
     return Politeness(
-        table.number("at_once", Politeness().at_once),
-        table.number("spacing_seconds", 0),
-        table.truth("heeds_delays", default=False),
+        table.number("max_concurrent", Politeness().at_once),
+        table.number("delay_seconds", 0),
+        table.truth("respect_delays", default=False),
     )
 
 

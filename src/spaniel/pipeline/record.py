@@ -110,9 +110,9 @@ def _about(text: str) -> msgspec.Meta:
 
 
 class Fallback(msgspec.Struct, frozen=True, kw_only=True):
-    """One rung of the ladder: tried, or left out."""
+    """One fallback: tried, or left out."""
 
-    fallback: Annotated[str, _about("its name in the profile's ladder")]
+    fallback: Annotated[str, _about("its name in the profile")]
     outcome: Annotated[str, _about("`ok`, the code of an error, or `left out`")]
     why: Annotated[str | None, _about("why it was left out")] = None
     url: Annotated[str | None, _about("where it ended")] = None

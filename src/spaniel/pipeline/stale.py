@@ -1,4 +1,4 @@
-"""A cached copy that has expired: revalidated by a conditional request (FG-39), or served when the site does not answer."""
+"""An expired cached copy: revalidated by a conditional request (FG-39), or served when the site does not answer."""
 
 from __future__ import annotations
 

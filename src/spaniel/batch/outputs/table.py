@@ -16,7 +16,7 @@ TEXTS = (
 )  # fmt: skip
 NUMBERS = ("ordinal",)
 NESTED = (
-    "error", "chain", "ladder", "checklist", "caveats", "warnings", "metadata", "extraction", "cache", "signals",
+    "error", "chain", "fallbacks", "checklist", "caveats", "warnings", "metadata", "extraction", "cache", "signals",
     "data", "chunks", "pages", "wall", "columns",
 )  # fmt: skip
 LIFTED_TEXTS = {  # from what is nested, where people look for them
