@@ -173,7 +173,7 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
     "page_types": ("`false`", "Whether a paywall, a login page and the like are told apart from the page itself"),
     "respect": ("none", "The site's [signals](record.md) that refuse a page"),
     "view": ("`answer`", "What `--format json` prints: {views}"),
-    "fallbacks": ('`["http", "browser"]`', "The ways to get a page, tried in this order; see [below](#the-ladder)"),
+    "fallbacks": ('`["http", "browser"]`', "The ways to get a page, tried in this order; see [below](#fallbacks)"),
     "settings_rule": ("`false`", "Whether the settings rule over the limits below"),
     "headers.user_agent": ("from the settings", "How Spaniel names itself to servers"),
     "headers.accept": ("{accept}", "What is asked for"),
@@ -195,7 +195,7 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
         f"`{MAX_WAIT_SECONDS.default}`",
         "The longest wait before another try, {max_wait_seconds}",
     ),
-    "hosts.at_once": ("{at_once}", "Most requests at one host at a time"),
+    "hosts.max_concurrent": ("{at_once}", "Most requests at one host at a time"),
     "hosts.delay_seconds": ("`0`", "Seconds between two requests to one host"),
     "hosts.respect_delays": ("`false`", "Whether Crawl-delay and Retry-After are waited for"),
     "cache.enabled": ("`true`", "Whether pages are kept in the cache"),
@@ -208,9 +208,9 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
 
 
 LADDER = """
-## The ladder
+## Fallbacks
 
-A ladder lists ways to get a page. They are tried in the order in which they stand there. Each says why it is left
+A profile lists ways to get a page, its fallbacks. They are tried in the order in which they stand there. Each says why it is left
 out, if it is: the outcome has what was tried (`attempts`) and what was not (`left_out`). A way with options is a
 table: `{name = "retry", after_seconds = 5}`. If no way brings the page, the error of the first one is told.
 

@@ -173,7 +173,7 @@ def test_no_host_is_asked_for_more_than_two_pages_at_once(site: Many, config: st
 
 
 def test_a_profile_may_ask_for_less(site: Many, config: str, tmp_path: Path) -> None:
-    (tmp_path / "shy.toml").write_text('name = "shy"\nversion = "1"\n[hosts]\nat_once = 1\n', encoding="utf-8")
+    (tmp_path / "shy.toml").write_text('name = "shy"\nversion = "1"\n[hosts]\nmax_concurrent = 1\n', encoding="utf-8")
     urls = [site.url(f"/slow/{number}") for number in range(4)]
     done = spaniel("fetch", "-q", "--config", config, "--profile", str(tmp_path / "shy.toml"), *urls)
     assert (done.returncode, site.most[HOSTS[0]]) == (0, 1)

@@ -91,7 +91,7 @@ async def test_a_ladder_of_which_no_rung_applies_is_a_mistake(tmp_path: Path, mo
         outcome = await spaniel.outcome(Request(site.url("/")))
     assert outcome.refusal is not None
     assert outcome.refusal.code is Code.BAD_ARGS
-    expected = {"field": "fallbacks", "reason": "no rung of the profile applies to this page"}
+    expected = {"field": "fallbacks", "reason": "no fallback of the profile applies to this page"}
     assert outcome.refusal.details == expected
 
 

@@ -162,8 +162,8 @@ def test_a_rung_tells_where_it_ended_and_how_long_it_took() -> None:
     first, then = valid(record_of(found()._replace(attempts=(tried,), left_out=(left,))))["fallbacks"]
     assert (first["fallback"], first["ms"], first["waited"], first["chain"]) == ("queue", 0.0, 0.0, [])
     assert then == {
-        "fallback": "http", "outcome": "ok", "why": None, "url": f"{URL}/", "status": 200, "chain": [URL], "waited": 5.0,
-        "ms": 12.5,
+        "fallback": "http", "outcome": "ok", "why": None, "url": f"{URL}/", "status": 200, "chain": [URL],
+        "waited": 5.0, "ms": 12.5,
     }  # fmt: skip
 
 
