@@ -210,8 +210,8 @@ PROFILE_KEYS = {  # what the reader of profiles takes, in its words: checked bel
 LADDER = """
 ## Fallbacks
 
-A profile lists ways to get a page, its fallbacks. They are tried in the order in which they stand there. Each says why it is left
-out, if it is: the outcome has what was tried (`attempts`) and what was not (`left_out`). A way with options is a
+A profile lists ways to get a page, its fallbacks. They are tried in this order. The outcome has what was tried
+(`attempts`), and what was not and why (`left_out`). A way with options is a
 table: `{name = "retry", after_seconds = 5}`. If no way brings the page, the error of the first one is told.
 
 Every address is guarded, and asks robots.txt, wherever it comes from. Whoever said no is not got round: copies are

@@ -15,7 +15,9 @@ from spaniel.queue import Failure, Queue, QueueSettings
 from spaniel.testing import Page, Site, html, text
 from tests.programs import spaniel
 
-PROFILE = 'name = "mine"\nversion = "1"\npolicy = "ingest"\nladder = ["http", "queue"]\n[limits]\ntotal_seconds = 60\n'
+PROFILE = (
+    'name = "mine"\nversion = "1"\npolicy = "ingest"\nfallbacks = ["http", "queue"]\n[limits]\ntotal_seconds = 60\n'
+)
 
 
 class Place:

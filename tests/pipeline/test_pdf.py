@@ -204,7 +204,7 @@ def test_a_confined_process_opens_few_files_and_writes_none(tmp_path: Path, conf
 
 def profile_in(folder: Path, content: str = '["html", "pdf", "text"]') -> Path:
     path = folder / "reader.toml"
-    path.write_text(f'name = "some"\nversion = "1"\ncontent = {content}\nladder = ["http"]\n')
+    path.write_text(f'name = "some"\nversion = "1"\ncontent = {content}\nfallbacks = ["http"]\n')
     return path
 
 
