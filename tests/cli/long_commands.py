@@ -26,7 +26,7 @@ from tests import programs
 HELD, OTHERS = 2, 28
 PAGE = b"<!doctype html><title>A page</title><h1>Title</h1><p>The river carries more water in spring.</p>"
 PROFILE = (
-    'name = "mine"\nversion = "1"\npolicy = "ingest"\nfallbacks = ["http", "queue"]\n[limits]\ntotal_seconds = 90\n'
+    'name = "mine"\nversion = "1"\npolicy = "ingest"\nfallbacks = ["http","queue"]\n[limits]\ntotal_seconds = 90\n'
 )
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -16,7 +16,7 @@ from spaniel.testing import Page, Site, html, text
 from tests.programs import spaniel
 
 PROFILE = (
-    'name = "mine"\nversion = "1"\npolicy = "ingest"\nfallbacks = ["http", "queue"]\n[limits]\ntotal_seconds = 60\n'
+    'name = "mine"\nversion = "1"\npolicy = "ingest"\nfallbacks = ["http","queue"]\n[limits]\ntotal_seconds = 60\n'
 )
 
 
