@@ -192,9 +192,7 @@ async def test_rungs_with_a_deadline_each_have_a_total_besides(tmp_path: Path, m
         raise SpanielError(Code.NETWORK, error="not today")
 
     monkeypatch.setitem(FALLBACKS, "slow", FallbackKind(lambda _, __: "", climb_slowly, lambda _, __: False))
-    toml = (
-        'name = "slow"\nversion = "1"\nfallbacks = ["slow","slow","slow","slow"]\n[limits]\ntimeout_seconds = 30\n'
-    )
+    toml = 'name = "slow"\nversion = "1"\nfallbacks = ["slow","slow","slow","slow"]\n[limits]\ntimeout_seconds = 30\n'
     async with Site({}) as site:
         for total, expected in ((60, [30, 30, 10]), (0, [30, 30, 30, 30])):
             seen.clear()
