@@ -17,7 +17,7 @@ from tests import programs
 from tests.batch.command import command, environment
 from tests.batch.harness import FAST, Served, order, records, serving, settings, written
 
-LADDER = '[[fallbacks]]\nrung = "http"\n[[fallbacks]]\nrung = "retry"\nafter_seconds = {}\n'
+LADDER = '[[fallbacks]]\nname = "http"\n[[fallbacks]]\nname = "retry"\nafter_seconds = {}\n'
 
 
 def profile(folder: Path, seconds: int) -> str:

@@ -1,4 +1,4 @@
-"""What `--explain` draws of a fetch for ingestion: the ladder, the checklist, the verdict."""
+"""What `--explain` draws of a fetch for ingestion: the fallbacks, the checklist, the verdict."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ URL = "https://a.example/page"
 
 
 @pytest.mark.req("FG-36", "FG-44")
-def test_rungs_and_steps_are_ticked_crossed_or_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fallbacks_and_steps_are_ticked_crossed_or_left_out(capsys: pytest.CaptureFixture[str]) -> None:
     gone = SpanielError(Code.HTTP_4XX, status=404, status_text="Not Found")
     tried = (
         Attempt("http", URL, gone, 404, (), "headers", 12.0),
@@ -23,9 +23,9 @@ def test_rungs_and_steps_are_ticked_crossed_or_left_out(capsys: pytest.CaptureFi
     draw_record(Outcome(URL, URL, refusal=gone, attempts=tried, left_out=left_out))
     drawn = capsys.readouterr().err
     assert drawn.splitlines()[:5] == [
-        "  ladder",
+        "  fallbacks",
         "    ✗ http  http_4xx, 12 ms",
-        "    - retry  left out: not after 404\\x1b[31m",
+        "    - retry  skipped: not after 404\\x1b[31m",
         "    ✗ archive  http_4xx, 30 ms after a wait of 5 s",
         "    ✓ queue  ok, 1 ms",
     ]

@@ -70,7 +70,7 @@ async def test_a_page_that_failed_is_listed_shown_tried_again_and_taken_out(tmp_
         assert [line.split()[-1] for line in listed.stdout.splitlines()] == urls[:2]
         shown = await run("show", "1")
         assert "code: http_5xx" in shown.stdout
-        assert "  rung http  outcome http_5xx" in shown.stdout
+        assert "  fallback http  outcome http_5xx" in shown.stdout
         pages["/back"] = text("here again")
         tried = await run("retry", "-q")
         assert tried.returncode == 1

@@ -97,7 +97,7 @@ def site(*paths: str, address: str = "127.0.0.1") -> Site:
 def settings(folder: Path, *ports: int) -> Path:
     """With loopback allowed; a profile like `ingest` that does not retry, so that no test waits for that."""
     profile = resources.files("spaniel.pipeline").joinpath("profiles", "ingest.toml").read_text()
-    profile, count = re.subn(r'\[\[fallbacks\]\]\nrung = "retry"\nafter_seconds = \d+\n', "", profile)
+    profile, count = re.subn(r'\[\[fallbacks\]\]\nname = "retry"\nafter_seconds = \d+\n', "", profile)
     assert count == 3
     (folder / "hasty.toml").write_text(profile.replace('name = "ingest"', 'name = "hasty"', 1))
     file = folder / "local.toml"  # where the fixture `check` has its settings

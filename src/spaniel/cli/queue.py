@@ -209,7 +209,7 @@ def as_csv(entries: Iterable[Entry]) -> str:
     writer = csv.DictWriter(text, COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for entry in entries:
-        attempts = " ".join(f"{attempt.get('rung')}:{attempt.get('outcome')}" for attempt in entry.attempts)
+        attempts = " ".join(f"{attempt.get('fallback')}:{attempt.get('outcome')}" for attempt in entry.attempts)
         writer.writerow({**described(entry), "attempts": attempts})
     return text.getvalue()
 
