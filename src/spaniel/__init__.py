@@ -1,6 +1,11 @@
-"""Spaniel fetches the web for programs that read it.
+"""Spaniel fetches web pages and returns clean, token-counted Markdown, or one precise reason why not.
 
-The names below load on first use (PEP 562), so that importing the package costs nothing.
+    import spaniel
+
+    answer = spaniel.fetch("https://example.com/")
+    print(answer.markdown)
+
+The public names load on first use (PEP 562), so that importing the package costs nothing.
 """
 
 from __future__ import annotations
@@ -38,7 +43,7 @@ _HOME = {
     "Spaniel": "spaniel.app.client:Spaniel",
     "SpanielError": "spaniel.errors:SpanielError",
     "afetch": "spaniel.app.one_page:afetch",
-    "batch": "spaniel.batch",  # the room itself, which can be called
+    "batch": "spaniel.batch",  # the package itself, which can be called
     "canonicalize": "spaniel.url:canonicalize",
     "chunk": "spaniel.chunking:chunk",
     "extract": "spaniel.pipeline.extraction:extract",

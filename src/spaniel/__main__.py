@@ -1,4 +1,4 @@
-"""`python -m spaniel` is `spaniel`."""
+"""Run the command line: `python -m spaniel` is the same as `spaniel`."""
 
 from spaniel.cli.main import run
 

@@ -1,4 +1,4 @@
-"""What time it is, and how to wait: a port, so that tests wait for nothing."""
+"""The clock: current time and sleeping, behind a protocol so that tests can use a fake clock."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Clock(Protocol):
-        """The wall's time for what is written down, a steady one for what is measured, and waiting."""
+        """Wall-clock time for records, monotonic time for durations, and sleeping."""
 
         def now(self) -> datetime: ...
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 class SystemClock:
-    """The machine's own."""
+    """The system's clock."""
 
     def now(self) -> datetime:
         return datetime.now(UTC)
 
-    monotonic = staticmethod(time.monotonic)  # asked ten times for a link: a call of our own around it would double it
+    monotonic = staticmethod(time.monotonic)  # called ten times per link: a wrapper method would double its cost
 
     async def sleep(self, seconds: float) -> None:
         import asyncio

@@ -1,4 +1,4 @@
-"""Small SQLite files of this user: created whole, used by many processes at once, replaced when they are damaged.
+"""Small SQLite files of this user: created atomically, used by many processes at once, replaced when damaged.
 
 The folder and the files are checked by `private_folder` before SQLite opens them by path. A new file is created under
 another name and renamed into place. A damaged file, or one of another version, is set aside as `NAME.sqlite3.damaged`
@@ -31,7 +31,7 @@ SIDE_FILES = ("-wal", "-shm")
 
 
 class Layout(NamedTuple):
-    """What a file holds: tables, and the table by which the file is recognized (the file's name if none is given)."""
+    """The schema of a file, and the table by which the file is recognized (the file's name if none is given)."""
 
     name: str
     version: int
@@ -41,7 +41,7 @@ class Layout(NamedTuple):
 
 
 class Database:
-    """A connection that is opened when first needed, and again after the file was lost or replaced, or after a fork.
+    """A SQLite file whose connection opens on first use, and again after a fork or when the file was replaced.
 
     Failures are `OSError` (the folder may not be used) or `sqlite3.Error`. The folder belongs to this user;
     `in_shared_folder` says that it is inside one that several people use, such as a checkout. `folder_is_checked`:
@@ -83,7 +83,7 @@ class Database:
             return work(connection)
 
     def read(self, work: Callable[[sqlite3.Connection], T], otherwise: T) -> T:
-        """What `work` finds while others write; `otherwise` if there is no file or it cannot be read."""
+        """Run `work` without the write lock and return its result; `otherwise` if the file is missing or damaged."""
         self._leave_parent()
         with self._lock:
             if identity(self.path) is None:
@@ -100,7 +100,7 @@ class Database:
 
     @contextmanager
     def transaction(self, *, patient: bool = True) -> Iterator[sqlite3.Connection]:
-        """A transaction with the write lock. Without `patient` another writer is an error at once."""
+        """Begin a transaction with the write lock. Without `patient`, fail immediately if another writer has it."""
         self._leave_parent()
         if not self._lock.acquire(blocking=patient):
             raise sqlite3.OperationalError("the database is in use")
@@ -114,7 +114,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """A connection of its own, for long reads while others write."""
+        """Open a separate connection, for long reads while others write."""
         self._leave_parent()
         with self._lock:
             self._usable(self._patience)
@@ -134,8 +134,10 @@ class Database:
             self.create(damaged)
 
     def create(self, instead_of: Identity) -> None:
-        """Create an empty file in place of the one that was missing or damaged. Of several processes, one does it;
-        the others, which waited for the lock, find another file there already."""
+        """Create an empty file in place of the missing or damaged one.
+
+        If several processes try, the first one does it; the others wait for the lock and find the new file.
+        """
         with (
             self._opened(make=True) as folder,
             locked(folder.at(f"{self._layout.name}.lock"), dir_fd=folder.descriptor),
@@ -145,7 +147,7 @@ class Database:
             if not self._layout.can_be_rebuilt:
                 with suppress(FileNotFoundError):
                     folder.rename(self._file, f"{self._file}.damaged")
-                    self.damage = f"{self.path} was damaged, and is now {self._file}.damaged; a new one was begun"
+                    self.damage = f"{self.path} was damaged: it was renamed to {self._file}.damaged and recreated"
             self._create(folder)
 
     def close(self) -> None:
@@ -162,7 +164,7 @@ class Database:
         )
 
     def _leave_parent(self) -> None:
-        """After a fork: a child may not even close what its parent opened (SQLite), and the lock may be held."""
+        """After a fork, drop the parent's connection without closing it (SQLite forbids that) and renew the lock."""
         if self._pid != os.getpid():
             self._left_to_parent.append(self._connection)
             self._connection = None
@@ -186,7 +188,7 @@ class Database:
         return connection
 
     def _usable(self, patience: float) -> sqlite3.Connection:
-        """A connection to a file that is there: created if it is missing, or damaged and can be rebuilt."""
+        """Connect; the file is created first if it is missing, or damaged and can be rebuilt."""
         found = identity(self.path)
         if found is None:
             self._disconnect()
@@ -208,7 +210,7 @@ class Database:
         found = identity(self.path)
         if self._connection is None or found != self._identity:
             self._disconnect()
-            self._identity = found  # also of a file that turns out to be damaged
+            self._identity = found  # set before connecting, because the file may turn out to be damaged
             connection = self._connect(patience)
             try:
                 if self._on_open is not None:
@@ -221,7 +223,7 @@ class Database:
         return self._connection
 
     def _connect(self, patience: float) -> sqlite3.Connection:
-        """A connection that any thread may use, one at a time; transactions are begun and ended by hand."""
+        """Open a connection that any thread may use, one at a time; transactions begin and end explicitly."""
         with self._opened() as folder:
             folder.judge_file(self._file)
             for side in SIDE_FILES:
@@ -235,8 +237,8 @@ class Database:
                 connection.execute(f"PRAGMA journal_size_limit = {4 << 20}")
                 version = connection.execute("PRAGMA user_version").fetchone()[0]
                 tables = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
-                known = connection.execute(tables, (self._layout.table or self._layout.name,)).fetchone()[0]
-            if (version, known) != (self._layout.version, 1):
+                count = connection.execute(tables, (self._layout.table or self._layout.name,)).fetchone()[0]
+            if (version, count) != (self._layout.version, 1):
                 raise damage("the file has another version, or was written by another program")
         except BaseException:
             connection.close()
@@ -280,7 +282,7 @@ def ended(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def identity(path: str) -> Identity:
-    """Which file is at this path now; None if there is none."""
+    """Device and inode of the file at this path; None if there is none."""
     try:
         found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -289,7 +291,7 @@ def identity(path: str) -> Identity:
 
 
 def damage(message: str) -> sqlite3.DatabaseError:
-    """The error for content that SQLite accepts and that cannot be right."""
+    """Return the error for content that SQLite can read but that is wrong."""
     error = sqlite3.DatabaseError(message)
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return error
@@ -297,7 +299,7 @@ def damage(message: str) -> sqlite3.DatabaseError:
 
 @contextmanager
 def _readable_errors() -> Iterator[None]:
-    """SQLite's message quotes what it could not read, which Python may fail to decode."""
+    """Turn a decoding error into a database error: SQLite's message quotes bytes that may not be UTF-8."""
     try:
         yield
     except UnicodeDecodeError as error:

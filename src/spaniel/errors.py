@@ -1,4 +1,10 @@
-"""Every refusal Spaniel can give, in one table (SRD §3.7.2), and the one exception that carries them."""
+"""The table of errors (SRD §3.7.2) and `SpanielError`, the exception that carries them.
+
+    try:
+        answer = spaniel.fetch(url)
+    except spaniel.SpanielError as error:
+        print(error.code, error.message, error.hint)
+"""
 
 from __future__ import annotations
 
@@ -9,12 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SHOWN = 300  # characters of a detail that came from outside
+MAX_SHOWN = 300  # characters of a detail that is external text: two or three lines of a terminal
 USUAL_PORTS = (80, 443)
 
 
 class Code(StrEnum):
-    """The stable names of the registry."""
+    """The stable error codes (SRD §3.7.2)."""
 
     BAD_ARGS = "bad_args"
     INVALID_URL = "invalid_url"
@@ -39,12 +45,12 @@ class Code(StrEnum):
     INTERNAL = "internal"
 
 
-class Refusal(NamedTuple):
-    """One row: what a code means, to people, programs, shells and HTTP clients.
+class ErrorInfo(NamedTuple):
+    """One row of the table: what a code means to people, programs, shells and HTTP clients.
 
-    `exit` is the command line's exit code, by kind: 2 the input is wrong, 3 policy forbids it, 4 it could not
-    be reached, 5 the server declined, 6 what came cannot be used, 7 something local is missing or broken.
-    `status` is what Spaniel's own HTTP API answers.
+    `exit` is the exit code of the command line: 2 invalid input, 3 forbidden by policy, 4 could not be reached,
+    5 declined by the server, 6 unusable content, 7 something local is missing or broken.
+    `status` is the HTTP status of Spaniel's own API.
     """
 
     meaning: str
@@ -54,92 +60,92 @@ class Refusal(NamedTuple):
     details: tuple[str, ...]
     message: str  # a template over the details
     hint: str  # for people, who can run commands and change settings
-    model_hint: str  # for a model that called the tool, and can do neither
+    model_hint: str  # for a model that called the tool: it cannot run commands or change settings
 
 
-TABLE: dict[Code, Refusal] = {
-    Code.BAD_ARGS: Refusal(
+TABLE: dict[Code, ErrorInfo] = {
+    Code.BAD_ARGS: ErrorInfo(
         "Invalid request parameters", False, 2, 400, ("field", "reason"),
         "{field}: {reason}", "Correct this value and try again.", "Correct this argument and call again."),
-    Code.INVALID_URL: Refusal(
+    Code.INVALID_URL: ErrorInfo(
         "URL parsing failed", False, 2, 400, ("url", "reason"),
         "Not a URL that can be fetched ({reason}): {url}", "Check the address for typing errors.",
         "Check the address for typing errors."),
-    Code.INVALID_SCHEME: Refusal(
+    Code.INVALID_SCHEME: ErrorInfo(
         "Non-http(s) scheme", False, 2, 400, ("scheme",),
         "URLs with the scheme '{scheme}' are not fetched", "Use an address that begins with http:// or https://.",
         "Use an address that begins with http:// or https://."),
-    Code.INVALID_HOST: Refusal(
+    Code.INVALID_HOST: ErrorInfo(
         "Invalid host (e.g., numeric IP forms)", False, 2, 400, ("host", "reason"),
         "The host '{host}' is refused: {reason}", "Write a name or a plain address (192.0.2.1, [2001:db8::1]).",
         "Write the name of a public site."),
-    Code.PORT_BLOCKED: Refusal(
+    Code.PORT_BLOCKED: ErrorInfo(
         "Port not in allowlist", False, 3, 403, ("port", "allowed_ports"),
         "Port {port} is not allowed (allowed: {allowed_ports})", "Add it to tools.webfetch.security.allowed_ports.",
         "Use an address with an allowed port, or another source."),
-    Code.SSRF_BLOCKED: Refusal(
+    Code.SSRF_BLOCKED: ErrorInfo(
         "SSRF protection triggered", False, 3, 403, ("blocked_ip", "cidr", "toggle"),
         "Connection to {blocked_ip} is blocked: it lies in {cidr}", "Only public addresses are fetched.",
         "Only public addresses are fetched. Use another source."),
-    Code.DNS_FAILED: Refusal(
+    Code.DNS_FAILED: ErrorInfo(
         "DNS resolution failed", True, 4, 502, ("host", "error"),
         "The name '{host}' could not be looked up: {error}", "Check the spelling of the name, then your DNS.",
         "Check the spelling of the name."),
-    Code.ROBOTS_DISALLOWED: Refusal(
+    Code.ROBOTS_DISALLOWED: ErrorInfo(
         "robots.txt disallows path", False, 3, 403, ("path", "origin", "rule"),
         "robots.txt of {origin} disallows {path}", "Run 'spaniel may-i URL' to see which line says so.",
         "The site asks programs not to fetch this page. Use another source."),
-    Code.ROBOTS_UNAVAILABLE: Refusal(
+    Code.ROBOTS_UNAVAILABLE: ErrorInfo(
         "Could not fetch robots.txt", True, 4, 502, ("origin", "error"),
         "robots.txt of {origin} cannot be read: {error}",
         "Try again later. To fetch pages without a robots.txt, set tools.webfetch.robots.fail_open = true.",
         "Try again later, or use another source."),
-    Code.REDIRECT_LIMIT: Refusal(
+    Code.REDIRECT_LIMIT: ErrorInfo(
         "Max redirects exceeded", False, 5, 502, ("count", "max"),
         "The page redirects more than {max} times",
         "Fetch the final address itself, or raise tools.webfetch.max_redirects.",
         "Fetch the final address itself if you know it, or use another source."),
-    Code.TIMEOUT: Refusal(
+    Code.TIMEOUT: ErrorInfo(
         "Request timeout", True, 4, 504, ("timeout_ms", "phase"),
         "No complete answer within {timeout_ms} ms (during {phase})",
         "Try again, or allow more time: --timeout, or tools.webfetch.timeout_seconds.",
         "Try again, or use another source."),
-    Code.NETWORK: Refusal(
+    Code.NETWORK: ErrorInfo(
         "Network/connection error", True, 4, 502, ("error",),
         "The connection failed: {error}", "Try again later.", "Try again later, or use another source."),
-    Code.RESPONSE_TOO_LARGE: Refusal(
+    Code.RESPONSE_TOO_LARGE: ErrorInfo(
         "Response exceeds size limit", False, 6, 502, ("size", "max_bytes"),
         "The response has more than {max_bytes} bytes",
         "To fetch pages of this size, raise tools.webfetch.max_download_bytes.",
         "Look for a smaller page with the same content."),
-    Code.UNSUPPORTED_CONTENT_TYPE: Refusal(
+    Code.UNSUPPORTED_CONTENT_TYPE: ErrorInfo(
         "Content-Type not supported", False, 6, 502, ("content_type",),
         "Content of type '{content_type}' cannot be read",
-        "HTML and plain text are read, and other kinds where the profile's 'content' names them.",
+        "HTML and plain text are read; other kinds need a profile that lists them in 'content'.",
         "Look for a page with the same content."),
-    Code.HTTP_4XX: Refusal(
+    Code.HTTP_4XX: ErrorInfo(
         "HTTP 4xx client error", False, 5, 502, ("status", "status_text"),
-        "The server answered {status} {status_text}", "Check the address. The page may be gone, or not for everybody.",
-        "Check the address. The page may be gone, or not for everybody: then use another source."),
-    Code.HTTP_5XX: Refusal(
+        "The server answered {status} {status_text}", "Check the address. The page may be gone or private.",
+        "Check the address. The page may be gone or private: then use another source."),
+    Code.HTTP_5XX: ErrorInfo(
         "HTTP 5xx server error", True, 5, 502, ("status", "status_text"),
         "The server answered {status} {status_text}", "Try again later.", "Try again later."),
-    Code.BROWSER_UNAVAILABLE: Refusal(
+    Code.BROWSER_UNAVAILABLE: ErrorInfo(
         "Chromium not found/runnable", False, 7, 503, ("chromium_path", "error"),
         "Chromium cannot be run: {error}", "Run 'spaniel doctor' to see what it needs.",
         "This host has no browser. Call again without the arguments that need one."),
-    Code.BROWSER_CRASHED: Refusal(
+    Code.BROWSER_CRASHED: ErrorInfo(
         "Browser process crashed", True, 7, 502, ("error",),
         "The browser crashed: {error}", "Try again.", "Try again."),
-    Code.EXTRACTION_FAILED: Refusal(
+    Code.EXTRACTION_FAILED: ErrorInfo(
         "HTML extraction failed", False, 6, 502, ("error",),
         "The page could not be read: {error}", "Please report the page: this should not happen.",
         "Use another source."),
-    Code.CACHE_READ_FAILED: Refusal(
+    Code.CACHE_READ_FAILED: ErrorInfo(
         "Cache read error", True, 7, 500, ("path", "error"),
         "The cache could not be read at {path}: {error}", "Run 'spaniel cache verify', or 'spaniel cache clear'.",
         "Call again with no_cache."),
-    Code.INTERNAL: Refusal(
+    Code.INTERNAL: ErrorInfo(
         "Unexpected internal error", True, 70, 500, ("error",),
         "Unexpected error: {error}", "Please report it, with the command that led to it.",
         "Try again once. If it fails again, use another source."),
@@ -149,8 +155,8 @@ TABLE: dict[Code, Refusal] = {
 _STEERING = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 
 
-def shown(text: str, limit: int = SHOWN) -> str:
-    """Foreign text made safe to print: no control, format or surrogate character acts, and it ends."""
+def shown(text: str, limit: int = MAX_SHOWN) -> str:
+    """Make external text safe to print: truncate it, and escape control, format and surrogate characters."""
     cut = text if len(text) <= limit else text[:limit] + "…"
     if cut.isascii() and cut.isprintable():
         return cut
@@ -159,32 +165,38 @@ def shown(text: str, limit: int = SHOWN) -> str:
     return "".join(c if unicodedata.category(c)[0] not in "CZ" or c == " " else ascii(c)[1:-1] for c in cut)
 
 
-# What the extras of pyproject.toml are. Hints name these packages, and never one called 'spaniel': under that name an
-# index may have somebody else's.
+# The extras of pyproject.toml. Hints name these packages and never 'spaniel[...]': on a package index, that name may
+# belong to another project.
 EXTRAS = {"pdf": "'pypdfium2>=5,<6'", "parquet": "'pyarrow>=21'", "ray": "'ray>=2.50' 'fsspec>=2025.3'"}
 
 
 def install_command(extra: str) -> str:
-    """What installs the packages of an extra."""
+    """The shell command that installs the packages of an extra."""
     return f"pip install {EXTRAS[extra]}"
 
 
 def json_safe(text: str) -> str:
-    """JSON in which no character steers a terminal or turns the order of text: C1 controls, marks of direction."""
+    """Escape characters in JSON that control a terminal or the direction of text: C1 controls, bidi marks."""
     return (
         text if text.isascii() and "\x7f" not in text else _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     )
 
 
-ONLY_FOR_HINTS = frozenset({"kind"})  # details that choose a hint and are not part of the SRD's answer
+HINT_DETAILS = frozenset({"kind"})  # details that only select a hint and are not in the SRD's JSON
 
 
 class SpanielError(Exception):
     """Why a page was not fetched, or a call refused.
 
-    `code` says what kind of failure it is and never changes its meaning. `message` says what happened, `hint` what
-    to do about it, `retryable` whether the same call may work later. `details` has the facts, `url` the URL that
-    was asked for, where there is one.
+    `code` is the kind of failure; its meaning never changes. `message` says what happened, `hint` what to do about
+    it, `retryable` whether the same call may succeed later. `details` has the facts, `url` the requested URL if
+    there is one.
+
+        >>> error = SpanielError(Code.PORT_BLOCKED, port=8080, allowed_ports=[80, 443])
+        >>> error.message
+        'Port 8080 is not allowed (allowed: [80, 443])'
+        >>> error.retryable
+        False
     """
 
     def __init__(self, code: Code, **details: object) -> None:
@@ -201,30 +213,30 @@ class SpanielError(Exception):
         return f"SpanielError({str(self)!r})"
 
     def about(self, url: str) -> SpanielError:
-        """The same error, about the URL that somebody asked for. A copy: several may have asked for one page."""
+        """Return a copy of the error for a requested URL (a copy, because several callers may share one fetch)."""
         copy = _rebuild(self.code, self.details, url)
         copy.__cause__ = self.__cause__
         return copy
 
     @property
-    def row(self) -> Refusal:
+    def row(self) -> ErrorInfo:
         return TABLE[self.code]
 
     @property
     def retryable(self) -> bool:
-        """Whether the same call may work later; a server that says when to come back says that it may."""
-        asked_to_wait = self.details.get("status") == 429 and "retry_after" in self.details
-        return self.row.retryable or asked_to_wait
+        """Whether the same call may succeed later: by the table, or because a 429 has a Retry-After."""
+        is_rate_limited = self.details.get("status") == 429 and "retry_after" in self.details
+        return self.row.retryable or is_rate_limited
 
     @property
     def hint(self) -> str:
-        """What to do about it; where settings help, as lines that can be pasted into a settings file."""
+        """What to do about it; if settings help, with lines that can be pasted into a settings file."""
         special = HINTS.get(self.code)
         return (special and special(self)) or self.row.hint
 
     @property
     def model_hint(self) -> str:
-        """The same for a model, which can neither run a command nor change a setting."""
+        """What a model can do about it: it cannot run commands or change settings."""
         special = MODEL_HINTS.get(self.code)
         return (special and special(self)) or self.row.model_hint
 
@@ -236,18 +248,18 @@ class SpanielError(Exception):
         try:
             return self.row.message.format_map(details) + self._price()
         except KeyError:
-            told = ", ".join(f"{k}: {v}" for k, v in details.items())
-            return f"{self.row.meaning} ({told})" if told else self.row.meaning
+            facts = ", ".join(f"{k}: {v}" for k, v in details.items())
+            return f"{self.row.meaning} ({facts})" if facts else self.row.meaning
 
     def _price(self) -> str:
-        """What a site wants to be paid for a page by programs, where it says so (402 with `crawler-price`)."""
+        """The price that the site asks crawlers to pay (402 with a `crawler-price` header)."""
         price = self.details.get("crawler_price")
         return f"; it asks programs to pay for this page (crawler-price: {price})" if price else ""
 
     def as_dict(self) -> dict[str, object]:
-        """The error as JSON has it: code, message, retryable, and details if there are any."""
+        """The error as in JSON output: code, message, retryable, and details if there are any."""
         envelope: dict[str, object] = {"code": str(self.code), "message": self.message, "retryable": self.retryable}
-        if details := {name: fact for name, fact in self.details.items() if name not in ONLY_FOR_HINTS}:
+        if details := {name: fact for name, fact in self.details.items() if name not in HINT_DETAILS}:
             envelope["details"] = details
         return envelope
 
@@ -267,14 +279,14 @@ def _rebuild(code: Code, details: dict[str, object], url: str | None = None) -> 
 
 
 def _without_query(url: str) -> str:
-    """An error's text ends up in logs, and a query may hold a secret."""
+    """Remove the query of a URL: error texts end up in logs, and a query may contain a secret."""
     start = url.partition("#")[0]
     start, mark, _ = start.partition("?")
     return f"{start}?…" if mark else start
 
 
 def _hint_for_address(error: SpanielError) -> str | None:
-    """For one's own machine, asked for by its address: every key that it takes, at once. Not after a redirect."""
+    """For a URL of the user's own machine: all the settings that allow it. None after a redirect to it."""
     host, port = _own_machine(error.url or "")
     if host is None or error.details.get("toggle", "block_loopback") != "block_loopback":
         return None
@@ -290,10 +302,10 @@ def _hint_for_address(error: SpanielError) -> str | None:
 def _hint_for_port(error: SpanielError) -> str | None:
     if (own := _hint_for_address(error)) is not None:
         return own
-    known, port = error.details.get("allowed_ports"), error.details.get("port")
-    if not isinstance(known, list):
+    allowed, port = error.details.get("allowed_ports"), error.details.get("port")
+    if not isinstance(allowed, list):
         return None
-    ports = ", ".join(str(number) for number in [*known, port])
+    ports = ", ".join(str(number) for number in [*allowed, port])
     return (
         "To allow it, write these lines into your settings file ('spaniel config show' names it):\n\n"
         f"[tools.webfetch.security]\nallowed_ports = [{ports}]"
@@ -313,21 +325,21 @@ def _hint_for_status(error: SpanielError) -> str | None:
     if error.retryable and "retry_after" in error.details:
         return f"The server asks you to wait (Retry-After: {error.details['retry_after']}). Then try again."
     if "crawler_price" in error.details:
-        return "The site gives this page to programs that pay for it. Spaniel pays nobody: ask the site for access."
-    return CLOSED.get(str(error.details.get("page_type")))
+        return "The site requires programs to pay for this page. Spaniel makes no payments: ask the site for access."
+    return PAGE_TYPE_HINTS.get(str(error.details.get("page_type")))
 
 
 def _model_hint_for_status(error: SpanielError) -> str | None:
     if "crawler_price" in error.details:
-        return "The site gives this page only to programs that pay for it. Use another source."
+        return "The site requires programs to pay for this page. Use another source."
     return _hint_for_status(error)
 
 
-CLOSED = {  # by the type of the page that came with the status
-    "paywall": "The page is for those who pay for it. Nothing is done to get round that.",
-    "login": "The page is for those who log in. Nothing is done to get round that.",
-    "geo_block": "The page is not given out in your region. Nothing is done to get round that.",
-    "challenge": "The site asks robots to prove that they are people. Nothing is done to get round that.",
+PAGE_TYPE_HINTS = {  # by the type of the page that was returned instead
+    "paywall": "The page requires payment. Spaniel does not bypass paywalls.",
+    "login": "The page requires a login. Spaniel does not bypass logins.",
+    "geo_block": "The page is not available in your region. Spaniel does not bypass regional blocks.",
+    "challenge": "The site asks visitors to prove that they are human. Spaniel does not bypass such checks.",
 }
 
 
@@ -335,11 +347,11 @@ def _hint_for_type(error: SpanielError) -> str | None:
     if extra := error.details.get("extra"):
         return f"To read it, install one more package: {install_command(str(extra))}"
     if kind := error.details.get("kind"):
-        return f"The profile reader reads {KINDS.get(str(kind), kind)}: add --profile reader."
+        return f"The profile reader reads {KIND_NAMES.get(str(kind), kind)}: add --profile reader."
     return None
 
 
-KINDS = {"pdf": "PDF", "json": "JSON", "feed": "feeds", "xml": "XML", "csv": "CSV", "markdown": "Markdown"}
+KIND_NAMES = {"pdf": "PDF", "json": "JSON", "feed": "feeds", "xml": "XML", "csv": "CSV", "markdown": "Markdown"}
 
 
 def _model_hint_for_type(error: SpanielError) -> str | None:
@@ -349,16 +361,16 @@ def _model_hint_for_type(error: SpanielError) -> str | None:
 
 
 def _hint_for_reading(error: SpanielError) -> str | None:
-    """A document that nobody could read is no fault of Spaniel's."""
+    """For documents that no program can read; other failures are bugs of Spaniel and have the default hint."""
     return {
-        "document": "Open it with another program, or ask whoever made it for another copy.",
-        "process": "The document may be damaged, or made to harm whoever opens it. Others are read as before.",
+        "document": "Open it with another program, or ask its author for another copy.",
+        "process": "The document may be damaged or malicious. Other documents can still be read.",
     }.get(str(error.details.get("cause")))
 
 
 def _hint_for_host(error: SpanielError) -> str | None:
     if error.details.get("list") == "allowlist":
-        return "If this host should be allowed, add it to the allowlist."
+        return "To allow this host, add it to the allowlist."
     return None
 
 
@@ -367,7 +379,7 @@ def _model_hint_for_host(error: SpanielError) -> str | None:
 
 
 def _hint_for_browser(error: SpanielError) -> str | None:
-    """What to do depends on why it cannot be run; the error says more about most of the causes."""
+    """By the reason why the browser cannot be run."""
     return {
         "missing": "Install chromium, or set tools.webfetch.browser.chromium_path.",
         "path": "Correct tools.webfetch.browser.chromium_path, or leave it out.",
@@ -378,41 +390,41 @@ def _hint_for_browser(error: SpanielError) -> str | None:
 
 
 def _hint_for_value(error: SpanielError) -> str | None:
-    """Only a wrong value is corrected. What is denied, switched off or out of reach needs something else."""
+    """For values that are not wrong but denied, switched off or out of reach."""
     field, reason = str(error.details.get("field", "")), str(error.details.get("reason", ""))
     if field == APPROVAL:
         return "Approve the call, or set tools.webfetch.allow_auto_execution = true."
     if field in SWITCHES:
         return "Change it in your settings file; 'spaniel config show' names it."
-    return next((hint for pattern, hint in OUT_OF_REACH if re.search(pattern, reason)), None)
+    return next((hint for pattern, hint in REASON_HINTS if re.search(pattern, reason)), None)
 
 
 def _model_hint_for_value(error: SpanielError) -> str | None:
     field = str(error.details.get("field", ""))
     if field == APPROVAL:
-        return "The user did not allow this call. Do not repeat it: go on without this page, or ask the user."
+        return "The user did not allow this call. Do not repeat it: continue without this page, or ask the user."
     if field in SWITCHES:
-        return "Fetching is switched off in this host. Go on without it."
+        return "Fetching is switched off in this host. Continue without it."
     if error.details.get("cause") == "not_fetched":
         return "Call web_fetch with this url first."
     if field.startswith(("tools.", "spaniel.", "SPANIEL_")) or field.endswith((".toml", "ca_file", "_proxy")):
-        return "The settings of this host are wrong, and only its user can correct them. Go on without it."
+        return "The settings of this host are wrong, and only its user can correct them. Continue without it."
     return None
 
 
 APPROVAL = "approval"
 SWITCHES = ("tools.mode", "tools.webfetch.enabled")
-OUT_OF_REACH = (  # what a reason says where no value is wrong
+REASON_HINTS = (  # hints for reasons that are not about a wrong value
     (r"cannot be (read|written|opened|used|made)|^is closed|no standard input|Permission denied",
      "Check that the file or folder is there, and that you may use it."),
     (r"there already|is in use|is held|is locked|another .* (is|runs|has|holds)",
-     "Choose another name, or wait until the other run has ended."),
+     "Choose another name, or wait until the other run has finished."),
     (r"^there is no (such |record|file)|^nothing was seen|no such file",
-     "Check the name: nothing has it."),
+     "Check the name: it does not exist."),
 )  # fmt: skip
 
 
-HINTS: dict[Code, Callable[[SpanielError], str | None]] = {  # where a row's own line is not enough
+HINTS: dict[Code, Callable[[SpanielError], str | None]] = {  # hints that depend on the details
     Code.BAD_ARGS: _hint_for_value,
     Code.INVALID_HOST: _hint_for_host,
     Code.SSRF_BLOCKED: _hint_for_address,
@@ -434,7 +446,7 @@ MODEL_HINTS: dict[Code, Callable[[SpanielError], str | None]] = {
 
 
 def _own_machine(url: str) -> tuple[str | None, int]:
-    """Host and port of a URL that names this machine."""
+    """Host and port of a URL of this machine; the host is None for any other URL."""
     scheme, _, rest = url.partition("://")
     authority = rest.replace("?", "/").replace("#", "/").partition("/")[0].rpartition("@")[2].lower()
     host, colon, port = authority.rpartition(":")

@@ -52,7 +52,7 @@ def test_a_damaged_history_is_told_once(inside: Inside, tmp_path: Path) -> None:
         assert f"{file} is damaged and cannot be read" in looked.stderr  # not: nothing was seen yet
         first, second = (inside(served, "check", notes, "--delay", "0", "-q") for _ in range(2))
         assert first.returncode == 0
-        assert first.stderr.count("health.sqlite3.damaged; a new one was begun") == 1
+        assert first.stderr.count("health.sqlite3.damaged and recreated") == 1
         assert "damaged" not in second.stderr
 
 
