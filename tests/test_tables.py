@@ -9,7 +9,7 @@ import pytest
 
 import spaniel
 from spaniel.errors import SpanielError
-from spaniel.tables import LARGEST, Table, read_toml
+from spaniel.tables import MAX_FILE_BYTES, Table, read_toml
 
 
 def test_nothing_else_in_the_package_reads_toml() -> None:
@@ -31,7 +31,7 @@ def refusal(path: Path) -> str:
         (b"[tools", "not TOML"),
         (b"a = 1\na = 2", "not TOML"),
         (b'a = "\xff"', "not UTF-8 text (byte 5)"),
-        (b"#" * (LARGEST + 1), "more than 1,048,576 bytes"),
+        (b"#" * (MAX_FILE_BYTES + 1), "more than 1,048,576 bytes"),
         (b"a = " + b"[" * 5_000 + b"]" * 5_000, "cannot be read"),
     ],
 )
@@ -45,7 +45,7 @@ def test_what_is_no_file_is_refused_and_never_waited_for(tmp_path: Path) -> None
     assert "cannot be read" in refusal(tmp_path / "none.toml")
     assert "cannot be read" in refusal(tmp_path)
     os.mkfifo(tmp_path / "pipe.toml")
-    assert "is no ordinary file" in refusal(tmp_path / "pipe.toml")
+    assert "is not a regular file" in refusal(tmp_path / "pipe.toml")
     (tmp_path / "good.toml").write_text("a = 1", "utf-8")
     assert read_toml(str(tmp_path / "good.toml"), "settings") == {"a": 1}
 

@@ -1,9 +1,9 @@
 """The table of errors (SRD §3.7.2) and `SpanielError`, the exception that carries them.
 
-    try:
-        answer = spaniel.fetch(url)
-    except spaniel.SpanielError as error:
-        print(error.code, error.message, error.hint)
+try:
+    answer = spaniel.fetch(url)
+except spaniel.SpanielError as error:
+    print(error.code, error.message, error.hint)
 """
 
 from __future__ import annotations
@@ -415,9 +415,9 @@ def _model_hint_for_value(error: SpanielError) -> str | None:
 APPROVAL = "approval"
 SWITCHES = ("tools.mode", "tools.webfetch.enabled")
 REASON_HINTS = (  # hints for reasons that are not about a wrong value
-    (r"cannot be (read|written|opened|used|made)|^is closed|no standard input|Permission denied",
+    (r"cannot be (read|written|opened|used|made|created)|^is closed|no standard input|Permission denied",
      "Check that the file or folder is there, and that you may use it."),
-    (r"there already|is in use|is held|is locked|another .* (is|runs|has|holds)",
+    (r"there already|already exists|is in use|is held|is locked|another .* (is|runs|has|holds)",
      "Choose another name, or wait until the other run has finished."),
     (r"^there is no (such |record|file)|^nothing was seen|no such file",
      "Check the name: it does not exist."),

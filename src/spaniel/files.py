@@ -1,4 +1,7 @@
-"""Atomic files and locks: a file is written under a fresh name and renamed into place; a lock ends with its process."""
+"""Atomic writes and file locks.
+
+A file is written under a temporary name and renamed into place. A lock is released when its process ends.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
-# What a writer that was killed leaves behind. Its length does not depend on the file's name, which may be as long as
-# the file system allows; whoever sweeps a folder removes what this matches and nothing else.
+# Temporary files that a killed writer leaves behind; clean-ups remove what this matches and nothing else. The length
+# does not depend on the name of the file, which may already be as long as the file system allows.
 TEMPORARY_NAME = re.compile(r"\.spaniel-[0-9a-f]{16}\.tmp")
 
-# Never through a link, never into a file that somebody else has put there; by bytes, on Windows too.
+# Never through a link, never into an existing file; binary mode on Windows.
 CREATE = (
     os.O_WRONLY
     | os.O_CREAT
@@ -26,15 +29,15 @@ CREATE = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
-_ANYBODY = 0o666  # less the umask: what a shell's `>` makes
+_DEFAULT_MODE = 0o666  # less the umask, like a shell's `>`
 
 
 def write_atomically(
     path: str, data: bytes, mode: int | None = 0o600, *, durable: bool = False, dir_fd: int | None = None
 ) -> None:
-    """Put `data` at `path` in one step; whoever reads finds the old file or the new one, never a part.
+    """Write `data` to `path` in one step: a reader sees the old file or the new one, never a part.
 
-    The options are those of `replacing`. Whatever fails is an `OSError`; the old file is then untouched.
+    The options are those of `replacing`. Every failure is an `OSError` and leaves the old file untouched.
     """
     with replacing(path, mode, durable=durable, dir_fd=dir_fd) as file:
         file.write(data)
@@ -49,21 +52,21 @@ def replacing(
     even_empty: bool = True,
     dir_fd: int | None = None,
 ) -> Iterator[BinaryIO]:
-    """A new file that takes the place of whatever is at `path` when the block ends without an exception.
+    """Open a new file that replaces `path` when the block ends without an exception.
 
-    `mode` is the file's (less the umask). None: mode, owner and group of the file that it replaces, or as any new file.
-    `durable` waits until file and name are on the disk; without it a power cut may leave either file, or an empty one.
-    `even_empty=False` leaves the old file where nothing was written.
-    `dir_fd` is an open folder that `path` is relative to, where the system has such descriptors.
-    A symbolic link at `path` is itself replaced; what it leads to is not touched. Whatever fails is an `OSError`.
+    `mode` is the mode of the file (less the umask). None: mode, owner and group of the file that it replaces, or those
+    of any new file. `durable` waits until file and name are on the disk; without it, a power cut may leave either file,
+    or an empty one. `even_empty=False` leaves the old file in place if nothing was written.
+    `dir_fd` is an open folder that `path` is relative to, if the system has such descriptors.
+    A symbolic link at `path` is replaced itself; its target is not touched. Every failure is an `OSError`.
     """
     temporary = os.path.join(os.path.dirname(path), f".spaniel-{os.urandom(8).hex()}.tmp")
     replaced = _ordinary(path, dir_fd) if mode is None else None
-    descriptor = os.open(temporary, CREATE, _ANYBODY if mode is None else mode, dir_fd=dir_fd)
+    descriptor = os.open(temporary, CREATE, _DEFAULT_MODE if mode is None else mode, dir_fd=dir_fd)
     try:
         with os.fdopen(descriptor, "wb") as file:
             if replaced is not None:
-                _be_like(file.fileno(), replaced)
+                _copy_permissions(file.fileno(), replaced)
             yield file
             file.flush()
             written = os.fstat(file.fileno()).st_size
@@ -74,12 +77,12 @@ def replacing(
             if durable:
                 sync_folder(os.path.dirname(path) or ".", dir_fd)
     finally:
-        with suppress(OSError):  # gone already, if all went well
+        with suppress(OSError):  # already renamed on success
             os.unlink(temporary, dir_fd=dir_fd)
 
 
 def _ordinary(path: str, dir_fd: int | None) -> os.stat_result | None:
-    """The ordinary file at `path`; None where there is none."""
+    """The status of the regular file at `path`; None if there is none."""
     try:
         found = os.lstat(path, dir_fd=dir_fd)
     except OSError:
@@ -87,9 +90,12 @@ def _ordinary(path: str, dir_fd: int | None) -> os.stat_result | None:
     return found if stat.S_ISREG(found.st_mode) else None
 
 
-def _be_like(descriptor: int, other: os.stat_result) -> None:
-    """Owner and group too, where that is allowed: root must not take a file away from who works with it, nor a member
-    of a group from the others. The mode comes last, since a change of owner takes some of its bits."""
+def _copy_permissions(descriptor: int, other: os.stat_result) -> None:
+    """Set owner and group, as far as allowed, and mode to those of the replaced file.
+
+    So root does not take a file away from its owner, nor a member of a group from the others. The mode comes last,
+    because changing the owner clears some of its bits.
+    """
     if not hasattr(os, "fchmod"):
         return
     for owner, group in ((other.st_uid, -1), (-1, other.st_gid)):
@@ -99,7 +105,7 @@ def _be_like(descriptor: int, other: os.stat_result) -> None:
 
 
 def sync_folder(path: str, dir_fd: int | None = None) -> None:
-    """Wait until the names in a folder are on the disk. Windows opens no folders, and writes names through."""
+    """Wait until the names in a folder are on the disk. Not needed on Windows, which cannot open folders."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=dir_fd)
@@ -110,7 +116,7 @@ def sync_folder(path: str, dir_fd: int | None = None) -> None:
 
 
 def sync_data(descriptor: int) -> None:
-    """Wait until what a file holds is on the disk; its times need not be. Not every system tells the two apart."""
+    """Wait until the contents of a file are on the disk (its times need not be, if the system has `fdatasync`)."""
     getattr(os, "fdatasync", os.fsync)(descriptor)
 
 
@@ -123,7 +129,7 @@ try:
         flock(descriptor, LOCK_EX | LOCK_NB)
 
 except ImportError:
-    OPEN_FILES_STAY = True  # Windows neither removes nor renames a file that is open
+    OPEN_FILES_STAY = True  # Windows cannot remove or rename an open file
 
     def _lock(descriptor: int) -> None:
         from importlib import import_module
@@ -135,7 +141,7 @@ except ImportError:
 def try_lock(descriptor: int) -> bool:
     """Lock an open file for this process until it is closed; False if another process holds the lock.
 
-    An `OSError` other than that comes from a file system without locks.
+    Raises `OSError` on a file system without locks.
     """
     try:
         _lock(descriptor)
@@ -157,10 +163,10 @@ def locked(
     """Hold the lock file at `path`, which is created if it is missing. The lock of a killed process is free.
 
     `wait` is in seconds; None waits as long as it takes. `TimeoutError` if another process still holds the lock.
-    `remove` removes the file at the end (Windows removes no file that is open).
+    `remove` removes the file at the end (not on Windows, which cannot remove an open file).
     """
     end = None if wait is None else time.monotonic() + wait
-    while (descriptor := _taken(path, mode, dir_fd)) is None:
+    while (descriptor := _acquire(path, mode, dir_fd)) is None:
         if end is not None and time.monotonic() >= end:
             raise TimeoutError(path)
         time.sleep(_PAUSE)
@@ -173,22 +179,22 @@ def locked(
         os.close(descriptor)
 
 
-def _taken(path: str, mode: int, dir_fd: int | None) -> int | None:
-    """The lock file, open and locked; None if another process has it."""
+def _acquire(path: str, mode: int, dir_fd: int | None) -> int | None:
+    """Open and lock the lock file; None if another process has it."""
     descriptor = os.open(path, _LOCK_FILE, mode, dir_fd=dir_fd)
-    held = False
+    is_locked = False
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise IsADirectoryError(path)
-        held = try_lock(descriptor) and _is_at(path, descriptor, dir_fd)
+        is_locked = try_lock(descriptor) and _is_at(path, descriptor, dir_fd)
     finally:
-        if not held:
+        if not is_locked:
             os.close(descriptor)
-    return descriptor if held else None
+    return descriptor if is_locked else None
 
 
 def _is_at(path: str, descriptor: int, dir_fd: int | None) -> bool:
-    """Its last holder may have removed the file after it was opened here: then it locks nothing."""
+    """Whether the open file is still at `path`: its last holder may have removed it after it was opened here."""
     try:
         found = os.lstat(path, dir_fd=dir_fd)
     except FileNotFoundError:

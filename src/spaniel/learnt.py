@@ -1,7 +1,7 @@
-"""What was learnt about hosts: a TOML file that people read, edit and commit. Reading it opens no door.
+"""Facts learnt about hosts by `--online`: a TOML file that people read, edit and commit.
 
-It is data like a policy's tables: it says what a canonical URL looks like. Where a rule goes to the web, the guard
-judges every hop, whatever stands here; and where there is an allowlist, it has the last word.
+Like the tables of a policy, it only affects what a canonical URL looks like. It permits nothing: the guard still
+checks every hop of a request, and an allowlist still applies.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from spaniel.url.questions import Question
 
 LOCK = ".spaniel-learnt.lock"  # beside the file while it is written
-MOST = {"preferred_hosts": 8_000, "http_only": 4_000, "slashes": 2_000, "languages": 1_500, "shorteners": 2_000}
-CHANGING = frozenset({"preferred_hosts", "languages", "http_only"})  # whose values, not only whose keys, may change
+# Entries per table: together they must stay below the 1 MB that `read_toml` accepts.
+MAX_ENTRIES = {"preferred_hosts": 8_000, "http_only": 4_000, "slashes": 2_000, "languages": 1_500, "shorteners": 2_000}
+MUTABLE = frozenset({"preferred_hosts", "languages", "http_only"})  # a new value replaces an old one
 ABOUT = """\
-# What Spaniel has learnt about hosts by asking the web (--online). Edit it, commit it; --refresh asks again.
+# What Spaniel has learnt about hosts online (--online). Edit it, commit it; --refresh requests it again.
 """
 
 
@@ -35,13 +36,13 @@ Entries = dict[str, Any]
 
 
 class Tables(NamedTuple):
-    """The file's tables. A value of None, while it is only in memory: no longer so."""
+    """The tables of the file. In memory, a value of None removes an entry when the file is saved."""
 
-    preferred_hosts: Entries  # a registrable domain, and the host that it leads to
-    http_only: Entries  # a host, and the day on which it was found to lack HTTPS
-    slashes: Entries  # a URL whose last slash matters, and the day
-    languages: Entries  # a URL, and its versions by language
-    shorteners: Entries  # a host whose bare address leads elsewhere, and the day
+    preferred_hosts: Entries  # registrable domain -> the host that it redirects to
+    http_only: Entries  # host -> the day on which it was found to lack HTTPS
+    slashes: Entries  # URL whose trailing slash matters -> the day
+    languages: Entries  # URL -> its versions by language
+    shorteners: Entries  # host whose front page redirects elsewhere -> the day
 
     def named(self) -> list[tuple[str, Entries]]:
         return [(name, getattr(self, name)) for name in self._fields]
@@ -56,7 +57,7 @@ def _today() -> date:
 
 
 class Learnt:
-    """What is known from before, and what was learnt since; `save` adds the latter to the file."""
+    """The facts of a file and those learnt since it was read; `save` adds the new ones to the file."""
 
     def __init__(self, tables: Tables | None = None, today: Callable[[], date] = _today, file: str = "") -> None:
         self._before = tables or _empty()
@@ -66,16 +67,16 @@ class Learnt:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], today: Callable[[], date] = _today) -> Learnt:
-        """Read a file; one that is not there yet is empty."""
+        """Read a file; a missing file counts as empty."""
         place = os.fspath(path)
         return cls(_read(place) if os.path.lexists(place) else None, today, place)
 
     def web(self) -> AnsweredWeb:
-        """What is known, as a web that asks nobody: for `policy.explain`."""
+        """The facts as a `Web` that makes no requests, for `policy.explain`."""
         return AnsweredWeb(self.answer, stops=False)
 
     def answer(self, question: Question) -> WebAnswer | None:
-        """What is known of a question; None where it has to be asked."""
+        """The stored answer to a question; None if it has to be requested online."""
         key = question.subject
         if question.kind == "host":
             host = self._find("preferred_hosts", key)
@@ -97,7 +98,7 @@ class Learnt:
         return not timedelta(0) <= self._today() - date.fromisoformat(day) < timedelta(days=HTTP_ONLY_DAYS)
 
     def learn(self, question: Question, answer: WebAnswer) -> None:
-        """Keep what is worth keeping; what is no longer so is taken out. An unknown answer changes nothing."""
+        """Store an answer; an entry that is no longer true is removed. An unknown answer changes nothing."""
         if answer.value is None:
             return
         key, today = question.subject, self._today().isoformat()
@@ -113,9 +114,9 @@ class Learnt:
             self._since.shorteners[key] = today if answer.value else None
 
     def save(self, path: str | os.PathLike[str] | None = None) -> None:
-        """Add what was learnt to its file, or to another; where there is none, nothing is kept.
+        """Add the new facts to the file they were read from, or to `path`; without either, do nothing.
 
-        To the file as it is by now: another run may have written it. `bad_args` where that fails.
+        The file is read again first, because another run may have written it. Raises `bad_args` if that fails.
         """
         place = self._file if path is None else os.fspath(path)
         if not place:
@@ -124,24 +125,24 @@ class Learnt:
             with locked(os.path.join(os.path.dirname(place), LOCK), remove=True):
                 old = _read(place) if os.path.lexists(place) else _empty()
                 text = _written(_merged(old, self._since)).encode()
-                if text != _written(old).encode():  # where nothing was learnt, no file is begun
+                if text != _written(old).encode():  # do not create a file if nothing was learnt
                     write_atomically(place, text, None, durable=True)
         except OSError as error:
             raise complaint(f"learnt file {place}", f"cannot be written: {error.strerror or error}") from None
 
 
 def _merged(old: Tables, new: Tables) -> Tables:
-    """A day that says the same as before stays, so that a second run changes no line without need."""
+    """Merge new facts into old ones. An unchanged entry keeps its day, so that a second run changes no line."""
     tables = []
     for (name, before), (_, since) in zip(old.named(), new.named(), strict=True):
-        told = {key: value for key, value in since.items() if value is None or name in CHANGING or key not in before}
-        left = {key: value for key, value in {**before, **told}.items() if value is not None}
-        tables.append(dict(sorted(left.items())[: MOST[name]]))
+        changes = {key: value for key, value in since.items() if value is None or name in MUTABLE or key not in before}
+        merged = {key: value for key, value in {**before, **changes}.items() if value is not None}
+        tables.append(dict(sorted(merged.items())[: MAX_ENTRIES[name]]))
     return Tables(*tables)
 
 
 def _written(tables: Tables) -> str:
-    """Sorted, one entry on a line: a diff shows what was learnt."""
+    """The file's text: sorted, one entry per line, so that a diff shows what was learnt."""
     lines = [ABOUT.rstrip(), "version = 1"]
     for name, table in tables.named():
         lines += ["", f"[{name}]", *(f"{json.dumps(key)} = {_value(value)}" for key, value in sorted(table.items()))]
@@ -155,11 +156,11 @@ def _value(value: str | dict[str, str]) -> str:
 
 
 def _read(path: str) -> Tables:
-    """Strictly: whoever edits it is told what is wrong, and where."""
+    """Read and check the file strictly, because people edit it: errors name the key."""
     place = f"learnt file {path}"
     table = Table(read_toml(path, "learnt file"), place)
     if table.number("version", 1) != 1:
-        raise complaint(f"{place}.version", "is not known; this Spaniel reads version 1")
+        raise complaint(f"{place}.version", "unknown version; this Spaniel reads version 1")
     hosts = table.text_map("preferred_hosts")
     for name, host in hosts.items():
         _check_host(name, f"{place}.preferred_hosts")
@@ -181,7 +182,7 @@ def _languages(table: Table, place: str) -> dict[str, dict[str, str]]:
         _check_url(url, f"{place}.languages")
         for lang, version in versions.items():
             if not (2 <= len(lang) <= 3 and lang.isascii() and lang.isalpha()):
-                raise complaint(f"{place}.languages.{url}.{lang}", "is no language; write es, ca, fr")
+                raise complaint(f"{place}.languages.{url}.{lang}", "is not a language code; write es, ca, fr")
             _check_url(version, f"{place}.languages.{url}.{lang}")
     part.close()
     return found
@@ -189,25 +190,25 @@ def _languages(table: Table, place: str) -> dict[str, dict[str, str]]:
 
 def _check_host(name: str, place: str) -> None:
     try:
-        sound = parse(f"http://{name}/").host == name
+        is_valid = parse(f"http://{name}/").host == name
     except SpanielError:
-        sound = False
-    if not sound:
-        raise complaint(place, f"{json.dumps(name)} is no host name in lower case, as in www.example.com")
+        is_valid = False
+    if not is_valid:
+        raise complaint(place, f"{json.dumps(name)} is not a host name in lower case, as in www.example.com")
 
 
 def _check_url(url: str, place: str) -> None:
     try:
         parsed = parse(url)
-        sound = url in (parsed.href, parsed.origin)
+        is_valid = url in (parsed.href, parsed.origin)
     except SpanielError:
-        sound = False
-    if not sound:
-        raise complaint(place, f"{json.dumps(url)} is no URL in its normal form, as in https://example.com/a")
+        is_valid = False
+    if not is_valid:
+        raise complaint(place, f"{json.dumps(url)} is not a URL in its normal form, as in https://example.com/a")
 
 
 def _check_day(day: str, place: str) -> None:
     try:
         date.fromisoformat(day)
     except ValueError:
-        raise complaint(place, f"{json.dumps(day)} is no day; write it as 2026-11-30") from None
+        raise complaint(place, f"{json.dumps(day)} is not a date; write it as 2026-11-30") from None

@@ -1,10 +1,10 @@
-"""Regular expressions that somebody else wrote, matched in linear time: Rust's engine, as lychee has it.
+"""Untrusted regular expressions, matched in linear time by Rust's engine (the one that lychee uses).
 
-An expression with look-around or a back-reference is refused, since no linear engine has them; what is matched is
-found anywhere in the text. Python's own engine would let one line of a `.lycheeignore` hold up a run for ever.
+An expression matches anywhere in the text. Look-around and back-references are refused, because no linear-time engine
+supports them; with Python's own engine, one line of a `.lycheeignore` could block a run forever.
 
-Time to match is linear, but an expression of ten characters (`\\w{9999}`) compiles to hundreds of megabytes. So what
-expressions would take is estimated before they are compiled, and all of one file together have a limit.
+Matching time is linear, but an expression of ten characters (`\\w{9999}`) can compile to hundreds of megabytes. So
+memory is estimated before compiling, and limited for all expressions of one file together.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from spaniel.errors import Code, SpanielError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-LONGEST = 10_000
-MOST_BYTES = 64 << 20  # that the expressions of one file or option may take together
-# Bytes of compiled expressions, measured on pydantic-core 2.50: the engine keeps a table of UTF-8 for every class.
+MAX_CHARS = 10_000  # of one expression
+MAX_MEMORY = 64 << 20  # bytes, for all expressions of one file or option together
+# Bytes per part of a compiled expression, measured on pydantic-core 2.50: every class has a table of UTF-8 ranges.
 PER_EXPRESSION, PER_CHARACTER, PER_FOLDED, PER_CLASS, PER_SMALL_UNICODE, PER_UNICODE = (
     6144,
     100,
@@ -39,24 +39,24 @@ _UNICODE = re.compile(r"\\[pPwW]|\[:")
 
 
 class Allowance:
-    """What expressions of one origin may take together; whoever goes beyond is refused before anything is compiled."""
+    """The memory left for the expressions of one file; raises before compiling one that exceeds it."""
 
-    def __init__(self, left: int = MOST_BYTES) -> None:
+    def __init__(self, left: int = MAX_MEMORY) -> None:
         self.left = left
 
     def take(self, size: int, where: str) -> None:
         self.left -= size
         if self.left < 0:
-            reason = f"its expressions would take more than {MOST_BYTES >> 20} MB of memory; make them fewer or shorter"
+            reason = f"its expressions would take more than {MAX_MEMORY >> 20} MB of memory; make them fewer or shorter"
             raise SpanielError(Code.BAD_ARGS, field=where, reason=reason)
 
 
 def weight(expression: str) -> int:
-    """About how many bytes an expression takes when it is compiled; rather too many than too few."""
+    """Estimate the bytes that a compiled expression takes; an upper bound rather than a lower one."""
     is_folded = re.search(r"\(\?[a-zA-Z]*i", expression) is not None
     is_verbose = re.search(r"\(\?[a-zA-Z]*x", expression) is not None
     groups = [0]
-    last = 0  # of what a repetition repeats
+    last = 0  # weight of the part that a following repetition repeats
     for part in _PART.finditer(expression):
         if part["open"] is not None:
             if part["open"].endswith(")"):  # flags alone, as in (?i)
@@ -89,41 +89,43 @@ def _weight_of(kind: str, text: str, *, is_folded: bool) -> int:
 
 
 def matcher(expression: str, where: str, allowance: Allowance | None = None) -> Callable[[str], bool]:
-    """Whether an expression is found in a text. Raises `bad_args` for one that is none, or that takes too much of what
-    its origin is allowed."""
+    """Compile an expression into a function that says whether a text contains a match.
+
+    Raises `bad_args` for an invalid expression, or one that needs more memory than its file has left.
+    """
     from pydantic_core import SchemaError, SchemaValidator, core_schema
 
-    if len(expression) > LONGEST:
-        raise SpanielError(Code.BAD_ARGS, field=where, reason=f"the expression has more than {LONGEST} characters")
+    if len(expression) > MAX_CHARS:
+        raise SpanielError(Code.BAD_ARGS, field=where, reason=f"the expression has more than {MAX_CHARS} characters")
     (allowance or Allowance()).take(weight(expression), where)
     try:
-        found = SchemaValidator(core_schema.str_schema(pattern=expression, regex_engine="rust-regex")).isinstance_python
+        match = SchemaValidator(core_schema.str_schema(pattern=expression, regex_engine="rust-regex")).isinstance_python
     except (SchemaError, UnicodeEncodeError) as error:
         reason = str(error).strip().rpartition("error: ")[2]
         raise SpanielError(
             Code.BAD_ARGS, field=where, reason=f"not a regular expression of Rust's kind ({reason}): {expression}"
         ) from None
-    return lambda text: found(text if text.isascii() else text.encode("utf-8", "replace").decode())
+    return lambda text: match(text if text.isascii() else text.encode("utf-8", "replace").decode())
 
 
 GLOB_SIGNS = frozenset("\\.+*?()|[]{}^$#&-~")
 
 
 def glob_expression(glob: str) -> str | None:
-    """A pattern of a `.gitignore` as an expression over a whole path; None for one that matches nothing."""
-    made: list[str] = []
+    """Translate a `.gitignore` pattern into an expression for a whole path; None if it matches nothing."""
+    parts: list[str] = []
     at = 0
     while at < len(glob):
         piece = _piece(glob, at)
         if piece is None:
             return None
         expression, at = piece
-        made.append(expression)
-    return f"(?s)^(?:{''.join(made)})$"
+        parts.append(expression)
+    return f"(?s)^(?:{''.join(parts)})$"
 
 
 def _piece(glob: str, at: int) -> tuple[str, int] | None:
-    """The expression for what stands here, and where it ends."""
+    """The expression for the part of the glob at this position, and the position after it."""
     char = glob[at]
     if char == "*":
         return _stars(glob, at)
@@ -137,7 +139,7 @@ def _piece(glob: str, at: int) -> tuple[str, int] | None:
 
 
 def _stars(glob: str, at: int) -> tuple[str, int]:
-    """Two stars between slashes are any folders; anywhere else they are as one."""
+    """Two stars between slashes match any folders; elsewhere they are the same as one star."""
     end = at
     while glob[end : end + 1] == "*":
         end += 1
@@ -151,7 +153,7 @@ def _stars(glob: str, at: int) -> tuple[str, int]:
 
 
 def _class(glob: str, at: int) -> tuple[str, int] | None:
-    """A set of characters, of which a slash is never one."""
+    """A set of characters, which never matches a slash."""
     start = at + 2 if glob[at + 1 : at + 2] in ("!", "^") else at + 1
     members: list[str] = []
     end = start

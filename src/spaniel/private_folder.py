@@ -1,10 +1,10 @@
-"""Folders of the user's own: made private, judged before they are used, and used as what was judged.
+"""Private folders of the user: created with mode 0700, and checked before use.
 
-Whoever may write to a folder can plant links in it, and swap or remove what is there. So a folder is opened, never
-through a link; what was opened is judged; and all that is done in it is done by that descriptor, which nobody can
-exchange. A system without such descriptors (Windows) keeps users apart by other means; paths are used there.
+Anyone who can write to a folder can plant links in it, and swap or remove its files. So a folder is opened without
+following links, the open descriptor is checked, and everything in it is done relative to that descriptor, which cannot
+be swapped. Windows has no such descriptors and separates users by other means; paths are used there.
 
-Whatever fails is an `OSError`: a refusal is a `PermissionError` whose `strerror` says why, and what to do.
+Every failure is an `OSError`; a refusal is a `PermissionError` whose `strerror` says why and what to do.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _IS_A_LINK = "it is a symbolic link, and links are not followed"
 
 
 class OpenFolder(NamedTuple):
-    """A folder that was judged: this user's, and for nobody else to write. To be closed: use it in a `with`.
+    """An open folder that passed the check: owned by this user, writable by no one else. Use it in a `with`.
 
-    Names are those of files in it, or in a folder in it that was judged; links are never followed.
+    Names are those of files in it, or in a checked folder inside it; links are never followed.
     """
 
     path: str
@@ -54,15 +54,15 @@ class OpenFolder(NamedTuple):
             os.close(self.descriptor)
 
     def at(self, name: str) -> str:
-        """The name as a system call wants it, together with `dir_fd=descriptor`."""
+        """The name as a system call needs it, together with `dir_fd=descriptor`."""
         return name if self.descriptor is not None else f"{self.path}/{name}"
 
     def folder(self, name: str, ours: Pattern[str] | None = None, *, make: bool = False) -> OpenFolder:
-        """A folder in this one, judged likewise."""
+        """Open and check a folder in this one."""
         return _open(f"{self.path}/{name}", self, ours, make)
 
     def judge_folder(self, name: str, ours: Pattern[str] | None = None) -> None:
-        """As `folder` does, for half the price: nobody else can exchange a folder in this one."""
+        """Check a folder in this one like `folder` does, at half the cost: no other user can swap it."""
         if not _is_private(self.status(name), stat.S_IFDIR):
             self.folder(name, ours).close()
 
@@ -70,13 +70,13 @@ class OpenFolder(NamedTuple):
         return os.lstat(self.at(name), dir_fd=self.descriptor)
 
     def judge_file(self, name: str) -> None:
-        """Refuses what is not a file, not this user's, or for others to write."""
+        """Raise unless it is a regular file of this user that others cannot write."""
         _judge_file(f"{self.path}/{name}", self.status(name))
 
     def read(self, name: str, largest: int, first: int | None = None) -> bytes:
-        """The bytes of a file that is judged so (or the first of them); one with more than `largest` is refused.
+        """Check and read a file (or its `first` bytes); one with more than `largest` bytes is refused.
 
-        A folder that the name leads through is judged before, by `judge_folder`.
+        If the name has a folder in it, check that with `judge_folder` before.
         """
         descriptor = self.open_file(name)
         try:
@@ -85,11 +85,11 @@ class OpenFolder(NamedTuple):
             os.close(descriptor)
 
     def read_opened(self, descriptor: int, name: str, largest: int, first: int | None = None) -> bytes:
-        """The same of a file that `open_file` has opened, which stays open."""
+        """Check and read a file that `open_file` has opened; it stays open."""
         found = os.fstat(descriptor)
         _judge_file(f"{self.path}/{name}", found)
         if found.st_size > largest:
-            raise refusal(f"{self.path}/{name}", f"its {found.st_size} bytes are more than it can have")
+            raise refusal(f"{self.path}/{name}", f"{found.st_size} bytes are too many (at most {largest})")
         size = found.st_size if first is None else min(found.st_size, first)
         raw = os.read(descriptor, size)
         while len(raw) < size and (more := os.read(descriptor, size - len(raw))):
@@ -97,7 +97,7 @@ class OpenFolder(NamedTuple):
         return raw
 
     def open_file(self, name: str, *, to_write: bool = False) -> int:
-        """A descriptor to read from, and to write to if asked for; what it is of is not judged yet, but no link."""
+        """Open a file that is not a link, to read or also to write; it is not checked further."""
         if not _NO_LINK and stat.S_ISLNK(self.status(name).st_mode):
             raise refusal(f"{self.path}/{name}", _IS_A_LINK)
         try:
@@ -108,50 +108,50 @@ class OpenFolder(NamedTuple):
             raise
 
     def create(self, name: str) -> int:
-        """A descriptor of a new file, for this user alone; FileExistsError where anything is there."""
+        """Create a file with mode 0600 and open it; FileExistsError if the name is taken."""
         descriptor = os.open(self.at(name), CREATE, 0o600, dir_fd=self.descriptor)
         if _BY_DESCRIPTOR:
             os.fchmod(descriptor, 0o600)  # whatever the umask
         return descriptor
 
     def write(self, name: str, data: bytes) -> None:
-        """The whole file or none, by the one atomic writer."""
+        """Write a whole file atomically."""
         write_atomically(self.at(name), data, dir_fd=self.descriptor)
 
     def rename(self, old: str, new: str) -> None:
-        """In one step; what is at the new name is replaced."""
+        """Rename atomically; an existing file with the new name is replaced."""
         os.replace(self.at(old), self.at(new), src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
 
     def remove(self, name: str) -> None:
-        """A link is removed, never what it leads to."""
+        """Remove a file; of a link, the link itself."""
         os.unlink(self.at(name), dir_fd=self.descriptor)
 
     def entries(self) -> Iterator[os.DirEntry[str]]:
-        """What is in it, whatever it is; to be looked at while the folder is open."""
+        """The entries of the folder; they are valid while it is open."""
         with os.scandir(self.path if self.descriptor is None else self.descriptor) as found:
             yield from found
 
 
 def open_folder(path: str, ours: Pattern[str] | None = None, *, make: bool = False) -> OpenFolder:
-    """The folder, judged; FileNotFoundError where there is none, unless it is to be made (0700, and those above it).
+    """Open and check a folder; `make` creates it and missing parents (0700), else FileNotFoundError.
 
-    `ours` are the names that whoever keeps the folder gives in it. A folder that the group may write, as a umask of
-    002 makes them, is closed (0700) if it holds nothing else. One that holds other things may be shared on purpose,
-    and one that everybody may write has been open to anyone: their modes are left alone, and they are refused.
+    `ours` matches the names that Spaniel uses in it. A folder that the group may write, as created with a umask of 002,
+    is set to 0700 if it has no other names. A folder with other files may be shared on purpose, and one that everyone
+    may write has been open to attack: both are refused, and their modes are not changed.
     """
     return _open(path, None, ours, make)
 
 
 def open_shared_folder(path: str, *, write: bool = False) -> OpenFolder:
-    """A folder of files that people share, such as a checkout: its owner and its group are theirs to choose.
+    """Open a folder that several people may share, such as a checkout: any owner and group are accepted.
 
-    It is no link, and its files are used by its descriptor. One that everybody may write to is not written to.
+    A link is refused. With `write`, a folder that everyone may write to is refused.
     """
     opened = _open_any(path, None)
     mode = 0 if opened.descriptor is None else stat.S_IMODE(os.fstat(opened.descriptor).st_mode)
     if write and mode & _EVERYBODY_WRITES:
         opened.close()
-        raise refusal(path, f"everybody may write to the folder (mode {mode:04o}); close it with chmod o-w")
+        raise refusal(path, f"everyone may write to the folder (mode {mode:04o}); close it with chmod o-w")
     return opened
 
 
@@ -185,11 +185,11 @@ def _open_any(path: str, inside: OpenFolder | None) -> OpenFolder:
 
 
 def _make(path: str, inside: OpenFolder | None) -> None:
-    """The folder and those above it that are missing: for this user alone, unlike those that `os.makedirs` makes."""
+    """Create the folder and its missing parents with mode 0700 (`os.makedirs` gives parents the default mode)."""
     name, dir_fd = _within(path, inside)
     try:
         os.mkdir(name, PRIVATE, dir_fd=dir_fd)
-    except FileExistsError:  # made by another process, this moment
+    except FileExistsError:  # created by another process in the meantime
         return
     except FileNotFoundError:
         above = os.path.dirname(path)
@@ -197,7 +197,7 @@ def _make(path: str, inside: OpenFolder | None) -> None:
             raise
         _make(above, None)
         with suppress(FileExistsError):
-            os.mkdir(name, PRIVATE, dir_fd=dir_fd)  # in /proc, say, it is still refused as if nothing were above it
+            os.mkdir(name, PRIVATE, dir_fd=dir_fd)  # /proc still raises FileNotFoundError here
 
 
 def _within(path: str, inside: OpenFolder | None) -> tuple[str, int | None]:
@@ -233,7 +233,7 @@ def _holds_only(opened: OpenFolder, ours: Pattern[str] | None) -> bool:
 
 
 def _is_private(found: os.stat_result, kind: int) -> bool:
-    """Of this kind, this user's, and for nobody else to write: the usual case, asked with every read."""
+    """Whether it is of this kind, owned by this user and not writable by others: one fast test for every read."""
     return found.st_mode & _KIND_AND_WRITERS == kind and (not _OWNED or found.st_uid == os.geteuid())
 
 
@@ -242,7 +242,7 @@ def _judge_file(path: str, found: os.stat_result) -> None:
         return
     if not stat.S_ISREG(found.st_mode):
         raise refusal(path, "it is not a regular file")
-    if not _OWNED:  # mode bits mean little there
+    if not _OWNED:  # mode bits mean little on Windows
         return
     if found.st_uid != os.geteuid():
         raise refusal(path, f"the file belongs to another user (uid {found.st_uid})")

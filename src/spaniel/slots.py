@@ -1,4 +1,4 @@
-"""So many at once, first come, first served. As `asyncio.Semaphore`, at a fraction of its cost where nobody waits."""
+"""A fair semaphore: like `asyncio.Semaphore`, at a fraction of its cost when there is no contention."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import deque
 
 
 class Slots:
-    """Take one, or wait for one; give it back."""
+    """A fixed number of slots, given out in the order of requests."""
 
     __slots__ = ("_free", "_waiting")
 
@@ -16,14 +16,14 @@ class Slots:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def take(self) -> bool:
-        """Whether one was free, and is now taken."""
+        """Take a slot if one is free; return whether it was."""
         if self._free:
             self._free -= 1
             return True
         return False
 
     async def wait(self) -> None:
-        """Until one is free, and is taken."""
+        """Wait for a free slot and take it."""
         if self.take():
             return
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -32,13 +32,13 @@ class Slots:
             await mine
         except BaseException:
             if mine.done() and not mine.cancelled():
-                self.release()  # it came too late
-            elif mine in self._waiting:  # else somebody who released one has passed over it already
+                self.release()  # a slot was assigned just before the cancellation
+            elif mine in self._waiting:  # else `release` has skipped and removed it already
                 self._waiting.remove(mine)
             raise
 
     def release(self) -> None:
-        """To whoever has waited longest; no other may take it before them."""
+        """Give a slot back: to the longest waiting task, if there is one."""
         while self._waiting:
             next_ = self._waiting.popleft()
             if not next_.done():

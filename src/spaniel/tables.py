@@ -1,4 +1,4 @@
-"""Reading a user's TOML or JSON strictly: every complaint names the file, the key and what is wrong with it."""
+"""Strict reading of a user's TOML or JSON: every error names the file, the key and what is wrong."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LARGEST = 1 << 20  # bytes of a file that people write
+MAX_FILE_BYTES = 1 << 20  # of a file that people write by hand
 
 
 def complaint(place: str, reason: str) -> SpanielError:
@@ -18,7 +18,7 @@ def complaint(place: str, reason: str) -> SpanielError:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint for a name that is not known."""
+    """A hint for an unknown name: the closest known one, or all of them."""
     from difflib import get_close_matches
 
     names = sorted(known)
@@ -27,17 +27,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def read_toml(path: str, what: str) -> dict[str, object]:
-    """What a TOML file holds; `what` it should be is part of the complaint."""
+    """Read a TOML file; `what` describes it in errors."""
     import tomllib
 
     place = f"{what} {path}"
     try:
         if not os.path.isdir(path) and os.path.exists(path) and not os.path.isfile(path):
-            raise complaint(place, "is no ordinary file")  # it might never end
+            raise complaint(place, "is not a regular file")  # a pipe might never end
         with open(path, "rb") as file:
-            raw = file.read(LARGEST + 1)
-        if len(raw) > LARGEST:
-            raise complaint(place, f"has more than {LARGEST:,} bytes")
+            raw = file.read(MAX_FILE_BYTES + 1)
+        if len(raw) > MAX_FILE_BYTES:
+            raise complaint(place, f"has more than {MAX_FILE_BYTES:,} bytes")
         return tomllib.loads(raw.decode())
     except tomllib.TOMLDecodeError as error:
         raise complaint(place, f"not TOML: {error}") from None
@@ -50,7 +50,7 @@ def read_toml(path: str, what: str) -> dict[str, object]:
 
 
 class Table:
-    """A table whose keys are taken one by one; `close` refuses what nobody took."""
+    """A table whose keys are read one by one; `close` raises if unknown keys are left."""
 
     __slots__ = ("_left", "_taken", "place")
 
@@ -105,29 +105,29 @@ class Table:
         return [Table(item, f"{self.place}.{key}[{i}]") for i, item in enumerate(value)]
 
     def has(self, key: str) -> bool:
-        """Whether a key that may be left out is there. Asked for either way, it is one of those that are known."""
+        """Whether an optional key is present. In either case it counts as a known key."""
         self._taken.append(key)
         return key in self._left
 
     def is_text(self, key: str) -> bool:
-        """Whether a key that may be text or something else is text."""
+        """Whether the value of a key is text."""
         return isinstance(self._left.get(key), str)
 
     def part(self, key: str) -> Table:
-        """A table that may be left out: an empty one then."""
+        """An optional table; empty if it is missing."""
         return Table(self._take(key, {}), f"{self.place}.{key}")
 
     def table(self, key: str) -> Table:
         return Table(self._take(key, None), f"{self.place}.{key}")
 
     def _own_keys(self, key: str) -> list[tuple[str, Table]]:
-        """A table whose keys are the user's, key by key."""
+        """The keys of a table with user-defined keys, each with that table."""
         value = self._take(key, {})
         table = Table(value, f"{self.place}.{key}")
         return [(name, table) for name in dict(table._left)]
 
     def keys(self) -> list[str]:
-        """The keys that nobody has taken yet, of a table whose keys are the user's."""
+        """The keys that have not been read yet, of a table with user-defined keys."""
         return list(self._left)
 
     def text_map(self, key: str) -> dict[str, str]:

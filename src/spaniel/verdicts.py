@@ -1,8 +1,8 @@
-"""One table of verdicts: evidence and history in, one word with its reason out (LH-02). Pure, and total.
+"""The verdict on a URL: evidence and history in, one word with its reason out (LH-02). Pure functions.
 
-`check`, `db check` and the ingest record use it. A verdict is never harder than its evidence: what could not be looked
-at is not broken, HEAD alone condemns nothing, and one check makes nothing dead that might answer tomorrow. The one
-exception is 410, with which the server says so itself.
+`check`, `db check` and the ingest record use it. A verdict is never worse than its evidence: a page that could not be
+requested is not broken, a failed HEAD alone proves nothing, and a single check makes nothing dead. The exception is
+410, by which the server itself says that the page is gone.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MEANINGS = {
 GOOD = frozenset({Verdict.OK, Verdict.MOVED, Verdict.CHANGED})  # the URL leads to a page
 BAD = frozenset({Verdict.FAILING, Verdict.DEAD})
 CONTRADICTED = frozenset({Verdict.FAILING, Verdict.DEAD, Verdict.CHANGED})  # what was asserted does not hold
-UNTOLD = frozenset({Verdict.BLOCKED, Verdict.RATE_LIMITED, Verdict.UNKNOWN})  # could not be verified
+UNVERIFIED = frozenset({Verdict.BLOCKED, Verdict.RATE_LIMITED, Verdict.UNKNOWN})  # could not be verified
 
 # -- Evidence
 
@@ -60,20 +60,20 @@ class Evidence(NamedTuple):
     status: int | None = None  # of the last response
     chain: tuple[Hop, ...] = ()  # the responses before it
     final_url: str = ""
-    phase: str = ""  # in which a failure came: dns, connect, tls, head, body
+    phase: str = ""  # of a failure: dns, connect, tls, head, body
     attempts: int = 0
-    address: str = ""  # that was asked
+    address: str = ""  # of the server
     at: str = ""  # UTC, as 2026-11-16T12:00:00Z
     seconds: float = 0.0
 
 
 class Content(NamedTuple):
-    """What was measured of a body, decoded, after redirects."""
+    """Measurements of a decoded body, after redirects."""
 
     length: int
-    sha256: str = ""  # lower-case hex; "" if it was not read to its end
+    sha256: str = ""  # lower-case hex; "" if the body was not read completely
     is_whole: bool = True  # False: it has more than `length` bytes
-    text_sha256: str = ""  # of the extracted text; "" if there is none, or it was too long to be read
+    text_sha256: str = ""  # of the extracted text; "" if there is none, or the body was too long
 
 
 class Fragment(NamedTuple):
@@ -84,21 +84,21 @@ class Fragment(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """One URL requested once: facts only."""
+    """The facts of one check of a URL."""
 
     at: float  # seconds since 1970
     evidence: Evidence
-    code: str = ""  # of the error in which it ended, if there was no response
-    error: str = ""  # its sentence
-    cause: str = ""  # nxdomain, refused, certificate, tls, connect: as far as the failure has one
+    code: str = ""  # of the error, if there was no response
+    error: str = ""  # its message
+    cause: str = ""  # of a network error, if known: nxdomain, refused, certificate, tls, connect
     content_type: str = ""  # without parameters, in lower case
     content: Content | None = None  # if the body was measured
-    page_type: str = ""  # what came instead of the page: challenge, login, geo_block, rate_limit …; "" for the page
+    page_type: str = ""  # returned instead of the page: challenge, login, geo_block, rate_limit …; "" for the page
     is_parked: bool = False  # the page says that its domain is for sale
     soft_404: bool | None = None  # whether a page that cannot exist looks the same; None if that was not tried
     fragments: tuple[Fragment, ...] = ()
-    certificate_ends: float | None = None  # the first to end of all on the way; seconds since 1970
-    head_differs: bool = False  # HEAD and GET disagreed: to be remembered of the host
+    certificate_ends: float | None = None  # the earliest expiry of all hops; seconds since 1970
+    head_differs: bool = False  # HEAD and GET disagreed; stored for the host
     retry_after: float | None = None  # seconds that the host asked us to wait
 
     @property
@@ -107,14 +107,14 @@ class Observation(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What a record of a link database asserts of its content, after redirects; None if anything will do."""
+    """What a record of a link database asserts about the content, after redirects; None: not asserted."""
 
     length: int | None = None
     sha256: str | None = None  # lower-case hex
     content_type: str | None = None  # without parameters
-    may_redirect: bool = True  # a redirect is as good as a page
+    may_redirect: bool = True  # a redirect counts as a page
     type_may_change: bool = False
-    redirect_is_fine: bool = False  # the record says so: it has not moved, and is not to be
+    redirect_is_fine: bool = False  # the record accepts the redirect: the verdict is ok instead of moved
 
 
 ANYTHING = Expected()
@@ -123,19 +123,19 @@ NO_STATUS: frozenset[int] = frozenset()
 
 
 def asserts_redirect(expected: Expected) -> frozenset[int]:
-    """The statuses that a record asserts which says that its URL redirects; none if it does not say that."""
+    """The redirect statuses that a record asserts; empty if it does not assert a redirect."""
     return NO_STATUS if expected.content_type is None else REDIRECTS.get(expected.content_type.lower(), NO_STATUS)
 
 
 def asserts_content(expected: Expected) -> bool:
-    """Whether more is asserted than that there is a response."""
+    """Whether length, hash or type of the content are asserted."""
     if expected.length is None and expected.sha256 is None and expected.content_type is None:
         return False
     return not asserts_redirect(expected)
 
 
 class Change(NamedTuple):
-    """What differs from what was asserted."""
+    """A difference between the content and the record."""
 
     what: str  # length, sha256, content-type
     old: str
@@ -143,33 +143,33 @@ class Change(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Where a URL leads by redirects."""
+    """Where a URL redirects to."""
 
     to: str
     is_permanent: bool  # every hop was a 301 or a 308
-    is_suspect: bool = False  # a deep path ended at the site's root, or at a login
+    is_suspect: bool = False  # a deep path redirected to the site's root or to a login
     why_suspect: str = ""
 
 
 # -- History
 
 DAY = 86_400.0
-APART = 3 * DAY  # between two checks that both count
-ENOUGH = 3  # checks that failed, so far apart, with none good between
+MIN_INTERVAL = 3 * DAY  # between two failed checks that both count (LH-02)
+DEAD_AFTER = 3  # failed checks that count, with no good one between them (LH-02)
 
 
 class Past(NamedTuple):
-    """Earlier checks of one URL. Times are seconds since 1970.
+    """The history of one URL. Times are seconds since 1970.
 
-    A good check is one that got the page: ok, moved or changed. One that was blocked, rate-limited or unknown is
+    A good check is one that got the page: ok, moved or changed. A check that was blocked, rate-limited or unknown is
     neither good nor a failure, and is not in `failures`.
     """
 
-    failures: tuple[float, ...] = ()  # when it failed, since it was good for the last time
+    failures: tuple[float, ...] = ()  # times of the failures since the last good check
     last_good: float | None = None
     chain: tuple[Hop, ...] = ()  # of the last good check
-    final_url: str = ""  # where that one ended; "" if that is not known
-    text_sha256: str = ""  # of the extracted text, when it was read for the last time
+    final_url: str = ""  # of the last good check; "" if unknown
+    text_sha256: str = ""  # of the extracted text, as last read
     head_differs: bool = False  # HEAD and GET once disagreed at its host
 
 
@@ -177,21 +177,18 @@ NOTHING = Past()
 
 
 def failures_apart(times: tuple[float, ...]) -> int:
-    """How many checks count: from the first on, each that came at least three days after the one counted before it.
-
-    Ten failures within an hour are one outage, and count once.
-    """
+    """Count the failures that are at least three days apart: ten failures within an hour are one outage."""
     counted, last = 0, float("-inf")
     for time in sorted(times):
-        if time - last >= APART:
+        if time - last >= MIN_INTERVAL:
             counted, last = counted + 1, time
     return counted
 
 
 # -- The table
 
-RATE_LIMIT = "rate_limit"  # the type of a page that says "not now"
-OTHER_PAGE = {  # what came instead of the page, whatever its status was
+RATE_LIMIT = "rate_limit"  # the type of a rate-limit page
+OTHER_PAGE = {  # by the type of the page that was returned instead, for any status
     "challenge": "the site asks programs to prove that they are people",
     "geo_block": "the site does not show it in our region",
     "login": "login required",
@@ -214,13 +211,15 @@ PHRASES = {
     501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
 }  # fmt: skip
 OWN_RULES = frozenset({Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST})  # refused by our own guard
-UNREAD = frozenset({Code.UNSUPPORTED_CONTENT_TYPE, Code.RESPONSE_TOO_LARGE, Code.EXTRACTION_FAILED})  # but it came
+UNREADABLE = frozenset(  # there was a response, but it cannot be read
+    {Code.UNSUPPORTED_CONTENT_TYPE, Code.RESPONSE_TOO_LARGE, Code.EXTRACTION_FAILED}
+)
 NO_HOST = {"nxdomain": "its host has no address: the name is not known", "refused": "its host refuses connections"}
 PERMANENT = frozenset({301, 308})
 
 
 class Decision(NamedTuple):
-    """A verdict, and what it rests on."""
+    """A verdict and its reasons."""
 
     verdict: Verdict
     reason: str = ""  # one short sentence; "" for a plain ok
@@ -237,18 +236,18 @@ def decide(
     why_suspect: str = "",
     changes: tuple[Change, ...] = (),
 ) -> Decision:
-    """The verdict on a URL.
+    """Decide the verdict on a URL.
 
-    `why_suspect` says why the end of its redirects is not the page; `changes` are the differences from what is
-    asserted of the content, or from what was known of it. After a redirect a record that asserts content and permits
-    redirects (`may_redirect`) is ok; any other URL has moved.
+    `why_suspect` says why the final URL is not the page; `changes` are the differences from the asserted or earlier
+    content. After a redirect, a record that asserts content and permits redirects (`may_redirect`) is ok; any other
+    URL has moved.
     """
     status, move = seen.evidence.status or 0, _move(seen, why_suspect)
-    if seen.code and not (seen.code in UNREAD and 200 <= status <= 299):
+    if seen.code and not (seen.code in UNREADABLE and 200 <= status <= 299):
         return _no_response(seen, past)
     is_fine = expected.redirect_is_fine and seen.is_redirected and seen.page_type == "login"
     if seen.page_type and seen.page_type != RATE_LIMIT and not is_fine:
-        why = OTHER_PAGE.get(seen.page_type) or BLOCKING.get(status, "another page came instead")
+        why = OTHER_PAGE.get(seen.page_type) or BLOCKING.get(status, "another page was returned instead")
         return Decision(Verdict.BLOCKED, f"{_named(status)}: {why}", move=move)
     if status == 429 or (status == 503 and seen.retry_after is not None) or seen.page_type == RATE_LIMIT:
         return Decision(Verdict.RATE_LIMITED, f"{_named(status)}. {_wait(seen.retry_after)}")
@@ -287,45 +286,49 @@ def _no_page(seen: Observation, past: Past) -> Decision:
         return Decision(Verdict.DEAD, f"{_named(status)}: the server says that it is gone for good", failures=1)
     if status == 404:
         return _failing(seen, past, _named(status))
-    return Decision(Verdict.UNKNOWN, f"{_named(status)}: this does not tell whether the page exists")
+    return Decision(Verdict.UNKNOWN, f"{_named(status)}: this does not say whether the page exists")
 
 
 def _failing(seen: Observation, past: Past, why: str) -> Decision:
-    """Dead after three checks, at least three days from one to the next, that all failed."""
+    """Failing, or dead after three failed checks that are at least three days apart."""
     counted = failures_apart((*past.failures, seen.at))
-    verdict = Verdict.DEAD if counted >= ENOUGH else Verdict.FAILING
-    checks = f"{counted} checks, at least three days apart," if counted >= ENOUGH else f"{counted} of {ENOUGH} checks"
+    verdict = Verdict.DEAD if counted >= DEAD_AFTER else Verdict.FAILING
+    checks = (
+        f"{counted} checks, at least three days apart,"
+        if counted >= DEAD_AFTER
+        else f"{counted} of {DEAD_AFTER} checks"
+    )
     return Decision(verdict, f"{why} ({checks} failed)", counted)
 
 
 def _redirect(seen: Observation, expected: Expected, past: Past, wanted: frozenset[int]) -> Decision:
-    """Of a record that says that its URL redirects, and how."""
+    """The verdict for a record that asserts a redirect with certain statuses."""
     status = seen.evidence.status or 0
     if status in wanted or (expected.may_redirect and 300 <= status <= 399):
         return Decision(Verdict.OK)
     if not 200 <= status <= 399:
         return _no_page(seen, past)
-    came = f"X-{status}-Redirect" if status >= 300 else seen.content_type  # a redirect as records write it
-    change = Change("content-type", expected.content_type or "", came)
+    actual = f"X-{status}-Redirect" if status >= 300 else seen.content_type  # a redirect as records write it
+    change = Change("content-type", expected.content_type or "", actual)
     reason = f"It should redirect with {min(wanted)}: {_named(status)}"
     return Decision(Verdict.CHANGED, reason, changes=(change,))
 
 
 def _page(expected: Expected, move: Move | None, changes: tuple[Change, ...]) -> Decision:
-    """A page came: is it what was asserted, and where it was?"""
+    """The verdict for a page that was received: ok, moved or changed."""
     if changes:
         what = ", ".join(change.what for change in changes)
         return Decision(Verdict.CHANGED, f"It differs from what is asserted: {what}", move=move, changes=changes)
     is_fine = asserts_content(expected) and expected.may_redirect and not (move and move.is_suspect)
     if move is None or expected.redirect_is_fine or is_fine:
         return Decision(Verdict.OK)
-    how = "for good" if move.is_permanent else "for now"
+    how = "permanently" if move.is_permanent else "temporarily"
     why = f"; suspect: {move.why_suspect}" if move.is_suspect else ""
     return Decision(Verdict.MOVED, f"It redirects {how} to {move.to}{why}", move=move)
 
 
 def _move(seen: Observation, why_suspect: str) -> Move | None:
-    """Where the URL leads by redirects; None if it leads back to itself, as after a cookie."""
+    """Where the URL redirects to; None if it redirects back to itself, as after setting a cookie."""
     chain, end = seen.evidence.chain, seen.evidence.final_url
     if not chain or end == chain[0].url:
         return None

@@ -205,7 +205,7 @@ def test_a_file_larger_than_any_entry_is_not_read_into_memory(folder: Path, warn
         cache.put(PAGE, 1)
         os.truncate(file_of(folder, PAGE), 1 << 40)  # sparse
         assert cache.get(PAGE) is None
-    assert "bytes are more than it can have" in warnings[0]
+    assert "bytes are too many" in warnings[0]
 
 
 @pytest.mark.req("D2-22")

@@ -15,7 +15,7 @@ from spaniel.health.observations import MOST_ROWS, Answer, fold
 from spaniel.health.ports import Heard
 from spaniel.health.verdict import Checked, Link
 from spaniel.registry.database import create, open_registry
-from spaniel.verdicts import APART, DAY, Evidence, Hop, Verdict, failures_apart
+from spaniel.verdicts import DAY, MIN_INTERVAL, Evidence, Hop, Verdict, failures_apart
 from tests import programs
 from tests.health.conftest import MONDAY, Wall
 
@@ -61,7 +61,7 @@ def test_what_counts_is_the_same_as_if_every_check_had_been_kept(history: Histor
         every.append(wall.now - DAY)
         assert failures_apart(history.past(URL).failures) == failures_apart(tuple(every))
         wall.now += hours * 3600 - DAY
-    assert APART == 3 * DAY
+    assert MIN_INTERVAL == 3 * DAY
 
 
 @pytest.mark.req("LH-02")

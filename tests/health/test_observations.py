@@ -26,7 +26,7 @@ from spaniel.health.observations import (
 )  # fmt: skip
 from spaniel.health.ports import Heard, HostCounts
 from spaniel.health.verdict import Checked, Link, Place
-from spaniel.verdicts import APART, DAY, Evidence, Hop, Verdict
+from spaniel.verdicts import DAY, MIN_INTERVAL, Evidence, Hop, Verdict
 
 URL, NOW = "http://a.example/page", 1_800_000_000.0
 CHAIN = (Hop(URL, 301), Hop("http://a.example/2", 302))
@@ -72,9 +72,9 @@ def test_equal_checks_are_one_row_but_a_failure_three_days_later_is_one_more(db:
         (NOW, NOW + 9 * DAY, 3)
     ]
     later = NOW + 10 * DAY
-    rows = folded(db, answer(Verdict.FAILING, 404), later, later + APART - 1, later + APART)
-    assert [(row.first_at - later, row.checks) for row in rows[:2]] == [(APART, 1), (0.0, 2)]
-    assert past_of(db, URL, head_differs=False).failures == (later, later + APART)
+    rows = folded(db, answer(Verdict.FAILING, 404), later, later + MIN_INTERVAL - 1, later + MIN_INTERVAL)
+    assert [(row.first_at - later, row.checks) for row in rows[:2]] == [(MIN_INTERVAL, 1), (0.0, 2)]
+    assert past_of(db, URL, head_differs=False).failures == (later, later + MIN_INTERVAL)
 
 
 def test_a_check_that_is_older_than_the_last_begins_a_row_of_its_own(db: sqlite3.Connection) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaniel.verdicts import APART, DAY, ENOUGH, failures_apart
+from spaniel.verdicts import DAY, DEAD_AFTER, MIN_INTERVAL, failures_apart
 
 
 @pytest.mark.req("LH-02")
@@ -21,4 +21,4 @@ def test_failures_count_that_are_three_days_apart(times: tuple[float, ...], coun
 
 
 def test_three_such_failures_are_enough() -> None:
-    assert (DAY, APART, ENOUGH) == (86_400, 3 * 86_400, 3)
+    assert (DAY, MIN_INTERVAL, DEAD_AFTER) == (86_400, 3 * 86_400, 3)

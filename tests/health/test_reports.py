@@ -112,7 +112,7 @@ def test_a_table_groups_by_file_in_the_order_of_lines() -> None:
 def test_nothing_is_told_twice() -> None:
     missing = Finding(Remark.FRAGMENT_MISSING, "a.md has no anchor 'x'")
     anchor = Checked(link("a.md", Place("a.md", 1, 1)), Verdict.FAILING, missing.text, findings=(missing,))
-    moved = RESULTS[1]._replace(reason="It redirects for good.")
+    moved = RESULTS[1]._replace(reason="It redirects permanently.")
     text = told("table", [anchor, moved])
     assert text.count("has no anchor") == 1
     assert "It redirects" not in text

@@ -143,10 +143,10 @@ for i in range(20):
         ('[preferred_hosts]\n"boe.es" = "a@b.es"', "no host name"),
         ('[preferred_hosts]\n"boe.es" = "127.1"', "no host name"),
         ('[preferred_hosts]\n"boe.es" = 3', "must be text"),
-        ('[http_only]\n"boe.es" = "yesterday"', "is no day"),
+        ('[http_only]\n"boe.es" = "yesterday"', "is not a date"),
         ('[slashes]\n"boe.es/a/" = "2026-01-01"', "is no URL"),
         ('[languages]\n"https://a.es/x" = { es = "javascript:alert(1)" }', "is no URL"),
-        ('[languages]\n"https://a.es/x" = { "e s" = "https://a.es/y" }', "is no language"),
+        ('[languages]\n"https://a.es/x" = { "e s" = "https://a.es/y" }', "is not a language code"),
         ('[languages]\n"https://a.es/x" = "https://a.es/y"', "must be a table"),
     ],
 )

@@ -64,7 +64,7 @@ def test_an_allowlist_that_never_ends_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "registry.toml").write_text('allowlist = "pipe"', encoding="utf-8")
     assert not list(registry.open(tmp_path))  # listing needs none
-    assert "is no ordinary file" in message(lambda: registry.open(tmp_path).rules.admit("http://a.example/"))
+    assert "is not a regular file" in message(lambda: registry.open(tmp_path).rules.admit("http://a.example/"))
 
 
 def test_what_was_learnt_is_read_from_the_folder_and_by_no_link(tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ def main(args: argparse.Namespace) -> int:
     from spaniel.cli.check_fix import diff_output, fix_documents, wishes_of
     from spaniel.cli.check_run import Job, own_settings, run_job
     from spaniel.cli.check_sources import Unread, links_of, scope_of
-    from spaniel.health.summary import NOTHING, UNTOLD_CODE
+    from spaniel.health.summary import NOTHING, UNVERIFIED_CODE
 
     settings = settings_from(args)
     history = None if args.no_history else documents_history(own_settings(args, settings))
@@ -215,7 +215,7 @@ def main(args: argparse.Namespace) -> int:
     unread = Unread()
     job = Job(links_of(args, settings, unread), history, scope_of(args), fix if args.fix else None)
     code = run_job(args, settings, job)
-    return UNTOLD_CODE if unread.count and not code and args.fail_on != [NOTHING] else code
+    return UNVERIFIED_CODE if unread.count and not code and args.fail_on != [NOTHING] else code
 
 
 def _require_sense(args: argparse.Namespace) -> None:

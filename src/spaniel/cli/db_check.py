@@ -21,7 +21,7 @@ from spaniel.health import due
 from spaniel.health.new_addresses import successor
 from spaniel.health.registry_links import Wanted, links, wanted
 from spaniel.health.rewriting import Unfixed
-from spaniel.health.summary import UNTOLD_CODE
+from spaniel.health.summary import UNVERIFIED_CODE
 from spaniel.url.value import LONGEST
 from spaniel.verdicts import BAD, GOOD, Verdict
 
@@ -73,7 +73,7 @@ def _check(args: argparse.Namespace, registry: Registry, then: Callable[[list[Ch
     unread = Failures(several=True)
     found = _links(args, registry, own_settings(args, settings), history, unread)
     code = run_job(args, settings, Job(found, history, f"db {os.path.abspath(registry.folder)}", then))
-    return SOME_UNREAD if unread.count and code in (0, UNTOLD_CODE) else code
+    return SOME_UNREAD if unread.count and code in (0, UNVERIFIED_CODE) else code
 
 
 def _links(

@@ -327,7 +327,7 @@ def read_bytes(path: str, largest: int) -> bytes:
         descriptor = os.open(path, _READ)
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise SpanielError(Code.BAD_ARGS, field=path, reason="is no ordinary file")
+                raise SpanielError(Code.BAD_ARGS, field=path, reason="is not a regular file")
             raw = file.read(largest + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)

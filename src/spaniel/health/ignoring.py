@@ -6,14 +6,14 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import SpanielError
-from spaniel.patterns import MOST_BYTES, Allowance, glob_expression, matcher, weight
+from spaniel.patterns import MAX_MEMORY, Allowance, glob_expression, matcher, weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 LARGEST = 1 << 20  # bytes of a .gitignore
 MOST = 10_000  # lines
-WALK_BYTES = 16 * MOST_BYTES  # of all folders one after the other
+WALK_BYTES = 16 * MAX_MEMORY  # of all folders one after the other
 
 
 class Rule(NamedTuple):
@@ -28,7 +28,7 @@ class Ignored(NamedTuple):
     """The rules that hold in a folder: its own, and those of the folders above, the outermost first."""
 
     levels: tuple[tuple[str, tuple[Rule, ...]], ...] = ()
-    left: int = MOST_BYTES  # that the files of further folders may take
+    left: int = MAX_MEMORY  # that the files of further folders may take
     walk: Allowance | None = None  # what all folders together may take, one after the other
 
     def within(self, folder: str) -> Ignored:

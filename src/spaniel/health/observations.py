@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.health.packing import pack, plain, unpack_chain
 from spaniel.health.verdict import Link
-from spaniel.verdicts import APART, BAD, GOOD, Past, Verdict
+from spaniel.verdicts import BAD, GOOD, MIN_INTERVAL, Past, Verdict
 
 if TYPE_CHECKING:
     import sqlite3
@@ -114,7 +114,7 @@ def fold(tx: sqlite3.Connection, asked: str, at: float, facts: Facts) -> None:
 
 def _is_new_failure(last: tuple[float, float, str], at: float) -> bool:
     """A failure three days after the row's first is one more of the three; the row must not swallow it."""
-    return last[2] in BAD and at - last[0] >= APART
+    return last[2] in BAD and at - last[0] >= MIN_INTERVAL
 
 
 def _facts(checked: Checked) -> Facts:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import Code, SpanielError
 from spaniel.health.verdict import Remark, word_of
-from spaniel.verdicts import CONTRADICTED, UNTOLD, Verdict
+from spaniel.verdicts import CONTRADICTED, UNVERIFIED, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from spaniel.health.verdict import Checked
 
-ALL_HOLD, CONTRADICTED_CODE, UNTOLD_CODE = 0, 1, 3
+ALL_HOLD, CONTRADICTED_CODE, UNVERIFIED_CODE = 0, 1, 3
 NOTHING = "none"  # of --fail-on: nothing makes a run fail
 
 
@@ -62,7 +62,7 @@ class Summary:
             return CONTRADICTED_CODE if any(self._counting[name] for name in fail_on) else ALL_HOLD
         if any(self._counting[verdict] for verdict in CONTRADICTED):
             return CONTRADICTED_CODE
-        return UNTOLD_CODE if self.interrupted or any(self._counting[each] for each in UNTOLD) else ALL_HOLD
+        return UNVERIFIED_CODE if self.interrupted or any(self._counting[each] for each in UNVERIFIED) else ALL_HOLD
 
 
 def fails(checked: Checked, fail_on: frozenset[str] | None) -> bool:

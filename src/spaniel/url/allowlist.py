@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from spaniel.errors import Code, SpanielError, shown
-from spaniel.tables import LARGEST, complaint
+from spaniel.tables import MAX_FILE_BYTES, complaint
 from spaniel.url.hostlists import HostList, domains, host_key
 from spaniel.url.parsing import parse
 
@@ -92,14 +92,14 @@ def load(path: str | os.PathLike[str]) -> Allowlist:
     place = os.fspath(path)
     try:
         if os.path.exists(place) and not os.path.isfile(place) and not os.path.isdir(place):
-            raise complaint(f"allowlist {place}", "is no ordinary file")  # it might never end
+            raise complaint(f"allowlist {place}", "is not a regular file")  # it might never end
         with open(place, "rb") as file:
-            raw = file.read(LARGEST + 1)
+            raw = file.read(MAX_FILE_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise complaint(f"allowlist {place}", f"cannot be read: {reason}") from None
-    if len(raw) > LARGEST:
-        raise complaint(f"allowlist {place}", f"has more than {LARGEST:,} bytes")
+    if len(raw) > MAX_FILE_BYTES:
+        raise complaint(f"allowlist {place}", f"has more than {MAX_FILE_BYTES:,} bytes")
     try:
         return read(raw.decode("utf-8-sig"), os.path.basename(place))
     except UnicodeDecodeError as error:

@@ -44,7 +44,7 @@ class PageTree:
         try:
             with _opened(folder) as descriptor:
                 if os.path.lexists(path) and not holds(path, url):
-                    reason = "is there already and is not this page; move it away"
+                    reason = "already exists and is not this page; move it away"
                     raise SpanielError(Code.BAD_ARGS, field=path, reason=reason)
                 write_atomically(path if descriptor is None else name, text, None, dir_fd=descriptor)
         except OSError as error:

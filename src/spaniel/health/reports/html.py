@@ -21,7 +21,7 @@ from spaniel.health.reports.wording import (
     warnings,
 )
 from spaniel.health.verdict import Remark, word_of
-from spaniel.verdicts import CONTRADICTED, UNTOLD, Verdict
+from spaniel.verdicts import CONTRADICTED, UNVERIFIED, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ HERE = os.path.dirname(__file__)
 CLASSES: dict[str, str] = {  # of the style
     **dict.fromkeys(Verdict, "dim"),
     **dict.fromkeys(CONTRADICTED, "bad"),
-    **dict.fromkeys((*UNTOLD, Verdict.MOVED), "odd"),
+    **dict.fromkeys((*UNVERIFIED, Verdict.MOVED), "odd"),
     **dict.fromkeys(Remark, "odd"),
     Verdict.OK: "good",
 }

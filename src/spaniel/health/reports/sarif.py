@@ -13,7 +13,7 @@ from spaniel.health.reports.json import written
 from spaniel.health.reports.wording import LONGEST, details, is_worth_telling, label, meaning, places_of
 from spaniel.health.summary import fails
 from spaniel.health.verdict import Remark
-from spaniel.verdicts import CONTRADICTED, UNTOLD, Verdict
+from spaniel.verdicts import CONTRADICTED, UNVERIFIED, Verdict
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -102,7 +102,7 @@ def _level(rule: str) -> str:
     of = RULES[rule]
     if isinstance(of, Remark):
         return of.level
-    return "error" if of in CONTRADICTED else "warning" if of in UNTOLD else "note"
+    return "error" if of in CONTRADICTED else "warning" if of in UNVERIFIED else "note"
 
 
 def _message(checked: Checked) -> str:

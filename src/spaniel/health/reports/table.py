@@ -14,7 +14,7 @@ from spaniel.health.reports.wording import (
     totals,
     warnings,
 )
-from spaniel.verdicts import CONTRADICTED, UNTOLD, Verdict
+from spaniel.verdicts import CONTRADICTED, UNVERIFIED, Verdict
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -66,6 +66,6 @@ class TableReport:
 def _color(checked: Checked) -> str:
     if checked.verdict in CONTRADICTED:
         return RED
-    if checked.verdict in UNTOLD or checked.findings or checked.verdict is Verdict.MOVED:
+    if checked.verdict in UNVERIFIED or checked.findings or checked.verdict is Verdict.MOVED:
         return YELLOW
     return GREEN if checked.verdict is Verdict.OK else DIM

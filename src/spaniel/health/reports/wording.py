@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from spaniel.errors import shown
 from spaniel.health.verdict import Place, Remark, word_of
-from spaniel.verdicts import CONTRADICTED, ENOUGH, MEANINGS, UNTOLD, Verdict
+from spaniel.verdicts import CONTRADICTED, DEAD_AFTER, MEANINGS, UNVERIFIED, Verdict
 
 if TYPE_CHECKING:
     from spaniel.health.summary import Summary
@@ -28,7 +28,7 @@ def meaning(word: Verdict | Remark) -> str:
 def label(checked: Checked) -> str:
     """The word for a link, with how far a failing one is on its way."""
     if checked.verdict is Verdict.FAILING and checked.failures and checked.evidence.method != "disk":
-        return f"failing ({min(checked.failures, ENOUGH)} of {ENOUGH})"
+        return f"failing ({min(checked.failures, DEAD_AFTER)} of {DEAD_AFTER})"
     return word_of(checked)
 
 
@@ -50,7 +50,7 @@ def details(checked: Checked) -> list[str]:
 
 def is_worth_telling(checked: Checked) -> bool:
     """Whether somebody may want to do something about a link."""
-    telling = checked.verdict in CONTRADICTED or checked.verdict in UNTOLD or checked.verdict is Verdict.MOVED
+    telling = checked.verdict in CONTRADICTED or checked.verdict in UNVERIFIED or checked.verdict is Verdict.MOVED
     return telling or bool(checked.findings)
 
 
