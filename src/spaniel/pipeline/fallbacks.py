@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from spaniel.browser.rendering import MISSING, PARTIAL
-from spaniel.errors import CLOSED, Code
+from spaniel.errors import PAGE_TYPE_HINTS, Code
 from spaniel.hosts.retry_after import seconds_until
 from spaniel.pipeline.browser_fallback import BROWSER, FAILED, UNAVAILABLE
 from spaniel.pipeline.copies import ARCHIVE, FROM_MIRROR, FROM_SEARCH_CACHE, MIRRORS, SEARCH_CACHE
@@ -166,7 +166,7 @@ def _failure(ascent: Attempts) -> Failure:
     task, refusal, best = ascent.task, ascent.refusal, ascent.best
     if best is not None and best.blocked is not None:
         code = best.blocked.page_type
-        message = CLOSED.get(code) or f"The site sent something else in place of the page: {code}."
+        message = PAGE_TYPE_HINTS.get(code) or f"The site sent something else in place of the page: {code}."
     else:
         assert refusal is not None  # noqa: S101  it applied
         code, message = str(refusal.code), refusal.message
