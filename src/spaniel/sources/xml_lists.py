@@ -43,9 +43,7 @@ WANTED = {  # elements of an entry whose text is read
 }
 COLUMNS = {"lastmod": "lastmod", "pubDate": "published", "date": "published", "updated": "updated", "title": "title"}
 _ROOT = re.compile(rb"<(?:\w+:)?(urlset|sitemapindex|rss|RDF|feed)\b")
-_RECODED = re.compile(
-    rb"<\?xml[^>]{0,200}encoding=.utf-?(?:16|32)", re.IGNORECASE
-)  # but the declaration is ASCII
+_RECODED = re.compile(rb"<\?xml[^>]{0,200}encoding=.utf-?(?:16|32)", re.IGNORECASE)  # but the declaration is ASCII
 
 LONGEST_PART = 1 << 14  # bytes of a tag with its text (chosen): far longer than any usable URL
 _LINK = rb"""<link\b[^<>]{0,2000}?\bhref\s*=\s*["'](?P<href>[^"'<>]{1,8192})["'][^<>]{0,2000}>"""
