@@ -136,8 +136,10 @@ RULES = 3
 
 
 class Boundaries(TypedDict):
-    """Chunk boundaries as JSON values. A row is start, end, tokens and the index of its heading path; a piece of a split
-    code block also has the fence lines that were added."""
+    """Chunk boundaries as JSON values. A row is start, end, tokens and the index of its heading path.
+
+    The row of a piece of a split code block also has the fence lines that were added.
+    """
 
     rules: NotRequired[int]
     document: str

@@ -193,7 +193,7 @@ def _written(found: re.Match[str]) -> str:
 def _match(runs: Iterable[_Run], parts: list[str]) -> None:
     """Pair opening with closing runs and remove the paired characters from both."""
     open_runs: list[_Run] = []
-    places: dict[str, list[int]] = {"*": [], "_": [], "~": []}  # of each char among those that are open
+    places: dict[str, list[int]] = {"*": [], "_": [], "~": []}  # indexes of the open runs of each character
     left: dict[int, int] = {}  # unpaired length of each run, by its part
     for run in runs:
         left[run.part] = run.length
