@@ -33,8 +33,10 @@ class Client:
 async def test_a_picture_is_an_image_block(asked: dict[str, Any], kinds: list[str]) -> None:
     from spaniel.mcp.server import Handlers
 
-    handlers = Handlers(cast("Any", Client()), ToolSettings(enabled=True, allow_auto_execution=True), Settings().mcp)
-    result = await handlers._answer("web_fetch", {"url": "https://a.example/", **asked}, cast("Any", _Steps()))
+    client = cast("Any", Client())
+    registry = build_registry(client, ToolSettings(enabled=True, allow_auto_execution=True), ToolSession())
+    handlers = Handlers(client, registry, Settings().mcp)
+    result = await handlers._call("web_fetch", {"url": "https://a.example/", **asked}, cast("Any", _Steps()))
     assert [block.type for block in result.content] == kinds
     if len(kinds) == 2:
         image = cast("Any", result.content[1])
