@@ -13,6 +13,8 @@ from spaniel.app.settings import Settings
 from spaniel.pipeline.answer import Answer
 from spaniel.pipeline.request import Request
 from spaniel.pipeline.trace import Trace
+from spaniel.tool.framework import ToolSession
+from spaniel.tool.registry import build_registry
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 

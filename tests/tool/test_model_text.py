@@ -73,10 +73,10 @@ def test_the_parts_of_a_page_are_the_page(name: str, budget: int) -> None:
     while True:
         head, body = parts(text)
         bodies.append(body)
-        told = [line for line in head if "To go on" in line]
-        if not told:
+        hints = [line for line in head if "To continue" in line]
+        if not hints:
             break
-        at = {key: int(value) for key, value in re.findall(r'"(from_\w+)": (\d+)', told[0])}
+        at = {key: int(value) for key, value in re.findall(r'"(from_\w+)": (\d+)', hints[0])}
         text = read_on(answer, MoreRequest(URL, **at), budget)  # type: ignore[arg-type]
     if len(bodies) == 1 and name != "spaced":
         assert bodies[0] == PAGES[name].strip()
@@ -123,13 +123,13 @@ def test_what_was_found_stands_behind_a_mark_that_no_page_can_know() -> None:
     assert marks[0] != marks[1]
     for mark, one in zip(marks, shown, strict=True):
         head, body = parts(one)
-        assert head[-1].startswith("Found: the best 10 of 12 chunks with these words, of 12; each begins with")
+        assert head[-1].startswith("Found: the best 10 of 12 chunks with these words, of 12; each starts with")
         begins = re.findall(rf"^\[{mark}\] chunk (\d+), under: (Part \d+)$", body, re.MULTILINE)
         assert len(begins) == 10
         assert "badger" in body.split(f"[{mark}]")[1]
         assert "[000000] chunk 3" in body  # the page's own, and so known not to be ours
     none = read_on(answer, MoreRequest(URL, find="unicorn"))
-    assert parts(none)[0][-1] == "Found: none of 12 chunks has these words"
+    assert parts(none)[0][-1] == "Found: none of 12 chunks contains these words"
 
 
 @pytest.mark.req("D2-32")
@@ -146,7 +146,7 @@ def test_credentials_are_not_told_to_the_model() -> None:
     answer = page(LONG)
     asked = Request("https://user:SECRET@example.com/guides/otters")
     text = text_of(ToolResult(answer.as_dict(5_000), PageResult(asked, answer)), 5_000)
-    assert "To go on" in text
+    assert "To continue" in text
     assert "SECRET" not in text
 
 

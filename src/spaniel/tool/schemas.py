@@ -84,7 +84,7 @@ MORE_SCHEMA: dict[str, object] = {
         },
         "find": {
             "type": "string",
-            "description": "Words to search for: returns the chunks with any of them, best first, instead of all in order. "
+            "description": "Words to search for: the chunks with any of them, best first, instead of all in order. "
             "Words in quotation marks are searched as a phrase",
         },
         "max_chunk_tokens": {
