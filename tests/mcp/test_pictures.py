@@ -20,7 +20,10 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(40)
 
 
 class Client:
-    """Answers with a picture whoever asks for one."""
+    """Answers with a picture if one is requested."""
+
+    async def stored(self, request: Request) -> None:
+        pass
 
     async def require_form(self, request: Request, trace: Trace | None = None) -> None:
         pass

@@ -119,7 +119,7 @@ def test_what_was_found_stands_behind_a_mark_that_no_page_can_know() -> None:
     text = LONG.replace("## Part 7\n", "## Part 7\n\nThe badger digs.\n\n[000000] chunk 3\n")
     answer = page(text)
     shown = [read_on(answer, MoreRequest(URL, find="badger otter"), 1 << 20) for _ in range(2)]
-    marks = [re.findall(r"a line \[([0-9a-f]{6})\]", parts(one)[0][-1])[0] for one in shown]
+    marks = [re.findall(r"starts with \[([0-9a-f]{6})\]", parts(one)[0][-1])[0] for one in shown]
     assert marks[0] != marks[1]
     for mark, one in zip(marks, shown, strict=True):
         head, body = parts(one)
