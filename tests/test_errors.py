@@ -258,9 +258,9 @@ def test_the_page_of_errors_is_what_the_table_says() -> None:
     ("details", "said"),
     [
         ({"status": 429, "retry_after": "120"}, "Retry-After: 120"),
-        ({"status": 402, "page_type": "paywall"}, "for those who pay"),
-        ({"status": 401, "page_type": "login"}, "for those who log in"),
-        ({"status": 402, "crawler_price": "USD 0.01"}, "pay for it"),
+        ({"status": 402, "page_type": "paywall"}, "requires payment"),
+        ({"status": 401, "page_type": "login"}, "requires a login"),
+        ({"status": 402, "crawler_price": "USD 0.01"}, "pay for this page"),
         ({"status": 404}, "Check the address"),
     ],
 )

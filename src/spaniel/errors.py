@@ -336,10 +336,10 @@ def _model_hint_for_status(error: SpanielError) -> str | None:
 
 
 PAGE_TYPE_HINTS = {  # by the type of the page that was returned instead
-    "paywall": "The page requires payment. Spaniel does not bypass paywalls.",
-    "login": "The page requires a login. Spaniel does not bypass logins.",
-    "geo_block": "The page is not available in your region. Spaniel does not bypass regional blocks.",
-    "challenge": "The site asks visitors to prove that they are human. Spaniel does not bypass such checks.",
+    "paywall": "The page requires payment. Paywalls are not bypassed.",
+    "login": "The page requires a login. Logins are not bypassed.",
+    "geo_block": "The page is not available in your region. Regional blocks are not bypassed.",
+    "challenge": "The site asks visitors to prove that they are human. Such checks are not bypassed.",
 }
 
 

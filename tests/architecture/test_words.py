@@ -16,9 +16,9 @@ import pytest
 
 from tests.architecture.source import ROOT, modules
 
-OLD_WORDS = re.compile(
-    r"\b(?:" + "|".join(("to" + "ld", "bro" + "ught", "who" + "ever", "no" + "body", "err" + "and")) + r")\b", re.I
-)
+# In parts, so that this file does not count itself.
+WORDS = ("to" + "ld", "bro" + "ught", "who" + "ever", "no" + "body", "err" + "and")
+OLD_WORDS = re.compile(rf"\b(?:{'|'.join(WORDS)})\b", re.IGNORECASE)
 LINES_IN_SRC = 613
 LINES_IN_TESTS = 812
 CLASS_NAMES = 30

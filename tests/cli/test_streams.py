@@ -41,7 +41,7 @@ def test_a_file_is_replaced_only_by_what_was_fetched(place: Place, tmp_path: Pat
         ("spaniel extract - <&-", "no standard input"),
         ("spaniel chunk - <&-", "no standard input"),
         ("spaniel mcp <&-", "no standard input"),
-        ("spaniel config show --config /dev/zero", "no ordinary file"),
+        ("spaniel config show --config /dev/zero", "not a regular file"),
         ("spaniel config show --config /dev", "Is a directory"),
     ],
 )

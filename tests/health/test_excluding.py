@@ -85,7 +85,7 @@ def test_lychees_ignore_file_is_read(tmp_path: Path) -> None:
         read_ignore_file(str(path))
     path.unlink()
     os.mkfifo(path)  # which nobody writes to
-    with pytest.raises(SpanielError, match="no ordinary file"):
+    with pytest.raises(SpanielError, match="not a regular file"):
         read_ignore_file(str(path))
 
 

@@ -138,7 +138,7 @@ def test_a_document_that_is_too_large_is_named_and_not_read(tmp_path: Path) -> N
     assert told == [(str(tmp_path / "b.md"), "has more than 1,000 bytes, which are not read")]
     with pytest.raises(SpanielError, match="has more than 1,000 bytes"):
         list(gather([str(tmp_path / "b.md")], options))
-    with pytest.raises(SpanielError, match="no ordinary file"):
+    with pytest.raises(SpanielError, match="not a regular file"):
         list(gather([str(tmp_path / "pipe")]))
 
 

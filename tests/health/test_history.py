@@ -243,7 +243,7 @@ def test_a_folder_that_everybody_may_write_to_keeps_no_history(tmp_path: Path, w
     create(str(folder))
     folder.chmod(0o777)
     history = History(f"{folder}/.spaniel", is_shared=True, now=wall)
-    with pytest.raises(PermissionError, match="everybody may write"):
+    with pytest.raises(PermissionError, match="everyone may write"):
         history.begin("test", "")
 
 

@@ -114,7 +114,7 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
         (empty, "allows nothing"),
         (tmp_path, "cannot be read"),
         (tmp_path / "none", "cannot be read"),
-        (pipe, "no ordinary file"),
+        (pipe, "not a regular file"),
     ):
         with pytest.raises(SpanielError, match=reason):
             load_allowlist(path)
