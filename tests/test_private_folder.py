@@ -178,7 +178,7 @@ def test_a_folder_that_is_exchanged_after_it_was_judged_is_of_no_use_to_whoever_
         ("foreign", "belongs to another user"),
         ("0620", "others may write to the file"),
         ("0602", "others may write to the file"),
-        ("large", "more than it can have"),
+        ("large", "bytes are too many"),
     ],
 )
 def test_what_stands_in_a_files_place_is_not_read(tmp_path: Path, what: str, why: str) -> None:

@@ -32,7 +32,7 @@ def test_a_page_after_redirects_has_moved(statuses: tuple[int, ...], end: str, i
     assert checked.verdict == Verdict.MOVED
     assert checked.move == Move(end, is_permanent, bool(why), why)
     told_why = f"; suspect: {why}" if why else ""
-    assert checked.reason == f"It redirects for {'good' if is_permanent else 'now'} to {end}{told_why}"
+    assert checked.reason == f"It redirects {'permanently' if is_permanent else 'temporarily'} to {end}{told_why}"
 
 
 def test_an_end_is_suspect_only_where_the_link_did_not_name_it() -> None:
