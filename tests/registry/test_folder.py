@@ -124,7 +124,7 @@ def test_a_folder_that_is_a_link_is_refused_and_one_that_all_may_write_to_is_onl
         with found.editing() as editor:
             editor.add("http://example.com/x")
 
-    assert "everybody may write" in message(add)
+    assert "everyone may write" in message(add)
     (tmp_path / "urls").chmod(0o775)  # as a umask of 002 makes it, and a checkout has it
     add()
     assert len(list(found)) == 2
