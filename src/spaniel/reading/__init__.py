@@ -49,7 +49,7 @@ def read_as(kind: DetectedKind, body: bytes | str, url: str | None, *, walls: bo
 
 
 def __getattr__(name: str) -> object:
-    """`extract` comes with the HTML reader: whoever asks for it is going to read a page."""
+    """Import `extract` on first use: it loads the HTML reader."""
     if name != "extract":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from spaniel.reading.extraction import extract

@@ -36,7 +36,7 @@ MACHINE_VALUE = re.compile(
 
 
 def drop_duplicates(out: Outline, keep: list[bool]) -> None:
-    """Microdata repeats the heading and has values that nobody sees; what phones show stands beside the rest."""
+    """Skip microdata, which repeats the heading and has invisible values, and duplicates for small screens."""
     heads = {out.first[i] for i, tag in enumerate(out.tag) if tag == "h1" and out.first[i] < out.last[i]}
     titles: dict[str, list[int]] = {
         text.casefold(): [] for i in heads if MIN_ECHO_HEADING <= len(text := out.blocks[i].text) <= MAX_ECHO
@@ -90,7 +90,7 @@ def _is_quoted(out: Outline, place: int) -> bool:
 def drop_empty_headings(out: Outline, words: list[float], keep: list[bool]) -> None:
     """Not the title, and none that links: those of a list of pages are what it lists.
 
-    From the end, so that a heading over idle headings is idle itself. Every block is looked at once for each level.
+    From the end, so that a heading over idle headings is idle itself. Every block is visited once per level.
     """
     blocks, tags = out.blocks, out.tag
     for i in range(len(keep) - 1, -1, -1):
@@ -220,7 +220,7 @@ def decide(out: Outline, words: list[float], odds: list[float], kinds: list[floa
     """Keep what is likelier than the threshold with the best expected F1; on articles be stricter."""
     best = max(odds)
     if best < MIN_BEST:
-        keep = _plain_rules(out, words)  # nobody knows what it is: if it is much, more is kept rather than less
+        keep = _plain_rules(out, words)  # unknown kind of page: if it has much text, keep more rather than less
         return keep if sum(w for w, k in zip(words, keep, strict=True) if k) >= FEW_WORDS else [False] * len(keep)
     if best < MIN_THRESHOLD:
         return [p >= best / 3 for p in odds]
@@ -287,9 +287,9 @@ def _discount_comments(out: Outline, words: list[float], odds: list[float], firm
     least = LIKELY * max(odds)
     likely = [row for row in zip(words, said, depths, odds, strict=True) if row[3] > least]
     whole = sum([w for w, _, _, _ in likely])
-    told = sum([w for w, remark, _, _ in likely if not remark])
+    text_words = sum([w for w, remark, _, _ in likely if not remark])
     outer = sum([w for w, _, depth, _ in likely if depth < 2])
-    remark = COMMENT_FACTOR**firm if told >= max(SOME_WORDS, 0.15 * whole) else 1.0
+    remark = COMMENT_FACTOR**firm if text_words >= max(SOME_WORDS, 0.15 * whole) else 1.0
     inner = NESTED_ARTICLE_FACTOR**firm if outer >= max(SOME_WORDS, 0.2 * whole) else 1.0
     return [
         p * ((remark if by else 1.0) * (inner if depth > 1 else 1.0))
@@ -371,7 +371,7 @@ def _complete_lists(out: Outline, words: list[float], odds: list[float], keep: l
             and last > max(first, done)
             and kept[last] - kept[first] >= LARGER_PART * (total[last] - total[first])
         ):
-            for i in range(max(first, done), last):  # those inside each other are looked at once
+            for i in range(max(first, done), last):  # nested ones are visited once
                 keep[i] = keep[i] or odds[i] >= POSSIBLE
             done = last
 

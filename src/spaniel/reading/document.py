@@ -42,7 +42,7 @@ class Hygiene:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Document:
-    """Clean Markdown and what is known about it. Foreign text: whoever passes it on says where it came from."""
+    """Clean Markdown and its metadata. The text is untrusted: label it with its source when you pass it on."""
 
     markdown: str
     title: str | None = None
@@ -50,7 +50,7 @@ class Document:
     kind: str = "text"
     metadata: Metadata = field(default_factory=Metadata)
     hygiene: Hygiene = field(default_factory=Hygiene)
-    notes: tuple[str, ...] = ()  # what whoever reads it should know: READING_CUT, CHARSET_GUESSED
+    notes: tuple[str, ...] = ()  # for the reader: READING_CUT, CHARSET_GUESSED
     signals: dict[str, object] = field(default_factory=dict, hash=False)  # what the page says about its own use
     types: tuple[str, ...] = ()  # of the page's linked data: NewsArticle
     generator: str = ""  # the program that made the page, as the page names it
@@ -70,12 +70,12 @@ class Document:
 
     def as_dict(self) -> dict[str, object]:
         """For JSON; `data`, `pages` and `failures` only where there are any."""
-        told = asdict(self)
-        del told["wall_words"]
+        fields = asdict(self)
+        del fields["wall_words"]
         for name in ("data", "pages", "failures"):
-            if not told[name]:
-                del told[name]
-        return told
+            if not fields[name]:
+                del fields[name]
+        return fields
 
     def __repr__(self) -> str:
         title = (self.metadata.title or self.title or "")[:60]

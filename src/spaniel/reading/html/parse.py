@@ -1,6 +1,6 @@
 """How much of a page is read: a small page may not become a large tree, and a large one not an endless one.
 
-The source is weighed before it is parsed, for a parser spends its memory at once. What is over a budget is cut off at
+The source is measured before it is parsed, because a parser allocates all its memory immediately. What is over a budget is cut off at
 its end. The budgets leave real pages alone: the largest of 745 has 22,000 tags, 2,400 blocks and is 52 deep.
 """
 

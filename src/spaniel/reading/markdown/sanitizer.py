@@ -45,7 +45,7 @@ class RawTag(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether HTML has such an element; `<T>` and `<your-name>` are text to whoever wrote them."""
+        """Whether this is an element of HTML; `<T>` and `<your-name>` are meant as text."""
         return self.name in KNOWN_TAGS or bool(self.attributes)
 
     @property
@@ -132,7 +132,7 @@ def written_target(match: re.Match[str]) -> str:
 
 
 TOKEN = re.compile(
-    r"(?=[\\`<\[\]])(?:"  # any other character is passed at once
+    r"(?=[\\`<\[\]])(?:"  # skips all other characters quickly
     r"(?P<escape>\\[!-/:-@\[-`{-~])"
     r"|(?P<ticks>`+)"
     r"|(?P<hidden><!--|<\?|<!(?=[a-zA-Z\[]))"

@@ -48,13 +48,13 @@ def _license(doc: Document, objects: list[dict[str, object]]) -> str | None:
 
 def _is_free(objects: list[dict[str, object]]) -> bool | None:
     """Whether linked data calls the page, or a part of it, free to read; None where it says nothing."""
-    told = [
+    directives = [
         free
         for thing in objects
         for free in (_is_accessible(thing), *map(_is_accessible, _has_part(thing)))
         if free is not None
     ]
-    return all(told) if told else None
+    return all(directives) if directives else None
 
 
 def _has_part(thing: dict[str, object]) -> list[dict[str, object]]:

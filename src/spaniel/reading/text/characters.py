@@ -14,10 +14,10 @@ INVISIBLE = re.compile(
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 # The noncharacters of the other planes, two at the end of each. Among the others they would make every search slower: a
-# text that may have one is told by its bytes, of which the last two are these.
+# text that may contain one is recognized by its bytes, of which the last two are these.
 NONCHARACTERS = re.compile("[" + "".join(f"{chr(p << 16 | 0xFFFE)}{chr(p << 16 | 0xFFFF)}" for p in range(1, 17)) + "]")
 NONCHARACTER_ENDINGS = (b"\xbf\xbe", b"\xbf\xbf")
-# Ends of lines to some programs and to nobody's eyes: they part words, so a space takes their place.
+# Line ends in some programs, but not visible: they separate words, so a space replaces them.
 SEPARATORS = re.compile("[\u2028\u2029]")
 JOINERS = re.compile("[\u200c\u200d]+")
 EMOJI_SELECTOR = re.compile("\ufe0f+")
