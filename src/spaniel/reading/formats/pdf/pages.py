@@ -76,7 +76,7 @@ LINE = re.compile(rf"[^\s{HYPHEN}](?:[^\r\n{HYPHEN}]*[^\s{HYPHEN}])?")
 MIN_SIZE, MIN_HEIGHT_SHARE = (
     1.0,
     0.0015,
-)  # points, and share of the page's height: smaller lines are unreadable (chosen)
+)  # points, and share of the page's height (chosen): unreadable
 BULLET = re.compile("[•‣◦▪▫●○■□∙·⁃➢✓►▶\uf0b7\uf0a7\uf0d8\uf0fc*–-]\\s+(?=\\S)")
 MAX_BOLD = 100  # characters of a line of which it is asked whether it is bold
 A4 = (595.0, 842.0)  # points
