@@ -51,7 +51,7 @@ class Limit(NamedTuple):
     tags: int
 
     def allows(self, body: bytes, row: ContentKind) -> bool:
-        return len(body) <= self.size and sum(map(body.count, row.signs)) * row.heft <= self.tags
+        return len(body) <= self.size and sum(map(body.count, row.costly)) * row.cost <= self.tags
 
 
 class Limits(NamedTuple):

@@ -1,4 +1,4 @@
-"""The reading room: bytes, content type and URL in, `Document` out. Pure: nothing is fetched, nothing is executed."""
+"""Converts bytes, content type and URL to a `Document`. Nothing is fetched or executed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Document", "Hygiene", "Metadata", "extract", "read"]
 
-TOLD_BY_THEMSELVES = ("html", "pdf")  # readers that know best whether a charset was guessed, or have none
+NOTED_BY_READER = ("html", "pdf")  # readers that set the note themselves, or have no charset
 
 
 def read(
     body: bytes, content_type: str | None, url: str | None, kinds: Iterable[str] | None = None, *, walls: bool = False
 ) -> Document:
-    """The pipeline's entry: choose a reader among `kinds` by type and bytes, or refuse (FR-WF-10f to 10h).
+    """Read a body: choose a reader among `kinds` by content type and bytes, or refuse it (FR-WF-10f to 10h).
 
     With `walls`, `Document.wall_words` says whether an HTML page has the words of a paywall.
     """
@@ -30,7 +30,7 @@ def read(
 
 
 def read_as(kind: DetectedKind, body: bytes | str, url: str | None, *, walls: bool = False) -> Document:
-    """Readers load when they are needed."""
+    """Load a reader on first use and run it."""
     row = BY_NAME[kind.reader]
     part, cut = within_cap(row, body)
     module, _, name = row.reader.partition(":")
@@ -39,9 +39,9 @@ def read_as(kind: DetectedKind, body: bytes | str, url: str | None, *, walls: bo
         document: Document = getattr(import_module(module), name)(part, url, kind.charset, **options)
     except SpanielError:
         raise
-    except Exception as error:  # whatever a page does to a parser, a caller sees one of our errors (D2-41)
+    except Exception as error:  # a parser error must not reach the caller (D2-41)
         raise SpanielError(Code.EXTRACTION_FAILED, error=type(error).__name__) from error
-    if row.name not in TOLD_BY_THEMSELVES and isinstance(part, bytes) and not part.isascii():
+    if row.name not in NOTED_BY_READER and isinstance(part, bytes) and not part.isascii():
         from spaniel.reading.text.charset import guess_charset
 
         document = document.noted(CHARSET_GUESSED) if guess_charset(part, kind.charset) else document
@@ -49,7 +49,7 @@ def read_as(kind: DetectedKind, body: bytes | str, url: str | None, *, walls: bo
 
 
 def __getattr__(name: str) -> object:
-    """`extract` comes with the HTML reader: whoever asks for it is going to read a page."""
+    """Import `extract` on first use: it loads the HTML reader."""
     if name != "extract":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from spaniel.reading.extraction import extract

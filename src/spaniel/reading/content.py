@@ -1,4 +1,4 @@
-"""Which blocks are the page's content, and the tree without the rest (FR-WF-13 step 4, FG-16).
+"""Chooses the content blocks of a page and removes the rest from the tree (FR-WF-13 step 4, FG-16).
 
 After the decision, duplicates, values for machines and headings over nothing are dropped from the kept text."""
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-MIN_ECHO_HEADING, MAX_ECHO = 20, 300  # characters: a shorter heading may well be said again
-MAX_QUOTE_DEPTH = 12  # elements around a text in which a quotation is looked for
-MIN_ECHO = 12  # of what is said again right away
+MIN_ECHO_HEADING, MAX_ECHO = 20, 300  # characters (chosen): a shorter heading may well be repeated
+MAX_QUOTE_DEPTH = 12  # ancestors that are searched for a quotation (chosen)
+MIN_ECHO = 12  # characters of an immediate repetition (chosen)
 MACHINE_VALUE = re.compile(
     r"https?://\S+\.(?:jpe?g|png|gif|webp|svg|avif)(?:\?\S*)?|\d{4}-\d\d-\d\dT\d\d:\d\d\S{0,20}", re.IGNORECASE
-)  # the address of a picture, a moment as machines write it
+)  # the URL of an image, an ISO timestamp
 
 
 def drop_duplicates(out: Outline, keep: list[bool]) -> None:
-    """Microdata repeats the heading and has values that nobody sees; what phones show stands beside the rest."""
+    """Skip microdata, which repeats the heading and has invisible values, and duplicates for small screens."""
     heads = {out.first[i] for i, tag in enumerate(out.tag) if tag == "h1" and out.first[i] < out.last[i]}
     titles: dict[str, list[int]] = {
         text.casefold(): [] for i in heads if MIN_ECHO_HEADING <= len(text := out.blocks[i].text) <= MAX_ECHO
     }
-    before, kin = -1, out.kin  # the compiled outline makes that list each time
+    before, kin = -1, out.kin  # the compiled outline builds that list on each access
     for i, block in enumerate(out.blocks):
         if not keep[i] or len(block.text) > MAX_ECHO:
             continue
@@ -72,7 +72,7 @@ def _is_machine_value(out: Outline, place: int) -> bool:
 
 
 def _is_repeated(out: Outline, kin: list[tuple[int, str, str]], before: int, place: int) -> bool:
-    """In elements that differ: the lines of a song are repeated in elements that are alike. A quotation is wanted."""
+    """Only in different elements: the lines of a song repeat in similar elements. Quotations are kept."""
     one, other = out.blocks[before], out.blocks[place]
     if one.text != other.text or len(one.text) < MIN_ECHO:
         return False
@@ -88,9 +88,9 @@ def _is_quoted(out: Outline, place: int) -> bool:
 
 
 def drop_empty_headings(out: Outline, words: list[float], keep: list[bool]) -> None:
-    """Not the title, and none that links: those of a list of pages are what it lists.
+    """Drop headings without text below them; not the title, and not links, which are the content of a list of pages.
 
-    From the end, so that a heading over idle headings is idle itself. Every block is looked at once for each level.
+    From the end, so that a heading over idle headings is idle itself. Every block is visited once per level.
     """
     blocks, tags = out.blocks, out.tag
     for i in range(len(keep) - 1, -1, -1):
@@ -102,7 +102,7 @@ def drop_empty_headings(out: Outline, words: list[float], keep: list[bool]) -> N
 
 
 def _is_over_nothing(out: Outline, words: list[float], keep: list[bool], heading: int, tag: str) -> bool:
-    """Whether text stood below it, up to the next heading that is not lower, and none of it is kept."""
+    """Whether there was text below the heading, up to the next of the same or a higher level, and none is kept."""
     gone = 0.0
     for i in range(heading + 1, len(keep)):
         other = out.tag[out.blocks[i].container]
@@ -111,7 +111,7 @@ def _is_over_nothing(out: Outline, words: list[float], keep: list[bool], heading
         if keep[i]:
             return False
         gone += words[i]
-    return gone > 0  # where no text stood below it, there may be pictures
+    return gone > 0  # without text there may be images
 
 
 try:
@@ -119,8 +119,10 @@ try:
 except ImportError:  # not built here
     from spaniel.reading.judge.model import judge
 
-MIN_BEST = 0.17  # below it the likeliest block of the page is surely none: a shell whose content scripts would fetch,
-# or a page of a kind that was never seen
+MIN_BEST = (
+    0.17  # rules and thresholds: ADR 0011. Below it even the likeliest block is not content: the page is a shell that
+)
+# is filled by scripts, or of an unknown kind
 LIKE_AN_ARTICLE = 0.5
 LIKE_DOCUMENTATION = 0.5
 LIKE_A_FORUM = 0.5
@@ -129,18 +131,16 @@ ARTICLE_RECALL = 0.5
 COMMENT_FACTOR, NESTED_ARTICLE_FACTOR = (
     0.05,
     0.3,
-)  # what is left of the odds of a comment, and of an article inside an article
-HEADLINE, ARTICLE_HEADLINE = 0.25, 0.6  # odds from which a heading is kept that says what the title says
-LIKELY = 0.6  # of the odds of the page's likeliest block
-SOME_WORDS = 60  # there must be something else to be the article
+)  # factors for the score of a comment, and of an article inside an article (ADR 0011)
+HEADLINE, ARTICLE_HEADLINE = 0.25, 0.6  # scores from which a heading that repeats the title is kept (ADR 0011)
+LIKELY = 0.6  # share of the score of the page's likeliest block (ADR 0011)
+SOME_WORDS = 60  # words that something else must have to be the article (chosen)
 CERTAIN = 0.9
-SURE = 0.7  # a block so likely is no stray
-WHOLE_TAGS = frozenset({"table", "dl", "blockquote", "ul", "ol"})  # of which a reader misses a part
+SURE = 0.7  # score from which an isolated block is kept (ADR 0011)
+WHOLE_TAGS = frozenset({"table", "dl", "blockquote", "ul", "ol"})  # elements that should not lose a part
 LARGER_PART, POSSIBLE = 0.6, 0.1
 POSSIBLE_FRAMED = 0.3
-FRAMED_TAGS = frozenset(
-    {"figcaption", "dl", "table", "blockquote"}
-)  # what stands apart from the text and belongs to it
+FRAMED_TAGS = frozenset({"figcaption", "dl", "table", "blockquote"})  # elements outside the text that belong to it
 MAIN_TAGS = frozenset({"main", "article"})
 APART_TAGS = frozenset(
     {
@@ -159,43 +159,43 @@ APART_TAGS = frozenset(
         "address",
         "details",
     }
-)  # inside the main part, what is seldom a part of its text
+)  # inside the main part, elements that are rarely part of its text
 FOREIGN_GROUPS = (
     "nav", "sidebar", "footer", "header", "comment", "related", "share", "ad", "promo", "meta", "author", "card",
     "search", "form", "popup", "media", "tags", "widget", "toc", "forum", "hidden", "tool", "embed", "boilerplate",
 )  # fmt: skip
-MIN_UNNAMED, NEVER = 0.1, 2.0  # odds from which a part without any class names is kept; odds that nothing has
+MIN_UNNAMED, NEVER = 0.1, 2.0  # score from which a part without class names is kept; a score that nothing reaches
 MAX_LINK_SHARE = 0.3
 TERM_TAGS = frozenset({*HEADINGS, "summary", "dt"})
 HEADING_WINDOW = 2  # blocks before and after a heading
-MAX_COMPARED = 20_000  # characters of a block that are looked for elsewhere
-MAX_REMEMBERED = 50_000  # places of three words that are remembered for that
-MAX_GAP = 20  # words of dropped text that part two stretches of kept text
+MAX_COMPARED = 20_000  # characters of a block that are compared with others (chosen)
+MAX_REMEMBERED = 50_000  # word triples that are stored for that (chosen)
+MAX_GAP = 20  # words of dropped text that separate two stretches of kept text
 WORD = re.compile(r"\w+")
-CLAUSE = re.compile("[ ，。、；：！？]")  # a script without blanks has its clauses compared
-MIN_THRESHOLD = 0.2  # the threshold that promises the best F1 is no lower
+CLAUSE = re.compile("[ ，。、；：！？]")  # in a script without spaces, clauses are compared
+MIN_THRESHOLD = 0.2  # lower bound of the threshold with the best expected F1
 
 
 def is_compiled() -> bool:
-    """Whether the judge at work is the compiled one."""
+    """Whether the compiled judge is used."""
     return judge.__module__.endswith(".native")
 
 
 class ContentChoice(NamedTuple):
-    """What was found out while the content was chosen."""
+    """The result of choosing the content."""
 
     kind: str  # of page
     cut: bool  # whether there were too many blocks
-    opened: str = ""  # who signed the first post of a thread
+    opened: str = ""  # author of the first post of a thread
 
 
 def keep_content(body: Element, facts: HeadFacts, steps: OptionalSteps) -> ContentChoice:
-    """Take from the tree what is not content."""
+    """Remove everything from the tree that is not content."""
     out, words, odds, kinds = judge(body, facts)
     keep = decide(out, words, odds, kinds) if odds else _plain_rules(out, words)
 
     def optional(name: str, step: Callable[[], T], otherwise: T) -> T:
-        """A step that alters `keep`, or leaves it as it was."""
+        """Run a step that changes `keep`; if it fails, restore it."""
         before = keep.copy()
         return steps.run(name, step, otherwise, lambda: keep.__setitem__(slice(None), before))
 
@@ -217,10 +217,10 @@ def keep_content(body: Element, facts: HeadFacts, steps: OptionalSteps) -> Conte
 
 
 def decide(out: Outline, words: list[float], odds: list[float], kinds: list[float]) -> list[bool]:
-    """Keep what is likelier than the threshold with the best expected F1; on articles be stricter."""
+    """Keep blocks above the threshold with the best expected F1; be stricter on articles."""
     best = max(odds)
     if best < MIN_BEST:
-        keep = _plain_rules(out, words)  # nobody knows what it is: if it is much, more is kept rather than less
+        keep = _plain_rules(out, words)  # unknown kind of page: if it has much text, keep more rather than less
         return keep if sum(w for w, k in zip(words, keep, strict=True) if k) >= FEW_WORDS else [False] * len(keep)
     if best < MIN_THRESHOLD:
         return [p >= best / 3 for p in odds]
@@ -236,7 +236,7 @@ def decide(out: Outline, words: list[float], odds: list[float], kinds: list[floa
         _drop_strays(words, odds, keep)
     elif kinds[1] > LIKE_DOCUMENTATION:
         _fill_documentation(out, words, odds, keep)
-    if kinds[2] <= LIKE_A_FORUM:  # where quotes and signatures are what a reader does not miss
+    if kinds[2] <= LIKE_A_FORUM:  # forums: quotes and signatures are not needed
         _complete_lists(out, words, odds, keep)
         _join_headings(out, odds, keep)
     _keep_short_parts(out, words, odds, keep, repeated)
@@ -245,12 +245,12 @@ def decide(out: Outline, words: list[float], odds: list[float], kinds: list[floa
 
 
 def _article_weight(kinds: list[float]) -> float:
-    """How much of an article the page is. The kind is a guess: it weighs, it does not switch."""
+    """Return how much the page is an article, from 0 to 1: the predicted kind is a weight, not a switch."""
     return min(1.0, max(0.0, 2 * kinds[0] - 0.3))
 
 
 def _keep_heading(out: Outline, odds: list[float], keep: list[bool], title: str, firm: float) -> None:
-    """An article's headline is its title and no part of its text; what only the heading says must not be lost."""
+    """Drop an article's headline that repeats the title; a heading with other words is kept."""
     if out.tag.count("h1") != 1:
         return
     heading = out.tag.index("h1")
@@ -262,7 +262,7 @@ def _keep_heading(out: Outline, odds: list[float], keep: list[bool], title: str,
 
 
 def threshold(odds: list[float], words: list[float], recall: float) -> float:
-    """Where expected F is highest if all blocks at least so likely are kept; `recall` below one favours precision."""
+    """Return the threshold with the highest expected F score; `recall` below one favours precision."""
     expected = recall * sum(p * w for p, w in zip(odds, words, strict=True))
     right = kept = best = 0.0
     least = MIN_THRESHOLD
@@ -272,12 +272,12 @@ def threshold(odds: list[float], words: list[float], recall: float) -> float:
         if (value := right / (kept + expected + 1e-9)) > best:
             best, least = value, p
     if likely and least == likely[-1][0]:
-        return MIN_THRESHOLD  # it would go on falling: the rest is not sorted, for there are many
+        return MIN_THRESHOLD  # it can only fall from here, so the many other blocks are not sorted
     return least
 
 
 def _discount_comments(out: Outline, words: list[float], odds: list[float], firm: float) -> list[float]:
-    """On an article's page comments are not the article, nor is an article inside an article."""
+    """Lower the scores of comments and of articles inside an article."""
     comment = group_bit("comment")
     remarks = [i for i, mask in enumerate(out.mask) if mask & comment and i]
     articles = [i for i, tag in enumerate(out.tag) if tag == "article"]
@@ -287,9 +287,9 @@ def _discount_comments(out: Outline, words: list[float], odds: list[float], firm
     least = LIKELY * max(odds)
     likely = [row for row in zip(words, said, depths, odds, strict=True) if row[3] > least]
     whole = sum([w for w, _, _, _ in likely])
-    told = sum([w for w, remark, _, _ in likely if not remark])
+    text_words = sum([w for w, remark, _, _ in likely if not remark])
     outer = sum([w for w, _, depth, _ in likely if depth < 2])
-    remark = COMMENT_FACTOR**firm if told >= max(SOME_WORDS, 0.15 * whole) else 1.0
+    remark = COMMENT_FACTOR**firm if text_words >= max(SOME_WORDS, 0.15 * whole) else 1.0
     inner = NESTED_ARTICLE_FACTOR**firm if outer >= max(SOME_WORDS, 0.2 * whole) else 1.0
     return [
         p * ((remark if by else 1.0) * (inner if depth > 1 else 1.0))
@@ -298,7 +298,7 @@ def _discount_comments(out: Outline, words: list[float], odds: list[float], firm
 
 
 def _depths(out: Outline, containers: list[int]) -> list[int]:
-    """Of each block, how many of these containers it stands in: they may stand in each other."""
+    """Return for each block the number of these containers around it; they may be nested."""
     steps = [0] * (len(out.blocks) + 1)
     for i in containers:
         if out.last[i] > out.first[i]:
@@ -308,7 +308,7 @@ def _depths(out: Outline, containers: list[int]) -> list[int]:
 
 
 def drop_repeats(out: Outline, keep: list[bool]) -> None:
-    """A page may carry its text twice, for scripts or for phones: what stood elsewhere before is not kept again."""
+    """Drop text that occurs a second time: pages repeat it for scripts or for small screens."""
     starts = [block.text[:40] for block, kept in zip(out.blocks, keep, strict=True) if kept and len(block.text) >= 60]
     if len(starts) == len(set(starts)):
         return
@@ -327,7 +327,7 @@ def drop_repeats(out: Outline, keep: list[bool]) -> None:
 
 
 def _drop_strays(words: list[float], odds: list[float], keep: list[bool]) -> None:
-    """An article is one stretch: small, doubtful stretches with other text between them and it are teasers."""
+    """Drop small, doubtful stretches that are separated from the article by other text: they are teasers."""
     stretches: list[list[int]] = []
     between = MAX_GAP + 1.0
     for i, kept in enumerate(keep):
@@ -347,7 +347,7 @@ def _drop_strays(words: list[float], odds: list[float], keep: list[bool]) -> Non
 
 
 def _fill_documentation(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
-    """Documentation stands whole in one element: a cell or an item there is content though it looks like nothing."""
+    """Keep cells and items inside the main element of documentation, even with low scores."""
     kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
     spans = [
         (a, b) for a, b in zip(out.first, out.last, strict=True) if b > a and kept[b] - kept[a] >= NEARLY_ALL * kept[-1]
@@ -359,7 +359,7 @@ def _fill_documentation(out: Outline, words: list[float], odds: list[float], kee
 
 
 def _complete_lists(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
-    """A table, a list or a quotation of which the larger part is kept is kept with what is not unlikely of the rest."""
+    """Complete tables, lists and quotations of which the larger part is kept."""
     if WHOLE_TAGS.isdisjoint(out.tag):
         return
     total = [0.0, *accumulate(words)]
@@ -371,7 +371,7 @@ def _complete_lists(out: Outline, words: list[float], odds: list[float], keep: l
             and last > max(first, done)
             and kept[last] - kept[first] >= LARGER_PART * (total[last] - total[first])
         ):
-            for i in range(max(first, done), last):  # those inside each other are looked at once
+            for i in range(max(first, done), last):  # nested ones are visited once
                 keep[i] = keep[i] or odds[i] >= POSSIBLE
             done = last
 
@@ -379,7 +379,7 @@ def _complete_lists(out: Outline, words: list[float], odds: list[float], keep: l
 def _keep_short_parts(
     out: Outline, words: list[float], odds: list[float], keep: list[bool], repeated: list[bool]
 ) -> None:
-    """Keep short parts beside long prose: the threshold that is best for a whole page drops them, however likely.
+    """Keep short parts beside long prose: the best threshold for the whole page drops them even if they are likely.
 
     Only inside the element that the page itself calls its main part, and nothing that is named or placed like
     boilerplate, mostly link, or a copy of what is kept.
@@ -389,7 +389,7 @@ def _keep_short_parts(
         return
     classes = [names for _, _, names in out.kin]
     foreign = sum(map(group_bit, FOREIGN_GROUPS))
-    least: list[float] = []  # odds from which a block in this container is kept
+    least: list[float] = []  # score from which a block in this container is kept
     for i, up in enumerate(out.parent):
         above = least[up] if i > trunk else MIN_UNNAMED
         if i > trunk and (out.tag[i] in APART_TAGS or out.mask[i] & foreign):
@@ -404,7 +404,7 @@ def _keep_short_parts(
 
 
 def _prefer_main(out: Outline, words: list[float], odds: list[float], keep: list[bool]) -> None:
-    """Beside a `<main>` that holds most of the text, only a title and what is content for sure is kept (FR-WF-13).
+    """Outside a `<main>` with most of the text, keep only a title and blocks that are surely content (FR-WF-13).
 
     `odds` is empty for a page that is too small to be judged.
     """
@@ -422,7 +422,7 @@ def _prefer_main(out: Outline, words: list[float], odds: list[float], keep: list
 
 
 def _main_part(out: Outline, words: list[float], keep: list[bool]) -> int | None:
-    """The innermost `<main>`, `role="main"` or `<article>` that holds most of what is kept."""
+    """Return the innermost `<main>`, `role="main"` or `<article>` with most of the kept text."""
     kept = [0.0, *accumulate(w if k else 0.0 for w, k in zip(words, keep, strict=True))]
     found = None
     for i, (tag, first, last) in enumerate(zip(out.tag, out.first, out.last, strict=True)):
@@ -432,7 +432,7 @@ def _main_part(out: Outline, words: list[float], keep: list[bool]) -> int | None
 
 
 def _join_headings(out: Outline, odds: list[float], keep: list[bool]) -> None:
-    """What stands between kept text and belongs to it: headings, linked ones too, terms, questions, captions."""
+    """Keep what belongs to kept text: headings (linked ones too), terms, questions, captions."""
     chosen = list(keep)
     for i in range(len(keep) - 1, -1, -1):
         if keep[i] or odds[i] < POSSIBLE:
@@ -445,7 +445,7 @@ def _join_headings(out: Outline, odds: list[float], keep: list[bool]) -> None:
 
 
 def _plain_rules(out: Outline, words: list[float]) -> list[bool]:
-    """FR-WF-13 steps 1 to 3 as written, for small pages, with the exceptions of D2-08."""
+    """Apply FR-WF-13 steps 1 to 3 as written, for small pages, with the exceptions of D2-08."""
     boilerplate, total = group_bit("boilerplate"), [0, *accumulate(words)]
     dropped: list[bool] = []
     for i, up in enumerate(out.parent):
@@ -464,7 +464,7 @@ def _plain_rules(out: Outline, words: list[float]) -> list[bool]:
 
 
 def _prune(out: Outline, keep: list[bool]) -> None:
-    """Containers without a kept block go whole; a lost run inside a kept container loses its text."""
+    """Remove containers without a kept block, and the text of dropped blocks inside kept containers."""
     kept = [0, *accumulate(keep)]
     gone: list[bool] = []
     for i, (up, first, last) in enumerate(zip(out.parent, out.first, out.last, strict=True)):

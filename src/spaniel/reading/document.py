@@ -1,4 +1,4 @@
-"""What was understood: the Document and its parts."""
+"""The result of reading: `Document` and its parts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-CHARSET_GUESSED = "charset_guessed"  # the note on a page that does not say how its characters are encoded
-READING_STEP_FAILED = "reading_step_failed"  # the note on a page that was read without an optional step (D2-41)
-READING_CUT = "reading_cut"  # the note on a page of which a budget left something out
-TEXT_CUT = "text_cut"  # the note on a page of which only the beginning was taken: a limit of the profile (FG-26)
+CHARSET_GUESSED = "charset_guessed"  # note: the page declares no charset
+READING_STEP_FAILED = "reading_step_failed"  # note: an optional step failed (D2-41)
+READING_CUT = "reading_cut"  # note: a limit was reached and something is missing
+TEXT_CUT = "text_cut"  # note: only the beginning was read, by a limit of the profile (FG-26)
 
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What the page says about itself."""
+    """The page's own metadata."""
 
     title: str | None = None  # the headline, where the page names one: `Document.title` is the SRD's `<title>`
     description: str | None = None
@@ -32,7 +32,7 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True)
 class Hygiene:
-    """How many things were taken out so that the text is only text."""
+    """Counts of removed elements and characters."""
 
     hidden_elements: int = 0
     invisible_characters: int = 0
@@ -42,7 +42,7 @@ class Hygiene:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Document:
-    """Clean Markdown and what is known about it. Foreign text: whoever passes it on says where it came from."""
+    """Clean Markdown and its metadata. The text is untrusted: label it with its source when you pass it on."""
 
     markdown: str
     title: str | None = None
@@ -50,32 +50,32 @@ class Document:
     kind: str = "text"
     metadata: Metadata = field(default_factory=Metadata)
     hygiene: Hygiene = field(default_factory=Hygiene)
-    notes: tuple[str, ...] = ()  # what whoever reads it should know: READING_CUT, CHARSET_GUESSED
-    signals: dict[str, object] = field(default_factory=dict, hash=False)  # what the page says about its own use
+    notes: tuple[str, ...] = ()  # for the reader: READING_CUT, CHARSET_GUESSED
+    signals: dict[str, object] = field(default_factory=dict, hash=False)  # the page's declarations about its use
     types: tuple[str, ...] = ()  # of the page's linked data: NewsArticle
     generator: str = ""  # the program that made the page, as the page names it
-    data: str | None = None  # of structured content, the whole of it as JSON text
-    pages: tuple[int, ...] = ()  # where in the Markdown page 1, 2, … begins, of a document that has pages
+    data: str | None = None  # structured content as JSON text
+    pages: tuple[int, ...] = ()  # offsets of page 1, 2, … in the Markdown, for PDFs
     wall_words: bool | None = None  # whether an HTML page has the words of a paywall anywhere; None: not looked for
     failures: tuple[str, ...] = ()  # optional steps of reading that failed, each with the exception's type and place
 
     def noted(self, note: str) -> Document:
-        """The same with one more note; each stands once."""
+        """Return a copy with a note, unless it has that note."""
         return self if note in self.notes else replace(self, notes=(*self.notes, note))
 
     def with_failures(self, failures: Iterable[str]) -> Document:
-        """The same, read without the optional steps that failed; with a note where there are any."""
+        """Return a copy with the failed optional steps, and a note if there are any."""
         every = (*self.failures, *failures)
         return replace(self, failures=every).noted(READING_STEP_FAILED) if every else self
 
     def as_dict(self) -> dict[str, object]:
-        """For JSON; `data`, `pages` and `failures` only where there are any."""
-        told = asdict(self)
-        del told["wall_words"]
+        """Return the fields for JSON; `data`, `pages` and `failures` only if they are not empty."""
+        fields = asdict(self)
+        del fields["wall_words"]
         for name in ("data", "pages", "failures"):
-            if not told[name]:
-                del told[name]
-        return told
+            if not fields[name]:
+                del fields[name]
+        return fields
 
     def __repr__(self) -> str:
         title = (self.metadata.title or self.title or "")[:60]
@@ -83,7 +83,7 @@ class Document:
 
 
 def page_at(pages: Sequence[int], offset: int) -> int | None:
-    """The number of the page, from 1, that a place of the Markdown is on; None of a document without pages.
+    """Return the number of the page, from 1, at an offset of the Markdown; None for a document without pages.
 
     An empty page begins where the next one does: what stands there is the next one's.
     """

@@ -1,4 +1,4 @@
-"""A page that is at hand, read."""
+"""Reads a page that is already in memory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Kinds of content in one table: types, the bytes that betray them, reader, cap (FR-WF-10f to 10h, D2-18, D2-43).
+"""Kinds of content in one table: types, magic numbers, reader, size limit (FR-WF-10f to 10h, D2-18, D2-43).
 
-A kind is added by one row here and one module that reads it. A profile names the kinds it wants; what is not named is
-refused, by the same function everywhere.
+To add a kind, add one row here and one module that reads it. A profile lists the kinds it accepts; other content is
+refused by the same function everywhere.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     Body = TypeVar("Body", bytes, str, bytes | str)
 
 
-SNIFF_BYTES = 512  # bytes of the beginning that are looked at
-MAX_SKIPPED = 64 << 10  # bytes of white space and comments that may stand before them
-MAX_JUNK = 1024  # bytes of junk that may stand before a magic number, or after the end
+SNIFF_BYTES = 512  # bytes at the beginning that are examined (chosen)
+MAX_SKIPPED = 64 << 10  # bytes of white space and comments that are skipped before them (chosen)
+MAX_JUNK = 1024  # bytes of junk that are allowed before a magic number, or after the end
 CUT, REFUSE = "cut", "refuse"
 
 
@@ -32,20 +32,18 @@ class ContentKind(NamedTuple):
     name: str
     types: tuple[str, ...]  # the content types that are read as this kind
     reader: str  # module:function, loaded when the first such page is read
-    magic: tuple[bytes, ...] = ()  # a beginning that decides whatever the header says
-    starts: tuple[bytes, ...] = ()  # a beginning, in lower case, that decides where no type is given
+    magic: tuple[bytes, ...] = ()  # beginnings that decide regardless of the header
+    starts: tuple[bytes, ...] = ()  # beginnings, in lower case, that decide if there is no type
     cap: int = 32 << 20  # bytes that are read
-    over: str = CUT  # what happens to a body beyond the cap: CUT, with a note, or REFUSE
-    late: bytes = b""  # an end that proves a magic number which stands after junk
-    apart: bool = False  # whether only a process of its own may read it: its parser may crash
+    over: str = CUT  # for a larger body: CUT, with a note, or REFUSE
+    late: bytes = b""  # an end that confirms a magic number after junk
+    apart: bool = False  # whether it is read in a separate process, because its parser may crash
     browser: bool = False  # whether the browser may load a document of these types
     suffix: str = ""  # of other content types that are read as this kind: +json
-    is_text: bool = False  # whether its beginning is worth having: a profile may cut it (FG-26)
-    proof: str = (
-        ""  # module:function that says whether bytes without a type are this kind, where a beginning is not enough
-    )
-    signs: bytes = b"<"  # of which each takes time to read, more than other bytes do
-    heft: int = 1  # how many times as long as an HTML tag such a sign takes
+    is_text: bool = False  # whether its beginning is useful alone: a profile may cut it (FG-26)
+    proof: str = ""  # module:function that decides whether bytes without a type are this kind
+    costly: bytes = b"<"  # bytes that take longer to read than others
+    cost: int = 1  # time for one of them, in units of an HTML tag
 
 
 TABLE: tuple[ContentKind, ...] = (
@@ -72,15 +70,15 @@ TABLE: tuple[ContentKind, ...] = (
         ("text/markdown", "text/x-markdown"),
         "spaniel.reading.formats.markdown:read_markdown",
         is_text=True,
-        signs=b"<[]`\\\n",
+        costly=b"<[]`\\\n",
     ),
     ContentKind(
         "feed",
         ("application/rss+xml", "application/atom+xml", "application/feed+json"),
         "spaniel.reading.formats.feed:read_feed",
         is_text=True,
-        signs=b"<&{",
-        heft=8,  # a tag may be an entry
+        costly=b"<&{",
+        cost=8,  # a tag may be an entry
     ),
     ContentKind(
         "xml",
@@ -94,7 +92,7 @@ TABLE: tuple[ContentKind, ...] = (
         ("text/csv", "application/csv", "text/x-csv", "text/tab-separated-values"),
         "spaniel.reading.formats.csv:read_csv",
         is_text=True,
-        signs=b'\n"|`*[]_\\<&',
+        costly=b'\n"|`*[]_\\<&',
     ),
     ContentKind(
         "pdf",
@@ -106,39 +104,43 @@ TABLE: tuple[ContentKind, ...] = (
         over=REFUSE,
         apart=True,
     ),
-    # The last row: what nothing else claims and is no binary data (FR-WF-10h).
+    # The last row: everything else that is not binary (FR-WF-10h).
     ContentKind("text", ("text/plain",), "spaniel.reading.formats.plain:read_text", browser=True, is_text=True),
 )  # fmt: skip
 BY_NAME: dict[str, ContentKind] = {row.name: row for row in TABLE}
 BY_TYPE: dict[str, ContentKind] = {essence: row for row in TABLE for essence in row.types}
 NAMES = tuple(BY_NAME)
-DEFAULT_KINDS = ("html", "text")  # what a profile reads that does not say
-SVG = "svg"  # the root of what is no text, though it is XML
+DEFAULT_KINDS = ("html", "text")  # for a profile without a list of kinds
+SVG = "svg"  # an image, although it is XML
 JSON_FEED = b"jsonfeed.org/version/"
 
-# Beginnings of what is no text and has no reader.
+# Beginnings of binary formats without a reader.
 BINARY = (
     b"%PDF-", b"\x7fELF", b"MZ", b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!",
     b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"RIFF", b"OggS", b"ID3", b"fLaC", b"\x00\x00\x01\x00", b"wOFF", b"wOF2",
     b"\xca\xfe\xba\xbe", b"\xd0\xcf\x11\xe0", b"{\\rtf", b"SQLite format 3", b"\x28\xb5\x2f\xfd", b"%!PS",
 )  # fmt: skip
-TEXTUAL = tuple(magic for magic in BINARY if magic.isascii() and magic.decode().isprintable())  # a text may begin so
+TEXTUAL = tuple(
+    magic for magic in BINARY if magic.isascii() and magic.decode().isprintable()
+)  # a text may begin like these
 BETWEEN_COMMAS = re.compile(r'((?:[^,"]|"(?:[^"\\]|\\.)*"?)+)')
 UTF16 = (b"\xff\xfe", b"\xfe\xff")
-CONTROL_BYTES = 64 << 10  # bytes in which control characters are looked for
-CONTROLS = bytes({*range(1, 7), *range(14, 27), *range(28, 32), 127})  # that no text has: not NUL, white space, ESC
+CONTROL_BYTES = 64 << 10  # bytes that are searched for control characters
+CONTROLS = bytes(
+    {*range(1, 7), *range(14, 27), *range(28, 32), 127}
+)  # that are not in text; without NUL, white space, ESC
 MAX_CONTROLS = 0.01  # of the bytes; compressed data has 10 %
 
 
 class DetectedKind(NamedTuple):
-    """What some bytes are read as."""
+    """The kind of some bytes."""
 
     reader: str  # the name of the kind
     charset: str | None  # as the header declares it
 
 
 def kind_of(content_type: str | None, body: bytes, kinds: Iterable[str] | None = None) -> DetectedKind:
-    """The kind that these bytes are read as, one of `kinds` (all there are, if none are named), or a refusal.
+    """Return the kind of these bytes, one of `kinds` (default: all), or raise a refusal.
 
     What the header calls text is text, unless it is some binary format for sure (D2-43).
     """
@@ -156,7 +158,7 @@ def kind_of(content_type: str | None, body: bytes, kinds: Iterable[str] | None =
 
 
 def _kind_if_all_wanted(content_type: str | None, body: bytes) -> str | None:
-    """What a profile that reads every kind would read these bytes as."""
+    """Return the kind of these bytes for a profile that accepts every kind."""
     try:
         return kind_of(content_type, body).reader
     except SpanielError:
@@ -164,33 +166,33 @@ def _kind_if_all_wanted(content_type: str | None, body: bytes) -> str | None:
 
 
 def may_be_cut(content_type: str | None, start: bytes) -> bool:
-    """Whether of a body that begins so the beginning will do (FG-26): not of a PDF, of JSON, of pictures."""
+    """Whether the beginning of such a body is useful alone (FG-26): not for PDF, JSON, images."""
     essence, _ = parse_type(content_type)
     if start[:SNIFF_BYTES].lstrip().startswith(tuple(magic for row in TABLE for magic in row.magic)):
-        return False  # so few bytes do not show whether it is the text that its type says
+        return False  # too few bytes to confirm that it is text
     row = _by_magic(essence, start, None) or (_kind_of_type(essence) if essence else _by_content(start, None))
     begins_as_data = _text_start(start).startswith((b"{", b"[")) and (not essence or row is BY_NAME["feed"])
     return row is not None and row.is_text and not begins_as_data and not is_binary(start, declared=_is_text(essence))
 
 
 def _unsupported(what: str, kind: str | None = None) -> SpanielError:
-    """`kind` names what it could be read as, by a profile that reads such."""
+    """Build the refusal; `kind` is the kind that another profile may accept."""
     return SpanielError(Code.UNSUPPORTED_CONTENT_TYPE, content_type=what, kind=kind)
 
 
 def loadable_types(kinds: Iterable[str] | None = None) -> frozenset[str]:
-    """The content types of documents that the browser may load for a profile that names these kinds."""
+    """Return the content types that the browser may load for a profile with these kinds."""
     wanted = TABLE if kinds is None else [row for row in TABLE if row.name in frozenset(kinds)]
     return frozenset(essence for row in wanted if row.browser for essence in row.types)
 
 
 def needs_own_process(kind: DetectedKind) -> bool:
-    """Whether only a process of its own may read this kind."""
+    """Whether this kind is read in a separate process."""
     return BY_NAME[kind.reader].apart
 
 
 def within_cap(row: ContentKind, body: Body) -> tuple[Body, bool]:
-    """The part of a body that is read, and whether it was cut."""
+    """Return the part of a body that is read, and whether it was cut."""
     if len(body) <= row.cap:
         return body, False
     if row.over == REFUSE:
@@ -219,7 +221,7 @@ def _parse_one(content_type: str) -> tuple[str, str | None]:
 
 
 def _by_magic(essence: str, body: bytes, kinds: frozenset[str] | None) -> ContentKind | None:
-    """The kind, among those that are wanted, whose magic number the body begins with, whatever it is called."""
+    """Return the accepted kind whose magic number the body begins with, regardless of its type."""
     head = body[:SNIFF_BYTES].lstrip()
     wanted = [row for row in TABLE if row.magic and (kinds is None or row.name in kinds)]
     begun = next((row for row in wanted if head.startswith(row.magic)), None)
@@ -231,25 +233,25 @@ def _by_magic(essence: str, body: bytes, kinds: frozenset[str] | None) -> Conten
 
 
 def _ends_like(row: ContentKind, body: bytes) -> bool:
-    """Whether a body ends as its kind does: a text that begins and ends like a PDF is one."""
+    """Whether a body has the end of its kind: a text that begins and ends like a PDF is a PDF."""
     return bool(row.late) and row.late in body[-MAX_JUNK:]
 
 
 def has_late_magic(row: ContentKind, body: bytes) -> bool:
-    """Whether a magic number follows some junk, as programs accept it; then the end must be there, too."""
+    """Whether a magic number follows some junk, as PDF programs accept it; then the end is required, too."""
     head = body[: MAX_JUNK + SNIFF_BYTES]
     return any(0 < head.find(magic) <= MAX_JUNK for magic in row.magic) and _ends_like(row, body)
 
 
 def _kind_of_type(essence: str) -> ContentKind | None:
-    """The kind of a content type. A picture is none, though it may be written in XML."""
+    """Return the kind of a content type; None for images, although SVG is XML."""
     if (row := BY_TYPE.get(essence)) is not None or essence.startswith("image/"):
         return row
     return next((row for row in TABLE if row.suffix and essence.endswith(row.suffix)), None)
 
 
 def _by_type(essence: str, body: bytes, named: frozenset[str] | None) -> ContentKind | None:
-    """The kind of a type, or what its bytes make of it: XML may be a feed or a page, JSON may be a feed."""
+    """Return the kind of a type, refined by its bytes: XML may be a feed or a page, JSON may be a feed."""
     row = _kind_of_type(essence)
     if row is None:
         return None
@@ -263,7 +265,7 @@ def _by_type(essence: str, body: bytes, named: frozenset[str] | None) -> Content
 
 
 def _xml_kind(row: ContentKind, body: bytes, named: frozenset[str] | None) -> ContentKind | None:
-    """A feed or a page in XML, as such where the profile reads it, else as XML."""
+    """Return feed or HTML for XML that is one and if the profile accepts it, else XML."""
     from spaniel.reading.formats.xml import FEEDS, MAX_PROLOG, xml_root
 
     root = xml_root(_text_start(body, 2 * MAX_PROLOG).decode("latin-1")).name
@@ -281,7 +283,7 @@ def _is_wanted(name: str, named: frozenset[str] | None) -> bool:
 
 
 def _by_content(body: bytes, named: frozenset[str] | None) -> ContentKind | None:
-    """The kind of a body without a type (FR-WF-10h). A drawing is none, also after an XML declaration.
+    """Return the kind of a body without a type (FR-WF-10h); none for SVG, also after an XML declaration.
 
     Kinds beyond HTML and text are looked for only where a profile names them.
     """
@@ -299,13 +301,13 @@ def _by_content(body: bytes, named: frozenset[str] | None) -> ContentKind | None
 
 
 def _proves_kind(row: ContentKind, start: bytes, body: bytes) -> bool:
-    """Whether bytes that begin as data are data to the end."""
+    """Whether bytes that begin like structured data are that to the end."""
     module, _, name = row.proof.partition(":")
     return start.startswith((b"{", b"[")) and bool(getattr(import_module(module), name)(body))
 
 
 def _text_start(body: bytes, looked_at: int = SNIFF_BYTES) -> bytes:
-    """In lower case, what follows a byte order mark, white space and comments (D2-48)."""
+    """Return the bytes after a byte order mark, white space and comments, in lower case (D2-48)."""
     head = body[: MAX_SKIPPED + looked_at]
     if head.startswith(UTF16):
         head = head[2:].replace(b"\0", b"")
@@ -322,7 +324,7 @@ def _text_start(body: bytes, looked_at: int = SNIFF_BYTES) -> bytes:
 
 
 def is_binary(body: bytes, *, declared: bool) -> bool:
-    """Whether bytes are no text: by a magic number at the beginning, or by a NUL where no UTF-16 mark explains it.
+    """Whether bytes are binary: by a magic number, or by a NUL without a UTF-16 byte order mark.
 
     Bytes that are declared to be text may hold a NUL, or begin with a word that happens to be a magic number: it takes
     both (D2-43).
@@ -342,7 +344,7 @@ def is_binary(body: bytes, *, declared: bool) -> bool:
 
 
 def _is_text(essence: str) -> bool:
-    """Whether a type is declared that is text and nothing else."""
+    """Whether the declared type is plain text."""
     return essence.startswith("text/") or essence == "application/xhtml+xml"
 
 
@@ -353,5 +355,5 @@ def _has_controls(body: bytes) -> bool:
 
 
 def text_part(body: bytes, content_type: str | None, charset: str | None, most: int) -> bytes:
-    """What of a body is read where a profile takes so many bytes of a text (0: all): the body itself if it is whole."""
+    """Return the first `most` bytes of a text (0: all); the body itself if it is not longer."""
     return whole_characters(body, most, charset) if 0 < most < len(body) and may_be_cut(content_type, body) else body

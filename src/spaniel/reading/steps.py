@@ -23,12 +23,12 @@ class OptionalSteps:
         self.failures: list[str] = []
 
     def run(self, name: str, step: Callable[[], T], otherwise: T, undo: Callable[[], None] | None = None) -> T:
-        """What the step returns; `otherwise`, after `undo`, where it raises."""
+        """Return the result of the step; if it raises, call `undo` and return `otherwise`."""
         try:
             return step()
         except MemoryError:  # the next step would not have more
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a page does to an optional step, the page is read
+        except Exception as error:  # noqa: BLE001 - a failing optional step must not fail the page
             if len(self.failures) < MAX_FAILURES:
                 self.failures.append(f"{name}: {type(error).__name__}{_place(error)}")
         if undo is not None:
@@ -37,7 +37,7 @@ class OptionalSteps:
 
 
 def _place(error: Exception) -> str:
-    """Where it was raised. Never the message, which may quote the page."""
+    """Return where it was raised, but not the message, which may quote the page."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

@@ -227,6 +227,6 @@ def _person(author: str) -> str | None:
 
 
 def plain_title(text: str) -> str | None:
-    """A title, of which nobody knows whether it is text or HTML, as text on one line."""
+    """Return a title, which may be text or HTML, as text on one line."""
     bare = TAG.sub("", text[:MAX_ENTRY_HTML])
     return one_line(TAG.sub("", unescape(bare)) if "&" in bare else bare)

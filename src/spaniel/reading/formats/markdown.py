@@ -26,27 +26,27 @@ NOT_PLAIN = ("|", ">", "[", "{", "&", "*", "!")  # the beginning of a value that
 class FrontMatter(NamedTuple):
     """What a Markdown file says about itself, and the rest of it."""
 
-    told: dict[str, str]  # keys in lower case
+    values: dict[str, str]  # keys in lower case
     rest: str
 
 
 def split_front_matter(text: str) -> FrontMatter:
     block = BLOCK.match(text[:MAX_FRONT_MATTER]) if text.startswith("---") else None
-    told = None if block is None else _pairs(block["lines"].split("\n"))
-    return FrontMatter({}, text) if block is None or not told else FrontMatter(told, text[block.end() :])
+    values = None if block is None else _pairs(block["lines"].split("\n"))
+    return FrontMatter({}, text) if block is None or not values else FrontMatter(values, text[block.end() :])
 
 
 def _pairs(lines: list[str]) -> dict[str, str] | None:
     """The values that are one line of text; None where a line is neither a key nor belongs to one."""
-    told: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in lines:
         pair = PAIR.fullmatch(line)
         if pair is None:
             if CONTINUATION.match(line):
                 continue
             return None
-        told.setdefault(pair["key"].lower(), _plain(pair["value"] or ""))
-    return told
+        values.setdefault(pair["key"].lower(), _plain(pair["value"] or ""))
+    return values
 
 
 def _plain(value: str) -> str:
@@ -72,17 +72,17 @@ MAX_TOP = 1 << 16  # characters in which the first heading is looked for
 def read_markdown(body: bytes | str, url: str | None, charset: str | None) -> Document:
     decoded = normalize_newlines(body if isinstance(body, str) else decode_text(body, charset))
     text, invisible, controls = scrub(decoded)
-    told, rest = split_front_matter(text)
+    values, rest = split_front_matter(text)
     cleaned = sanitize_markdown(rest, url, len(body) // 2 + MIN_ALLOWANCE)
     markdown = tidy_markdown(cleaned.text, _backslash_breaks)
     short = truncate_markdown(markdown, 4 * len(body) + MIN_ALLOWANCE)
-    language = told.get("lang") or told.get("language") or ""
+    language = values.get("lang") or values.get("language") or ""
     return Document(
         markdown=short,
-        title=told.get("title") or first_heading(short),
+        title=values.get("title") or first_heading(short),
         language=language if LANGUAGE.fullmatch(language) else None,
         kind="markdown",
-        metadata=_metadata(told),
+        metadata=_metadata(values),
         hygiene=Hygiene(cleaned.hidden, invisible, controls, cleaned.harmful),
         notes=(READING_CUT,) if cleaned.cut or short is not markdown else (),
     )
@@ -93,13 +93,13 @@ def _backslash_breaks(line: str, _: str, following: str) -> str:
     return f"{line.rstrip()}\\" if line.endswith("  ") and line.strip() and following.strip() else line
 
 
-def _metadata(told: dict[str, str]) -> Metadata:
+def _metadata(values: dict[str, str]) -> Metadata:
     return Metadata(
-        title=told.get("title") or None,
-        description=told.get("description") or told.get("summary") or None,
-        author=told.get("author") or None,
-        published=parse_day(told.get("date") or told.get("published")),
-        modified=parse_day(told.get("lastmod") or told.get("updated") or told.get("modified")),
+        title=values.get("title") or None,
+        description=values.get("description") or values.get("summary") or None,
+        author=values.get("author") or None,
+        published=parse_day(values.get("date") or values.get("published")),
+        modified=parse_day(values.get("lastmod") or values.get("updated") or values.get("modified")),
     )
 
 

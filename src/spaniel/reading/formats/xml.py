@@ -65,19 +65,19 @@ def read_xml(body: bytes | str, url: str | None, charset: str | None) -> Documen
 
 
 def sitemap_links(text: str, prefix: str, most: int) -> tuple[str, bool] | None:
-    """Addresses with the day of their last change, and whether some are left out; None where there are none."""
+    """Return a list of the URLs with the day of their last change, and whether it was cut; None without URLs."""
     lines: list[str] = []
     size = 0
     for found in SITEMAP_FIELD.finditer(text):
         name = found["name"].removeprefix(prefix)
-        told = unescape_xml(found["text"]).strip()
-        if name == "loc" and told.startswith(WEB_PREFIXES) and not NEEDS_ESCAPING.search(told):
-            size += len(told.encode()) + 40
+        value = unescape_xml(found["text"]).strip()
+        if name == "loc" and value.startswith(WEB_PREFIXES) and not NEEDS_ESCAPING.search(value):
+            size += len(value.encode()) + 40
             if size > most or len(lines) == MAX_SITEMAP_LINKS:
                 return "\n".join(lines) + "\n", True
-            lines.append(f"- <{told}>")
-        elif name == "lastmod" and lines and told[:10].replace("-", "").isdigit() and len(told) <= 40:
-            lines[-1] = f"{lines[-1].partition(' · ')[0]} · {told[:10]}"
+            lines.append(f"- <{value}>")
+        elif name == "lastmod" and lines and value[:10].replace("-", "").isdigit() and len(value) <= 40:
+            lines[-1] = f"{lines[-1].partition(' · ')[0]} · {value[:10]}"
     return ("\n".join(lines) + "\n", False) if lines else None
 
 

@@ -200,7 +200,7 @@ def _is_named_decoration(source: str, names: list[str], alt: str) -> bool:
 
 
 def _has_caption(image: Element) -> bool:
-    """Then it is what the page is about: a logo that somebody writes of."""
+    """Whether the image is the topic of the page, such as a logo in an article about it."""
     figure = image.closest("figure")
     return figure is not None and figure.select_one("figcaption") is not None
 
@@ -243,7 +243,7 @@ NEEDS_ESCAPING = re.compile(r"[^!#-\'*-;=?-\[\]^_a-z{-~\u00a1-\U0010ffff]")  # a
 WEB_PREFIXES = ("https://", "http://")
 # What a base goes before as it is: from the root of the site, or a place on the page, without escapes, `/.` and `//`.
 PLAIN_TARGET = re.compile(r"(?:/(?![/.])|#)(?:[A-Za-z0-9_~=&?+,;:@!$*#-]|\.|/(?![/.]))*+")
-MAX_HREF = 1 << 16  # characters of an address that is looked at; nobody fetches one of more than 8,192
+MAX_HREF = 1 << 16  # characters of a URL that are examined; URLs of more than 8,192 are not fetched (D2-14)
 MAX_ELEMENTS = 2000  # elements of one sort above which niceties that look inside each are left out: time stays linear
 
 
@@ -407,7 +407,7 @@ def _move_into_headings(root: Element) -> None:
 
 
 def _drop_empty(root: Element) -> None:
-    """From the end, so that of elements inside each other none is looked at once for each that is around it."""
+    """Iterate from the end, so that nested elements are not visited once for each ancestor."""
     for element in reversed(root.select(f"a,li,{HEADINGS},dt,summary,blockquote,strong,em,b,i")[: 4 * MAX_ELEMENTS]):
         if next(element.stripped_strings, None) is None and element.select_one(VISIBLE_WITHOUT_TEXT) is None:
             if element.tag in INLINE and element.text:

@@ -232,7 +232,7 @@ def mark_formulas(doc: Document) -> None:
 
 
 def _mark_mathml(formulas: Iterable[Element]) -> None:
-    """Those that brought no TeX."""
+    """Formulas without TeX."""
     room = [MAX_NODES]
     for formula in formulas:
         outer = formula.closest(WRAPPERS) or formula

@@ -1,7 +1,7 @@
-"""How much of a page is read: a small page may not become a large tree, and a large one not an endless one.
+"""Limits how much of a page is parsed, so that neither small nor large pages become huge trees.
 
-The source is weighed before it is parsed, for a parser spends its memory at once. What is over a budget is cut off at
-its end. The budgets leave real pages alone: the largest of 745 has 22,000 tags, 2,400 blocks and is 52 deep.
+The source is measured before it is parsed, because a parser allocates all its memory immediately. A source over a
+limit is cut at its end. Real pages stay below: the largest of 745 has 22,000 tags, 2,400 blocks and is 52 deep.
 """
 
 from __future__ import annotations

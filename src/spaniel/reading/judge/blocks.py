@@ -94,7 +94,7 @@ class Outline:
         return place if self.tag[place] in LIST_TAGS else item
 
     def finish(self) -> None:
-        """What can be told only when every container and block is there."""
+        """Compute what needs every container and block."""
         count = len(self.parent)
         self.last = [0] * count
         last, parent = self.last, self.parent

@@ -62,7 +62,7 @@ PAGE = (  # of the page as a whole
     "generator", "title", "twins",
 )  # fmt: skip
 
-BEGINNING = 90  # characters; of a long text the beginning tells as much as the whole
+BEGINNING = 90  # characters: the beginning of a long text is as informative as the whole
 PARAGRAPH_WORDS, PARAGRAPH_LETTERS, HARDLY_LINKED = 15, 120, 0.4  # so many at least, and no more of it in links
 TITLE_WORDS = 40  # a longer text does not repeat the title
 TRUNK_SHARE = 0.6  # of the page's paragraphs

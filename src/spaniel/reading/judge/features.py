@@ -148,7 +148,7 @@ def _groups_near(out: Outline, block: int) -> int:
 PAGE_WORDS = {name: line_numbers(lines, 1) for name, lines in data_file("page").items()}
 WORD = re.compile(r"[a-z]+")
 PRICE = re.compile(r"[$€£¥₹￥₩฿]\s?\d|\d\s?(?:€|zł|kr\b|USD|EUR|円|元|원|บาท)")
-# Of a page whose address nobody knows: taken for a root page, an article would be taken for a listing.
+# For a page without a URL: as a root page, an article would be classified as a listing.
 UNKNOWN_URL = (2, 5, 0, 0, 0)
 
 
@@ -215,7 +215,7 @@ def page_features(
 
 
 def head_features(facts: HeadFacts) -> tuple[float, ...]:
-    """What the address and the head tell, in the order of columns.PAGE: from "open graph" to "title"."""
+    """Return the features of the URL and the head in the order of columns.PAGE: from "open graph" to "title"."""
     types = [
         PAGE_WORDS["linked_data"][t] for name in facts.linked_data if (t := name.lower()) in PAGE_WORDS["linked_data"]
     ]

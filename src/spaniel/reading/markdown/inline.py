@@ -137,7 +137,7 @@ LINE_ELEMENTS = "center,fieldset,legend,option,optgroup,hgroup,search"
 NEIGHBOURS = "a+a,label+label,span[class]+span[class],span+time,time+span,a+time,time+a,a+span[class],span[class]+a"
 HEADING_PARTS = frozenset({"span", "a", "small"})
 SENTENCE_END = frozenset(".!?:;)…»”’")  # of a sentence: what follows it right away is another
-# For those who listen; nobody sees them.
+# For screen readers; not visible.
 SCREEN_READER_ONLY = (
     "span.sr-only,span.visually-hidden,span.visuallyhidden,span.screen-reader-text,span.screen-reader-only,span.a-offscreen,"
     "span.clipped,span.show-for-sr"
@@ -167,7 +167,7 @@ def separate_elements(root: Element, *, pictures: bool) -> None:
 
 
 def _drop_icons(root: Element) -> None:
-    """A text of nothing but icons says nothing without its font. In code it is what somebody wants to copy."""
+    """Remove text that consists of icon characters only: it means nothing without its font. Code keeps it."""
     for node in list(root.descendants):
         if (
             type(node) is Text

@@ -1,4 +1,4 @@
-"""Markdown written by others, made harmless: no raw HTML, no link targets that run code or lead nowhere.
+"""Sanitizes Markdown from the web: removes raw HTML and link targets that are unsafe or invalid.
 
 Code is kept as it is. Everything else is read once, from left to right, and where a piece is removed its neighbours
 must not become new markup. How far a search looks ahead for an end is limited, so that time stays linear."""
@@ -45,7 +45,7 @@ class RawTag(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether HTML has such an element; `<T>` and `<your-name>` are text to whoever wrote them."""
+        """Whether this is an element of HTML; `<T>` and `<your-name>` are meant as text."""
         return self.name in KNOWN_TAGS or bool(self.attributes)
 
     @property
@@ -132,7 +132,7 @@ def written_target(match: re.Match[str]) -> str:
 
 
 TOKEN = re.compile(
-    r"(?=[\\`<\[\]])(?:"  # any other character is passed at once
+    r"(?=[\\`<\[\]])(?:"  # skips all other characters quickly
     r"(?P<escape>\\[!-/:-@\[-`{-~])"
     r"|(?P<ticks>`+)"
     r"|(?P<hidden><!--|<\?|<!(?=[a-zA-Z\[]))"
@@ -162,7 +162,7 @@ class SanitizedMarkdown(NamedTuple):
 
 
 def sanitize_markdown(text: str, url: str | None, room: int) -> SanitizedMarkdown:
-    """The text without what hides, runs or leads astray. Of targets, no more than `room` characters are written."""
+    """Remove hidden and active content and unsafe targets. At most `room` characters of targets are written."""
     cleaner = _Sanitizer(text, TargetSanitizer(url, room))
     blocks = CodeBlocks(text)
     at = 0
@@ -235,7 +235,7 @@ class _Sanitizer:
         return max(at, end)
 
     def _code(self, sign: re.Match[str], spans: CodeSpans) -> int:
-        """Code between back-ticks stays; others are escaped, so that everybody takes the same for code."""
+        """Keep code spans; escape other backticks, so that all parsers find the same code."""
         end = None if self._html.hold(sign.start()) else spans.end_of(sign.start(), len(sign[0]))
         self.write("\\`" * len(sign[0]) if end is None else self._text[sign.start() : end])
         return sign.end() if end is None else end

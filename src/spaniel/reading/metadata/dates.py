@@ -30,7 +30,7 @@ except ImportError:  # not built here: in Python the look would take longer than
 
 
 class AttributeScan:
-    """Looks when it is asked first: most pages tell author and date in their head."""
+    """Scans attributes on first use: most pages have author and date in their head."""
 
     __slots__ = ("_found", "_source")
 
@@ -75,8 +75,8 @@ def parse_day(text: str | None) -> str | None:
         return _day(found[3], int(found[2]), int(found[1]))
     for pattern, month, day in ((MONTH_DAY, 1, 2), (DAY_MONTH, 2, 1)):
         for found in pattern.finditer(text):
-            if (number := MONTHS.get(found[month].lower())) and (told := _day(found[3], number, int(found[day]))):
-                return told
+            if (number := MONTHS.get(found[month].lower())) and (day_found := _day(found[3], number, int(found[day]))):
+                return day_found
     return None
 
 

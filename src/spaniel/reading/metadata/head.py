@@ -39,7 +39,7 @@ MAX_HEADINGS = 4  # that may be the title
 
 
 def page_title(
-    doc: Document, title: str | None, told: tuple[str | None, ...], site: str | None, url: str | None
+    doc: Document, title: str | None, titles: tuple[str | None, ...], site: str | None, url: str | None
 ) -> str | None:
     """The heading that the title repeats, else a heading much like it, else what the head calls it."""
     whole = title or ""
@@ -49,13 +49,15 @@ def page_title(
     for text in headings:
         if text.casefold() in whole.casefold():
             return _after_site(doc, text, whole) or BAR.split(text)[0] or text
-    called = one_line(unescape(next(filter(None, (*told, title)), "")))  # plugins write entities where no HTML is read
+    called = one_line(
+        unescape(next(filter(None, (*titles, title)), ""))
+    )  # plugins write HTML entities in plain text fields
     if called is None or not _letters_only(called):
         return called
     if _is_home(url):
         return _without_last(TITLE_SEPARATOR.split(called), names)
     bare = _without_site(called, names)
-    alike = _similar_heading(headings, f"{whole} {called}") if told[0] is None else None
+    alike = _similar_heading(headings, f"{whole} {called}") if titles[0] is None else None
     if alike is None and len(headings) == 1 and _letters_only(TITLE_SEPARATOR.split(called)[0]) in names:
         return headings[0]  # `Site - what it is for`, on every page of the site
     if (
@@ -284,10 +286,10 @@ def _metadata(
 ) -> Metadata:
     base = base_of(doc, url)
     link = doc.select_one("link[rel~=canonical i][href]")
-    told = (_first(objects, "headline"), meta.get("og:title"), meta.get("twitter:title"))
+    titles = (_first(objects, "headline"), meta.get("og:title"), meta.get("twitter:title"))
     canonical = (link.attr("href") if link is not None else None) or meta.get("og:url")
     return Metadata(
-        title=page_title(doc, title, told, site=meta.get("og:site_name"), url=url),
+        title=page_title(doc, title, titles, site=meta.get("og:site_name"), url=url),
         description=one_line(_first_meta(meta, DESCRIPTION) or _first(objects, "description")),
         author=_author(doc, meta, objects, attributes),
         canonical_url=_absolute(canonical, base),
@@ -329,15 +331,17 @@ def _names(value: object) -> list[str]:
 def _author(
     doc: Document, meta: dict[str, str], objects: list[dict[str, object]], attributes: AttributeScan
 ) -> str | None:
-    told = [name for thing in objects for name in _names(thing.get("author"))]
-    told += [cited.attr("content") or "" for cited in doc.select(CITATION_AUTHORS)] if "citation_author" in meta else []
-    told = told or [meta[name] for name in AUTHOR if name in meta]
-    if not any(map(_person, told)) and attributes.may_have(SIGNS) and doc.select_one(ANY_AUTHOR) is not None:
-        told = _byline(doc)
-    if not any(map(_person, told)):
-        told = _author_by_class(doc)
+    authors = [name for thing in objects for name in _names(thing.get("author"))]
+    authors += (
+        [cited.attr("content") or "" for cited in doc.select(CITATION_AUTHORS)] if "citation_author" in meta else []
+    )
+    authors = authors or [meta[name] for name in AUTHOR if name in meta]
+    if not any(map(_person, authors)) and attributes.may_have(SIGNS) and doc.select_one(ANY_AUTHOR) is not None:
+        authors = _byline(doc)
+    if not any(map(_person, authors)):
+        authors = _author_by_class(doc)
     names: dict[str, str] = {}
-    for raw in told[:MAX_AUTHORS]:
+    for raw in authors[:MAX_AUTHORS]:
         if name := _person(raw):
             names.setdefault(name.casefold(), name)
     return ", ".join(names.values()) or None
@@ -374,13 +378,13 @@ def _publisher(objects: list[dict[str, object]]) -> str | None:
 
 
 def _published(meta: dict[str, str], objects: list[dict[str, object]]) -> str | None:
-    told = (
+    dates = (
         _first(objects, "datePublished"),
         _first_meta(meta, PUBLISHED),
         _first(objects, "dateCreated"),
         _first(objects, "uploadDate"),
     )
-    return next((moment for value in told if (moment := parse_moment(value))), None)
+    return next((moment for value in dates if (moment := parse_moment(value))), None)
 
 
 def _absolute(target: str | None, base: str) -> str | None:

@@ -71,10 +71,10 @@ class PageLink(NamedTuple):
 
 
 class PageFacts(NamedTuple):
-    """What a page tells."""
+    """Facts about a page for link checks."""
 
     title: str | None
-    language: str | None  # the text's own; where that cannot be told, the one that the page declares
+    language: str | None  # detected in the text, else as declared
     versions: tuple[tuple[str, str], ...]  # language tag and address, as the site names them
     last: tuple[str, ...]  # addresses that it calls its last page
     links: tuple[PageLink, ...]

@@ -36,7 +36,7 @@ THING_KINDS = ("products", "recipes", "places")
 
 
 class SchemaThing(NamedTuple):
-    """As the page tells it to machines; what of it people see is another question."""
+    """A product, recipe or place as in the page's structured data; whether it is visible is checked separately."""
 
     prices: tuple[Decimal, ...] = ()
     states: tuple[str, ...] = ()
@@ -81,17 +81,17 @@ def microdata_thing(root: Element) -> SchemaThing | None:
     ]
     if len(scopes) != 1:
         return None
-    told: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for element in scopes[0].select("[itemprop]")[: MAX_VALUES * 10]:
         value = element.attr("content") or element.attr("href") or element.text[:MAX_VALUE]
-        told.setdefault(element.attr("itemprop") or "", []).append(value)
+        values.setdefault(element.attr("itemprop") or "", []).append(value)
     return SchemaThing(
         prices=_unique(
-            number for key in PRICES for text in told.get(key, ())[:MAX_VALUES] if (number := parse_number(text))
+            number for key in PRICES for text in values.get(key, ())[:MAX_VALUES] if (number := parse_number(text))
         ),
-        states=_unique(state for text in told.get("availability", ())[:MAX_VALUES] if (state := _availability(text))),
-        rating=parse_number(next(iter(told.get("ratingValue", ())), None)),
-        parts=_unique(_texts(told.get("recipeIngredient") or told.get("ingredients"))),
+        states=_unique(state for text in values.get("availability", ())[:MAX_VALUES] if (state := _availability(text))),
+        rating=parse_number(next(iter(values.get("ratingValue", ())), None)),
+        parts=_unique(_texts(values.get("recipeIngredient") or values.get("ingredients"))),
     )
 
 
@@ -183,7 +183,7 @@ TIME = re.compile(
 
 
 def find_product_facts(out: Outline, keep: list[bool], kinds: list[float], facts: HeadFacts) -> list[str]:
-    """Keep the blocks that show what linked data tells; answer the short texts for the list, in their order."""
+    """Keep the blocks that show values of the linked data; return the short texts for the list, in order."""
     thing = linked_data_thing(facts.objects) if has_thing_type(facts.linked_data) else None
     if thing is None and (not kinds or kinds[PRODUCT] > LIKELY_PRODUCT):
         thing = microdata_thing(out.elements[0])
@@ -198,7 +198,7 @@ def find_product_facts(out: Outline, keep: list[bool], kinds: list[float], facts
 
 
 def _price(short: list[tuple[int, str]], kept: list[str], thing: SchemaThing) -> str:
-    """The first price that is told and shown."""
+    """Return the first text with a price that the structured data contains."""
     ends = [f"{int(price)}"[-3:] for price in thing.prices]  # before them something may group thousands
     for _, text in short:
         if any(end in text for end in ends) and (shown := _prices(text, thing.prices)):
@@ -214,7 +214,7 @@ def _prices(text: str, wanted: tuple[Decimal, ...]) -> list[str]:
 
 
 def _stock(short: list[tuple[int, str]], kept: list[str], thing: SchemaThing) -> str:
-    """The first text that begins with words for what is told."""
+    """Return the first text that begins with words for the availability in the structured data."""
     phrases = tuple(phrase for state in thing.states for phrase in _phrases().get(state, ()))
     for _, text in short if phrases else ():
         low = text.casefold()
@@ -225,7 +225,7 @@ def _stock(short: list[tuple[int, str]], kept: list[str], thing: SchemaThing) ->
 
 
 def _rating(out: Outline, short: list[tuple[int, str]], kept: list[str], thing: SchemaThing) -> str:
-    """The first text that is the told rating: beside it stand stars, or the best that it can be, or how many rated."""
+    """Return the first text with the rating, if stars, the best rating or the number of ratings are next to it."""
     if thing.rating is None:
         return ""
     ratings = {round(thing.rating, places).normalize() for places in (1, 2)}
@@ -240,10 +240,10 @@ def _rating(out: Outline, short: list[tuple[int, str]], kept: list[str], thing: 
 
 def _shows_rating(text: str, ratings: set[Decimal], named: bool) -> bool:
     numbers = {number for found in NUMBER.findall(text) if (number := parse_number(found))}
-    told = numbers.intersection(ratings)
-    if not told:
+    shown = numbers.intersection(ratings)
+    if not shown:
         return False
-    broken = len(numbers) > 1 and any(number % 1 for number in told)  # a whole number may count anything
+    broken = len(numbers) > 1 and any(number % 1 for number in shown)  # a whole number may count anything
     return STAR.search(text) is not None or (broken and named)
 
 
@@ -272,7 +272,7 @@ def _keep_ingredients(out: Outline, keep: list[bool], thing: SchemaThing) -> Non
 
 
 def _keep_hours(out: Outline, keep: list[bool], thing: SchemaThing) -> None:
-    """What shows one of the told times at which the place opens, and the one at which it closes then."""
+    """Return the text with an opening time of the structured data and its closing time."""
     if not thing.hours:
         return
     pairs = {(_minutes(opens), _minutes(closes)) for opens, closes in thing.hours}
@@ -291,9 +291,9 @@ def _keep(out: Outline, keep: list[bool], place: int) -> None:
         keep[place - 1] = True
 
 
-def _minutes(told: str) -> int:
-    """18:30 -> 1110; midnight, which nobody shows as it is told, is nothing."""
-    hour, _, minute = told.partition(":")
+def _minutes(time: str) -> int:
+    """Convert 18:30 to 1110; midnight is 0, because pages show it in many ways."""
+    hour, _, minute = time.partition(":")
     return 60 * int(hour) + int(minute) if hour.isdecimal() and minute.isdecimal() else 0
 
 

@@ -1,4 +1,4 @@
-"""What a page says about its own use: robots directives, text and data mining, license, whether it is free to read."""
+"""The page's declarations about its use: robots directives, text and data mining, license, free access."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
     from turbohtml import Document
 
-MAX_DIRECTIVES = 20  # directives, and parts of a page, that are looked at
+MAX_DIRECTIVES = 20  # directives, and parts of a page, that are examined (chosen)
 LICENSE_LINKS = ("link[rel~=license i][href]", "a[rel~=license i][href]")
 
 
 def usage_signals(doc: Document, meta: Mapping[str, str], objects: list[dict[str, object]]) -> dict[str, object]:
-    """Only what the page says: a signal that is not there is not in it."""
+    """Return the signals that the page contains; others are absent."""
     found = {
         "robots": directives(meta.get("robots", "")),
         "tdm_reservation": one_line(meta.get("tdm-reservation")),
@@ -47,14 +47,14 @@ def _license(doc: Document, objects: list[dict[str, object]]) -> str | None:
 
 
 def _is_free(objects: list[dict[str, object]]) -> bool | None:
-    """Whether linked data calls the page, or a part of it, free to read; None where it says nothing."""
-    told = [
+    """Whether linked data marks the page and its parts as free to read; None if it says nothing."""
+    directives = [
         free
         for thing in objects
         for free in (_is_accessible(thing), *map(_is_accessible, _has_part(thing)))
         if free is not None
     ]
-    return all(told) if told else None
+    return all(directives) if directives else None
 
 
 def _has_part(thing: dict[str, object]) -> list[dict[str, object]]:

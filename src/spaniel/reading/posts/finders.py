@@ -59,10 +59,10 @@ def _software_of(names: str) -> tuple[int, ...]:
 
 @cache
 def _schema_types() -> dict[str, int]:
-    """Types of schema.org, each with its sort of post."""
-    told = data_file("threads")["microdata"]
+    """Return the schema.org types of posts, each with its sort."""
+    rules = data_file("threads")["microdata"]
     return {
-        name: sort for sort, key in enumerate(("opening", "asked", "below", "reviews")) for name in told[key].split()
+        name: sort for sort, key in enumerate(("opening", "asked", "below", "reviews")) for name in rules[key].split()
     }
 
 
@@ -74,12 +74,12 @@ def _selectors(number: int) -> PostSelectors:
 
 
 def posts_by_software(out: Outline, root: Element) -> list[Post]:
-    """The class names of all containers are at hand already: only where they say so, the tree is looked into."""
-    every = out.kin  # made anew for whoever asks
+    """Find posts by class names of known forum software. The tree is searched only if a class name matches."""
+    every = out.kin  # computed on each access
     hits = {names: programs for names in {kin[2] for kin in every} if (programs := _software_of(names))}
     tags = {tag: programs for tag in set(out.tag) if "-" in tag and (programs := _software_of(tag))}
     places: dict[int, list[int]] = {}  # program -> containers
-    # The page itself is no post, whatever its `<body>` is named.
+    # The page itself is not a post, even if the class of `<body>` matches.
     for i in [i for i, (_, tag, names) in enumerate(every) if i and (names in hits or tag in tags)]:
         for number in hits.get(every[i][2]) or tags[out.tag[i]]:
             places.setdefault(number, []).append(i)
@@ -129,11 +129,11 @@ NOT_LETTERS = re.compile(r"[\W_]+")
 
 
 def posts_by_linked_data(out: Outline, objects: Sequence[dict[str, object]]) -> list[Post]:
-    """Each post that linked data has the text of and whose beginning a block of the page is."""
-    told = {start: post for post in _linked_posts(objects) if len(start := first_letters(post[0])) >= MIN_LETTERS}
+    """Return the posts of linked data whose text begins like a block of the page."""
+    linked = {start: post for post in _linked_posts(objects) if len(start := first_letters(post[0])) >= MIN_LETTERS}
     posts = []
-    for block in out.blocks if told else ():
-        found = told.pop(first_letters(block.text[: 3 * COMPARED_LETTERS]), None)
+    for block in out.blocks if linked else ():
+        found = linked.pop(first_letters(block.text[: 3 * COMPARED_LETTERS]), None)
         if found is not None:
             _, sort, level, author, date = found
             post = Post(out.elements[block.container], sort)
@@ -222,22 +222,22 @@ def _groups(out: Outline) -> list[list[int]]:
 
 
 def _sign(root: Element, posts: list[Post]) -> set[Post]:
-    """Give the posts their signs; answer which of them have a linked title."""
-    told = data_file("threads")["siblings"]
+    """Assign the elements with author and date to the posts; return the posts with a linked title."""
+    selectors = data_file("threads")["siblings"]
     nearest: PostOf = {root: None}
     nearest.update((post.element, post) for post in posts)
     around = {post: post_around(post.element.parent, nearest) for post in posts}
     titled: set[Post] = set()
-    for element in root.select(f"{told['author']},{told['date']},{told['title']}"):
+    for element in root.select(f"{selectors['author']},{selectors['date']},{selectors['title']}"):
         post = post_around(element, nearest)
-        titles = element.matches(told["title"])
+        titles = element.matches(selectors["title"])
         for _ in range(MAX_ANCESTORS):
             if post is None:
                 break
             if titles:
                 titled.add(post)
             else:
-                post.sign(element, told["author"], told["date"])
+                post.sign(element, selectors["author"], selectors["date"])
             post = around[post]
     return titled
 

@@ -1,4 +1,4 @@
-"""A post: a part of a page that somebody signed. Its author, its date, and which post it replies to."""
+"""A post: a part of a page with an author or a date, and the post it replies to."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ BY_PREFIX = re.compile(r"(?:by|von|par|por|da|door|av|от)\s+(?=\S)", re.IGNORE
 
 
 def author_of(element: Element) -> str:
-    """The name in an element, on a link in it if there is one; empty where it holds none, or much more than a name."""
-    told = element.attr("content") if element.tag == "meta" else None
-    if told is None:
+    """Return the name in an element, preferably in a link; "" if there is none or the text is too long for a name."""
+    shown = element.attr("content") if element.tag == "meta" else None
+    if shown is None:
         named = element.select_one("[itemprop~=name]")
-        told = (named.attr("content") or _text(named)) if named is not None else ""
-        linked = element.select("a[href]")[:MAX_NAME_LINKS] if not told and element.tag != "a" else []
-        told = told or next(filter(None, map(_text, linked)), "") or _text(element)
-    name = _line(told).strip(NAME_PADDING)
+        shown = (named.attr("content") or _text(named)) if named is not None else ""
+        linked = element.select("a[href]")[:MAX_NAME_LINKS] if not shown and element.tag != "a" else []
+        shown = shown or next(filter(None, map(_text, linked)), "") or _text(element)
+    name = _line(shown).strip(NAME_PADDING)
     name = BY_PREFIX.sub("", name, count=1) if BY_PREFIX.match(name) else name
     return name if len(name) <= MAX_NAME and any(map(str.isalnum, name)) else ""
 
 
 def date_of(element: Element) -> str:
-    """The date that an element shows; where it shows only how long ago that was, the day that its attributes tell."""
+    """Return the visible date of an element; if it only shows an age, the day in its attributes."""
     shown = visible_date(_line(_text(element))) if element.tag != "meta" else ""
     if shown:
         return shown
@@ -95,7 +95,7 @@ def _text(element: Element) -> str:
 
 
 def _is_date_word(word: str) -> bool:
-    """Whether a word before the year is a day, a month or a time, as far as can be told in any language."""
+    """Whether a word before the year is a day, a month or a time, as far as that is language-independent."""
     bare = word.strip(",.'’")
     if bare.isalpha():
         return bare.lower() not in DATE_LABELS and len(bare) <= MAX_MONTH
@@ -119,7 +119,7 @@ class PostSelectors(NamedTuple):
 
 
 class Post:
-    """Where it stands, and who signed it and when, as far as the page tells."""
+    """The element of a post, its author and its date, as far as the page contains them."""
 
     __slots__ = ("author", "body", "date", "element", "level", "outer", "place", "signs", "sort")
 
@@ -129,7 +129,7 @@ class Post:
         self.author = self.date = ""
         self.level = TOP_LEVEL
         self.place = self.outer = 0  # of its text among the containers, and of all of it; none where it has none
-        self.signs: list[Element] = []  # the elements that tell author and date
+        self.signs: list[Element] = []  # the elements with author and date
 
     @property
     def head(self) -> str:
@@ -163,7 +163,7 @@ def post_around(node: Node | None, nearest: PostOf) -> Post | None:
 def assign_signatures(root: Element, posts: list[Post], rules: PostSelectors) -> list[Post]:
     """Give each post what is found in it and in no post inside it; those with a text stay.
 
-    One that nobody signed is a post among those that are: an answer inside its question is no part of it.
+    An unsigned post among signed ones counts: an answer inside its question is not part of the question.
     """
     nearest: PostOf = {root: None}
     nearest.update((post.element, post) for post in posts)

@@ -1,4 +1,4 @@
-"""Characters that are no text, as classes; which of them a text has, said by one look at it."""
+"""Classes of characters that are not text, and a fast check which of them a text contains."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ INVISIBLE = re.compile(
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 # The noncharacters of the other planes, two at the end of each. Among the others they would make every search slower: a
-# text that may have one is told by its bytes, of which the last two are these.
+# text that may contain one is recognized by its bytes, of which the last two are these.
 NONCHARACTERS = re.compile("[" + "".join(f"{chr(p << 16 | 0xFFFE)}{chr(p << 16 | 0xFFFF)}" for p in range(1, 17)) + "]")
 NONCHARACTER_ENDINGS = (b"\xbf\xbe", b"\xbf\xbf")
-# Ends of lines to some programs and to nobody's eyes: they part words, so a space takes their place.
+# Line ends in some programs, but not visible: they separate words, so a space replaces them.
 SEPARATORS = re.compile("[\u2028\u2029]")
 JOINERS = re.compile("[\u200c\u200d]+")
 EMOJI_SELECTOR = re.compile("\ufe0f+")
-# What an icon font has its pictures at: no other font has anything to show there.
+# Private use characters of icon fonts.
 ICON_CHARACTERS = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 ANY_INVISIBLE = re.compile(f"{INVISIBLE.pattern[:-1]}\u200c\u200d\ufe0f\u2028\u2029]")
 PRINTABLE_ASCII = bytes({9, 10, *range(32, 127)})
 
-# What a text may have, as bits.
+# Bits for the classes in a text.
 CONTROLS, INVISIBLES, NONCHARACTER, NO_BREAK, ICON_FONT = 1, 2, 4, 8, 16
 SUSPECT = CONTROLS | INVISIBLES | NONCHARACTER
 UNUSUAL = SUSPECT | NO_BREAK
 
 
 def characters_in(text: str) -> int:
-    """Which of these a text has. `native_signs.pyx` says it for a C compiler, in one pass."""
+    """Return the classes in a text as bits. `native_characters.pyx` is the compiled version, in one pass."""
     raw = text.encode("utf-8", "surrogatepass").translate(
         None, PRINTABLE_ASCII
-    )  # most of a text is printable ASCII: it goes
+    )  # remove printable ASCII, which is most of a text
     if not raw:
         return 0
     rest = raw.decode("utf-8", "surrogatepass")

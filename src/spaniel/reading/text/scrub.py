@@ -69,7 +69,7 @@ EMOJI = re.compile("[\u00a9\u00ae\u203c-\u3299\ufe0f\U0001f000-\U0001faff#*0-9\u
 
 
 class ScrubCounts(NamedTuple):
-    """How many invisible and how many control characters went, and whether there are signs of icon fonts."""
+    """Counts of removed invisible and control characters, and whether there are icon characters."""
 
     invisible: int
     controls: int
@@ -77,7 +77,7 @@ class ScrubCounts(NamedTuple):
 
 
 def scrub(text: str) -> tuple[str, int, int]:
-    """The text without them, how many invisible, how many control characters."""
+    """Return the text without them, and the numbers of invisible and control characters."""
     found = characters_in(text)
     if not found & SUSPECT:
         return text, 0, 0
@@ -164,7 +164,7 @@ def _selector_needed(before: str, _after: str) -> bool:
 
 
 def one_line(text: str | None) -> str | None:
-    """A title or a name: scrubbed, on one line, no longer than any has a need to be; or nothing."""
+    """Return a title or a name, scrubbed, on one line and of limited length; None if nothing is left."""
     if not text:
         return None
     return scrub(" ".join(text[: 4 * MAX_LINE].split())[:MAX_LINE])[0].strip() or None

@@ -63,13 +63,13 @@ def read_bookmarks(document: PdfDocument) -> list[Bookmark]:
 
 def find_headings(pages: Sequence[Sequence[TextLine]], outline: Sequence[Bookmark]) -> list[dict[int, PdfHeading]]:
     """For each page, the lines that begin a heading."""
-    told = _by_outline(pages, outline)
-    sizes = _levels(pages, told)
-    return [_on_page(lines, told[number], sizes) for number, lines in enumerate(pages)]
+    by_outline = _by_outline(pages, outline)
+    sizes = _levels(pages, by_outline)
+    return [_on_page(lines, by_outline[number], sizes) for number, lines in enumerate(pages)]
 
 
 def _by_outline(pages: Sequence[Sequence[TextLine]], outline: Sequence[Bookmark]) -> list[dict[int, PdfHeading]]:
-    told: list[dict[int, PdfHeading]] = [{} for _ in pages]
+    by_outline: list[dict[int, PdfHeading]] = [{} for _ in pages]
     plain: dict[int, list[str]] = {}
     longest = NUMBERING_LENGTH + max((len(entry.title) for entry in outline), default=0)
     for entry in outline:
@@ -81,11 +81,11 @@ def _by_outline(pages: Sequence[Sequence[TextLine]], outline: Sequence[Bookmark]
                 plain[number] = [
                     _letters(line.text) if len(line.text) <= longest else "" for line in pages[number][:MAX_LINES]
                 ]
-            place = _place_of(title, plain[number], told[number])
+            place = _place_of(title, plain[number], by_outline[number])
             if place is not None:
-                told[number][place[0]] = PdfHeading(min(entry.level, DEEPEST_LEVEL), place[1])
+                by_outline[number][place[0]] = PdfHeading(min(entry.level, DEEPEST_LEVEL), place[1])
                 break
-    return told
+    return by_outline
 
 
 def _letters(text: str) -> str:
@@ -114,7 +114,7 @@ class _Levels(NamedTuple):
     bold: int | None
 
 
-def _levels(pages: Sequence[Sequence[TextLine]], told: Sequence[dict[int, PdfHeading]]) -> _Levels:
+def _levels(pages: Sequence[Sequence[TextLine]], by_outline: Sequence[dict[int, PdfHeading]]) -> _Levels:
     """The text is what most is written in; what is larger, and little, heads."""
     shares: Counter[float] = Counter()
     bold = 0
@@ -126,15 +126,15 @@ def _levels(pages: Sequence[Sequence[TextLine]], told: Sequence[dict[int, PdfHea
     text = shares.most_common(1)[0][0] if shares else 0.0
     most = MAX_LARGE_SHARE * shares.total()
     sizes = [size for size, share in shares.items() if size > LARGER * text and share <= most]
-    by_size = _ranked(sorted(sizes, reverse=True), _known_levels(pages, told))
+    by_size = _ranked(sorted(sizes, reverse=True), _known_levels(pages, by_outline))
     deepest = max(by_size.values(), default=1)
     return _Levels(text, by_size, min(deepest + 1, DEEPEST_LEVEL) if bold <= most else None)
 
 
-def _known_levels(pages: Sequence[Sequence[TextLine]], told: Sequence[dict[int, PdfHeading]]) -> dict[float, int]:
+def _known_levels(pages: Sequence[Sequence[TextLine]], by_outline: Sequence[dict[int, PdfHeading]]) -> dict[float, int]:
     """The level that the outline gives to most headings of a size."""
     votes: dict[float, Counter[int]] = {}
-    for lines, found in zip(pages, told, strict=True):
+    for lines, found in zip(pages, by_outline, strict=True):
         for index, heading in found.items():
             votes.setdefault(lines[index].size, Counter())[heading.level] += 1
     return {size: counted.most_common(1)[0][0] for size, counted in votes.items()}
@@ -150,9 +150,9 @@ def _ranked(sizes: Sequence[float], known: dict[float, int]) -> dict[float, int]
     return levels
 
 
-def _on_page(lines: Sequence[TextLine], told: dict[int, PdfHeading], levels: _Levels) -> dict[int, PdfHeading]:
-    found = dict(told)
-    covered = {index for first, heading in told.items() for index in range(first, first + heading.lines)}
+def _on_page(lines: Sequence[TextLine], by_outline: dict[int, PdfHeading], levels: _Levels) -> dict[int, PdfHeading]:
+    found = dict(by_outline)
+    covered = {index for first, heading in by_outline.items() for index in range(first, first + heading.lines)}
     for first, level, count in _runs(lines, levels):
         whole = range(first, first + count)
         if not covered.intersection(whole) and count <= MAX_HEADING_LINES and _says_something(lines, whole):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Key = tuple[str, int]
 
 
-# What programs write where nobody gave a title, an author or a subject.
+# Placeholders that programs write if there is no title, author or subject.
 PLACEHOLDER = re.compile(
     r"\(?(?:untitled|anonymous|unspecified|unknown|user|admin(?:istrator)?|owner)\)?", re.IGNORECASE
 )
@@ -41,14 +41,14 @@ MAX_LANGUAGE = 64  # characters of a language's name
 
 
 def pdf_metadata(document: PdfDocument) -> Metadata:
-    told = document.get_metadata_dict(skip_empty=True)
-    title = _meaningful(told.get("Title"))
+    fields = document.get_metadata_dict(skip_empty=True)
+    title = _meaningful(fields.get("Title"))
     return Metadata(
         title=None if title and FILE_NAME.fullmatch(title) else title,
-        description=_meaningful(told.get("Subject")),
-        author=_meaningful(told.get("Author")),
-        published=_day(told.get("CreationDate")),
-        modified=_day(told.get("ModDate")),
+        description=_meaningful(fields.get("Subject")),
+        author=_meaningful(fields.get("Author")),
+        published=_day(fields.get("CreationDate")),
+        modified=_day(fields.get("ModDate")),
     )
 
 
@@ -73,7 +73,10 @@ def pdf_language(document: PdfDocument) -> str | None:
 
 HYPHEN = "\ufffe"  # what pdfium writes for a hyphen at the end of a line, and it goes on with the next line
 LINE = re.compile(rf"[^\s{HYPHEN}](?:[^\r\n{HYPHEN}]*[^\s{HYPHEN}])?")
-MIN_SIZE, MIN_HEIGHT_SHARE = 1.0, 0.0015  # points, and share of the page's height, below which nobody reads a line
+MIN_SIZE, MIN_HEIGHT_SHARE = (
+    1.0,
+    0.0015,
+)  # points, and share of the page's height (chosen): unreadable
 BULLET = re.compile("[•‣◦▪▫●○■□∙·⁃➢✓►▶\uf0b7\uf0a7\uf0d8\uf0fc*–-]\\s+(?=\\S)")
 MAX_BOLD = 100  # characters of a line of which it is asked whether it is bold
 A4 = (595.0, 842.0)  # points
@@ -141,7 +144,7 @@ def frame_of(page: Any) -> PageFrame:
 
 
 def visible_lines(lines: list[TextLine], frame: PageFrame) -> list[TextLine]:
-    """Those that somebody may see: they stand on the page, and are not too small for any eye."""
+    """Return the visible lines: on the page and not too small."""
     width, height, least = frame.width, frame.height, min(MIN_SIZE, MIN_HEIGHT_SHARE * frame.height)
     return [
         one for one in lines if one.size >= least and one.right > 0 and one.left < width and -one.size < one.y < height
@@ -153,7 +156,7 @@ def lines_of(textpage: Any, frame: PageFrame) -> list[TextLine]:
     count = pdfium.FPDFText_CountChars(textpage)
     text = _text(textpage, count)
     sounding = _Characters(textpage, frame)
-    if len(text) != count:  # some characters are two to pdfium, or are not told
+    if len(text) != count:  # pdfium counts some characters twice and omits others
         return _lines_by_units(text, sounding)
     lines = []
     for match in LINE.finditer(text):
@@ -257,7 +260,7 @@ class PdfPage(NamedTuple):
 
     lines: list[TextLine]
     height: float
-    unseen: int = 0  # lines that nobody sees
+    unseen: int = 0  # invisible lines
     picture: bool = False  # instead of text
 
 

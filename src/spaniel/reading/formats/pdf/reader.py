@@ -75,7 +75,7 @@ def _opened(body: bytes) -> Iterator[PdfDocument]:
 
 
 def _scrubbed(sheets: list[PdfPage]) -> tuple[list[PdfPage], int, int]:
-    """All text scrubbed at once, before anything is escaped. Lines stay lines."""
+    """Scrub all text in one pass, before anything is escaped. Lines are preserved."""
     whole = "\n".join(line.text for sheet in sheets for line in sheet.lines)
     text, invisible, controls = scrub(whole)
     if not invisible and not controls:
