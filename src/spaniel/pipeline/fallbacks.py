@@ -1,4 +1,4 @@
-"""The fallbacks by their names, as a profile lists them; here those at the page's own site, and the queue."""
+"""The fallbacks by name, as a profile lists them: those at the page's own site, and the queue."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 
 
 HTTP_ONLY = "http_only_host"
-JITTER = 0.2  # at most this share is added to a wait: many who failed together do not come back together
+JITTER = 0.2  # up to this share is added to a wait, so that fetches that failed together do not retry together
 LONGEST_BACKOFF = 3600
 MOST_ASKED = 3  # requests in all for a page whose server asks to wait (FG-46)
-NO_CONNECTION = ("connect", "tls", "certificate")  # causes for which no HTTPS came about
+NO_CONNECTION = ("connect", "tls", "certificate")  # causes that mean HTTPS is not available
 
 
 def may_serve_http(task: FetchTask, services: Services) -> bool:
@@ -51,9 +51,9 @@ def may_serve_http(task: FetchTask, services: Services) -> bool:
 
 
 def _http_applies(ascent: Attempts, services: Services) -> str:
-    """First of all, but for what is rendered from the start (FR-WF-12a)."""
+    """The first attempt, except for pages rendered from the start (FR-WF-12a)."""
     if ascent.attempts:
-        return "it comes first or not at all"
+        return "it runs first or not at all"
     return "the page is rendered from the start" if is_rendered_first(ascent.task, services) else ""
 
 
@@ -73,15 +73,15 @@ def _retry_applies(ascent: Attempts, _services: Services) -> str:
 
 
 def _retry_after_applies(ascent: Attempts, services: Services) -> str:
-    """For profiles without retries, in a batch: only where the server says that it is to be asked again."""
+    """For profiles without retries, in a batch: only if the server asked to wait."""
     why = _retry_applies(ascent, services)
     return why or ("" if asks_for_time(ascent.failure) else "the server did not ask to wait")
 
 
 def _retry_wait(ascent: Attempts, services: Services, options: Options) -> float:
-    """The backoff with its jitter, or what the host that answered asked for, if that is longer (FG-22, FG-30).
+    """The backoff with jitter, or the wait that the host requested, if longer (FG-22, FG-30).
 
-    What it said to this very fetch counts in full, also where a redirect of another site led to it.
+    A wait requested in this fetch counts in full, even after a redirect from another site.
     """
     backoff = cast("int", options["after_seconds"]) * (1 + JITTER * services.chance())
     asked = services.door.hosts.asked(ascent.last_url.origin)
@@ -98,16 +98,16 @@ def _retry_options(table: Table) -> Options:
 
 
 def _plain_http_applies(ascent: Attempts, _services: Services) -> str:
-    """HTTP was asked for, the policy made HTTPS of it, and there is none (FG-13)."""
+    """For an HTTP URL that the policy upgraded to HTTPS, if the host has no HTTPS (FG-13)."""
     task = ascent.task
     if ascent.best is not None:
         return PAGE_FETCHED
     if not task.is_upgraded:
-        return "the address was not http" if task.url.scheme == "https" else "the address is http as it is"
+        return "the requested URL was not http" if task.url.scheme == "https" else "the canonical URL is already http"
     failure = ascent.failure
     if failure is None or ascent.last_url.host != task.url.host:
-        return "HTTPS has not failed there"
-    return "" if _is_without_https(root_of(failure)) else "HTTPS works there"
+        return "HTTPS has not failed on this host"
+    return "" if _is_without_https(root_of(failure)) else "HTTPS works on this host"
 
 
 def _is_without_https(error: SpanielError) -> bool:
@@ -118,7 +118,7 @@ def _is_without_https(error: SpanielError) -> bool:
 async def _fetch_over_plain_http(
     ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
 ) -> FetchedPage:
-    """A page that comes so, without a redirect back to HTTPS, says that the host has no HTTPS."""
+    """A page fetched this way, without a redirect to HTTPS, shows that the host has no HTTPS."""
     url = ascent.task.url._replace(scheme="http")
     found = await retrieve(url, services.door, deadline, ascent.task.way, hops)
     if not any(hop.startswith("https:") for hop in (*found.chain, found.page.url.href)):
@@ -134,7 +134,7 @@ RETRY_AFTER = FallbackKind(
 PLAIN_HTTP = FallbackKind(_plain_http_applies, _fetch_over_plain_http, may_serve_http, wait=requested_wait)
 
 
-SHOWN = 500  # characters of an address that was tried: a hostile one must not fill the file
+SHOWN = 500  # characters of a tried address; a hostile one must not fill the file
 
 
 def _queue_applies(ascent: Attempts, services: Services) -> str:
@@ -162,11 +162,11 @@ async def _put_in_queue(
 
 
 def _failure(ascent: Attempts) -> Failure:
-    """One rule for pages that are not given out: by status or by what the page shows, a person gets them (FG-35)."""
+    """One rule for pages whose access is restricted, by status or by content: they are queued for a person (FG-35)."""
     task, refusal, best = ascent.task, ascent.refusal, ascent.best
     if best is not None and best.blocked is not None:
         code = best.blocked.page_type
-        message = CLOSED.get(code) or f"The site sent something else in place of the page: {code}."
+        message = CLOSED.get(code) or f"The site returned something else instead of the page: {code}."
     else:
         assert refusal is not None  # noqa: S101  it applied
         code, message = str(refusal.code), refusal.message
@@ -207,6 +207,6 @@ FALLBACKS: dict[str, FallbackKind] = {
     "queue": QUEUE,
 }
 
-# Notes on what is not kept. It may be better next time: a copy from elsewhere stands in for a page that may be back.
-# And a page that came over plain HTTP is nothing for whoever asks for the same page over HTTPS.
+# Notes on pages that are not cached. A copy from elsewhere replaces a page that may be back next time,
+# and a page fetched over plain HTTP must not be served for an HTTPS request.
 PASSING = frozenset({PARTIAL, MISSING, UNAVAILABLE, FAILED, FROM_ARCHIVE, FROM_SEARCH_CACHE, FROM_MIRROR, HTTP_ONLY})

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class KnownWeb(Web):
-    """Which hosts lack HTTPS (FG-13). Of the rest nothing is known."""
+    """Knows which hosts lack HTTPS (FG-13), and nothing else."""
 
     def __init__(self, hosts: Hosts) -> None:
         self._hosts = hosts
@@ -45,18 +45,18 @@ class KnownWeb(Web):
 
 
 def canonical_form(policy: Policy, raw: str, hosts: Hosts) -> Canonical:
-    """The canonical form of a URL. The web is asked about only where HTTP became HTTPS, which is seldom and quick."""
+    """The canonical form of a URL. Host knowledge is used only if HTTP became HTTPS, which is rare."""
     found = policy.apply(raw)
     if not found.url.startswith("https://") or not found.original.strip().lower().startswith("http://"):
         return found
     return policy.apply(raw, KnownWeb(hosts)) if hosts.is_http_only(split(found.url).host) else found
 
 
-STANDS_IN = "a stored copy stands in"
+STANDS_IN = "a stored copy is used instead"
 
 
 async def run_fallbacks(task: FetchTask, profile: Profile, services: Services, trace: Trace) -> Attempts:
-    """Try each fallback that applies after the results so far; record for each other one why it was skipped."""
+    """Try each fallback that applies after the attempts so far; record why the others were skipped."""
     runner = _Runner(task, profile, services, trace)
     for fallback in profile.fallbacks:
         wait = runner.wait_before(fallback)
@@ -66,7 +66,7 @@ async def run_fallbacks(task: FetchTask, profile: Profile, services: Services, t
 
 
 class _Runner:
-    """The fallbacks of one fetch."""
+    """Runs the fallbacks of one fetch."""
 
     def __init__(self, task: FetchTask, profile: Profile, services: Services, trace: Trace) -> None:
         self.ascent = Attempts(task)
@@ -74,7 +74,7 @@ class _Runner:
         self._times = _Deadlines(profile.limits, services)
 
     def wait_before(self, fallback: Fallback) -> float | None:
-        """How long to wait before a rung; None where it is left out, which is written down."""
+        """Seconds to wait before a fallback; None if it is skipped, which is recorded."""
         ascent, services = self.ascent, self._services
         why = fallback.kind.skip_reason(ascent, services) or (
             STANDS_IN if fallback.kind.elsewhere and self._has_stale_copy() else ""
@@ -92,12 +92,12 @@ class _Runner:
         return None
 
     def _has_stale_copy(self) -> bool:
-        """Whether a stored copy will do: it is younger than an archive's, and asks nobody."""
+        """Whether a stale copy can be used: it is newer than an archive's, and costs no request."""
         stale, failure = self.ascent.task.stale, self.ascent.failure
         return stale is not None and stale.replaces(failure, self._services.clock.now())
 
     async def run(self, fallback: Fallback, wait: float) -> None:
-        """By each of its ways, until one brings a page."""
+        """Try each variant until one fetches a page."""
         if wait > 0:
             await self._wait(wait)
         for options in fallback.kind.variants(self.ascent.task, self._services, fallback.options):
@@ -115,7 +115,7 @@ class _Runner:
         self._times.waited(seconds)
 
     async def _try(self, fallback: Fallback, options: Mapping[str, object], waited: float) -> bool:
-        """One attempt: its page is the best so far, or its failure is written down. Whether it has brought one."""
+        """One attempt: records its page or its failure. Returns whether it succeeded."""
         ascent, clock = self.ascent, self._services.clock
         at, began, failure, deadline = clock.now(), clock.monotonic(), None, self._times.next()
         hops = PageHops(ascent.task.url, self._trace, len(ascent.attempts) + 1)
@@ -136,7 +136,7 @@ class _Runner:
     async def _bring(
         self, fallback: Fallback, options: Mapping[str, object], deadline: Deadline, hops: PageHops
     ) -> FetchResult | None:
-        """What a rung finds, read; None from one that looks for nothing."""
+        """The fallback's page, read; None if it fetches none."""
         fetched = await fallback.kind.fetch(self.ascent, self._services, deadline, hops, options)
         if fetched is None:
             return None
@@ -151,9 +151,9 @@ class _Runner:
         return self._judged(result)
 
     def _judged(self, result: FetchResult) -> FetchResult:
-        """With what the site says about the use of the page, and whether it is the page at all.
+        """Add the site's usage signals, and whether this is the requested page at all.
 
-        A copy that is still right was the page when it was read; what the site says today may be new.
+        A revalidated copy was judged when it was read; only the signals may be new.
         """
         profile, fetched, document = self._profile, result.fetched, result.document
         agent = profile.way.options.headers.user_agent
@@ -163,7 +163,7 @@ class _Runner:
         return result._replace(signals=signals, blocked=blocked)
 
     async def _read(self, page: Page, deadline: Deadline, hops: PageHops) -> tuple[Document, str]:
-        """What is understood of a page, and by which reader."""
+        """The document and the name of the reader."""
         declared, profile = page.headers.get("content-type"), self._profile
         with hops.step("content_type"):
             kind = kind_of(declared, page.body, profile.content)
@@ -176,9 +176,9 @@ class _Runner:
 
 
 class _Deadlines:
-    """The rungs' deadlines: one for all of them, or one each within a total.
+    """The deadlines of the fallbacks: one for all, or one each within a total.
 
-    Waiting is part of the total, and of no deadline: whoever waits asks nobody for anything.
+    Waiting counts for the total but not for a deadline, since no request runs meanwhile.
     """
 
     def __init__(self, limits: Limits, services: Services) -> None:
@@ -192,13 +192,13 @@ class _Deadlines:
         return Deadline(max(0.0, min(self._limits.timeout_seconds, self._left())))
 
     def against(self, wait: float, longest: float) -> str:
-        """Why there is no time for a rung after such a wait; empty where there is."""
+        """Why there is no time for a fallback after such a wait; empty if there is."""
         if wait > longest:
             return f"would wait {wait:.0f} s, longer than {longest:.0f} s"
         if self.is_over():
-            return f"the {self._limits.total_seconds:.0f} s of the whole fetch are over"
+            return f"the {self._limits.total_seconds:.0f} s of the whole fetch have passed"
         if self._shared is None and wait >= self._left():
-            return f"would wait {wait:.0f} s, and {self._left():.0f} s of the whole fetch are left"
+            return f"would wait {wait:.0f} s, but only {self._left():.0f} s of the whole fetch are left"
         return ""
 
     def is_over(self) -> bool:
@@ -213,12 +213,12 @@ class _Deadlines:
 
 
 async def fetch(request: Request, profile: Profile, services: Services, trace: Trace | None = None) -> Outcome:
-    """How it ended, as a value: whatever is refused is refused in there. One record in the log says the same."""
+    """Fetch a page. Refusals are part of the outcome, not exceptions. Writes one log line."""
     trace = trace or Trace()
     began = services.clock.monotonic()
     try:
         outcome = await _fetch(request, profile, services, trace)
-    except SpanielError as error:  # it was no URL, or none that may be asked for
+    except SpanielError as error:  # not a URL, or not an allowed one
         outcome = Outcome(_asked_for(request), refusal=error, steps=trace.steps)
     write_log_line(outcome, services.clock.monotonic() - began)
     return outcome
@@ -240,7 +240,7 @@ async def _fetch(request: Request, profile: Profile, services: Services, trace: 
 
 
 def stored(request: Request, profile: Profile, services: Services, trace: Trace | None = None) -> Outcome | None:
-    """How a fetch would end that finds its page in the cache; None where it would not. Nobody is asked for anything."""
+    """The outcome of a fetch that the cache can answer; None if it cannot. Makes no requests."""
     began = services.clock.monotonic()
     trace = trace or Trace()
     task = prepare(request, profile, services, trace)
@@ -253,8 +253,8 @@ def stored(request: Request, profile: Profile, services: Services, trace: Trace 
 
 
 def prepare(request: Request, profile: Profile, services: Services, trace: Trace) -> FetchTask:
-    """What is to be fetched. Whatever is refused here is refused for its form: nobody need be asked (D2-04)."""
-    with trace.step("parse"):  # by the policy, whose first rule says what is a URL to it
+    """Check the request without making one (D2-04): whatever is refused here is refused for its form."""
+    with trace.step("parse"):  # the policy's first rule decides what a URL is
         request = checked(request)
         _require_class(request, profile, services)
         known = canonical_form(profile.policy, request.url, services.door.hosts)
@@ -266,7 +266,7 @@ def prepare(request: Request, profile: Profile, services: Services, trace: Trace
 
 
 def _politeness(request: Request, profile: Profile) -> Politeness:
-    """The profile's, as patient as whoever asks for this page."""
+    """The profile's politeness, with the request's own longest wait."""
     wait = profile.limits.max_wait_seconds if request.max_wait is None else request.max_wait
     return profile.way.politeness._replace(longest_wait=wait)
 
@@ -275,12 +275,12 @@ def _require_class(request: Request, profile: Profile, services: Services) -> No
     if request.freshness_class is None:
         return
     if not profile.freshness or services.freshness is None:
-        raise bad("freshness_class", f"the profile '{profile.name}' has no classes; use one with cache.freshness")
+        raise bad("freshness_class", f"the profile '{profile.name}' has no freshness classes; use one with cache.freshness")
     services.freshness.named(request.freshness_class)
 
 
 def _check_cache(task: FetchTask, profile: Profile, services: Services, trace: Trace) -> CacheLookup:
-    """What the cache knows of a page: one to be served, or one to ask about."""
+    """What the cache has for a page: one to serve, or one to revalidate."""
     with trace.step("check_cache") as step:
         if task.request.bypass:
             step.text = "bypassed"
@@ -291,7 +291,7 @@ def _check_cache(task: FetchTask, profile: Profile, services: Services, trace: T
 
 
 async def _fetch_afresh(task: FetchTask, profile: Profile, services: Services, trace: Trace) -> Attempts:
-    """Guard, robots, fetch, content type, extract: rung by rung; then what is best is kept."""
+    """Guard, robots, fetch, content type, extract, for each fallback; then the best page is cached."""
     ascent = await run_fallbacks(task, profile, services, trace)
     if ascent.best is not None:
         ascent.found = await keep(task, ascent.best, profile, services, trace)
