@@ -306,7 +306,7 @@ async def _fetch_afresh(task: FetchTask, profile: Profile, services: Services, t
 
 def _flight(task: FetchTask, profile: Profile) -> Hashable:
     """What makes two fetches of a page two: those who want the same share one. A copy to ask about makes a difference,
-    for whoever will have none gets the page itself."""
+    since a request with other validators may end differently."""
     request = task.request
     how = (
         request.force_browser,
@@ -321,7 +321,7 @@ def _flight(task: FetchTask, profile: Profile) -> Hashable:
 
 
 def _outcome_of(task: FetchTask, known: CacheLookup, services: Services, trace: Trace) -> Outcome:
-    """What is known of a page, for whoever asked for it; served from the cache unless somebody vouched for it now."""
+    """The outcome with what was found; served from the cache unless it was fetched or revalidated now."""
     found = known.found
     served = found is not None and found.cache_info is not None and found.cache_info.how in ("hit", STALE)
     return Outcome(
@@ -337,4 +337,4 @@ def _outcome_of(task: FetchTask, known: CacheLookup, services: Services, trace: 
 
 
 def _asked_for(request: Request) -> str:
-    return requested(str(request.url))  # which may be anything in Python
+    return requested(str(request.url))  # in Python, anything may be passed
