@@ -1,4 +1,4 @@
-"""What may be said with one fetch, by whichever way it is asked for from Python: each name once."""
+"""The options of one fetch from Python: each name once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FetchKeywords(TypedDict, total=False):
 
 
 def request_for(url: str, max_chunk_tokens: int | None, options: FetchKeywords, shown: RenderOptions) -> Request:
-    """The request; `shown` is how a page is shown of which nothing is said. A name that is none is a `TypeError`."""
+    """The request; `shown` are the default rendering options. An unknown name is a `TypeError`."""
     for name in options:
         if name not in FetchKeywords.__annotations__:
             raise TypeError(f"fetch() got an unexpected keyword argument '{name}'")
