@@ -44,7 +44,7 @@ class Steps:
         patch.setitem(FALLBACKS, "steps", FallbackKind(lambda _, __: why, self._climb, lambda _, __: False))
 
     async def _climb(
-        self, ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _: Mapping[str, object]
+        self, state: Attempts, services: Services, deadline: Deadline, hops: PageHops, _: Mapping[str, object]
     ) -> FetchedPage:
         self.deadlines.append(deadline)
         deadline.phase = f"step {len(self.deadlines)}"

@@ -157,8 +157,8 @@ async def test_a_host_whose_https_works_after_all_is_not_remembered(
     settings = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")
     async with Engine(settings, FakeResolver()) as engine:
         services = engine.services
-        ascent = Attempts(prepare(Request("http://a.example/"), climber(LADDER), services, Trace()))
-        await FALLBACKS["plain_http"].fetch(ascent, services, Deadline(9), PageHops(ascent.task.url), {})
+        state = Attempts(prepare(Request("http://a.example/"), climber(LADDER), services, Trace()))
+        await FALLBACKS["plain_http"].fetch(state, services, Deadline(9), PageHops(state.task.url), {})
         assert services.door.hosts.is_http_only("a.example") is learnt
 
 
@@ -189,10 +189,10 @@ async def test_it_is_tried_only_where_no_connection_over_tls_came_about(
     async with Engine(settings, FakeResolver()) as engine:
         profile = climber(["http", *RETRIES, "plain_http"])
         task = prepare(Request("http://a.example/"), profile, engine.services, Trace())
-        ascent = Attempts(task)
-        assert FALLBACKS["plain_http"].skip_reason(ascent, engine.services) == "HTTPS has not failed there"
-        ascent.attempts.append(Attempt("http", url or task.url.href, error, None, (), "", 1.0))
-        assert FALLBACKS["plain_http"].skip_reason(ascent, engine.services) == why
+        state = Attempts(task)
+        assert FALLBACKS["plain_http"].skip_reason(state, engine.services) == "HTTPS has not failed there"
+        state.attempts.append(Attempt("http", url or task.url.href, error, None, (), "", 1.0))
+        assert FALLBACKS["plain_http"].skip_reason(state, engine.services) == why
 
 
 @pytest.mark.req("FG-13")

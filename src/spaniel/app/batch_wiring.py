@@ -1,4 +1,4 @@
-"""The options that batch workers get. A module of its own: the process that starts workers need not load what they load."""
+"""The options of batch workers, apart from what they load: the process that starts them need not load it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def wiring(
     logs: tuple[int, bool] | None = None,
     captures: bool = False,
 ) -> dict[str, object]:
-    """A worker's options as plain data, so that it does not read the settings files again. `logs`: how to write its own log;
+    """A worker's options as plain data: it does not read the settings files again. `logs`: how to write its own log;
     `captures`: whether it stores the raw responses.
 
     Warnings about settings are printed here, once, and not by every worker.

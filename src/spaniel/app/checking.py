@@ -133,8 +133,7 @@ def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History 
     )
     options = RunOptions(
         at_once=own.jobs,
-        link_seconds=4.0 * own.timeout_seconds
-        + 60.0,  # HEAD, GET and one more; a last resort
+        link_seconds=4.0 * own.timeout_seconds + 60.0,  # HEAD, GET and one more; a last resort
         content_seconds=own.content_seconds + 4.0 * own.timeout_seconds + 60.0,
         host_patience=float(own.host_wait_seconds),
         total_seconds=extras.total_seconds,

@@ -203,7 +203,7 @@ SHUT = (  # (URL, the addresses of its name, the expected refusal)
 
 
 async def _guard(settings: Settings) -> Finding:
-    """The guard with these settings: what must be refused is refused, and a public address passes. No connection is made."""
+    """The guard with these settings: it refuses what it must, and a public address passes. No connection is made."""
     security = settings.security
     if off := settings.protection_off:
         cure = "Set it to true again under [tools.webfetch.security]."

@@ -52,7 +52,7 @@ def displayed(
     idle_ms: int | None = None,
     scrolls: int | None = None,
 ) -> RenderOptions | None:
-    """How a page is shown for one call: as it is otherwise, but for what is given here. None where nothing is."""
+    """The rendering options of one call: the defaults with what is passed here. None if nothing is."""
     width, height = viewport or (None, None)
     given = {"width": width, "height": height, "idle_ms": idle_ms, "wait_for": wait_for, "scrolls": scrolls}
     given = {name: value for name, value in given.items() if value is not None}

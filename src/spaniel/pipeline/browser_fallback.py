@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 NEXT_TO_NOTHING = 60  # characters of text
-WITHOUT_SCRIPTS = 1_500  # characters; a longer `noscript` is the page itself, not a "please enable JavaScript" notice (some forums do this)
+WITHOUT_SCRIPTS = 1_500  # characters; a longer `noscript` is the page itself, not a notice
 LOOKED_AT = 1_000_000  # bytes of a page searched for shell patterns; bounds the cost of a hostile page
 _SCRIPT = re.compile(rb"<script\b(?![^<>]{0,300}?\btype\s{0,9}=\s{0,9}[\"']?application/(?:ld\+)?json\b)")
 _NOSCRIPT = b"<noscript"
@@ -107,10 +107,10 @@ FAILED = "browser_failed_used_http"  # our own; the SRD defines only the first
 EMPTY = "rendered_empty_http"  # D2-34
 
 
-def _applies(ascent: Attempts, services: Services) -> str:
+def _applies(state: Attempts, services: Services) -> str:
     """Runs if requested, or if HTTP returned little more than a script's mount point (FR-WF-12b, 12c)."""
-    task, best = ascent.task, ascent.best
-    if not ascent.attempts:
+    task, best = state.task, state.best
+    if not state.attempts:
         first = is_rendered_first(task, services) or "http" not in task.fallback_names
         return "" if first else "HTTP comes first"
     if best is None:
@@ -142,10 +142,10 @@ def _shell(best: FetchResult, rendering: Rendering) -> Shell | None:
 
 
 async def _fetch_rendered(
-    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
+    state: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
 ) -> FetchedPage:
     """The guard and robots.txt are checked for the page, and for every page it navigates to."""
-    task = ascent.task
+    task = state.task
     door, way, url = services.door, task.way, task.url
     headers = way.options.headers
 
@@ -170,12 +170,12 @@ async def _fetch_rendered(
         max_document_bytes=way.options.max_bytes,
     )
     found = (await _render(wanted, services, hops, deadline.seconds))._replace(content_signal=permission.content_signal)
-    notes = (permission.note, EMPTY if _came_empty(ascent, services) else None, *found.notes)
+    notes = (permission.note, EMPTY if _came_empty(state, services) else None, *found.notes)
     return found._replace(notes=tuple(dict.fromkeys(note for note in notes if note is not None)))
 
 
-def _came_empty(ascent: Attempts, services: Services) -> bool:
-    shell = _shell(ascent.best, services.rendering) if ascent.best is not None else None
+def _came_empty(state: Attempts, services: Services) -> bool:
+    shell = _shell(state.best, services.rendering) if state.best is not None else None
     return shell is not None and shell.is_empty
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from spaniel.pipeline.trace import Trace
 
 
-EXPIRED_TWICE = "expired_twice"  # never given by a caller: the copy is older than twice its lifetime
+EXPIRED_TWICE = "expired_twice"  # the copy is older than twice its lifetime
 
 
 class CacheLookup(NamedTuple):
@@ -86,7 +86,7 @@ def _copy(key: CacheKey, task: FetchTask, profile: Profile, services: Services) 
     page = from_cache(entry.content) if entry is not None else None
     if entry is None or page is None or not _may_be_served(page, task, services):
         return None
-    if respected(page.signals, profile.respect):  # the profile respects site signals now; the copy was made when it did not
+    if respected(page.signals, profile.respect):  # the copy was stored without checking site signals
         return None
     ttl = entry.expires_at - entry.fetched_at
     if (asked := task.request.freshness_class) is not None and services.freshness is not None:

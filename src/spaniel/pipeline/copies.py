@@ -67,18 +67,18 @@ class Availability(msgspec.Struct):
 _decoder = msgspec.json.Decoder(Availability)
 
 
-def _archive_applies(ascent: Attempts, services: Services) -> str:
-    if ascent.best is not None:
+def _archive_applies(state: Attempts, services: Services) -> str:
+    if state.best is not None:
         return PAGE_FETCHED
     if not (services.copies.archive_available and services.copies.archive_snapshot):
         return "off: no archive is set"
-    return not_down(ascent.failure)
+    return not_down(state.failure)
 
 
 async def _fetch_from_archive(
-    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
+    state: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
 ) -> FetchedPage:
-    task, copies = ascent.task, services.copies
+    task, copies = state.task, services.copies
     asked = filled(copies.archive_available, task.url)
     answer = await _get_from_archive(asked, _asking(task.way), services, deadline, hops)
     timestamp = read_availability(answer.page.body, services.clock.now())
@@ -148,30 +148,30 @@ ARCHIVE = FallbackKind(_archive_applies, _fetch_from_archive, never_cached, else
 FROM_SEARCH_CACHE, FROM_MIRROR = "from_search_cache", "from_mirror"
 
 
-def _search_cache_applies(ascent: Attempts, services: Services) -> str:
-    if ascent.best is not None:
+def _search_cache_applies(state: Attempts, services: Services) -> str:
+    if state.best is not None:
         return PAGE_FETCHED
-    return not_down(ascent.failure) if services.copies.search_cache else "off: no template is set"
+    return not_down(state.failure) if services.copies.search_cache else "off: no template is set"
 
 
 async def _fetch_from_search_cache(
-    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
+    state: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
 ) -> FetchedPage:
-    url = filled(services.copies.search_cache, ascent.task.url)
-    found = await retrieve(url, services.door, deadline, ascent.task.way, hops)
-    page = found.page._replace(url=ascent.task.url)  # links are resolved against the original page
+    url = filled(services.copies.search_cache, state.task.url)
+    found = await retrieve(url, services.door, deadline, state.task.way, hops)
+    page = found.page._replace(url=state.task.url)  # links are resolved against the original page
     notes = (FROM_SEARCH_CACHE, *found.notes)
     return found._replace(page=page, chain=(), notes=notes, archive_url=found.page.url.href)
 
 
-def _mirrors_apply(ascent: Attempts, services: Services) -> str:
-    if ascent.best is not None:
+def _mirrors_apply(state: Attempts, services: Services) -> str:
+    if state.best is not None:
         return PAGE_FETCHED
     if not services.copies.mirrors:
         return "off: no mirror is set"
-    if not _mirrors_of(ascent.task, services, {}):
+    if not _mirrors_of(state.task, services, {}):
         return "no mirror is set for this address"
-    return not_down(ascent.failure)
+    return not_down(state.failure)
 
 
 def _mirrors_of(task: FetchTask, services: Services, _options: Options) -> tuple[Options, ...]:
@@ -184,10 +184,10 @@ def _mirrors_of(task: FetchTask, services: Services, _options: Options) -> tuple
 
 
 async def _fetch_from_mirror(
-    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, options: Options
+    state: Attempts, services: Services, deadline: Deadline, hops: PageHops, options: Options
 ) -> FetchedPage:
     url = parse(str(options["address"]))
-    found = await retrieve(url, services.door, deadline, ascent.task.way, hops)
+    found = await retrieve(url, services.door, deadline, state.task.way, hops)
     return found._replace(notes=(FROM_MIRROR, *found.notes))
 
 

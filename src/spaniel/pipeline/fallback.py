@@ -46,9 +46,9 @@ def is_rendered_first(task: FetchTask, services: Services) -> bool:
     return task.request.force_browser or task.url.host in services.rendering.js_heavy
 
 
-def requested_wait(ascent: Attempts, services: Services, _options: Options) -> float:
+def requested_wait(state: Attempts, services: Services, _options: Options) -> float:
     """The wait that the host requested with Retry-After, if the profile respects it."""
-    task = ascent.task
+    task = state.task
     asked = services.door.hosts.asked(task.url.origin) if task.way.politeness.respect_delays else None
     return asked.seconds if asked else 0.0
 
@@ -62,9 +62,7 @@ class FallbackKind(NamedTuple):
         [FetchTask, Services], bool
     ]  # whether a page it fetched earlier may be served from the cache
     rendering_method: str = "http"
-    failure_note: Callable[[SpanielError], str] | None = (
-        None  # the note on an earlier page if this fallback fails
-    )
+    failure_note: Callable[[SpanielError], str] | None = None  # the note on an earlier page if this fallback fails
     wait: Wait = no_wait  # seconds to wait before it; the runner decides whether that is acceptable
     variants: Variants = one_variant  # tried one by one until one fetches the page, each with its own options
     options: Callable[[Table], Options] = no_options  # from the profile's options

@@ -50,43 +50,43 @@ def may_serve_http(task: FetchTask, services: Services) -> bool:
     return not is_rendered_first(task, services)
 
 
-def _http_applies(ascent: Attempts, services: Services) -> str:
+def _http_applies(state: Attempts, services: Services) -> str:
     """The first attempt, except for pages rendered from the start (FR-WF-12a)."""
-    if ascent.attempts:
+    if state.attempts:
         return "it runs first or not at all"
-    return "the page is rendered from the start" if is_rendered_first(ascent.task, services) else ""
+    return "the page is rendered from the start" if is_rendered_first(state.task, services) else ""
 
 
 async def _fetch_over_http(
-    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
+    state: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
 ) -> FetchedPage:
-    return await retrieve(ascent.task.url, services.door, deadline, ascent.task.way, hops)
+    return await retrieve(state.task.url, services.door, deadline, state.task.way, hops)
 
 
-def _retry_applies(ascent: Attempts, _services: Services) -> str:
-    if ascent.best is not None:
+def _retry_applies(state: Attempts, _services: Services) -> str:
+    if state.best is not None:
         return PAGE_FETCHED
-    if why := not_transient(ascent.failure):
+    if why := not_transient(state.failure):
         return why
-    asked = sum(asks_for_time(attempt.error) for attempt in ascent.at_site())
+    asked = sum(asks_for_time(attempt.error) for attempt in state.at_site())
     return f"asked to wait {asked} times" if asked >= MOST_ASKED else ""
 
 
-def _retry_after_applies(ascent: Attempts, services: Services) -> str:
+def _retry_after_applies(state: Attempts, services: Services) -> str:
     """For profiles without retries, in a batch: only if the server asked to wait."""
-    why = _retry_applies(ascent, services)
-    return why or ("" if asks_for_time(ascent.failure) else "the server did not ask to wait")
+    why = _retry_applies(state, services)
+    return why or ("" if asks_for_time(state.failure) else "the server did not ask to wait")
 
 
-def _retry_wait(ascent: Attempts, services: Services, options: Options) -> float:
+def _retry_wait(state: Attempts, services: Services, options: Options) -> float:
     """The backoff with jitter, or the wait that the host requested, if longer (FG-22, FG-30).
 
     A wait requested in this fetch counts in full, even after a redirect from another site.
     """
     backoff = cast("int", options["after_seconds"]) * (1 + JITTER * services.chance())
-    asked = services.door.hosts.asked(ascent.last_url.origin)
-    said = ascent.failure.details.get("retry_after") if ascent.failure else None
-    own = seconds_until(str(said), services.clock.now()) if said and asks_for_time(ascent.failure) else None
+    asked = services.door.hosts.asked(state.last_url.origin)
+    said = state.failure.details.get("retry_after") if state.failure else None
+    own = seconds_until(str(said), services.clock.now()) if said and asks_for_time(state.failure) else None
     return max(backoff, asked.seconds if asked else 0.0, own or 0.0)
 
 
@@ -97,15 +97,15 @@ def _retry_options(table: Table) -> Options:
     return {"after_seconds": seconds}
 
 
-def _plain_http_applies(ascent: Attempts, _services: Services) -> str:
+def _plain_http_applies(state: Attempts, _services: Services) -> str:
     """For an HTTP URL that the policy upgraded to HTTPS, if the host has no HTTPS (FG-13)."""
-    task = ascent.task
-    if ascent.best is not None:
+    task = state.task
+    if state.best is not None:
         return PAGE_FETCHED
     if not task.is_upgraded:
         return "the requested URL was not http" if task.url.scheme == "https" else "the canonical URL is already http"
-    failure = ascent.failure
-    if failure is None or ascent.last_url.host != task.url.host:
+    failure = state.failure
+    if failure is None or state.last_url.host != task.url.host:
         return "HTTPS has not failed on this host"
     return "" if _is_without_https(root_of(failure)) else "HTTPS works on this host"
 
@@ -116,11 +116,11 @@ def _is_without_https(error: SpanielError) -> bool:
 
 
 async def _fetch_over_plain_http(
-    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
+    state: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
 ) -> FetchedPage:
     """A page fetched this way, without a redirect to HTTPS, shows that the host has no HTTPS."""
-    url = ascent.task.url._replace(scheme="http")
-    found = await retrieve(url, services.door, deadline, ascent.task.way, hops)
+    url = state.task.url._replace(scheme="http")
+    found = await retrieve(url, services.door, deadline, state.task.way, hops)
     if not any(hop.startswith("https:") for hop in (*found.chain, found.page.url.href)):
         services.door.hosts.set_http_only(url.host)
     return found._replace(notes=(HTTP_ONLY, *found.notes))
@@ -137,9 +137,9 @@ PLAIN_HTTP = FallbackKind(_plain_http_applies, _fetch_over_plain_http, may_serve
 SHOWN = 500  # characters of a tried address; a hostile one must not fill the file
 
 
-def _queue_applies(ascent: Attempts, services: Services) -> str:
-    blocked = ascent.best.blocked if ascent.best is not None else None
-    if ascent.best is not None and blocked is None:
+def _queue_applies(state: Attempts, services: Services) -> str:
+    blocked = state.best.blocked if state.best is not None else None
+    if state.best is not None and blocked is None:
         return PAGE_FETCHED
     if blocked is not None and blocked.page_type == SITE_SIGNAL:
         return f"the profile respects the site's {blocked.notes[-1]}"
@@ -147,23 +147,23 @@ def _queue_applies(ascent: Attempts, services: Services) -> str:
         return "off: there is no queue"
     if blocked is not None:
         return ""
-    refusal = ascent.refusal
+    refusal = state.refusal
     if refusal is None:
         return "nothing has failed"
     return f"not after {fields(refusal)}" if refusal.code in REFUSED_HERE else ""
 
 
 async def _put_in_queue(
-    ascent: Attempts, services: Services, _deadline: Deadline, hops: PageHops, _options: Options
+    state: Attempts, services: Services, _deadline: Deadline, hops: PageHops, _options: Options
 ) -> None:
     assert services.queue is not None  # noqa: S101  it applied
     with hops.step("queue"):
-        await services.writer.write(services.queue.add, _failure(ascent), services.clock.now().timestamp())
+        await services.writer.write(services.queue.add, _failure(state), services.clock.now().timestamp())
 
 
-def _failure(ascent: Attempts) -> Failure:
+def _failure(state: Attempts) -> Failure:
     """One rule for pages whose access is restricted, by status or by content: they are queued for a person (FG-35)."""
-    task, refusal, best = ascent.task, ascent.refusal, ascent.best
+    task, refusal, best = state.task, state.refusal, state.best
     if best is not None and best.blocked is not None:
         code = best.blocked.page_type
         message = CLOSED.get(code) or f"The site returned something else instead of the page: {code}."
@@ -177,7 +177,7 @@ def _failure(ascent: Attempts) -> Failure:
         task.profile_file,
         code,
         message,
-        [_attempt_record(attempt) for attempt in ascent.attempts],
+        [_attempt_record(attempt) for attempt in state.attempts],
     )
 
 

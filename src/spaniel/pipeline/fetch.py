@@ -62,85 +62,85 @@ async def run_fallbacks(task: FetchTask, profile: Profile, services: Services, t
         wait = runner.wait_before(fallback)
         if wait is not None:
             await runner.run(fallback, wait)
-    return runner.ascent
+    return runner.state
 
 
 class _Runner:
     """Runs the fallbacks of one fetch."""
 
     def __init__(self, task: FetchTask, profile: Profile, services: Services, trace: Trace) -> None:
-        self.ascent = Attempts(task)
+        self.state = Attempts(task)
         self._profile, self._services, self._trace = profile, services, trace
         self._times = _Deadlines(profile.limits, services)
 
     def wait_before(self, fallback: Fallback) -> float | None:
         """Seconds to wait before a fallback; None if it is skipped, which is recorded."""
-        ascent, services = self.ascent, self._services
-        why = fallback.kind.skip_reason(ascent, services) or (
+        state, services = self.state, self._services
+        why = fallback.kind.skip_reason(state, services) or (
             STANDS_IN if fallback.kind.elsewhere and self._has_stale_copy() else ""
         )
         if why:
-            ascent.skip(fallback.name, why)
+            state.skip(fallback.name, why)
             return None
-        wait = fallback.kind.wait(ascent, services, fallback.options)
-        why = self._times.against(wait, ascent.task.way.politeness.longest_wait)
+        wait = fallback.kind.wait(state, services, fallback.options)
+        why = self._times.against(wait, state.task.way.politeness.longest_wait)
         if not why or fallback.kind.local:
             return wait
-        ascent.skip(fallback.name, why)
-        if ascent.earlier_refusal is None and (asked := services.door.hosts.asked(ascent.task.url.origin)):
-            ascent.earlier_refusal = asked.refusal()
+        state.skip(fallback.name, why)
+        if state.earlier_refusal is None and (asked := services.door.hosts.asked(state.task.url.origin)):
+            state.earlier_refusal = asked.refusal()
         return None
 
     def _has_stale_copy(self) -> bool:
         """Whether a stale copy can be used: it is newer than an archive's, and costs no request."""
-        stale, failure = self.ascent.task.stale, self.ascent.failure
+        stale, failure = self.state.task.stale, self.state.failure
         return stale is not None and stale.replaces(failure, self._services.clock.now())
 
     async def run(self, fallback: Fallback, wait: float) -> None:
         """Try each variant until one fetches a page."""
         if wait > 0:
             await self._wait(wait)
-        for options in fallback.kind.variants(self.ascent.task, self._services, fallback.options):
+        for options in fallback.kind.variants(self.state.task, self._services, fallback.options):
             if self._times.is_over() and not fallback.kind.local:
-                self.ascent.skip(fallback.name, self._times.against(0.0, 0.0))
+                self.state.skip(fallback.name, self._times.against(0.0, 0.0))
                 break
             if await self._try(fallback, options, wait):
                 break
             wait = 0.0
 
     async def _wait(self, seconds: float) -> None:
-        with self._trace.step("wait", self.ascent.task.url.redacted, len(self.ascent.attempts) + 1) as step:
+        with self._trace.step("wait", self.state.task.url.redacted, len(self.state.attempts) + 1) as step:
             step.text = f"{seconds:.1f} s"
             await self._services.clock.sleep(seconds)
         self._times.waited(seconds)
 
     async def _try(self, fallback: Fallback, options: Mapping[str, object], waited: float) -> bool:
         """One attempt: records its page or its failure. Returns whether it succeeded."""
-        ascent, clock = self.ascent, self._services.clock
+        state, clock = self.state, self._services.clock
         at, began, failure, deadline = clock.now(), clock.monotonic(), None, self._times.next()
-        hops = PageHops(ascent.task.url, self._trace, len(ascent.attempts) + 1)
+        hops = PageHops(state.task.url, self._trace, len(state.attempts) + 1)
         try:
-            ascent.best = await self._bring(fallback, options, deadline, hops) or ascent.best
+            state.best = await self._fetch(fallback, options, deadline, hops) or state.best
         except SpanielError as error:
             if is_unanswered(error, deadline.phase):
                 self._services.door.hosts.unanswered(hops.url.origin, root_of(error), led=hops.is_led)
             failure = explained(error, hops.answer, bool(hops.chain)) if self._profile.page_types else error
-            if ascent.best is not None and fallback.kind.failure_note is not None:
+            if state.best is not None and fallback.kind.failure_note is not None:
                 note = fallback.kind.failure_note(error)
-                ascent.best = ascent.best._replace(notes=(*ascent.best.notes, note))
+                state.best = state.best._replace(notes=(*state.best.notes, note))
         ms, chain = round((clock.monotonic() - began) * 1000, 3), hops.urls
         fields = (fallback.name, hops.url.href, failure, hops.status, chain, deadline.phase, ms)
-        ascent.attempts.append(Attempt(*fields, waited, fallback.kind.elsewhere, at))
+        state.attempts.append(Attempt(*fields, waited, fallback.kind.elsewhere, at))
         return failure is None
 
-    async def _bring(
+    async def _fetch(
         self, fallback: Fallback, options: Mapping[str, object], deadline: Deadline, hops: PageHops
     ) -> FetchResult | None:
         """The fallback's page, read; None if it fetches none."""
-        fetched = await fallback.kind.fetch(self.ascent, self._services, deadline, hops, options)
+        fetched = await fallback.kind.fetch(self.state, self._services, deadline, hops, options)
         if fetched is None:
             return None
-        stale, method, fetched_at = self.ascent.task.stale, fallback.kind.rendering_method, self._services.clock.now()
+        stale, method, fetched_at = self.state.task.stale, fallback.kind.rendering_method, self._services.clock.now()
         proof = stale.revalidated_by(fetched.page, method) if stale else None
         if proof:
             document, reader = proof.stale.document, proof.stale.page.reader
@@ -231,12 +231,12 @@ async def _fetch(request: Request, profile: Profile, services: Services, trace: 
         return _outcome_of(task, known, services, trace)
     if known.stale is not None:
         task = task._replace(stale=known.stale, way=task.way._replace(conditional=known.stale.conditional))
-    ascent = await services.flights.join(
+    state = await services.flights.join(
         _flight(task, profile), lambda shared: _fetch_afresh(task, profile, services, shared), trace
     )
-    fields = _outcome_of(task, known._replace(found=ascent.found), services, trace)
-    tried, left_out = tuple(ascent.attempts), tuple(ascent.left_out)
-    return fields._replace(refusal=ascent.refusal, attempts=tried, left_out=left_out)
+    fields = _outcome_of(task, known._replace(found=state.found), services, trace)
+    tried, left_out = tuple(state.attempts), tuple(state.left_out)
+    return fields._replace(refusal=state.refusal, attempts=tried, left_out=left_out)
 
 
 def stored(request: Request, profile: Profile, services: Services, trace: Trace | None = None) -> Outcome | None:
@@ -275,7 +275,9 @@ def _require_class(request: Request, profile: Profile, services: Services) -> No
     if request.freshness_class is None:
         return
     if not profile.freshness or services.freshness is None:
-        raise bad("freshness_class", f"the profile '{profile.name}' has no freshness classes; use one with cache.freshness")
+        raise bad(
+            "freshness_class", f"the profile '{profile.name}' has no freshness classes; use one with cache.freshness"
+        )
     services.freshness.named(request.freshness_class)
 
 
@@ -292,16 +294,16 @@ def _check_cache(task: FetchTask, profile: Profile, services: Services, trace: T
 
 async def _fetch_afresh(task: FetchTask, profile: Profile, services: Services, trace: Trace) -> Attempts:
     """Guard, robots, fetch, content type, extract, for each fallback; then the best page is cached."""
-    ascent = await run_fallbacks(task, profile, services, trace)
-    if ascent.best is not None:
-        ascent.found = await keep(task, ascent.best, profile, services, trace)
-    elif ascent.refusal is None:
+    state = await run_fallbacks(task, profile, services, trace)
+    if state.best is not None:
+        state.found = await keep(task, state.best, profile, services, trace)
+    elif state.refusal is None:
         raise SpanielError(Code.BAD_ARGS, field="fallbacks", reason="no fallback of the profile applies to this page")
-    elif task.stale is not None and task.stale.replaces(ascent.refusal, services.clock.now()):
+    elif task.stale is not None and task.stale.replaces(state.refusal, services.clock.now()):
         with trace.step(STALE_COPY):
             found = task.stale.found(STALE)
-            ascent.found = found._replace(page=found.page.noted(STALE_COPY))
-    return ascent
+            state.found = found._replace(page=found.page.noted(STALE_COPY))
+    return state
 
 
 def _flight(task: FetchTask, profile: Profile) -> Hashable:

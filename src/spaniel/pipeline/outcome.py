@@ -25,7 +25,7 @@ cache_log = logging.getLogger("spaniel.cache")
 
 
 class StoredPage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The whole document, and the offsets of its chunks at the default size, so that a usual cache hit counts no tokens."""
+    """The whole document, and the offsets of its chunks at the default size, so that a usual hit counts no tokens."""
 
     final_url: str
     markdown: str

@@ -1,4 +1,4 @@
-"""Profiles: how a fetch behaves, as TOML data. The built-in ones are in `profiles/`; a user's file works the same way."""
+"""Profiles: how a fetch behaves, as TOML data. The built-in ones are in `profiles/`; a user's file works alike."""
 
 from __future__ import annotations
 

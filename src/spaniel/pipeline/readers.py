@@ -66,7 +66,7 @@ AMONG_OTHERS = Limits()
 # less than a second process beside each worker, and leaves the other cores to the other workers.
 ALONE = Limits(Limit(4 << 20, 40_000), Limit(4 << 20, 40_000))
 PHASE = "extract"
-PAGES = 500  # pages per process: bounds what a library leaks
+PAGES = 500  # pages per process: bounds leaks
 IDLE_SECONDS = 60.0
 START_SECONDS = 20.0
 DYING_SECONDS = 2.0
@@ -82,7 +82,9 @@ class Readers:
         self._limits = limits
         count = processes or os.cpu_count() or 1
         self._places = asyncio.Semaphore(count)
-        self._places_apart = asyncio.Semaphore(count)  # a pool of their own, so that two that hang do not block long pages
+        self._places_apart = asyncio.Semaphore(
+            count
+        )  # a pool of their own, so that two that hang do not block long pages
         self._idle: list[Child] = []
         self._ending: set[asyncio.Task[None]] = set()
         self._thread = ThreadPoolExecutor(1, "spaniel-reader")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LONGEST_SELECTOR = 1_000
 DISPLAYED = {"width": WINDOW_WIDTH, "height": WINDOW_HEIGHT, "idle_ms": IDLE_MS, "scrolls": SCROLLS}
 
-REASONS = ("asked", "contradiction", "updated")  # why a caller wants a fresh fetch despite a fresh copy (FG-42)
+REASONS = ("asked", "contradiction", "updated")  # why a caller skips a fresh copy (FG-42)
 
 SCHEMA: dict[str, object] = {
     "type": "object",
@@ -34,7 +34,11 @@ SCHEMA: dict[str, object] = {
         },
         "no_cache": {"type": "boolean", "default": False, "description": "Fetch again even if a copy is cached"},
         "force_browser": {"type": "boolean", "default": False, "description": "Render in a headless browser"},
-        "screenshot": {"type": "boolean", "default": False, "description": "Add a screenshot of the rendered page (PNG)"},
+        "screenshot": {
+            "type": "boolean",
+            "default": False,
+            "description": "Add a screenshot of the rendered page (PNG)",
+        },
     },
     "required": ["url"],
     "additionalProperties": False,

@@ -31,7 +31,7 @@ NOT_MODIFIED = 304
 # An entity tag (RFC 9110 8.8.3), or one without its quotes. Never `*`, which matches every page,
 # and never a list, which would come from two headers.
 _TAG = re.compile(r'(?:W/)?"[^"]*"|[^",*\s]+')
-_CODING = re.compile(r'[-;:]{1,2}(?:gzip|br|deflate|zstd)(?="?$)')  # what servers append to the tag of a compressed page
+_CODING = re.compile(r'[-;:]{1,2}(?:gzip|br|deflate|zstd)(?="?$)')  # added by servers that compress
 
 
 class Conditional(NamedTuple):
@@ -78,7 +78,7 @@ STALE_COPY = "stale_copy"
 STALE = "stale"
 # The server, or the network, has a problem. It has not said that the page is gone or forbidden.
 UNREACHABLE = frozenset({Code.HTTP_5XX, Code.TIMEOUT, Code.NETWORK, Code.DNS_FAILED, Code.ROBOTS_UNAVAILABLE})
-WAY_NOTES = frozenset({HTTPS_DOWNGRADE, FAIL_OPEN_NOTE})
+HOP_NOTES = frozenset({HTTPS_DOWNGRADE, FAIL_OPEN_NOTE})
 METADATA = tuple(field.name for field in fields(Metadata))
 DISTRUSTED = frozenset({"certificate", "tls"})  # causes of `network` that do not go away by waiting
 
@@ -102,7 +102,7 @@ class StaleEntry(NamedTuple):
         """The document as it was read, without notes about the earlier fetch's hops."""
         page = self.page
         known = {name: page.metadata.get(name) for name in METADATA}
-        notes = tuple(note for note in page.notes if note not in WAY_NOTES)
+        notes = tuple(note for note in page.notes if note not in HOP_NOTES)
         fields = page.title, page.language
         return Document(page.markdown, *fields, metadata=Metadata(**known), notes=notes, signals=page.signals)
 

@@ -70,7 +70,7 @@ class Attempts:
         self.left_out: list[LeftOut] = []
         self.best: FetchResult | None = None
         self.found: Found | None = None  # the best page as stored
-        self.earlier_refusal: SpanielError | None = None  # the refusal that a waiting host gave an earlier fetch, if this fetch was not allowed to ask
+        self.earlier_refusal: SpanielError | None = None  # the host's answer to an earlier fetch, if it asked to wait
 
     @property
     def refusal(self) -> SpanielError | None:
