@@ -176,6 +176,10 @@ def json_safe(text: str) -> str:
     )
 
 
+# Settings, variables, options and commands, as messages for people name them.
+_FOR_PEOPLE = re.compile(
+    r"\btools\.(?:mode|webfetch)\b|\bspaniel\.[a-z_]+\.[a-z_]+|SPANIEL_[A-Z]|(?<![\w/-])--[a-z]|'spaniel |\.toml\b"
+)
 ONLY_FOR_HINTS = frozenset({"kind"})  # details that choose a hint and are not part of the SRD's answer
 
 
@@ -236,8 +240,18 @@ class SpanielError(Exception):
         try:
             return self.row.message.format_map(details) + self._price()
         except KeyError:
-            told = ", ".join(f"{k}: {v}" for k, v in details.items())
-            return f"{self.row.meaning} ({told})" if told else self.row.meaning
+            facts = ", ".join(f"{k}: {v}" for k, v in details.items())
+            return f"{self.row.meaning} ({facts})" if facts else self.row.meaning
+
+    @property
+    def model_message(self) -> str:
+        """The message for a model: without settings, options and commands, which a model cannot use."""
+        field = str(self.details.get("field", "")) if self.code is Code.BAD_ARGS else ""
+        if field == APPROVAL:
+            return f"The call was not approved ({self.details.get('reason', '')})"
+        if field in SWITCHES:
+            return "Fetching is switched off in this host"
+        return self.row.meaning if _FOR_PEOPLE.search(self.message) else self.message
 
     def _price(self) -> str:
         """What a site wants to be paid for a page by programs, where it says so (402 with `crawler-price`)."""

@@ -143,7 +143,7 @@ async def test_a_profile_made_of_toml_climbs_a_ladder_of_its_own_with_a_rung_of_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mirror = FallbackKind(
-        lambda state, _: "" if state.best is None else "the page was brought",
+        lambda state, _: "" if state.best is None else "the page was fetched",
         climb_mirror,
         lambda _, __: True,
         options=lambda table: {"prefix": table.text("prefix")},

@@ -86,9 +86,9 @@ def test_add_reads_a_list_and_one_bad_line_does_not_stop_the_rest(urls: Path) ->
         (("audit", "--allowlist", "nowhere.txt"), 2, "allowlist nowhere.txt: cannot be read"),
         (("add", "--policy", "nonsense", "http://a.example/"), 2, "no policy 'nonsense'"),
         (("add", "--db", "nowhere", "http://a.example/"), 2, "spaniel db init"),
-        (("rm", "http://a.example/"), 2, "there is no record of this URL"),
-        (("mv", "http://a.example/", "http://b.example/"), 2, "there is no record of this URL"),
-        (("show", "http://a.example/"), 2, "there is no record of this URL"),
+        (("rm", "http://a.example/"), 2, "no record of this URL"),
+        (("mv", "http://a.example/", "http://b.example/"), 2, "no record of this URL"),
+        (("show", "http://a.example/"), 2, "no record of this URL"),
         (("show", "nonsense"), 2, "invalid_url"),
         (("import", "nowhere.txt"), 1, "nowhere.txt: there is no such file"),
         (("audit", "nowhere*.json"), 1, "nowhere*.json: no file has such a name"),
@@ -120,8 +120,8 @@ def test_mv_reads_pairs_and_one_that_fails_does_not_stop_the_rest(urls: Path) ->
     lines = b"http://a.example/1 http://b.example/1\nhttp://a.example/x\thttp://b.example/x\nhttp://a.example/2\n"
     done = spaniel("db", "mv", "-", cwd=urls.parent, stdin=lines)
     assert (done.returncode, done.stdout) == (1, "moved to http://b.example/1  urls/b.example.yaml\n")
-    assert "line 2: bad_args: http://a.example/x: there is no record of this URL" in done.stderr
-    assert "line 3: bad_args: http://a.example/2: say where to: OLD NEW" in done.stderr
+    assert "line 2: bad_args: http://a.example/x: no record of this URL" in done.stderr
+    assert "line 3: bad_args: http://a.example/2: two arguments are needed: OLD NEW" in done.stderr
 
 
 def test_ls_show_and_what_is_not_read(urls: Path) -> None:

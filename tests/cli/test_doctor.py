@@ -152,7 +152,7 @@ def test_a_proxy_is_told_whether_it_is_used_or_not(machine: Machine, monkeypatch
     monkeypatch.setenv("HTTPS_PROXY", "http://p.example:3128")
     code, found = machine.findings()
     assert (code, found["proxy"]["well"]) == (0, True)
-    assert str(found["proxy"]["found"]).startswith("HTTPS_PROXY is set and not used; to use it, set use_system_proxy")
+    assert str(found["proxy"]["found"]).startswith("HTTPS_PROXY is set but not used; to use it, set use_system_proxy")
     assert machine.findings("--config", used)[1]["proxy"]["found"] == "for https"
     monkeypatch.setenv("HTTPS_PROXY", "socks5://p.example")
     assert machine.findings("--config", used)[1]["proxy"]["well"] is False
@@ -162,7 +162,7 @@ def test_a_proxy_is_told_whether_it_is_used_or_not(machine: Machine, monkeypatch
 def test_a_guard_with_a_hole_is_red(machine: Machine) -> None:
     hole = "[tools.webfetch.security]\nblock_loopback = false\nallow_insecure_overrides = true\n"
     code, found = machine.findings("--config", machine.settings(hole))
-    assert (code, found["guard"]["found"]) == (7, "switched off: block_loopback")
+    assert (code, found["guard"]["found"]) == (7, "disabled: block_loopback")
     own_ports = machine.settings("[tools.webfetch.security]\nallowed_ports = [22, 8080]\n")
     assert machine.findings("--config", own_ports)[1]["guard"]["well"]  # a port list is no hole
 

@@ -291,7 +291,7 @@ def test_an_empty_page_says_that_it_is_empty(site: Many, config: str) -> None:
     done = spaniel("fetch", "--config", config, site.url("/empty"))
     assert (done.returncode, done.stdout) == (0, "")
     assert (
-        "spaniel: note: The page has no text. If a script makes its text, --browser may bring it. (no_text)"
+        "spaniel: note: The page has no text. If a script creates its text, --browser may show it. (no_text)"
         in done.stderr
     )
     again = spaniel("fetch", "--config", config, "--format", "json", site.url("/empty"))

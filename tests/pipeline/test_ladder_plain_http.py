@@ -123,7 +123,7 @@ async def test_who_asked_for_https_gets_no_http(tmp_path: Path, monkeypatch: pyt
     async with FetchOptions({"/a": text("plain")}) as way, without_https(way, tmp_path, monkeypatch) as spaniel:
         outcome = await spaniel.outcome("https://old.example/a")
         bare = await spaniel.outcome("old.example/a")
-    assert left_out(outcome) == left_out(bare) == {"plain_http": "the address was not http"}
+    assert left_out(outcome) == left_out(bare) == {"plain_http": "the requested URL was not http"}
     assert way.requests.total() == 0
 
 
@@ -177,7 +177,7 @@ async def test_a_host_whose_https_works_after_all_is_not_remembered(
         (
             SpanielError(Code.NETWORK, error="x", cause="tls"),
             "https://elsewhere.example/",
-            "HTTPS has not failed there",
+            "HTTPS has not failed on this host",
         ),
     ],
     ids=str,
@@ -190,7 +190,7 @@ async def test_it_is_tried_only_where_no_connection_over_tls_came_about(
         profile = climber(["http", *RETRIES, "plain_http"])
         task = prepare(Request("http://a.example/"), profile, engine.services, Trace())
         state = Attempts(task)
-        assert FALLBACKS["plain_http"].skip_reason(state, engine.services) == "HTTPS has not failed there"
+        assert FALLBACKS["plain_http"].skip_reason(state, engine.services) == "HTTPS has not failed on this host"
         state.attempts.append(Attempt("http", url or task.url.href, error, None, (), "", 1.0))
         assert FALLBACKS["plain_http"].skip_reason(state, engine.services) == why
 

@@ -89,7 +89,7 @@ async def test_a_page_that_comes_is_not_asked_for_again_and_each_retry_says_so(t
     clock = FakeClock()
     outcome = await fetched(after(text("", 503)), tmp_path, clock)
     assert (clock.slept, tried(outcome)) == ([5], [("http", "http_5xx"), ("retry", "ok")])
-    assert outcome.left_out == (("retry", "the page was brought", 2),) * 2
+    assert outcome.left_out == (("retry", "the page was fetched", 2),) * 2
 
 
 @pytest.mark.req("FG-30")

@@ -197,7 +197,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(f"{OWN}.health", "robots", False, "Skip what robots.txt disallows, and respect its Crawl-delay"),
     Key(
-        f"{OWN}.health", "history_folder", "", "Folder of the history of links in documents (empty: the user's state folder)",
+        f"{OWN}.health", "history_folder", "", "Folder of the history of links in documents (empty: the user's own)",
         kind="path", trusted=True,
     ),
     Key(

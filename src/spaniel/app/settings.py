@@ -1,6 +1,6 @@
 """Settings: files, environment and flags, read strictly and merged; every value has its source (SRD §5).
 
-Later sources override earlier ones, key by key (D2-31): the defaults, the user's file, the project's file in the working
+Later sources override earlier ones by key (D2-31): the defaults, the user's file, the project's file in the working
 folder, the file that `--config` or `$SPANIEL_CONFIG` names, the `SPANIEL_…` variables, the flags.
 """
 

@@ -182,7 +182,7 @@ class Readers:
 
 
 class Child:
-    """One process of `pipeline/reading_process.py`. It ends when its input is closed: at the latest with this process."""
+    """One process of `pipeline/reading_process.py`. It ends when its input is closed, at the latest with us."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
