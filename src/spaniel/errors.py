@@ -417,11 +417,11 @@ def _model_hint_for_value(error: SpanielError) -> str | None:
 APPROVAL = "approval"
 SWITCHES = ("tools.mode", "tools.webfetch.enabled")
 OUT_OF_REACH = (  # what a reason says where no value is wrong
-    (r"cannot be (read|written|opened|used|made)|^is closed|no standard input|Permission denied",
+    (r"cannot be (read|written|opened|used|made)|^is closed|standard input is closed|Permission denied",
      "Check that the file or folder is there, and that you may use it."),
     (r"there already|is in use|is held|is locked|another .* (is|runs|has|holds)",
      "Choose another name, or wait until the other run has ended."),
-    (r"^there is no (such |record|file)|^nothing was seen|no such file",
+    (r"^(there is )?no (such |record|file|readable file)|^nothing was seen|no such file",
      "Check the name: nothing has it."),
 )  # fmt: skip
 

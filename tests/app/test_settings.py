@@ -90,7 +90,7 @@ def test_the_sample_file_is_the_settings_at_their_defaults() -> None:
     [
         ("[tools.webfetch]\ntimeout_second = 3", "tools.webfetch.timeout_second: unknown setting; did you mean"),
         ("[tools.webfecth]\nenabled = true", "[tools.webfecth]: unknown table; did you mean 'tools.webfetch'?"),
-        ("timeout_seconds = 3", "timeout_seconds: no such setting"),
+        ("timeout_seconds = 3", "timeout_seconds: unknown setting"),
         ("[tools.webfetch]\nenabled = 1", "tools.webfetch.enabled: must be true or false"),
         ("[tools.webfetch]\ntimeout_seconds = true", "must be a whole number"),
         ("[tools.webfetch]\ntimeout_seconds = 2.5", "must be a whole number"),

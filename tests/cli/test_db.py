@@ -243,7 +243,7 @@ def test_the_folder_comes_from_the_option_or_the_settings(tmp_path: Path) -> Non
     assert not (tmp_path / "third").exists()
     (tmp_path / "spaniel.toml").write_text('[spaniel.registry]\nfolder = "/etc"\n', encoding="utf-8")
     refused = spaniel("db", "ls", cwd=tmp_path)
-    assert "the file of a project may not set this" in refused.stderr
+    assert "a project's file may not set this" in refused.stderr
 
 
 @pytest.mark.req("CP-15")
@@ -275,7 +275,7 @@ def test_audit_reads_globs_and_prints_for_people_and_programs(tmp_path: Path) ->
     assert spaniel("db", "audit", "data/**/c.json", "--strict", cwd=tmp_path).returncode == 0
     misspelt = spaniel("db", "audit", "data/**/c.json", "--field", "fuente_ur", "--strict", cwd=tmp_path)
     assert misspelt.returncode == 1
-    assert "no link stands under 'fuente_ur'; --field names others" in misspelt.stderr
+    assert "no link found under 'fuente_ur'; --field selects others" in misspelt.stderr
     spaniel("db", "init", cwd=tmp_path)
     empty = spaniel("db", "audit", "--strict", cwd=tmp_path)
     assert (empty.returncode, empty.stderr) == (0, "spaniel: 0 links; gaps: 0; to review: 0\n")

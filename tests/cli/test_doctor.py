@@ -115,7 +115,7 @@ def test_what_is_wrong_is_red_and_the_rest_is_looked_at_all_the_same(machine: Ma
 
 def test_a_user_agent_without_a_contact_comes_with_the_way_to_name_one(machine: Machine) -> None:
     code, found = machine.findings()
-    assert str(found["agent"]["found"]).startswith("forge-webfetch/1.0; it names no contact")
+    assert str(found["agent"]["found"]).startswith("forge-webfetch/1.0; it has no contact address")
     assert "SPANIEL_USER_AGENT" in str(found["agent"]["found"])
     assert (code, found["agent"]["well"]) == (0, True)  # advice, no fault
     polite = machine.settings('[tools.webfetch]\nuser_agent = "otter/1 (+https://otter.example/)"\n')
@@ -125,7 +125,7 @@ def test_a_user_agent_without_a_contact_comes_with_the_way_to_name_one(machine: 
 def test_a_variable_that_is_no_setting_is_told(machine: Machine) -> None:
     command, caches = ("doctor", "--host", "localhost"), str(machine.folder / "caches")
     done = spaniel(*command, cwd=machine.folder, XDG_CACHE_HOME=caches, SPANIEL_TIMEOUT="3")
-    assert "SPANIEL_TIMEOUT is ignored: no setting has it; did you mean 'SPANIEL_TIMEOUT_SECONDS'?" in done.stderr
+    assert "SPANIEL_TIMEOUT is ignored: unknown setting; did you mean 'SPANIEL_TIMEOUT_SECONDS'?" in done.stderr
 
 
 def test_certificates_that_cannot_be_had_are_red(machine: Machine) -> None:

@@ -384,7 +384,7 @@ def test_progress_is_drawn_on_a_terminal_and_nowhere_else(site: Many, config: st
         assert process.stdout
         output = process.stdout.read()
     os.close(ours)
-    assert b"3 of 3 done, 1 failed, 0 under way" in drawn
+    assert b"3 of 3 done, 1 failed, 0 in flight" in drawn
     assert drawn.rstrip().endswith(b"2 of 3 pages fetched; 1 failed (1 http_4xx)")
     assert b"\x1b" not in output
     assert "\x1b" not in spaniel("fetch", "--config", config, site.url("/a"), site.url("/b")).stderr

@@ -17,7 +17,7 @@ from spaniel.testing import FakeClock, FakeResolver, Page, Site, redirect, text
 from tests.programs import spaniel
 
 BUSY = text("not now", 429, {"Retry-After": "86400"})
-WAITS = "the host asked to be left alone; no request was made again"
+WAITS = "the host asked to be left alone; it was not asked again"
 
 
 def engine_at(folder: Path, clock: FakeClock, *sites: Site) -> Engine:

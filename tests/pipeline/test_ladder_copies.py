@@ -99,7 +99,7 @@ async def test_a_mirror_is_guarded_and_asked_only_for_what_is_down_or_gone(tmp_p
     ("table", "expected"),
     [
         ({"mirrors": {"prefixes": ["https://a.example/"]}}, "two addresses"),
-        ({"mirrors": {"prefixes": ["https://a.example https://b.example/"]}}, "ends with a slash"),
+        ({"mirrors": {"prefixes": ["https://a.example https://b.example/"]}}, "ending with a slash"),
         ({"mirrors": {"prefixes": ["ftp://a.example/ https://b.example/"]}}, "scheme"),
         ({"search_cache": {"template": "https://a.example/"}}, "{url}"),
         ({"search_cache": {"template": "https://a.example/{url}/{url}"}}, "once"),

@@ -279,7 +279,7 @@ async def test_a_ladder_never_runs_beyond_its_total_and_says_what_it_leaves_out_
     ):
         outcome = await spaniel.outcome(site.url("/a"))
     assert clock.slept == [5, 15]
-    assert left_out(outcome) == {"retry": "would wait 45 s, and 10 s of the whole fetch are left"}
+    assert left_out(outcome) == {"retry": "would wait 45 s, but only 10 s of the whole fetch are left"}
     assert clock.monotonic() - began <= 30
 
 

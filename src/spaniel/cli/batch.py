@@ -332,7 +332,7 @@ def display_lines(progress: Progress) -> list[Iterable[str]]:
             yield f", {progress.failed.total():,} failed"
         if rate:
             yield f", {in_words(progress.left / rate)} left"
-        yield f", {progress.under_way()} under way"
+        yield f", {progress.under_way()} in flight"
         yield f", {rate:.1f} a second"
 
     def waiting() -> Iterator[Iterable[str]]:

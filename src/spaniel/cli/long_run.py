@@ -307,7 +307,7 @@ class LongRun:
     def _progress(self) -> list[Parts]:
         known = f"{self.finished:,} of {self._total:,}" if self._total else f"{self.finished:,}"
         failed = f", {self.failed.total():,} failed" if self.failed else ""
-        return [(f"{known} done", failed, f", {self.in_flight:,} under way")]
+        return [(f"{known} done", failed, f", {self.in_flight:,} in flight")]
 
     def _share(self) -> float:
         return self.finished / (self._total or 1)

@@ -148,7 +148,7 @@ def read_file(path: str, options: ListOptions, problems: Problems) -> Iterator[S
 def _opened(path: str) -> Iterator[BinaryIO]:
     own = path != STANDARD_INPUT
     if not own and sys.stdin is None:  # closed by the parent process
-        raise SpanielError(Code.BAD_ARGS, field=path, reason="there is no standard input to read")
+        raise SpanielError(Code.BAD_ARGS, field=path, reason="standard input is closed")
     try:
         # Of standard input a reader of its own: at the end of the process Python would wait for the other's lock
         file = open(path if own else sys.stdin.fileno(), "rb", BUFFER, closefd=own)  # noqa: SIM115
