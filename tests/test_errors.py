@@ -266,3 +266,31 @@ def test_the_page_of_errors_is_what_the_table_says() -> None:
 )
 def test_a_status_is_explained_by_what_came_with_it(details: dict[str, object], said: str) -> None:
     assert said in SpanielError(Code.HTTP_4XX, status_text="", **details).hint
+
+
+@pytest.mark.req("D2-32")
+@pytest.mark.parametrize(
+    "details",
+    [
+        {"field": "tools.mode", "reason": "is 'disabled': no tool is run"},
+        {"field": "tools.webfetch.enabled", "reason": "is false: the tool is switched off"},
+        {"field": "spaniel.net.ca_file", "reason": "cannot be read"},
+        {"field": "profile", "reason": "unknown profile in spaniel.toml; add --profile reader"},
+        {"field": "cache", "reason": "run 'spaniel cache verify', or set SPANIEL_CACHE_DIR"},
+    ],
+)
+def test_message_for_a_model_names_no_setting_or_command(details: dict[str, str]) -> None:
+    error = SpanielError(Code.BAD_ARGS, **details)
+    for word in ("tools.", "spaniel.", "SPANIEL_", "--", "'spaniel ", ".toml"):
+        assert word not in error.model_message
+
+
+@pytest.mark.req("NFR-WF-OP-02", "D2-32")
+def test_denied_approval_is_reported_as_denied() -> None:
+    error = SpanielError(
+        Code.BAD_ARGS, field="approval", reason="denied by the user: web_fetch https://a.example/ (http)"
+    )
+    assert error.model_message == "The call was not approved (denied by the user: web_fetch https://a.example/ (http))"
+    assert not error.retryable
+    assert "again" not in error.model_hint
+    assert "Do not repeat it" in error.model_hint

@@ -30,7 +30,7 @@ def test_a_refusal_says_what_the_host_said_and_when_it_may_be_asked(status: int,
         "status": status,
         "status_text": text,
         "retry_after": "2",
-        "reason": "the host asked to be left alone; no request was made again",
+        "reason": "the host asked to be left alone; it was not asked again",
     }
 
 
