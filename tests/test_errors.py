@@ -185,11 +185,11 @@ FOR_PEOPLE = re.compile(
 KNOWN_CAUSES: dict[Code, list[dict[str, object]]] = {  # details that change a hint
     Code.BAD_ARGS: [
         {"field": "url", "reason": "is missing"},
-        {"field": "approval", "reason": "was not given: web_fetch https://a.example/ (http)"},
-        {"field": "approval", "reason": "is needed, and this host has nobody to ask"},
+        {"field": "approval", "reason": "denied by the user: web_fetch https://a.example/ (http)"},
+        {"field": "approval", "reason": "is required, but this host cannot ask the user"},
         {"field": "tools.mode", "reason": "is 'parse_only': no tool is run"},
         {"field": "tools.webfetch.enabled", "reason": "is false: the tool is switched off"},
-        {"field": "tools.webfetch.browser.block_resources", "reason": "there is no resource type 'x'"},
+        {"field": "tools.webfetch.browser.block_resources", "reason": "unknown resource type 'x'"},
         {"field": "/home/x/profile.toml", "reason": "cannot be read: No such file or directory"},
         {"field": "ca_file", "reason": "/x: No such file or directory"},
     ],
@@ -234,14 +234,14 @@ def test_only_a_wrong_value_is_to_be_corrected() -> None:
     wrong = SpanielError(Code.BAD_ARGS, field="max_chunk_tokens", reason="5 is not between 128 and 2048")
     assert (wrong.hint, wrong.model_hint) == (TABLE[Code.BAD_ARGS].hint, TABLE[Code.BAD_ARGS].model_hint)
     for field, reason in [
-        ("approval", "was not given: web_fetch https://a.example/ (http)"),
+        ("approval", "denied by the user: web_fetch https://a.example/ (http)"),
         ("tools.mode", "is 'parse_only': no tool is run"),
         ("tools.webfetch.enabled", "is false: the tool is switched off"),
         ("out.jsonl", "cannot be written: Permission denied"),
         ("standard output", "is closed"),
         ("standard output", "cannot be written: No space left on device"),
         ("spaniel.toml", "the file is there already; add --force to replace it"),
-        ("https://a.example/", "there is no record of this URL"),
+        ("https://a.example/", "no record of this URL"),
     ]:
         error = SpanielError(Code.BAD_ARGS, field=field, reason=reason)
         assert "orrect this" not in error.hint, reason
@@ -266,3 +266,31 @@ def test_the_page_of_errors_is_what_the_table_says() -> None:
 )
 def test_a_status_is_explained_by_what_came_with_it(details: dict[str, object], said: str) -> None:
     assert said in SpanielError(Code.HTTP_4XX, status_text="", **details).hint
+
+
+@pytest.mark.req("D2-32")
+@pytest.mark.parametrize(
+    "details",
+    [
+        {"field": "tools.mode", "reason": "is 'disabled': no tool is run"},
+        {"field": "tools.webfetch.enabled", "reason": "is false: the tool is switched off"},
+        {"field": "spaniel.net.ca_file", "reason": "cannot be read"},
+        {"field": "profile", "reason": "unknown profile in spaniel.toml; add --profile reader"},
+        {"field": "cache", "reason": "run 'spaniel cache verify', or set SPANIEL_CACHE_DIR"},
+    ],
+)
+def test_message_for_a_model_names_no_setting_or_command(details: dict[str, str]) -> None:
+    error = SpanielError(Code.BAD_ARGS, **details)
+    for word in ("tools.", "spaniel.", "SPANIEL_", "--", "'spaniel ", ".toml"):
+        assert word not in error.model_message
+
+
+@pytest.mark.req("NFR-WF-OP-02", "D2-32")
+def test_denied_approval_is_reported_as_denied() -> None:
+    error = SpanielError(
+        Code.BAD_ARGS, field="approval", reason="denied by the user: web_fetch https://a.example/ (http)"
+    )
+    assert error.model_message == "The call was not approved (denied by the user: web_fetch https://a.example/ (http))"
+    assert not error.retryable
+    assert "again" not in error.model_hint
+    assert "Do not repeat it" in error.model_hint

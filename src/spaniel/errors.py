@@ -182,6 +182,10 @@ def json_safe(text: str) -> str:
     )
 
 
+# Settings, variables, options and commands, as messages for people name them.
+_FOR_PEOPLE = re.compile(
+    r"\btools\.(?:mode|webfetch)\b|\bspaniel\.[a-z_]+\.[a-z_]+|SPANIEL_[A-Z]|(?<![\w/-])--[a-z]|'spaniel |\.toml\b"
+)
 HINT_DETAILS = frozenset({"kind"})  # details that only select a hint and are not in the SRD's JSON
 
 
@@ -250,6 +254,16 @@ class SpanielError(Exception):
         except KeyError:
             facts = ", ".join(f"{k}: {v}" for k, v in details.items())
             return f"{self.row.meaning} ({facts})" if facts else self.row.meaning
+
+    @property
+    def model_message(self) -> str:
+        """The message for a model: without settings, options and commands, which a model cannot use."""
+        field = str(self.details.get("field", "")) if self.code is Code.BAD_ARGS else ""
+        if field == APPROVAL:
+            return f"The call was not approved ({self.details.get('reason', '')})"
+        if field in SWITCHES:
+            return "Fetching is switched off in this host"
+        return self.row.meaning if _FOR_PEOPLE.search(self.message) else self.message
 
     def _price(self) -> str:
         """The price that the site asks crawlers to pay (402 with a `crawler-price` header)."""
@@ -415,11 +429,11 @@ def _model_hint_for_value(error: SpanielError) -> str | None:
 APPROVAL = "approval"
 SWITCHES = ("tools.mode", "tools.webfetch.enabled")
 REASON_HINTS = (  # hints for reasons that are not about a wrong value
-    (r"cannot be (read|written|opened|used|made|created)|^is closed|no standard input|Permission denied",
+    (r"cannot be (read|written|opened|used|made|created)|^is closed|standard input is closed|Permission denied",
      "Check that the file or folder is there, and that you may use it."),
     (r"there already|already exists|is in use|is held|is locked|another .* (is|runs|has|holds)",
      "Choose another name, or wait until the other run has finished."),
-    (r"^there is no (such |record|file)|^nothing was seen|no such file",
+    (r"^(there is )?no (such |record|file|readable file)|^nothing was seen|no such file",
      "Check the name: it does not exist."),
 )  # fmt: skip
 

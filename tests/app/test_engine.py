@@ -132,9 +132,9 @@ async def test_two_profiles_share_one_chromium_and_each_says_who_it_is(tmp_path:
 
 
 async def climb_mirror(
-    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, options: Mapping[str, object]
+    state: Attempts, services: Services, deadline: Deadline, hops: PageHops, options: Mapping[str, object]
 ) -> FetchedPage:
-    task = ascent.task
+    task = state.task
     url = task.url._replace(path=f"{options['prefix']}{task.url.path}")
     return await retrieve(url, services.door, deadline, task.way, hops)
 
@@ -143,7 +143,7 @@ async def test_a_profile_made_of_toml_climbs_a_ladder_of_its_own_with_a_rung_of_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mirror = FallbackKind(
-        lambda ascent, _: "" if ascent.best is None else "the page was brought",
+        lambda state, _: "" if state.best is None else "the page was fetched",
         climb_mirror,
         lambda _, __: True,
         options=lambda table: {"prefix": table.text("prefix")},
@@ -185,7 +185,7 @@ async def test_rungs_with_a_deadline_each_have_a_total_besides(tmp_path: Path, m
     seen: list[float] = []
 
     async def climb_slowly(
-        ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, options: Mapping[str, object]
+        state: Attempts, services: Services, deadline: Deadline, hops: PageHops, options: Mapping[str, object]
     ) -> FetchedPage:
         seen.append(deadline.seconds)
         await services.clock.sleep(25)

@@ -174,7 +174,7 @@ def test_that_protection_is_off_is_said_at_every_level(
 
 def test_an_unknown_level_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPANIEL_LOG", "loud")
-    with pytest.raises(SpanielError, match="SPANIEL_LOG: 'loud' is none of debug, info, warning, error, off"):
+    with pytest.raises(SpanielError, match="SPANIEL_LOG: 'loud' is not one of debug, info, warning, error, off"):
         configure()
 
 

@@ -67,6 +67,6 @@ def test_an_unused_proxy_is_told_once_and_without_its_password(caplog: pytest.Lo
         for _ in range(3):
             warn_of_unused_proxies({"https_proxy": "http://me:SECRET@p.example:1"})
     (message,) = caplog.messages
-    assert message.startswith("a proxy is set (https_proxy) and not used")
+    assert message.startswith("a proxy is set (https_proxy) but not used")
     assert "use_system_proxy = true" in message
     assert "SECRET" not in message

@@ -102,7 +102,7 @@ def test_ctrl_c_finishes_what_is_under_way_and_the_run_goes_on_later(tmp_path: P
             run.send_signal(signal.SIGINT)
             _, told = run.communicate(timeout=60)
         assert run.returncode == 130
-        assert "under way" in told
+        assert "in flight" in told
         assert "--resume" in told
         asked = {request.path for request in served.requests()} - {"/robots.txt"}
         assert len(records(tmp_path)) == len(asked) < 400  # whatever was begun has its record
@@ -311,7 +311,7 @@ def test_ray_that_is_not_there_is_told_how_to_get(tmp_path: Path) -> None:
         (("--delay", "-1"), "--delay"),
         (("--shard", "3/2"), "--shard"),
         (("--limit", "0"), "--limit"),
-        (("--profile", "nosuch"), "no profile"),
+        (("--profile", "nosuch"), "unknown profile"),
         (("--hosts", "nosuch.toml"), "nosuch.toml"),
         (("-o", "pages.xyz"), "pages.xyz"),
     ],
@@ -376,5 +376,5 @@ def test_on_a_terminal_there_is_a_live_display(tmp_path: Path) -> None:
             assert run.wait(60) == 0
         os.close(leader)
     assert b"of 100 done" in shown
-    assert b"under way" in shown
+    assert b"in flight" in shown
     assert b"have their record" in shown

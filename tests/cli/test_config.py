@@ -122,7 +122,7 @@ def test_a_file_in_the_working_folder_opens_nothing(tmp_path: Path, command: tup
     (tmp_path / "spaniel.toml").write_text(HOLE, encoding="utf-8")
     done = spaniel(*command, cwd=tmp_path, XDG_CONFIG_HOME=str(tmp_path), XDG_CACHE_HOME=str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
-    assert "tools.webfetch.security.block_loopback: the file of a project may not set this" in done.stderr
+    assert "tools.webfetch.security.block_loopback: a project's file may not set this" in done.stderr
     assert f"{tmp_path}/spaniel/spaniel.toml" in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -147,7 +147,7 @@ def check_that_only_the_users_own_program_is_run(tmp_path: Path) -> None:
     for command in (("doctor", "--host", "localhost"), ("fetch", "--browser", "https://example.com/")):
         done = run(*command)
         assert done.returncode in (2, 7)
-        assert "chromium_path: the file of a project may not set this" in done.stdout + done.stderr
+        assert "chromium_path: a project's file may not set this" in done.stdout + done.stderr
         assert not (tmp_path / "ran").exists()
     (tmp_path / "spaniel").mkdir()
     (project / "spaniel.toml").rename(tmp_path / "spaniel" / "spaniel.toml")

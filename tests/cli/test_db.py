@@ -86,9 +86,9 @@ def test_add_reads_a_list_and_one_bad_line_does_not_stop_the_rest(urls: Path) ->
         (("audit", "--allowlist", "nowhere.txt"), 2, "allowlist nowhere.txt: cannot be read"),
         (("add", "--policy", "nonsense", "http://a.example/"), 2, "no policy 'nonsense'"),
         (("add", "--db", "nowhere", "http://a.example/"), 2, "spaniel db init"),
-        (("rm", "http://a.example/"), 2, "there is no record of this URL"),
-        (("mv", "http://a.example/", "http://b.example/"), 2, "there is no record of this URL"),
-        (("show", "http://a.example/"), 2, "there is no record of this URL"),
+        (("rm", "http://a.example/"), 2, "no record of this URL"),
+        (("mv", "http://a.example/", "http://b.example/"), 2, "no record of this URL"),
+        (("show", "http://a.example/"), 2, "no record of this URL"),
         (("show", "nonsense"), 2, "invalid_url"),
         (("import", "nowhere.txt"), 1, "nowhere.txt: there is no such file"),
         (("audit", "nowhere*.json"), 1, "nowhere*.json: no file has such a name"),
@@ -120,8 +120,8 @@ def test_mv_reads_pairs_and_one_that_fails_does_not_stop_the_rest(urls: Path) ->
     lines = b"http://a.example/1 http://b.example/1\nhttp://a.example/x\thttp://b.example/x\nhttp://a.example/2\n"
     done = spaniel("db", "mv", "-", cwd=urls.parent, stdin=lines)
     assert (done.returncode, done.stdout) == (1, "moved to http://b.example/1  urls/b.example.yaml\n")
-    assert "line 2: bad_args: http://a.example/x: there is no record of this URL" in done.stderr
-    assert "line 3: bad_args: http://a.example/2: say where to: OLD NEW" in done.stderr
+    assert "line 2: bad_args: http://a.example/x: no record of this URL" in done.stderr
+    assert "line 3: bad_args: http://a.example/2: two arguments are needed: OLD NEW" in done.stderr
 
 
 def test_ls_show_and_what_is_not_read(urls: Path) -> None:
@@ -243,7 +243,7 @@ def test_the_folder_comes_from_the_option_or_the_settings(tmp_path: Path) -> Non
     assert not (tmp_path / "third").exists()
     (tmp_path / "spaniel.toml").write_text('[spaniel.registry]\nfolder = "/etc"\n', encoding="utf-8")
     refused = spaniel("db", "ls", cwd=tmp_path)
-    assert "the file of a project may not set this" in refused.stderr
+    assert "a project's file may not set this" in refused.stderr
 
 
 @pytest.mark.req("CP-15")
@@ -275,7 +275,7 @@ def test_audit_reads_globs_and_prints_for_people_and_programs(tmp_path: Path) ->
     assert spaniel("db", "audit", "data/**/c.json", "--strict", cwd=tmp_path).returncode == 0
     misspelt = spaniel("db", "audit", "data/**/c.json", "--field", "fuente_ur", "--strict", cwd=tmp_path)
     assert misspelt.returncode == 1
-    assert "no link stands under 'fuente_ur'; --field names others" in misspelt.stderr
+    assert "no link found under 'fuente_ur'; --field selects others" in misspelt.stderr
     spaniel("db", "init", cwd=tmp_path)
     empty = spaniel("db", "audit", "--strict", cwd=tmp_path)
     assert (empty.returncode, empty.stderr) == (0, "spaniel: 0 links; gaps: 0; to review: 0\n")

@@ -115,7 +115,7 @@ def test_what_is_wrong_is_red_and_the_rest_is_looked_at_all_the_same(machine: Ma
 
 def test_a_user_agent_without_a_contact_comes_with_the_way_to_name_one(machine: Machine) -> None:
     code, found = machine.findings()
-    assert str(found["agent"]["found"]).startswith("forge-webfetch/1.0; it names no contact")
+    assert str(found["agent"]["found"]).startswith("forge-webfetch/1.0; it has no contact address")
     assert "SPANIEL_USER_AGENT" in str(found["agent"]["found"])
     assert (code, found["agent"]["well"]) == (0, True)  # advice, no fault
     polite = machine.settings('[tools.webfetch]\nuser_agent = "otter/1 (+https://otter.example/)"\n')
@@ -125,7 +125,7 @@ def test_a_user_agent_without_a_contact_comes_with_the_way_to_name_one(machine: 
 def test_a_variable_that_is_no_setting_is_told(machine: Machine) -> None:
     command, caches = ("doctor", "--host", "localhost"), str(machine.folder / "caches")
     done = spaniel(*command, cwd=machine.folder, XDG_CACHE_HOME=caches, SPANIEL_TIMEOUT="3")
-    assert "SPANIEL_TIMEOUT is ignored: no setting has it; did you mean 'SPANIEL_TIMEOUT_SECONDS'?" in done.stderr
+    assert "SPANIEL_TIMEOUT is ignored: unknown setting; did you mean 'SPANIEL_TIMEOUT_SECONDS'?" in done.stderr
 
 
 def test_certificates_that_cannot_be_had_are_red(machine: Machine) -> None:
@@ -152,7 +152,7 @@ def test_a_proxy_is_told_whether_it_is_used_or_not(machine: Machine, monkeypatch
     monkeypatch.setenv("HTTPS_PROXY", "http://p.example:3128")
     code, found = machine.findings()
     assert (code, found["proxy"]["well"]) == (0, True)
-    assert str(found["proxy"]["found"]).startswith("HTTPS_PROXY is set and not used; to use it, set use_system_proxy")
+    assert str(found["proxy"]["found"]).startswith("HTTPS_PROXY is set but not used; to use it, set use_system_proxy")
     assert machine.findings("--config", used)[1]["proxy"]["found"] == "for https"
     monkeypatch.setenv("HTTPS_PROXY", "socks5://p.example")
     assert machine.findings("--config", used)[1]["proxy"]["well"] is False
@@ -162,7 +162,7 @@ def test_a_proxy_is_told_whether_it_is_used_or_not(machine: Machine, monkeypatch
 def test_a_guard_with_a_hole_is_red(machine: Machine) -> None:
     hole = "[tools.webfetch.security]\nblock_loopback = false\nallow_insecure_overrides = true\n"
     code, found = machine.findings("--config", machine.settings(hole))
-    assert (code, found["guard"]["found"]) == (7, "switched off: block_loopback")
+    assert (code, found["guard"]["found"]) == (7, "disabled: block_loopback")
     own_ports = machine.settings("[tools.webfetch.security]\nallowed_ports = [22, 8080]\n")
     assert machine.findings("--config", own_ports)[1]["guard"]["well"]  # a port list is no hole
 

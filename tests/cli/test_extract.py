@@ -118,7 +118,7 @@ def test_a_folder_without_pages_says_so(tmp_path: Path) -> None:
     (tmp_path / "logo.png").write_bytes(PNG)
     done = spaniel("extract", str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
-    assert "there is no file in there that can be read" in done.stderr
+    assert "no readable file in this folder" in done.stderr
 
 
 @pytest.mark.req("D2-33")

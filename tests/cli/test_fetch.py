@@ -203,7 +203,7 @@ def test_a_closed_standard_input_is_said_and_not_stumbled_over() -> None:
     script = f"exec {shlex.join(SPANIEL)} fetch - <&-"
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "bad_args: -: there is no standard input to read" in done.stderr
+    assert "bad_args: -: standard input is closed" in done.stderr
 
 
 @pytest.mark.req("FR-WF-13d")

@@ -291,7 +291,7 @@ def test_an_empty_page_says_that_it_is_empty(site: Many, config: str) -> None:
     done = spaniel("fetch", "--config", config, site.url("/empty"))
     assert (done.returncode, done.stdout) == (0, "")
     assert (
-        "spaniel: note: The page has no text. If a script makes its text, --browser may bring it. (no_text)"
+        "spaniel: note: The page has no text. If a script creates its text, --browser may show it. (no_text)"
         in done.stderr
     )
     again = spaniel("fetch", "--config", config, "--format", "json", site.url("/empty"))
@@ -384,7 +384,7 @@ def test_progress_is_drawn_on_a_terminal_and_nowhere_else(site: Many, config: st
         assert process.stdout
         output = process.stdout.read()
     os.close(ours)
-    assert b"3 of 3 done, 1 failed, 0 under way" in drawn
+    assert b"3 of 3 done, 1 failed, 0 in flight" in drawn
     assert drawn.rstrip().endswith(b"2 of 3 pages fetched; 1 failed (1 http_4xx)")
     assert b"\x1b" not in output
     assert "\x1b" not in spaniel("fetch", "--config", config, site.url("/a"), site.url("/b")).stderr

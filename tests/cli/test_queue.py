@@ -133,7 +133,7 @@ def test_a_profile_that_is_gone_is_told_and_the_page_stays(place: Place) -> None
     assert "Traceback" not in done.stderr
     place.put("https://a.example/2", profile="nobodys")
     named = place.queue("retry", "-q", "2")
-    assert "no profile 'nobodys'" in named.stderr
+    assert "unknown profile 'nobodys'" in named.stderr
     assert len(place.queue("ls").stdout.splitlines()) == 2
 
 

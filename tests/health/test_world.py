@@ -87,7 +87,7 @@ async def test_who_never_answers_holds_up_nobody() -> None:
         hanging.cancel()
         assert [observed.evidence.status for observed in seen] == [200] * 200
         assert (first.retry_after, again.retry_after) == (3600, 3600)
-        assert world.hosts["busy.test"].asked == ["HEAD /a"]  # it was not asked a second time
+        assert world.hosts["busy.test"].asked == ["HEAD /a"]  # no request was made a second time
         assert world.clock.slept == []
 
 

@@ -58,7 +58,7 @@ async def test_a_deeper_link_is_proposed_for_the_records_title(
     assert finding.deeper == (
         "https://www.sepe.es/HomeSepe/Personas/distribuciones/solicitud-prestacion-desempleo.html"
     )
-    assert finding.note == "look for a deeper link; the page has 'Solicitar la prestación'"
+    assert finding.note == "look for a deeper link; the page contains 'Solicitar la prestación'"
 
 
 ROWS: list[tuple[str, str, str, str]] = [  # url, title, class, note

@@ -275,7 +275,7 @@ async def the_browsers_refusal(place: Place) -> object:
             with pytest.raises(SpanielError) as caught:
                 await spaniel.fetch(place.site.url("/a"), force_browser=True)
     details = caught.value.details
-    return details["chromium_path"], str(details["error"]).startswith("it is switched off")
+    return details["chromium_path"], str(details["error"]).startswith("it is disabled")
 
 
 async def note_of_the_browser(place: Place) -> object:

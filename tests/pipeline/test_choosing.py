@@ -57,7 +57,7 @@ async def test_forced_without_chromium_is_browser_unavailable(tmp_path: Path) ->
     async with Site({"/": SHELL}) as site, opened(site, tmp_path, {"enabled": False}) as spaniel:
         error = await refusal(spaniel, site.url("/"))
         assert (str(error.code), error.retryable) == ("browser_unavailable", False)
-        assert "switched off" in error.message
+        assert "disabled" in error.message
 
 
 @pytest.mark.req("IT-WF-BR-02", "FR-WF-11a")

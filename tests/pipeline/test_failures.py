@@ -69,7 +69,7 @@ def test_only_of_robots_txt_the_cause_is_looked_at() -> None:
 def test_whoever_has_said_no_in_words_is_not_got_round(page_type: str) -> None:
     for code, status in ((Code.HTTP_5XX, 503), (Code.HTTP_4XX, 404)):
         error = SpanielError(code, status=status, page_type=page_type)
-        assert not_transient(error) == not_down(error) == f"the page is not given out: {page_type}"
+        assert not_transient(error) == not_down(error) == f"access to the page is restricted: {page_type}"
 
 
 @pytest.mark.req("FG-22")

@@ -518,7 +518,7 @@ class TestRequest:
             ({"url": None}, "url: is missing"),
             (
                 {"url": "x", "force_brower": True},
-                "force_brower: there is no such parameter; did you mean 'force_browser'?",
+                "force_brower: unknown parameter; did you mean 'force_browser'?",
             ),
         ],
     )

@@ -71,7 +71,7 @@ async def test_a_class_that_there_is_not_is_refused_before_anybody_is_asked(tmp_
     assert outcome.refusal.code is Code.BAD_ARGS
     assert "did you mean 'blog'?" in outcome.refusal.message
     assert plain.refusal is not None
-    assert "the profile 'web_fetch' has no classes" in plain.refusal.message
+    assert "the profile 'web_fetch' has no freshness classes" in plain.refusal.message
 
 
 @pytest.mark.req("FG-42")
@@ -115,7 +115,7 @@ async def test_a_reason_that_there_is_not_is_refused(tmp_path: Path, clock: Fake
     async with Site({}) as site, ingesting(site, cache=tmp_path, clock=clock) as spaniel:
         outcome = await spaniel.outcome(Request(site.url("/"), reason="update"))
     assert outcome.refusal is not None
-    assert outcome.refusal.details == {"field": "reason", "reason": "there is no 'update'; did you mean 'updated'?"}
+    assert outcome.refusal.details == {"field": "reason", "reason": "unknown reason 'update'; did you mean 'updated'?"}
 
 
 @pytest.mark.req("FG-42")

@@ -86,7 +86,7 @@ async def test_a_blocked_page_is_its_address_and_title_and_is_not_got_round(
     assert record.final_url == site.url("/a")
     assert site.requests["/a"] == 2  # once for each: asked again by nobody, and not kept
     assert clock.slept == []
-    assert not stage.asked  # a browser is no way round it
+    assert not stage.asked  # a browser would not change it
     assert "archive" not in {fallback.fallback for fallback in record.fallbacks if not fallback.why}
     assert again.cache is None
 

@@ -44,7 +44,7 @@ class Steps:
         patch.setitem(FALLBACKS, "steps", FallbackKind(lambda _, __: why, self._climb, lambda _, __: False))
 
     async def _climb(
-        self, ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _: Mapping[str, object]
+        self, state: Attempts, services: Services, deadline: Deadline, hops: PageHops, _: Mapping[str, object]
     ) -> FetchedPage:
         self.deadlines.append(deadline)
         deadline.phase = f"step {len(self.deadlines)}"
@@ -82,7 +82,7 @@ async def test_what_has_no_time_left_is_left_out_and_that_is_told(
     ):
         outcome = await spaniel.outcome(Request(site.url("/")))
     assert [deadline.seconds for deadline in steps.deadlines] == [20, 14]
-    assert outcome.left_out == (("steps", "the 30 s of the whole fetch are over", 2),)
+    assert outcome.left_out == (("steps", "the 30 s of the whole fetch have passed", 2),)
 
 
 async def test_a_ladder_of_which_no_rung_applies_is_a_mistake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

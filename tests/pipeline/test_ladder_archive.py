@@ -180,15 +180,15 @@ async def test_the_sites_last_word_counts(tmp_path: Path) -> None:
         (None, "Not Found: the archive has no copy of this page"),
         ({"available": False, "timestamp": TAKEN}, "Not Found"),
         ({"available": True, "timestamp": TAKEN, "status": "404"}, "Not Found"),
-        ({"available": True, "timestamp": "2026"}, "no moment"),
-        ({"available": True, "timestamp": "20269999999999"}, "no moment"),
-        ({"available": True, "timestamp": "00000000000000"}, "no moment"),
-        ({"available": True, "timestamp": "29990101000000"}, "no moment"),  # in the future
-        ({"available": True, "timestamp": "../../../etc/x"}, "no moment"),
-        ({"available": True, "timestamp": "２０２６０１０２０３０４０５"}, "no moment"),
-        ({"available": True, "timestamp": 20260102030405}, "not the JSON"),
-        ({"available": "yes", "timestamp": TAKEN}, "not the JSON"),
-        ("http://elsewhere.example/", "not the JSON"),
+        ({"available": True, "timestamp": "2026"}, "timestamp is invalid"),
+        ({"available": True, "timestamp": "20269999999999"}, "timestamp is invalid"),
+        ({"available": True, "timestamp": "00000000000000"}, "timestamp is invalid"),
+        ({"available": True, "timestamp": "29990101000000"}, "timestamp is invalid"),  # in the future
+        ({"available": True, "timestamp": "../../../etc/x"}, "timestamp is invalid"),
+        ({"available": True, "timestamp": "２０２６０１０２０３０４０５"}, "timestamp is invalid"),
+        ({"available": True, "timestamp": 20260102030405}, "not the expected JSON"),
+        ({"available": "yes", "timestamp": TAKEN}, "not the expected JSON"),
+        ("http://elsewhere.example/", "not the expected JSON"),
     ],
 )
 async def test_an_archive_that_has_nothing_or_says_nonsense_is_harmless(tmp_path: Path, says: Any, why: str) -> None:
@@ -314,7 +314,7 @@ def test_a_clock_may_be_a_day_behind_the_archives(ahead: timedelta, fine: bool) 
     if fine:
         assert read_availability(body, now) == taken
     else:
-        with pytest.raises(SpanielError, match="no moment"):
+        with pytest.raises(SpanielError, match="timestamp is invalid"):
             read_availability(body, now)
 
 

@@ -74,7 +74,7 @@ async def test_only_what_lies_below_a_prefix_has_a_mirror(tmp_path: Path) -> Non
             outcomes = [await spaniel.outcome(site.url(path)) for path in ("/docsx/a", "/", "/docs", "/docs/x?q=1")]
             bare = await spaniel.outcome(site.url("/docs/").replace("site.", "a.site."))
     fields = [left_out(outcome).get("mirrors") for outcome in (*outcomes, bare)]
-    none = "no mirror is known for this address"
+    none = "no mirror is set for this address"
     assert fields == [none, none, None, None, none]
     assert outcomes[2].require().page.markdown == "root\n"  # the policy drops the last slash
     assert outcomes[3].attempts[1].url == other.url("/m/x?q=1", "mirror.example")
@@ -99,7 +99,7 @@ async def test_a_mirror_is_guarded_and_asked_only_for_what_is_down_or_gone(tmp_p
     ("table", "expected"),
     [
         ({"mirrors": {"prefixes": ["https://a.example/"]}}, "two addresses"),
-        ({"mirrors": {"prefixes": ["https://a.example https://b.example/"]}}, "ends with a slash"),
+        ({"mirrors": {"prefixes": ["https://a.example https://b.example/"]}}, "ending with a slash"),
         ({"mirrors": {"prefixes": ["ftp://a.example/ https://b.example/"]}}, "scheme"),
         ({"search_cache": {"template": "https://a.example/"}}, "{url}"),
         ({"search_cache": {"template": "https://a.example/{url}/{url}"}}, "once"),
@@ -136,7 +136,7 @@ async def test_when_everything_has_failed_the_page_is_in_the_queue_with_all_that
     fallbacks = [("http", "http_5xx"), *[("retry", "http_5xx")] * 3, ("archive", "port_blocked"), ("queue", "ok")]
     assert tried(outcome) == fallbacks
     assert left_out(outcome) == {
-        "plain_http": "the address is http as it is",
+        "plain_http": "the canonical URL is already http",
         "browser": "there is no page to render",
         "search_cache": "off: no template is set",
         "mirrors": "off: no mirror is set",
@@ -198,7 +198,7 @@ async def test_a_page_is_queued_even_when_the_time_is_over(tmp_path: Path) -> No
     async with Site({"/a": slow}) as site, climbing(site, cache=tmp_path, profile=profile, clock=clock) as spaniel:
         outcome = await spaniel.outcome(site.url("/a"))
     assert tried(outcome) == [("http", "http_5xx"), ("queue", "ok")]
-    assert left_out(outcome) == {"archive": "the 30 s of the whole fetch are over"}
+    assert left_out(outcome) == {"archive": "the 30 s of the whole fetch have passed"}
     assert len(waiting(tmp_path)) == 1
 
 

@@ -123,7 +123,7 @@ async def test_who_asked_for_https_gets_no_http(tmp_path: Path, monkeypatch: pyt
     async with FetchOptions({"/a": text("plain")}) as way, without_https(way, tmp_path, monkeypatch) as spaniel:
         outcome = await spaniel.outcome("https://old.example/a")
         bare = await spaniel.outcome("old.example/a")
-    assert left_out(outcome) == left_out(bare) == {"plain_http": "the address was not http"}
+    assert left_out(outcome) == left_out(bare) == {"plain_http": "the requested URL was not http"}
     assert way.requests.total() == 0
 
 
@@ -157,8 +157,8 @@ async def test_a_host_whose_https_works_after_all_is_not_remembered(
     settings = from_data({"tools": {"webfetch": {"cache_dir": str(tmp_path)}}}, "test")
     async with Engine(settings, FakeResolver()) as engine:
         services = engine.services
-        ascent = Attempts(prepare(Request("http://a.example/"), climber(LADDER), services, Trace()))
-        await FALLBACKS["plain_http"].fetch(ascent, services, Deadline(9), PageHops(ascent.task.url), {})
+        state = Attempts(prepare(Request("http://a.example/"), climber(LADDER), services, Trace()))
+        await FALLBACKS["plain_http"].fetch(state, services, Deadline(9), PageHops(state.task.url), {})
         assert services.door.hosts.is_http_only("a.example") is learnt
 
 
@@ -170,14 +170,14 @@ async def test_a_host_whose_https_works_after_all_is_not_remembered(
         (SpanielError(Code.NETWORK, error="x", cause="tls"), "", ""),
         (SpanielError(Code.NETWORK, error="x", cause="certificate"), "", ""),
         (SpanielError(Code.TIMEOUT, timeout_ms=1, phase="connect"), "", ""),
-        (SpanielError(Code.TIMEOUT, timeout_ms=1, phase="body"), "", "HTTPS works there"),
-        (SpanielError(Code.NETWORK, error="the body ended too early"), "", "HTTPS works there"),
-        (SpanielError(Code.HTTP_5XX, status=503), "", "HTTPS works there"),
-        (SpanielError(Code.DNS_FAILED, host="h", error="x"), "", "HTTPS works there"),
+        (SpanielError(Code.TIMEOUT, timeout_ms=1, phase="body"), "", "HTTPS works on this host"),
+        (SpanielError(Code.NETWORK, error="the body ended too early"), "", "HTTPS works on this host"),
+        (SpanielError(Code.HTTP_5XX, status=503), "", "HTTPS works on this host"),
+        (SpanielError(Code.DNS_FAILED, host="h", error="x"), "", "HTTPS works on this host"),
         (
             SpanielError(Code.NETWORK, error="x", cause="tls"),
             "https://elsewhere.example/",
-            "HTTPS has not failed there",
+            "HTTPS has not failed on this host",
         ),
     ],
     ids=str,
@@ -189,10 +189,10 @@ async def test_it_is_tried_only_where_no_connection_over_tls_came_about(
     async with Engine(settings, FakeResolver()) as engine:
         profile = climber(["http", *RETRIES, "plain_http"])
         task = prepare(Request("http://a.example/"), profile, engine.services, Trace())
-        ascent = Attempts(task)
-        assert FALLBACKS["plain_http"].skip_reason(ascent, engine.services) == "HTTPS has not failed there"
-        ascent.attempts.append(Attempt("http", url or task.url.href, error, None, (), "", 1.0))
-        assert FALLBACKS["plain_http"].skip_reason(ascent, engine.services) == why
+        state = Attempts(task)
+        assert FALLBACKS["plain_http"].skip_reason(state, engine.services) == "HTTPS has not failed on this host"
+        state.attempts.append(Attempt("http", url or task.url.href, error, None, (), "", 1.0))
+        assert FALLBACKS["plain_http"].skip_reason(state, engine.services) == why
 
 
 @pytest.mark.req("FG-13")

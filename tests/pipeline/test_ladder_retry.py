@@ -89,7 +89,7 @@ async def test_a_page_that_comes_is_not_asked_for_again_and_each_retry_says_so(t
     clock = FakeClock()
     outcome = await fetched(after(text("", 503)), tmp_path, clock)
     assert (clock.slept, tried(outcome)) == ([5], [("http", "http_5xx"), ("retry", "ok")])
-    assert outcome.left_out == (("retry", "the page was brought", 2),) * 2
+    assert outcome.left_out == (("retry", "the page was fetched", 2),) * 2
 
 
 @pytest.mark.req("FG-30")
@@ -279,7 +279,7 @@ async def test_a_ladder_never_runs_beyond_its_total_and_says_what_it_leaves_out_
     ):
         outcome = await spaniel.outcome(site.url("/a"))
     assert clock.slept == [5, 15]
-    assert left_out(outcome) == {"retry": "would wait 45 s, and 10 s of the whole fetch are left"}
+    assert left_out(outcome) == {"retry": "would wait 45 s, but only 10 s of the whole fetch are left"}
     assert clock.monotonic() - began <= 30
 
 

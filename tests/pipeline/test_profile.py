@@ -171,8 +171,8 @@ async def test_another_version_of_a_profile_is_not_served_what_the_earlier_one_k
         ("[limits]\ntimeout_seconds = '3'", "some.toml.limits.timeout_seconds: must be a whole number"),
         ("[headers]\nCookie = 'a=b'", "some.toml.headers.Cookie: unknown key; known: accept, accept_encoding"),
         ("[cache]\nttl_day = 3", "some.toml.cache.ttl_day: unknown key; did you mean 'ttl_days'?"),
-        ('content = ["htm"]', "some.toml.content: there is no 'htm'; did you mean 'html'?"),
-        ('fallbacks = ["htttp"]', "some.toml.fallbacks: there is no 'htttp'; did you mean 'http'?"),
+        ('content = ["htm"]', "some.toml.content: unknown value 'htm'; did you mean 'html'?"),
+        ('fallbacks = ["htttp"]', "some.toml.fallbacks: unknown value 'htttp'; did you mean 'http'?"),
         ("fallbacks = [{ rung = 'http' }]", "some.toml.fallbacks: each fallback is a name, or a table with 'name'"),
         ("fallbacks = []", "some.toml.fallbacks: is empty: nothing would be fetched"),
         ("fallbacks = 'http'", "some.toml.fallbacks: must be a list"),
@@ -190,11 +190,11 @@ def test_a_wrong_profile_is_refused_with_the_nearest_name(tmp_path: Path, toml: 
 
 
 def test_a_profile_is_found_or_the_nearest_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SpanielError, match="no profile 'web_fetsch'; did you mean 'web_fetch'"):
+    with pytest.raises(SpanielError, match="unknown profile 'web_fetsch'; did you mean 'web_fetch'"):
         load("web_fetsch")
     with pytest.raises(SpanielError, match="cannot be read"):
         load(tmp_path / "none.toml")
-    with pytest.raises(SpanielError, match="'web_fetch' is a shipped profile; choose another name"):
+    with pytest.raises(SpanielError, match="'web_fetch' is a built-in profile; choose another name"):
         profile_of(tmp_path, 'name = "web_fetch"\nversion = "2"\n')
     with pytest.raises(SpanielError, match="version: must be text in one line"):
         profile_of(tmp_path, 'name = "a"\nversion = "1\\n2"\n')

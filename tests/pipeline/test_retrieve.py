@@ -78,7 +78,7 @@ async def test_a_status_that_has_no_code_is_the_networks(status: int) -> None:
     assert error.details == {
         "status": status,
         "status_text": "Status",
-        "error": f"status {status} brings no page",
+        "error": f"status {status} is not a page",
     }
 
 

@@ -113,7 +113,7 @@ async def test_on_a_longer_ladder_the_browser_renders_what_a_retry_brought(tmp_p
         outcome = await spaniel.outcome(Request(site.url("/")))
     assert fallback_names(outcome) == [("http", "http_5xx"), ("retry", "ok"), ("browser", "ok")]
     assert (outcome.require().page.served_by, outcome.require().page.markdown) == ("browser", "painted\n")
-    assert outcome.left_out == (("queue", "the page was brought", 3),)
+    assert outcome.left_out == (("queue", "the page was fetched", 3),)
 
 
 @pytest.mark.req("FR-WF-11", "FR-WF-11b")
@@ -181,7 +181,7 @@ async def test_a_browser_that_is_switched_off_says_so(tmp_path: Path) -> None:
         outcome = await spaniel.outcome(Request(site.url("/"), force_browser=True))
     assert outcome.refusal is not None
     assert outcome.refusal.code is Code.BROWSER_UNAVAILABLE
-    fields = {"chromium_path": "", "error": "it is switched off in the settings", "cause": "off"}
+    fields = {"chromium_path": "", "error": "it is disabled in the settings", "cause": "off"}
     assert outcome.refusal.details == fields
     assert outcome.attempts[0].phase == "browser"
 

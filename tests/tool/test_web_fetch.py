@@ -285,7 +285,7 @@ async def test_rendering_arguments_are_taken_by_other_profiles_than_the_srds(tmp
                 for name, value in (("wait_for", "#x"), ("scroll", 3)):
                     args = {"url": url, name: value}
                     if profile == "web_fetch":
-                        with pytest.raises(ToolError, match="no such parameter"):
+                        with pytest.raises(ToolError, match="unknown parameter"):
                             tool.approval_summary(args)
                     else:
                         assert tool.approval_summary(args) == f"web_fetch {url} (browser)"

@@ -1,1 +1,1 @@
-"""The wiring: settings, logs, and the rooms put together. Nothing else reads the environment."""
+"""The wiring: settings, logs, and the packages put together. Only this package reads the environment."""

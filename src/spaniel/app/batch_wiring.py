@@ -1,4 +1,4 @@
-"""What the workers of a batch are told. It stands apart from what they load: whoever starts them need not load it."""
+"""The options of batch workers, apart from what they load: the process that starts them need not load it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from spaniel.hosts.limits import Limits
 
 WHERE = "spaniel.app.batching:open_fetcher"
-PROFILE = "ingest"  # of a batch that names none
+PROFILE = "ingest"  # for a batch that names none
 
 
 def wiring(
@@ -21,10 +21,10 @@ def wiring(
     logs: tuple[int, bool] | None = None,
     captures: bool = False,
 ) -> dict[str, object]:
-    """What a worker is told, as plain data: it reads the settings' files no second time. `logs`: how to write its own;
-    `captures`: whether it keeps what comes over the wire.
+    """A worker's options as plain data: it does not read the settings files again. `logs`: how to write its own log;
+    `captures`: whether it stores the raw responses.
 
-    What there is to say of the settings is said here, once, and not by every worker.
+    Warnings about settings are printed here, once, and not by every worker.
     """
     from spaniel.net.guard import Guard
     from spaniel.net.resolver import SystemResolver
@@ -35,7 +35,7 @@ def wiring(
 
 
 def limits(settings: Settings, host_time: float | None = None, total_time: float | None = None) -> Limits:
-    """How long a run waits: as the settings say, but for what the call does."""
+    """The waiting limits of a run: those of the settings, unless the call sets them."""
     from spaniel.hosts.limits import Limits
 
     own = settings.batch
@@ -48,5 +48,5 @@ def limits(settings: Settings, host_time: float | None = None, total_time: float
 
 
 def keep_ray_quiet() -> None:
-    """A Ray cluster that is started here reports its use to nobody, unless somebody wants it to."""
+    """A Ray cluster started here sends no usage statistics, unless the user enables them."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

@@ -1,4 +1,4 @@
-"""Batches put together: what a worker fetches with, and records for programs."""
+"""Batches: what a worker fetches with, and records for Python programs."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
     from spaniel.pipeline.profile import Profile
 
 SAID_ALREADY = ("spaniel.protection", "spaniel.settings")
-RETRIES = ("retry", "retry_after")  # rungs
-QUEUE = "queue"  # a rung: for a person, to whom a batch gives its output
+RETRIES = ("retry", "retry_after")  # fallbacks
+QUEUE = "queue"  # a fallback for people, who get a batch's output anyway
 
 
 @asynccontextmanager
 async def open_fetcher(
     fields: Mapping[str, Any], hosts: Hosts, resolver: Resolver | None = None
 ) -> AsyncIterator[Fetch]:
-    """What a worker fetches with, from its wiring."""
-    if fields["logs"]:  # it is a process of its own
+    """What a worker fetches with, from its options."""
+    if fields["logs"]:  # the worker is a process of its own
         configure(*fields["logs"])
         for name in SAID_ALREADY:
             logging.getLogger(name).setLevel(logging.ERROR)
@@ -86,17 +86,17 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
     fetcher: OpenFetcher | None = None,
     clock: Clock | None = None,
 ) -> AsyncGenerator[dict[str, Any], None]:
-    """Records of many URLs, as they come: `async for record in spaniel.batch(urls): …`
+    """Records of many URLs as they are fetched: `async for record in spaniel.batch(urls): …`
 
-    urls       the pages; equal ones are fetched once, and each has its record
-    profile    how each is fetched: a name (`ingest`, `web_fetch`), or a TOML file
-    jobs       how many pages at once
-    per_host   how many requests at once at one host
-    delay      seconds between an answer of a host and the next request to it
-    cached     use the page cache, and fill it
+    urls       the pages; equal URLs are fetched once, and each gets a record
+    profile    how to fetch: a profile's name (`ingest`, `web_fetch`), or a TOML file
+    jobs       how many pages at the same time
+    per_host   how many requests at the same time to one host
+    delay      seconds between a host's response and the next request to it
+    cached     use the page cache
     host_time  seconds for one host, total_time for the whole run (default: the settings'; 0: no limit)
 
-    A record has `ordinal`, the place of its URL. It holds the page, or `error`. To stop early, leave the loop and
+    A record has `ordinal`, the position of its URL. It holds the page, or `error`. To stop early, leave the loop and
     close the iterator (`contextlib.aclosing`).
     """
     if not BATCH_JOBS.allows(jobs):
@@ -115,10 +115,10 @@ async def batch(  # noqa: PLR0913  each is a word of its own to the caller
 
 
 def for_batches(profile: Profile, longest_wait: float, *, cached: bool) -> Profile:
-    """The same without what a batch does not want: chunks, a cache whose entries it would drive out, and the queue.
+    """The profile without what a batch does not need: chunks, the cache (unless requested) and the queue.
 
-    A batch waits where a single fetch does not, as the server asks: that wait is no part of the page's own time. And
-    each page whose server asks to wait has its three requests (FG-46), by retries of the profile's own or by ours.
+    A batch waits as long as the server asks, unlike a single fetch; that wait is not part of the page's own time. Each
+    page whose server asks to wait gets three requests (FG-46), by the profile's retries or by ours.
     """
     own = profile.limits
     total = own.total_seconds and own.total_seconds + (MOST_ASKED - 1) * longest_wait

@@ -1,4 +1,4 @@
-"""Link checks put together: a run over links with this engine's door, and the history that it is written down in."""
+"""Link checks: a run over links with this engine's clients, and its history."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ if TYPE_CHECKING:
     from spaniel.verdicts import Observation, Past
 
 log = logging.getLogger("spaniel.health")
-NOT_KEPT = "the history cannot be used, so what is seen now is told and not remembered"
-BESIDE = ".spaniel"  # the folder of the history in that of a database
-STALLED_SECONDS = 5.0  # without an answer on a kept connection, after which a fresh one is tried
-OURS = frozenset(  # refused before anybody was asked
+NOT_KEPT = "the history cannot be used; results are shown but not recorded"
+BESIDE = ".spaniel"  # the history's folder inside a database
+STALLED_SECONDS = 5.0  # seconds without a response on a reused connection before a new one is tried
+OURS = frozenset(  # refused before any request
     {Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST, Code.INVALID_URL, Code.INVALID_SCHEME,
      Code.ROBOTS_DISALLOWED, Code.HTTP_4XX, Code.HTTP_5XX}
 )  # fmt: skip
-ANSWERED = ("certificate", "tls", "refused")  # failures for which the host itself must have answered
+ANSWERED = ("certificate", "tls", "refused")  # failures that only a host that responded can cause
 
 
 class Extras(NamedTuple):
-    """What a call asks for besides the settings."""
+    """What a call sets in addition to the settings."""
 
-    total_seconds: float = 0.0  # for the whole run; 0: as long as it takes
-    soft_404: bool = False  # look for pages that are missing though their server says otherwise
-    scope: str = ""  # what is checked, for whoever goes on with it
+    total_seconds: float = 0.0  # for the whole run; 0: no limit
+    soft_404: bool = False  # detect missing pages that the server reports as found
+    scope: str = ""  # what is checked, shown by the command that resumes the run
     resume: bool = False
 
 
@@ -65,12 +65,12 @@ def health_settings(settings: Settings) -> HealthSettings:
 
 
 def documents_history(own: HealthSettings) -> History:
-    """Of links in documents."""
+    """For links in documents."""
     return History(own.history_folder or os.path.join(default_state_dir(), "health"))
 
 
 def registry_history(folder: str) -> History:
-    """Of a database: beside its files."""
+    """For a database: beside its files."""
     return History(os.path.join(folder, BESIDE), is_shared=True)
 
 
@@ -79,7 +79,7 @@ def spool_for(aliases: Mapping[str, str] | None = None) -> Spool:
 
 
 def address_of(asked: Callable[[str], str] = str) -> Callable[[str], tuple[str, str]]:
-    """Which URL is asked for another, in one spelling and without a fragment, and its host; '' where it is no URL."""
+    """The URL that is requested for another, normalized and without fragment, and its host; '' if it is not a URL."""
 
     def address(url: str) -> tuple[str, str]:
         url = asked(url)
@@ -89,9 +89,9 @@ def address_of(asked: Callable[[str], str] = str) -> Callable[[str], tuple[str, 
             parsed = parse(url)._replace(fragment=None)
         except SpanielError:
             return url, ""
-        except UnicodeError:  # of half characters, which are written as escapes then
+        except UnicodeError:  # lone surrogates are then written as escapes
             raise
-        except Exception:  # one URL must not end the run: it is reported when it is asked
+        except Exception:  # one URL must not end the run: it is reported when it is checked
             log.exception("reading a URL failed unexpectedly")
             return url, ""
         return parsed.href, parsed.host
@@ -100,12 +100,12 @@ def address_of(asked: Callable[[str], str] = str) -> Callable[[str], tuple[str, 
 
 
 def may_color(out: TextIO) -> bool:
-    """Whether whoever reads a report sees colors, and wants them (https://no-color.org)."""
+    """Whether the output is a terminal that shows colors (https://no-color.org)."""
     return out.isatty() and not os.environ.get("NO_COLOR")
 
 
 class Prepared(NamedTuple):
-    """A run that is ready to begin."""
+    """A run that is ready to start."""
 
     run: Run
     journal: Journal
@@ -113,7 +113,7 @@ class Prepared(NamedTuple):
 
 
 def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History | None, extras: Extras) -> Prepared:
-    """A run over what is in a spool. A history that cannot be written is told, and nothing is kept then."""
+    """A run over the links of a queue. If the history cannot be written, that is reported and nothing is recorded."""
     begun = Begun(0)
     try:
         if history is not None:
@@ -133,8 +133,7 @@ def prepare(engine: Engine, spool: Spool, own: HealthSettings, history: History 
     )
     options = RunOptions(
         at_once=own.jobs,
-        link_seconds=4.0 * own.timeout_seconds
-        + 60.0,  # by HEAD, by GET, and what is asked besides; it is a last resort
+        link_seconds=4.0 * own.timeout_seconds + 60.0,  # HEAD, GET and one more; a last resort
         content_seconds=own.content_seconds + 4.0 * own.timeout_seconds + 60.0,
         host_patience=float(own.host_wait_seconds),
         total_seconds=extras.total_seconds,
@@ -160,7 +159,7 @@ def _ways(engine: Engine, own: HealthSettings, politeness: Politeness, extras: E
 
 
 class HostDelays:
-    """What a run asks about hosts. Links wait for them in the run, so that they hold no place."""
+    """What a run knows about hosts. Links wait in the run, so that a waiting one does not occupy a slot."""
 
     def __init__(self, hosts: Hosts, politeness: Politeness) -> None:
         self._hosts, self._politeness = hosts, politeness._replace(waits_for_retry_after=False)
@@ -181,7 +180,7 @@ class HostDelays:
 
 
 class _Looks:
-    """Asks and judges."""
+    """Sends requests and decides verdicts."""
 
     def __init__(self, asker: Asker) -> None:
         self._asker = asker
@@ -193,7 +192,7 @@ class _Looks:
 
 
 def _heard(seen: Observation, url: str) -> Heard | None:
-    """How far a request came: without any answer, it may be our own network that is missing (LH-01)."""
+    """How far a request came: without any response, our own network may be down (LH-01)."""
     if seen.evidence.chain or seen.cause in ANSWERED or (seen.evidence.status is not None and not seen.code):
         return Heard.ANSWER
     if seen.code in OURS:
@@ -204,7 +203,7 @@ def _heard(seen: Observation, url: str) -> Heard | None:
 
 
 class Overrides(NamedTuple):
-    """What a call says in place of the settings."""
+    """What a call sets in place of the settings."""
 
     jobs: int | None = None
     per_host: int | None = None
@@ -222,7 +221,7 @@ class Overrides(NamedTuple):
         }
         for name, (least, most) in bounds.items():
             value = getattr(self, name)
-            if value is not None and not least <= value <= most:  # nor what is no number (NaN)
+            if value is not None and not least <= value <= most:  # NaN is not allowed either
                 raise SpanielError(Code.BAD_ARGS, field=name, reason=f"must be {least} to {most}")
         return own._replace(
             jobs=own.jobs if self.jobs is None else self.jobs,
@@ -236,7 +235,7 @@ class Overrides(NamedTuple):
 async def check(
     engine: Engine, links: Iterable[str | Link], given: Overrides, history: str | os.PathLike[str] | None
 ) -> AsyncGenerator[Checked, None]:
-    """As `Spaniel.check`, which tells what these mean."""
+    """Like `Spaniel.check`, which documents the arguments."""
     own = given.over(health_settings(engine.settings))
     cache_info = (
         None if history is None else History(os.fspath(history), now=lambda: engine.services.clock.now().timestamp())

@@ -1,4 +1,4 @@
-"""The Python surface: `Spaniel`, a client that is opened once and used for many fetches."""
+"""The Python API: `Spaniel`, a client that is opened once and used for many fetches."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Spaniel:
         async with Spaniel() as client:
             answer = await client.fetch("https://example.com/")
 
-    Without `settings` it uses those of the user's files and environment. A dictionary rules over them, key by key:
-    `Spaniel({"timeout_seconds": 5})`. `profile` says how pages are fetched: a name, or a TOML file.
+    Without `settings` it uses those of the user's files and environment. A dictionary overrides them, key by key:
+    `Spaniel({"timeout_seconds": 5})`. `profile` is how pages are fetched: a profile's name, or a TOML file.
     """
 
-    # It is a view of an engine through one profile. Given an engine, it shares that one and leaves it open.
+    # It is a view of an engine through one profile. If you pass an engine, it is shared and stays open.
 
     def __init__(
         self,
@@ -58,9 +58,9 @@ class Spaniel:
 
     @classmethod
     def from_config(cls, path: str | None = None, *, profile: Named = DEFAULT, **settings: object) -> Spaniel:
-        """A client whose settings come from a file, and from what you pass here.
+        """A client with settings from a file and from arguments.
 
-        `path` is a settings file; it rules over the user's and the project's. Settings that you pass rule over all
+        `path` is a settings file; it overrides the user's and the project's. Settings passed as arguments override all
         files and variables. Their names are those of the variables, in lower case and without `SPANIEL_`:
 
             Spaniel.from_config("settings.toml", user_agent="my-agent/1.0 (me@example.com)", robots_fail_open=True)
@@ -96,7 +96,7 @@ class Spaniel:
             await self._engine.close()
 
     def with_profile(self, profile: Named) -> Spaniel:
-        """A client that fetches by another profile. It shares connections, cache and browser with this one."""
+        """A client with another profile. It shares connections, cache and browser with this one."""
         view = Spaniel(profile=profile, engine=self._engine)
         view._profile = self._engine.profile(profile)
         return view
@@ -109,32 +109,32 @@ class Spaniel:
         trace: Trace | None = None,
         **options: Unpack[FetchKeywords],
     ) -> Answer:
-        """The page behind a URL. Where there is none, a `SpanielError` says why.
+        """The page at a URL. If there is none, a `SpanielError` says why.
 
-        max_chunk_tokens   the largest chunk in tokens (None: as the settings say)
+        max_chunk_tokens   the largest chunk in tokens (None: the setting)
         no_cache           fetch it again even if a copy is in the cache
         force_browser      render it in a headless browser
-        allowed_domains    the page and every redirect on the way must be in one of these, or below it
-        blocked_domains    none of them may be in one of these; both hold besides those of the settings
+        allowed_domains    the page and every redirect must be in one of these domains, or below it
+        blocked_domains    none of them may be in one of these; both apply in addition to the settings
 
-        With one of the following, the browser renders the page afresh:
+        With one of the following, the browser renders the page again:
 
-        screenshot         put a picture of the page (PNG) into `answer.picture`
-        wait_for           a CSS selector that something must match before the page is read
+        screenshot         put a screenshot of the page (PNG) into `answer.picture`
+        wait_for           a CSS selector that must match before the page is read
         viewport           the width and the height of the window, in pixels
-        idle_ms            the longest wait for the page to come to rest
-        scrolls            how often the page is scrolled to its end, as long as it grows
+        idle_ms            the longest wait for the page to finish loading
+        scrolls            how often to scroll to the end of the page while it grows
         """
         request = request_for(url, max_chunk_tokens, options, self.settings.browser.display)
         return await self.answer(request, trace)
 
     async def answer(self, request: Request, trace: Trace | None = None) -> Answer:
-        """The same as `fetch`, for a `Request`."""
+        """Like `fetch`, for a `Request`."""
         trace = trace or Trace()
         return self.view(await self.outcome(request, trace), request.max_chunk_tokens, trace)
 
     async def outcome(self, request: Request | str, trace: Trace | None = None) -> Outcome:
-        """How the fetch of a URL ended, as a value: the page or the error, what was tried, the redirects."""
+        """The outcome of fetching a URL as a value: the page or the error, the attempts, the redirects."""
         profile = self._open_profile()
         request = Request(request) if isinstance(request, str) else request
         if request.picture or request.display is not None:
@@ -142,9 +142,9 @@ class Spaniel:
         return await self._engine.fetch(request, profile, trace)
 
     async def record(self, request: Request | str, *, chunks: bool = False) -> Record:
-        """Everything that is known of the fetch of a URL, whatever became of it; with its chunks if they are wanted.
+        """The record of fetching a URL, whatever the outcome; with its chunks if requested.
 
-        It never raises for what became of the page: `record.verdict` and `record.error` say it.
+        It never raises because of the page: see `record.verdict` and `record.error`.
         """
         from spaniel.pipeline.record import record_of
 
@@ -154,16 +154,16 @@ class Spaniel:
         return record_of(outcome, self.view(outcome, request.max_chunk_tokens).chunk_records() if wanted else None)
 
     async def require_form(self, request: Request, trace: Trace | None = None) -> None:
-        """Raises what a fetch would refuse for its form, before it asks anybody for anything."""
+        """Raise what a fetch would refuse for its form. Makes no requests."""
         self._engine.check(request, self._open_profile(), trace)
 
     async def stored(self, request: Request, trace: Trace | None = None) -> Answer | None:
-        """The answer if the page is in the cache; None where it would have to be fetched.
+        """The answer if the page is in the cache; None if it would have to be fetched.
 
-        It refuses what `require_form` does.
+        It refuses what `require_form` refuses.
         """
         trace = trace or Trace()
-        if request.display is not None:  # rendered for one call: no such copy is kept
+        if request.display is not None:  # rendered for one call: such a copy is not cached
             await self.require_form(request, trace)
             return None
         outcome = self._engine.stored(request, self._open_profile(), trace)
@@ -181,18 +181,18 @@ class Spaniel:
         soft_404: bool = False,
         history: str | os.PathLike[str] | None = None,
     ) -> AsyncGenerator[Checked, None]:
-        """What is to be said of links, as it is known: `async for checked in client.check(urls): …`
+        """Results of link checks as they arrive: `async for checked in client.check(urls): …`
 
-        jobs       how many requests at once
-        per_host   how many of them at one host
+        jobs       how many requests at the same time
+        per_host   how many of them to one host
         delay      seconds between two requests to one host
-        timeout    seconds for the answer of one link
-        robots     check nothing that robots.txt disallows, and keep to its Crawl-delay
-        soft_404   look for pages that are missing though their server says otherwise
-        history    a folder for what was seen: without one, a link that fails is never called dead
+        timeout    seconds for the response of one link
+        robots     skip what robots.txt disallows, and respect its Crawl-delay
+        soft_404   detect missing pages that the server reports as found
+        history    a folder for the history: without one, a failing link is never called dead
 
-        Without a word, all of them are as the settings say. Equal URLs are asked once. What fails is told at the end:
-        if most hosts did not answer, there was no network, and nothing is called failing.
+        All default to the settings. Equal URLs are requested once. Failures are reported at the end: if most hosts did
+        not respond, there was no network, and no link is called failing.
         """
         from spaniel.app.checking import Overrides, check
 
@@ -208,15 +208,15 @@ class Spaniel:
         learnt: str | os.PathLike[str] | None = None,
         refresh: bool = False,
     ) -> Canonical:
-        """The canonical form of a URL, proved online: the policy's rules that ask are answered by the web.
+        """The canonical form of a URL, with the policy's online rules answered by the web.
 
-        allowlist   a file of the hosts that the URL, and every redirect on the way, must keep to
-        learnt      a file of what was learnt about hosts: it is used, and what is learnt now is added to it
-                    (without one, the file of the settings, if they name one)
-        refresh     ask again about what was learnt
+        allowlist   a file of hosts: the URL and every redirect must be on one of them
+        learnt      a file of what was learnt about hosts: it is read, and new knowledge is added to it
+                    (default: the file named in the settings, if any)
+        refresh     ask again for what was learnt before
 
-        A URL that leaves the allowlist, or leads where the guard lets nobody go, raises `SpanielError`. A site that
-        does not answer raises nothing: the URL is returned as it is, and its `flags` say so.
+        A URL that leaves the allowlist, or is blocked by the guard, raises `SpanielError`. A site that does not respond
+        raises nothing: the URL is returned as it is, and its `flags` say so.
         """
         canonicalizer = self.canonicalizer(policy, allowlist=allowlist, learnt=learnt, refresh=refresh)
         try:
@@ -232,8 +232,8 @@ class Spaniel:
         learnt: str | os.PathLike[str] | None = None,
         refresh: bool = False,
     ) -> Canonicalizer:
-        """The same for many URLs: `async for found in client.canonicalizer("clara").many(urls)`. It asks each host
-        once. What it has learnt is added to its file by `canonicalizer.learnt.save()`."""
+        """For many URLs: `async for found in client.canonicalizer("clara").many(urls)`. Each host is asked
+        once. `canonicalizer.learnt.save()` adds what was learnt to the file."""
         from spaniel.online.canonicalizer import canonicalizer_for
 
         reach = self._engine.reach(self._open_profile())
@@ -241,7 +241,7 @@ class Spaniel:
         return canonicalizer_for(policy, reach, allowlist=allowlist, learnt=learnt, refresh=refresh)
 
     def view(self, outcome: Outcome, max_chunk_tokens: int | None = None, trace: Trace | None = None) -> Answer:
-        """The answer in an outcome. Where there is no page, its error is raised."""
+        """The answer of an outcome; raises its error if there is no page."""
         tokens = max_chunk_tokens or self._open_profile().limits.chunk_tokens
         return answer_from(outcome, tokens, trace or Trace())
 

@@ -1,4 +1,4 @@
-"""A look at what Spaniel needs of its machine: what is there, and what to do where something is not."""
+"""Checks what Spaniel needs on this machine, and says how to fix problems."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SECONDS = 10.0
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at; `cure` is there when it is not well."""
+    """One check; `cure` is set if it failed."""
 
     what: str
     well: bool
@@ -43,7 +43,7 @@ class Finding(NamedTuple):
 
 
 async def examine(config: str | None = None, host: str = "example.com") -> list[Finding]:
-    """Look at everything. Nothing is fetched; one name is looked up."""
+    """Run all checks. No page is fetched; one name is resolved."""
     settings, about_settings = _settings(config)
     return [
         _python(),
@@ -67,7 +67,7 @@ def _python() -> Finding:
 
 
 def _reading() -> Finding:
-    """Whether pages are judged by the compiled judge; the one in Python decides the same and is no fault."""
+    """Whether the compiled judge is used; the Python one decides the same and is not a problem."""
     from spaniel.reading.content import is_compiled
 
     found = "compiled" if is_compiled() else "in Python; installed where there is a C compiler, it is twice as fast"
@@ -75,14 +75,14 @@ def _reading() -> Finding:
 
 
 def _pdf() -> Finding:
-    """PDFs are an extra: without it they are refused, and all else works."""
+    """PDF support is an extra: without it PDFs are refused, and everything else works."""
     if find_spec("pypdfium2") is None:
         return Finding("pdf", True, f"not read; to read PDFs: {install_command('pdf')}")
     return Finding("pdf", True, f"read, with pypdfium2 {version('pypdfium2')}")
 
 
 def _settings(config: str | None) -> tuple[Settings, Finding]:
-    """A file that is refused leaves the defaults, so that the rest can be looked at all the same."""
+    """If a file is invalid, the defaults are used for the remaining checks."""
     try:
         settings = load(config)
     except SpanielError as error:
@@ -93,12 +93,12 @@ def _settings(config: str | None) -> tuple[Settings, Finding]:
 
 
 def _user_agent(settings: Settings) -> Finding:
-    """Who fetches much should be found by those who run the servers; the default does not say where."""
+    """Operators of servers should be able to contact a heavy user; the default user agent has no contact."""
     agent = settings.headers.user_agent
     if "@" in agent or "://" in agent:
         return Finding("agent", True, agent)
     advice = 'user_agent = "my-agent/1.0 (+https://my.example/contact)" under [tools.webfetch]'
-    return Finding("agent", True, f"{agent}; it names no contact. To name one: {advice}, or SPANIEL_USER_AGENT")
+    return Finding("agent", True, f"{agent}; it has no contact address. To add one: {advice}, or SPANIEL_USER_AGENT")
 
 
 def _certificates(settings: Settings) -> Finding:
@@ -117,17 +117,17 @@ def _proxy(settings: Settings) -> Finding:
     if not settings.uses_system_proxy:
         names = ", ".join(unused_proxies(os.environ))
         advice = "to use it, set use_system_proxy = true under [tools.webfetch.http]"
-        return Finding("proxy", True, f"{names} is set and not used; {advice}" if names else "none")
+        return Finding("proxy", True, f"{names} is set but not used; {advice}" if names else "none")
     try:
         found = system_proxies(os.environ)
     except SpanielError as error:
-        return Finding("proxy", False, error.message, "Name a proxy that begins with http://, or none.")
+        return Finding("proxy", False, error.message, "Use a proxy that begins with http://, or none.")
     return Finding("proxy", True, f"for {' and '.join(found.by_scheme)}" if found else "none is set")
 
 
 def _cache(settings: Settings) -> Finding:
     folder = settings.cache.folder
-    cure = "Make the folder your own (chmod 700), or set tools.webfetch.cache_dir. 'spaniel cache verify' tells more."
+    cure = "Make the folder your own (chmod 700), or set tools.webfetch.cache_dir. See also 'spaniel cache verify'."
     try:
         with CacheMaintenance(folder, create=True) as upkeep:
             stats = upkeep.stats()
@@ -142,13 +142,13 @@ def _cache(settings: Settings) -> Finding:
 
 
 def chromium(settings: Settings) -> Finding:
-    """The browser that would be used, tried: its version, and whether its sandbox works here."""
+    """The browser that would be used: its version, and whether its sandbox works here."""
     if not settings.rendering.browser_enabled:
-        return Finding("chromium", True, "not wanted (tools.webfetch.browser.enabled = false)")
+        return Finding("chromium", True, "disabled (tools.webfetch.browser.enabled = false)")
     try:
         found = locate(settings.browser.chromium_path, no_sandbox=settings.browser.no_sandbox)
     except SpanielError as error:
-        cure = "Name another with tools.webfetch.browser.chromium_path, or set tools.webfetch.browser.enabled = false."
+        cure = "Use another with tools.webfetch.browser.chromium_path, or set tools.webfetch.browser.enabled = false."
         if "sandbox" in error.message:
             cure = "Allow user namespaces, or run Spaniel as a user who may use them."
         elif error.details.get("cause") == "missing":
@@ -164,7 +164,7 @@ def chromium(settings: Settings) -> Finding:
             cure = "Install libnss3 (on macOS: add the certificates to the keychain), or fetch without the browser."
             return Finding("chromium", False, f"{fields}; ca_file does not apply to it: {error}", cure)
         except SpanielError:
-            pass  # which "trust" tells
+            pass  # which the check "trust" reports
     return Finding("chromium", True, fields)
 
 
@@ -178,7 +178,7 @@ async def _dns(host: str) -> Finding:
 
 
 class _Answers:
-    """A resolver for the self-test: a name, whose addresses are told."""
+    """A resolver for the self-test, with fixed addresses."""
 
     def __init__(self, *addresses: str) -> None:
         self._addresses = [ip_address(address) for address in addresses]
@@ -188,7 +188,7 @@ class _Answers:
 
 
 PUBLIC = "93.184.215.14"
-SHUT = (  # (URL, what its name resolves to, the refusal)
+SHUT = (  # (URL, the addresses of its name, the expected refusal)
     ("http://name.example/", ("10.0.0.5",), Code.SSRF_BLOCKED),
     ("http://name.example/", (PUBLIC, "127.0.0.1"), Code.SSRF_BLOCKED),
     ("http://name.example/", ("::ffff:192.168.0.1",), Code.SSRF_BLOCKED),
@@ -203,11 +203,11 @@ SHUT = (  # (URL, what its name resolves to, the refusal)
 
 
 async def _guard(settings: Settings) -> Finding:
-    """The guard as it is set here: what must be refused is, and what is public passes. Nothing is dialled."""
+    """The guard with these settings: it refuses what it must, and a public address passes. No connection is made."""
     security = settings.security
     if off := settings.protection_off:
         cure = "Set it to true again under [tools.webfetch.security]."
-        return Finding("guard", False, f"switched off: {', '.join(off)}", cure)
+        return Finding("guard", False, f"disabled: {', '.join(off)}", cure)
     wrong = [url for url, addresses, code in SHUT if await _judged(url, addresses, security) != code]
     if await _judged(f"https://{PUBLIC}/", (), security) is not None:
         wrong.append(PUBLIC)
@@ -215,14 +215,14 @@ async def _guard(settings: Settings) -> Finding:
         return Finding(
             "guard",
             False,
-            f"misjudged: {', '.join(wrong)}",
+            f"wrong result for: {', '.join(wrong)}",
             "Do not use it, and please report this.",
         )
-    return Finding("guard", True, f"refused {len(SHUT)} of {len(SHUT)} addresses that must be, let a public one pass")
+    return Finding("guard", True, f"refused {len(SHUT)} of {len(SHUT)} forbidden addresses, allowed a public one")
 
 
 async def _judged(url: str, addresses: Sequence[str], security: Security) -> Code | None:
-    # The port list is the user's; the self-test is about the guard.
+    # The port list is the user's choice; the self-test is about the guard.
     guard = Guard(_Answers(*addresses), security._replace(allowed_ports=PORTS))
     try:
         await guard.vet(parse(url), Deadline(SECONDS))

@@ -1,4 +1,4 @@
-"""The engine: the rooms put together once, for any number of profiles. `Spaniel` is a view of it."""
+"""The engine: everything a fetch needs, opened once for any number of profiles. `Spaniel` is a view of it."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ if TYPE_CHECKING:
 
 
 class WorkerOptions(NamedTuple):
-    """What an engine has besides, that is a worker of a batch."""
+    """What an engine gets if it belongs to a batch worker."""
 
-    hosts: Hosts  # of the run: every request of the engine begins with a turn
-    reading: Limits = AMONG_OTHERS  # which pages are read here
-    around: Callable[[Http], Fetcher] | None = None  # a client of pages, for whoever keeps what comes over the wire
+    hosts: Hosts  # of the run: every request of the engine takes a turn first
+    reading: Limits = AMONG_OTHERS  # which pages are read in this process
+    around: Callable[[Http], Fetcher] | None = None  # the HTTP client, if raw responses are stored
 
 
 class Engine:
-    """Guard, sockets, hosts, robots files, cache and renderer, shared by all fetches. Use it as `async with Engine()`.
+    """Guard, connections, hosts, robots.txt files, cache and renderer, shared by all fetches: `async with Engine()`.
 
-    A profile says how one call behaves; many may be in use at once.
+    A profile decides how one call behaves; many may be in use at once.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Engine:
         if hosts is not None and renderer is not None:
             renderer = PoliteRenderer(renderer, hosts)
         flights: Flights[Attempts] = Flights()
-        self._open.push_async_callback(flights.close)  # before the rooms that it works in
+        self._open.push_async_callback(flights.close)  # before what it works in
         http = self._around(self.http) if self._around else self.http
         door = Door(self.guard, self.robots, hosts or Hosts(self._clock, memory), http)
         self._services = Services(
@@ -122,7 +122,7 @@ class Engine:
         return self._services
 
     def profile(self, profile: str | os.PathLike[str] | Profile = DEFAULT) -> Profile:
-        """A profile by its name or file, completed by what the settings say; and what it needs, opened."""
+        """A profile by name or file, completed from the settings; and what it needs, opened."""
         if not isinstance(profile, Profile):
             profile = self.read_profile(profile)
         services = self.services
@@ -135,22 +135,22 @@ class Engine:
         return profile
 
     def read_profile(self, name: str | os.PathLike[str]) -> Profile:
-        """The same, with nothing opened."""
+        """The same, without opening anything."""
         return load_profile(name, self._given())
 
     async def fetch(self, request: Request, profile: Profile, trace: Trace | None = None) -> Outcome:
         return await fetch(request, profile, self.services, trace)
 
     def check(self, request: Request, profile: Profile, trace: Trace | None = None) -> None:
-        """Raises what is refused for its form."""
+        """Raise what is refused for its form."""
         prepare(request, profile, self.services, trace or Trace())
 
     def stored(self, request: Request, profile: Profile, trace: Trace | None = None) -> Outcome | None:
-        """How the fetch would end that finds its page in the cache; None where it would not."""
+        """The outcome of a fetch that the cache can answer; None if it cannot."""
         return stored(request, profile, self.services, trace)
 
     def reach(self, profile: Profile) -> Reach:
-        """What canonicalizing online needs: this engine's door, and a profile's way of using it."""
+        """What canonicalizing online needs: this engine's clients, and a profile's fetch options."""
         from spaniel.online.canonicalizer import Reach
 
         return Reach(self.services.door, self.http, profile.way, profile.limits.timeout_seconds)
@@ -166,13 +166,13 @@ class Engine:
         )
 
     def _robots_files(self) -> DiskCache:
-        """robots.txt files stand beside the page cache."""
+        """robots.txt files are stored beside the page cache."""
         robots = self.settings.robots
         folder = Path(self.settings.cache.folder) / "robots"
         return DiskCache(folder, robots.cache_ttl_hours * 3600, robots.cache_entries)
 
     def _renderer(self) -> Renders | None:
-        """Chromium itself is started when a page first needs it."""
+        """Chromium is started when a page first needs it."""
         if self._given_renderer is not None:
             return self._given_renderer
         if not self.settings.rendering.browser_enabled:

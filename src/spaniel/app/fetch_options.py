@@ -1,4 +1,4 @@
-"""What may be said with one fetch, by whichever way it is asked for from Python: each name once."""
+"""The options of one fetch from Python: each name once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FetchKeywords(TypedDict, total=False):
 
 
 def request_for(url: str, max_chunk_tokens: int | None, options: FetchKeywords, shown: RenderOptions) -> Request:
-    """The request; `shown` is how a page is shown of which nothing is said. A name that is none is a `TypeError`."""
+    """The request; `shown` are the default rendering options. An unknown name is a `TypeError`."""
     for name in options:
         if name not in FetchKeywords.__annotations__:
             raise TypeError(f"fetch() got an unexpected keyword argument '{name}'")
@@ -52,7 +52,7 @@ def displayed(
     idle_ms: int | None = None,
     scrolls: int | None = None,
 ) -> RenderOptions | None:
-    """How a page is shown for one call: as it is otherwise, but for what is given here. None where nothing is."""
+    """The rendering options of one call: the defaults with what is passed here. None if nothing is."""
     width, height = viewport or (None, None)
     given = {"width": width, "height": height, "idle_ms": idle_ms, "wait_for": wait_for, "scrolls": scrolls}
     given = {name: value for name, value in given.items() if value is not None}

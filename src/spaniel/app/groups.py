@@ -1,4 +1,4 @@
-"""Settings in groups, as those take them who are no room of their own: the tool, MCP, rendering, the limits."""
+"""Groups of settings for the tool, MCP, rendering and limits."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Literal, NamedTuple
 
 from spaniel.url.hostlists import HostList
 
-DEFAULT = "default"  # the source of a value that nobody gave
+DEFAULT = "default"  # the source of a value that was not set
 Mode = Literal["enabled", "parse_only", "disabled"]
 
 
 class ToolSettings(NamedTuple):
-    """What of the settings concerns the tool (FR-WF-CFG-02)."""
+    """The tool's settings (FR-WF-CFG-02)."""
 
     mode: Mode = "enabled"
     enabled: bool = False
@@ -21,12 +21,12 @@ class ToolSettings(NamedTuple):
     enabled_source: str = DEFAULT
 
     def opted_in(self) -> ToolSettings:
-        """For whoever asked for the tool by starting this: it is on unless somebody says otherwise (D2-26)."""
+        """For a server that the user starts: the tool is on unless it was switched off explicitly (D2-26)."""
         return self._replace(enabled=self.enabled or self.enabled_source == DEFAULT)
 
     @property
     def switched_off_by(self) -> str:
-        """The file, variable or flag (or the default) for which no call is served; empty where calls are."""
+        """The file, variable or flag (or the default) that switched the tool off; empty if it is on."""
         if self.mode != "enabled":
             return self.mode_source
         return "" if self.enabled else self.enabled_source
@@ -41,7 +41,7 @@ class McpSettings(NamedTuple):
 
 
 class RenderingSettings(NamedTuple):
-    """`[tools.webfetch.rendering]`, and whether there is to be a browser at all."""
+    """`[tools.webfetch.rendering]`, and whether a browser may be used at all."""
 
     js_heavy: HostList
     spa_fallback: bool
@@ -51,7 +51,7 @@ class RenderingSettings(NamedTuple):
 
 
 class LimitSettings(NamedTuple):
-    """What a fetch may take, where its profile says nothing."""
+    """The limits of a fetch, unless its profile sets them."""
 
     timeout_seconds: int
     max_redirects: int

@@ -1,6 +1,6 @@
-"""Every setting that there is: where it stands, what it may be, what it does, who may set it.
+"""Every setting: its place, type, meaning, and who may set it.
 
-The sample file, the environment's variables, the flags and docs/settings.md are all made from this table.
+The sample file, the environment variables, the flags and docs/settings.md are all made from this table.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Key(NamedTuple):
     kind: Literal[
         "", "domains", "header", "line", "mirrors", "mode", "names", "path", "ports", "program", "resources", "template"
     ] = ""
-    # What runs a program, trusts a file, names a folder, opens the guard, or says whose word passes for a page's. A
-    # file in the working folder may come from anybody, so it may not set these (D2-31). A new key that names a program,
+    # What runs a program, trusts a file, names a folder, opens the guard, or names a source of copies of pages. A
+    # file in the working folder may come from anyone, so it may not set these (D2-31). A new key that names a program,
     # a file, a folder or an address is one of them.
     trusted: bool = False
     flag: str = ""
@@ -39,7 +39,7 @@ class Key(NamedTuple):
 
     @property
     def variable(self) -> str:
-        """Its environment variable: SPANIEL_ and the path in capitals, without the table that all would begin with."""
+        """Its environment variable: SPANIEL_ and the path in capitals, without the common table."""
         short = self.path.removeprefix(f"{FETCH}.").removeprefix(f"{OWN}.")
         return "SPANIEL_" + short.upper().replace(".", "_")
 
@@ -58,57 +58,57 @@ KEYS: tuple[Key, ...] = (
     Key("tools", "mode", "enabled", "enabled, parse_only (tools are described, never run) or disabled", kind="mode"),
     Key(FETCH, "enabled", False, "Offer the web_fetch tool"),
     Key(
-        FETCH, "user_agent", defaults.USER_AGENT, "How Spaniel names itself to servers",
+        FETCH, "user_agent", defaults.USER_AGENT, "The User-Agent header",
         kind="header", flag="--user-agent",
     ),
     _number(
         FETCH, "timeout_seconds", defaults.TIMEOUT_SECONDS, "Seconds for one fetch, redirects and robots.txt included",
         flag="--timeout",
     ),
-    _number(FETCH, "max_redirects", defaults.MAX_REDIRECTS, "Most redirects that are followed"),
+    _number(FETCH, "max_redirects", defaults.MAX_REDIRECTS, "How many redirects are followed"),
     _number(
-        FETCH, "default_max_chunk_tokens", defaults.CHUNK_TOKENS, "Tokens of a chunk where the request says nothing"
+        FETCH, "default_max_chunk_tokens", defaults.CHUNK_TOKENS, "Tokens of a chunk, unless the request sets it"
     ),
     Key(FETCH, "cache_dir", "", "Folder of the cache (empty: the user's cache folder)", kind="path", trusted=True),
     _number(FETCH, "cache_ttl_days", defaults.CACHE_TTL_DAYS, "Days for which a cached page is served"),
-    _number(FETCH, "max_cache_entries", defaults.CACHE_ENTRIES, "Most pages in the cache"),
+    _number(FETCH, "max_cache_entries", defaults.CACHE_ENTRIES, "How many pages the cache keeps"),
     _number(FETCH, "max_cache_bytes", defaults.CACHE_BYTES, "Largest size of the cache in bytes (0: no limit)"),
     _number(FETCH, "max_download_bytes", defaults.DOWNLOAD_BYTES, "Largest response in bytes"),
     _number(
         FETCH, "robots_cache_entries", defaults.ROBOTS_CACHE_ENTRIES,
-        "Most robots.txt files kept, in memory and on disk",
+        "How many robots.txt files are kept, in memory and on disk",
     ),
     _number(
         FETCH, "robots_cache_ttl_hours", defaults.ROBOTS_CACHE_TTL_HOURS, "Hours for which a robots.txt file is kept"
     ),
     Key(FETCH, "allow_auto_execution", False, "Run the tool without asking for approval", trusted=True),
     Key(f"{FETCH}.http", "use_system_proxy", False, "Use HTTP_PROXY, HTTPS_PROXY and NO_PROXY", trusted=True),
-    Key(f"{FETCH}.browser", "enabled", True, "Use a browser where a page needs one"),
+    Key(f"{FETCH}.browser", "enabled", True, "Use a browser if a page needs one"),
     Key(
         f"{FETCH}.browser", "chromium_path", "", "The Chromium to run (empty: search the PATH)",
         kind="program", trusted=True,
     ),
-    _number(f"{FETCH}.browser", "network_idle_ms", defaults.IDLE_MS, "Longest wait for a page to come to rest"),
+    _number(f"{FETCH}.browser", "network_idle_ms", defaults.IDLE_MS, "Longest wait for a page to finish loading"),
     _number(f"{FETCH}.browser", "max_rendered_dom_bytes", defaults.RENDERED_BYTES, "Largest rendered page in bytes"),
     Key(
-        f"{FETCH}.browser", "block_resources", defaults.BLOCKED_RESOURCES, "Kinds of resources that are not loaded",
+        f"{FETCH}.browser", "block_resources", defaults.BLOCKED_RESOURCES, "Types of resources that are not loaded",
         kind="resources",
     ),
     _number(f"{FETCH}.browser", "viewport_width", defaults.WINDOW_WIDTH, "Width of the browser's window in pixels"),
     _number(
         f"{FETCH}.browser", "viewport_height", defaults.WINDOW_HEIGHT,
-        "Its height; in a tall one nothing need be scrolled to",
+        "Its height; a tall window makes scrolling unnecessary",
     ),
     Key(
         f"{FETCH}.browser", "wait_for", "", "A CSS selector that a page must match before it is read (empty: none)",
         kind="line",
     ),
     _number(
-        f"{FETCH}.browser", "scrolls", defaults.SCROLLS, "How often a page is scrolled to its end, as long as it grows"
+        f"{FETCH}.browser", "scrolls", defaults.SCROLLS, "How often a page is scrolled to its end while it grows"
     ),
     Key(
         f"{FETCH}.browser", "no_sandbox", False,
-        "Run Chromium without its sandbox, where there is none to be had and another wall stands around Spaniel",
+        "Run Chromium without its sandbox; only if Spaniel itself runs in a container or sandbox",
         trusted=True,
     ),
     Key(SECURITY, "block_private_ips", True, "Block private addresses (RFC 1918)", trusted=True),
@@ -121,26 +121,26 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(SECURITY, "allow_insecure_overrides", False, "Must be true to set a block_ key to false", trusted=True),
     Key(
-        SECURITY, "allowed_domains", (), "Domains that pages may come from, with all below them (empty: any)",
+        SECURITY, "allowed_domains", (), "Domains that pages may come from, with their subdomains (empty: any)",
         kind="domains", trusted=True,
     ),
     Key(
-        SECURITY, "blocked_domains", (), "Domains that nothing is fetched from, with all below them",
+        SECURITY, "blocked_domains", (), "Domains that nothing is fetched from, with their subdomains",
         kind="domains", trusted=True,
     ),
     Key(
-        f"{FETCH}.rendering", "js_heavy_domains", (), "Domains whose pages go to the browser at once",
+        f"{FETCH}.rendering", "js_heavy_domains", (), "Domains whose pages are rendered without trying HTTP first",
         kind="domains",
     ),
     Key(f"{FETCH}.rendering", "spa_fallback_enabled", True, "Use the browser for pages that a script would fill"),
     _number(
         f"{FETCH}.rendering", "min_extracted_chars", defaults.SHORT_PAGE_CHARS,
-        "Only where HTTP brought fewer characters",
+        "Only if HTTP returned fewer characters",
     ),
-    Key(f"{FETCH}.rendering", "empty_fallback", True, "Use the browser for a page with scripts that came without text"),
-    Key(f"{FETCH}.robots", "fail_open", False, "Fetch a page although its robots.txt cannot be read"),
+    Key(f"{FETCH}.rendering", "empty_fallback", True, "Use the browser for a page that has scripts and no text"),
+    Key(f"{FETCH}.robots", "fail_open", False, "Fetch a page even if its robots.txt cannot be read"),
     Key(
-        f"{OWN}.freshness", "file", "", "Classes and rules for how long pages stay fresh, over Spaniel's own (TOML)",
+        f"{OWN}.freshness", "file", "", "Freshness classes and rules that override the built-in ones (TOML)",
         kind="path", trusted=True,
     ),
     _number(f"{OWN}.mcp", "max_output_bytes", defaults.OUTPUT_BYTES, "Largest answer of a call over MCP in bytes"),
@@ -153,31 +153,31 @@ KEYS: tuple[Key, ...] = (
         kind="path", trusted=True,
     ),
     Key(
-        f"{OWN}.canon", "learnt_file", "", "File of what is learnt about hosts online (empty: none is kept)",
+        f"{OWN}.canon", "learnt_file", "", "File for what is learnt about hosts online (empty: not stored)",
         kind="path", trusted=True,
     ),
     Key(
-        f"{OWN}.net", "ca_file", "", "Certificates to trust besides the system's (PEM)",
+        f"{OWN}.net", "ca_file", "", "Certificates to trust in addition to the system's (PEM)",
         kind="path", trusted=True,
     ),
     Key(
         f"{OWN}.archive", "available", "https://archive.org/wayback/available?url={url}",
-        "Where the web archive is asked whether it has a copy (empty: it is not used)", kind="template", trusted=True,
+        "Where the web archive is asked for a copy (empty: it is not used)", kind="template", trusted=True,
     ),
     Key(
         f"{OWN}.archive", "snapshot", "https://web.archive.org/web/{timestamp}id_/{url}",
         "Where a copy of the web archive is fetched from", kind="template", trusted=True,
     ),
     Key(
-        f"{OWN}.search_cache", "template", "", "Where a search engine has its copies, with {url} (empty: off)",
+        f"{OWN}.search_cache", "template", "", "URL of a search engine's cached copies, with {url} (empty: off)",
         kind="template", trusted=True,
     ),
     Key(
         f"{OWN}.mirrors", "prefixes", (),
-        "Mirrors, each in one text: the beginning of addresses, a space, and what stands in its place at the mirror",
+        "Mirrors, each as one text: a prefix of addresses, a space, and its replacement",
         kind="mirrors", trusted=True,
     ),
-    _number(f"{OWN}.health", "jobs", defaults.CHECK_JOBS, "Links that are checked at once"),
+    _number(f"{OWN}.health", "jobs", defaults.CHECK_JOBS, "Links that are checked at the same time"),
     _number(f"{OWN}.health", "per_host", defaults.CHECK_PER_HOST, "Of these at one host"),
     _number(
         f"{OWN}.health", "delay_ms", defaults.CHECK_DELAY_MS,
@@ -185,7 +185,7 @@ KEYS: tuple[Key, ...] = (
     ),
     _number(
         f"{OWN}.health", "timeout_seconds", defaults.CHECK_TIMEOUT_SECONDS,
-        "Seconds for the answer of a link, redirects included",
+        "Seconds for the response of a link, redirects included",
     ),
     _number(
         f"{OWN}.health", "content_seconds", defaults.CHECK_CONTENT_SECONDS,
@@ -195,23 +195,23 @@ KEYS: tuple[Key, ...] = (
         f"{OWN}.health", "host_wait_seconds", defaults.CHECK_HOST_WAIT_SECONDS,
         "Longest time that a check waits for one host",
     ),
-    Key(f"{OWN}.health", "robots", False, "Check nothing that robots.txt disallows, and keep to its Crawl-delay"),
+    Key(f"{OWN}.health", "robots", False, "Skip what robots.txt disallows, and respect its Crawl-delay"),
     Key(
         f"{OWN}.health", "history_folder", "", "Folder of the history of links in documents (empty: the user's own)",
         kind="path", trusted=True,
     ),
     Key(
-        f"{OWN}.health", "priorities_file", "", "How often links are due, in place of Spaniel's own table (TOML)",
+        f"{OWN}.health", "priorities_file", "", "How often links are due, in place of the built-in table (TOML)",
         kind="path", trusted=True,
     ),
     Key(
         f"{OWN}.health", "fallback_extensions", ("html", "md", "rst", "mdx", "ipynb", "markdown", "adoc", "txt"),
-        "Extensions that a link to a missing local file is tried with: of 'x.html', 'x/' and 'x', in this order",
+        "Extensions tried for a link to a missing local file: for 'x.html', 'x/' and 'x', in this order",
         kind="names",
     ),
     Key(
         f"{OWN}.health", "index_files", ("index", "README", "readme"),
-        "Names of a folder's page, without an extension (the fallback extensions are tried) or with one",
+        "Index files of a folder, without an extension (the fallback extensions are tried) or with one",
         kind="names",
     ),
     _number(
@@ -220,7 +220,7 @@ KEYS: tuple[Key, ...] = (
     ),
     _number(
         f"{OWN}.batch", "max_crawl_delay_seconds", defaults.BATCH_CRAWL_DELAY_SECONDS,
-        "Longest Crawl-delay that a batch keeps to; a host that asks for more is given up",
+        "Longest Crawl-delay that a batch respects; a host that asks for more is given up",
     ),
     _number(
         f"{OWN}.batch", "host_seconds", defaults.BATCH_HOST_SECONDS,
@@ -231,14 +231,14 @@ KEYS: tuple[Key, ...] = (
         "Seconds that a whole batch may take (0: no limit)",
     ),
     _number(
-        f"{OWN}.queue", "max_entries", defaults.QUEUE_ENTRIES, "Most pages in the queue of those that failed"
+        f"{OWN}.queue", "max_entries", defaults.QUEUE_ENTRIES, "How many failed pages the queue keeps"
     ),
 )  # fmt: skip
 BY_PATH = {key.path: key for key in KEYS}
 
 
 def sample() -> str:
-    """A settings file with every key at its default, commented out, for a user to start from."""
+    """A settings file with every key at its default, commented out."""
     lines = ["# Spaniel's settings. Every key is shown at its default; uncomment a line to set it."]
     table = ""
     for key in KEYS:
@@ -252,7 +252,7 @@ def sample() -> str:
 
 
 def toml(value: Value) -> str:
-    """A value as TOML writes it, and safe to print: nothing in a text steers a terminal."""
+    """A value as TOML, safe to print on a terminal."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Logs: structured, on standard error, and safe to look at (FR-WF-19b, FR-WF-19c, NFR-WF-SEC-06)."""
+"""Logs: structured, on standard error, and safe to print (FR-WF-19b, FR-WF-19c, NFR-WF-SEC-06)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from spaniel.errors import Code, SpanielError, shown
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 OFF = logging.CRITICAL + 10
-NEVER_HIDDEN = "spaniel.protection"  # what the guard says of itself: that some of its protection is off
+NEVER_HIDDEN = "spaniel.protection"  # the guard's warning that some protection is off
 
 
 class _Lines(logging.Formatter):
-    """One line a record. Every value is made harmless here, whatever the caller forgot."""
+    """One line a record. Every value is escaped here."""
 
     def __init__(self, *, as_json: bool) -> None:
         super().__init__()
@@ -40,8 +40,8 @@ class _Lines(logging.Formatter):
 def configure(verbose: int = 0, quiet: bool = False, stream: TextIO | None = None) -> None:
     """Send Spaniel's log to standard error: JSON for programs, plain lines on a terminal.
 
-    The level is `warning`, or what `SPANIEL_LOG` says (debug, info, warning, error, off), or what the options say.
-    That protection is off is said at any level.
+    The level is `warning`, or that of `SPANIEL_LOG` (debug, info, warning, error, off), or that of the options.
+    Disabled protection is logged at any level.
     """
     stream = stream or sys.stderr
     handler = logging.StreamHandler(stream)
@@ -60,6 +60,6 @@ def _level(verbose: int, quiet: bool) -> int:
         return logging.INFO if verbose == 1 else logging.DEBUG
     named = os.environ.get("SPANIEL_LOG", "warning").lower()
     if named != "off" and named not in LEVELS:
-        reason = f"'{named}' is none of {', '.join(LEVELS)}, off"
+        reason = f"'{named}' is not one of {', '.join(LEVELS)}, off"
         raise SpanielError(Code.BAD_ARGS, field="SPANIEL_LOG", reason=reason)
     return LEVELS.get(named, OFF)

@@ -1,4 +1,4 @@
-"""One page by one call: `spaniel.fetch` and `spaniel.afetch`, each with a client that is opened for it."""
+"""One page by one call: `spaniel.fetch` and `spaniel.afetch`, each with a client of its own."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def fetch(
     url                the page, http:// or https://
     max_chunk_tokens   the largest chunk in tokens (None: default_max_chunk_tokens of the settings)
     profile            how to fetch: the name of a profile, or a TOML file
-    settings           settings for this call, for example {"timeout_seconds": 5}; they rule over files and environment
+    settings           settings for this call, for example {"timeout_seconds": 5}; they override files and environment
     no_cache           fetch it again even if a copy is in the cache
     force_browser      render it in a headless browser
 
     It takes all the other options of `Spaniel.fetch` too: `screenshot`, `wait_for`, `viewport` and so on.
 
-    Returns an `Answer` with `markdown`, `title`, `chunks`, `metadata` and `notes`. Where there is no page,
+    Returns an `Answer` with `markdown`, `title`, `chunks`, `metadata` and `notes`. If there is no page,
     `SpanielError` says why: `error.code`, `error.message`, `error.hint`, `error.retryable`.
     """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        pass  # as it should be: nobody waits in an event loop here
+        pass  # no event loop is running, as it should be
     else:
         raise RuntimeError("an event loop is running here: write 'await spaniel.afetch(url)'")
     return asyncio.run(afetch(url, max_chunk_tokens, profile=profile, settings=settings, **options))

@@ -1,4 +1,4 @@
-"""Where Spaniel keeps its own files, by the customs of each system (D2-21)."""
+"""Where Spaniel stores its files, by the conventions of each system (D2-21)."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def default_cache_dir() -> str:
 
 
 def default_state_dir() -> str:
-    """The user's folder for what a program has learnt and nobody has written."""
+    """The user's folder for state that programs write."""
     return _own_folder("XDG_STATE_HOME", "~/Library/Application Support", "~/.local/state")
 
 
 def _own_folder(variable: str, on_a_mac: str, elsewhere: str) -> str:
-    """Where the system keeps such things. A relative path in the variable is to be ignored, says its specification."""
+    """The system's folder. A relative path in the variable is ignored, as its specification says."""
     named = os.environ.get(variable, "")
     if os.path.isabs(named):
         base = named
@@ -37,7 +37,7 @@ def _own_folder(variable: str, on_a_mac: str, elsewhere: str) -> str:
 
 
 def user_file(environ: Mapping[str, str] = os.environ) -> str:
-    """The settings file in the user's configuration folder; a relative `XDG_CONFIG_HOME` would be anybody's folder."""
+    """The settings file in the user's configuration folder; a relative `XDG_CONFIG_HOME` could be any folder."""
     if os.name == "nt":
         base = environ.get("APPDATA") or os.path.expanduser("~\\AppData\\Roaming")
     else:

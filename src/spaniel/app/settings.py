@@ -1,6 +1,6 @@
-"""Settings: files, environment and flags, strictly read and merged; every value knows where it came from (SRD §5).
+"""Settings: files, environment and flags, read strictly and merged; every value has its source (SRD §5).
 
-The later rules over the earlier, key by key (D2-31): the defaults, the user's file, the project's file in the working
+Later sources override earlier ones by key (D2-31): the defaults, the user's file, the project's file in the working
 folder, the file that `--config` or `$SPANIEL_CONFIG` names, the `SPANIEL_…` variables, the flags.
 """
 
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.settings")
 
 NAMED = "SPANIEL_CONFIG"
-CALL = "the call"  # the source of what a program passes and the command line has no flag for
-NO_SETTINGS = (NAMED, "SPANIEL_LOG", "SPANIEL_BUILD")  # variables that are somebody else's
+CALL = "the call"  # the source of a value that a program passes and that has no flag
+NO_SETTINGS = (NAMED, "SPANIEL_LOG", "SPANIEL_BUILD")  # variables that belong to other programs
 
 
 class Setting(NamedTuple):
-    """A value and its source: `default`, or the file, the variable or the flag that gave it."""
+    """A value and its source: `default`, or the file, variable or flag."""
 
     value: Value
     source: str
 
 
 class Settings:
-    """All settings by their full name, and in the groups that others take; only this room knows the names."""
+    """All settings by full name, and in groups; only this package knows the names."""
 
     def __init__(
         self,
@@ -64,14 +64,14 @@ class Settings:
         return list(self._all.items())
 
     def given(self, path: str) -> bool:
-        """Whether somebody set it; else it has its default."""
+        """Whether it was set; else it has its default."""
         return self.source(path) != DEFAULT
 
     def source(self, path: str) -> str:
         return self._all[path].source
 
     def asked_for(self, path: str) -> bool:
-        """Whether it was given as a flag: by whoever asks for this fetch, and so against a profile too."""
+        """Whether it was set by a flag: then it overrides a profile too."""
         return bool(BY_PATH[path].flag) and self.source(path) == BY_PATH[path].flag
 
     def number(self, path: str) -> int:
@@ -90,7 +90,7 @@ class Settings:
 
     @property
     def protection_off(self) -> tuple[str, ...]:
-        """The blocks of the guard that are switched off."""
+        """The guard's blocks that are switched off."""
         return tuple(name for name, on in self._table(SECURITY).items() if name.startswith("block_") and not on)
 
     @property
@@ -146,7 +146,7 @@ class Settings:
 
     @property
     def hosts_folder(self) -> str:
-        """What hosts asked for is written down beside the page cache, as robots.txt files are, and the queue."""
+        """Host knowledge and the queue are stored beside the page cache, like robots.txt files."""
         return f"{self.cache.folder}/hosts"
 
     @property
@@ -216,7 +216,7 @@ def load(
 ) -> Settings:
     """The settings of this user, in this folder, with these flags (full name of a key -> value).
 
-    A file that is named must be there; the user's and the project's need not be. `call` is what a program passes in
+    A named file must exist; the user's and the project's need not. `call` is what a program passes in
     place of flags (short name of a key -> value).
     """
     environ = os.environ if environ is None else environ
@@ -232,28 +232,28 @@ def load(
 
 
 def from_data(data: Mapping[str, object], source: str, environ: Mapping[str, str] | None = None) -> Settings:
-    """Settings from what a TOML file holds; a key that is not known is an error, with the nearest one that is."""
+    """Settings from the contents of a TOML file; an unknown key is an error that names the nearest known one."""
     return Settings(_given(data, source, environ or {}), source)
 
 
 def _given(
     data: Mapping[str, object], source: str, environ: Mapping[str, str], folder: str = "", owner: str | None = None
 ) -> dict[str, Setting]:
-    """What a file gives. `owner`: it is a project's file, and this is the user's, which may set everything."""
+    """The values of a file. `owner`: it is a project's file, and this is the user's, which may set everything."""
     given: dict[str, Setting] = {}
     for path, value in _flat(data, "", {key.table for key in KEYS}, source):
         key, place = BY_PATH.get(path), f"{source}: {path}"
         if key is None:
-            raise complaint(place, f"no such setting; {nearest(path, BY_PATH)}")
+            raise complaint(place, f"unknown setting; {nearest(path, BY_PATH)}")
         if owner is not None and key.trusted:
             who = f"set it in {owner}, in a file named by --config, or as {key.variable}"
-            raise complaint(place, f"the file of a project may not set this; {who}")
+            raise complaint(place, f"a project's file may not set this; {who}")
         given[path] = Setting(checked(key, value, place, environ, folder), source)
     return given
 
 
 def _flat(data: Mapping[str, object], prefix: str, tables: set[str], source: str) -> list[tuple[str, object]]:
-    """Every value with its full name; tables that no setting is in are refused."""
+    """Every value with its full name; tables without any setting are refused."""
     found: list[tuple[str, object]] = []
     for name, value in data.items():
         path = f"{prefix}{name}"
@@ -262,12 +262,12 @@ def _flat(data: Mapping[str, object], prefix: str, tables: set[str], source: str
         elif any(table == path or table.startswith(f"{path}.") for table in tables):
             found += _flat(value, f"{path}.", tables, source)
         else:
-            raise complaint(f"{source}: [{path}]", f"no such table; {nearest(path, tables)}")
+            raise complaint(f"{source}: [{path}]", f"unknown table; {nearest(path, tables)}")
     return found
 
 
 def _variables(environ: Mapping[str, str]) -> dict[str, Setting]:
-    """What the environment gives. An empty variable gives nothing; one that is no setting is ignored with a warning."""
+    """The values of the environment. An empty variable is ignored; an unknown one too, with a warning."""
     known = {key.variable: key for key in KEYS}
     given: dict[str, Setting] = {}
     for name, text in environ.items():
@@ -275,7 +275,7 @@ def _variables(environ: Mapping[str, str]) -> dict[str, Setting]:
             key = known[name]
             given[key.path] = Setting(from_text(key, text, name, environ), name)
         elif name.startswith("SPANIEL_") and name not in known and name not in NO_SETTINGS:
-            log.warning("the variable %s is ignored: no setting has it; %s", name, nearest(name, known))
+            log.warning("the variable %s is ignored: unknown setting; %s", name, nearest(name, known))
     return given
 
 
@@ -290,7 +290,7 @@ def _call(names: Mapping[str, object], environ: Mapping[str, str]) -> dict[str, 
     given: dict[str, Setting] = {}
     for name, value in names.items():
         if name not in short:
-            raise complaint(name, f"no such setting; {nearest(name, short)}")
+            raise complaint(name, f"unknown setting; {nearest(name, short)}")
         key = short[name]
         given[key.path] = Setting(asked(key, value, name, environ), key.flag or CALL)
     return given

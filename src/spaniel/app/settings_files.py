@@ -1,4 +1,4 @@
-"""The files that settings may come from, in their order."""
+"""The settings files, in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class LookedFor(NamedTuple):
-    """A file that settings may come from."""
+    """A settings file."""
 
     whose: str  # user, project, named
     path: str
@@ -20,7 +20,7 @@ class LookedFor(NamedTuple):
 
 
 def settings_files(named: str | None, environ: Mapping[str, str], cwd: str) -> tuple[LookedFor, ...]:
-    """The files in their order, the user's first. A file that is the user's own, or named, is not a project's."""
+    """The files in order, the user's first. The user's own file, or a named one, does not count as a project's."""
     user, project = user_file(environ), os.path.join(cwd, FILE)
     others = [user, *([named] if named else [])]
     places = [LookedFor("user", user, os.path.isfile(user))]

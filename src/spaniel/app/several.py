@@ -1,4 +1,4 @@
-"""Several URLs or links, as a program gives them."""
+"""Several URLs or links, as a program passes them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 def several(given: Iterable[T], name: str, kinds: type | tuple[type, ...]) -> Iterator[T]:
-    """Each of them. One text is refused: it would be taken letter by letter, and each letter fail politely."""
+    """Each of them. A single string is refused: it would be read letter by letter."""
     if isinstance(given, str | bytes):
-        raise SpanielError(Code.BAD_ARGS, field=name, reason="is one text; give a list of them")
+        raise SpanielError(Code.BAD_ARGS, field=name, reason="is a single text; pass a list")
     return _each(given, name, kinds)
 
 

@@ -1,4 +1,4 @@
-"""URL lists read with an engine: local files directly, lists and sitemaps on the web through the engine's door."""
+"""URL lists read with an engine: local files directly, lists and sitemaps on the web through the engine's client."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-TOGETHER = 1000  # URLs for which the event loop is entered once
+TOGETHER = 1000  # URLs per entry of the event loop
 STANDARD_INPUT = "-"
 
 
 class ReadSource:
-    """One source as it was named: a file, a pattern, an address, a site, or `-`."""
+    """One source as given: a file, a pattern, an address, a site, or `-`."""
 
     def __init__(self, name: str, options: ListOptions, problems: Problems, settings: Settings, profile: str) -> None:
         self.name = name
@@ -36,7 +36,7 @@ class ReadSource:
         self._settings, self._profile = settings, profile
 
     def fingerprint(self) -> str:
-        """Of all files that it names; empty for what cannot be read twice, and for what is fetched."""
+        """A digest of all its files; empty for what cannot be read twice, and for what is fetched."""
         if self.name == STANDARD_INPUT or self.name.lower().startswith(("http://", "https://")):
             return ""
         digest = sha256()
@@ -76,7 +76,7 @@ async def read_lists(
 
 
 def in_lots(found: AsyncGenerator[T, None]) -> Iterator[T]:
-    """What an asynchronous iterator gives, for a caller without an event loop, which is entered once for many."""
+    """The items of an asynchronous iterator, for a caller without an event loop, which is entered once for many."""
 
     async def lot() -> list[T]:
         taken: list[T] = []
@@ -90,7 +90,7 @@ def in_lots(found: AsyncGenerator[T, None]) -> Iterator[T]:
         try:
             while taken := runner.run(lot()):
                 yield from taken
-        except KeyboardInterrupt:  # in the midst of a step: nothing more can be asked of it
+        except KeyboardInterrupt:  # interrupted in the middle of a step: it cannot be continued
             raise
         except BaseException:
             runner.run(_close(found))
@@ -103,7 +103,7 @@ async def _close(found: AsyncGenerator[T, None]) -> None:
 
 
 def _fetcher(stack: AsyncExitStack, settings: Settings, profile: str) -> ListFetcher:
-    """Fetches lists in the profile's name. The engine is opened when there is something to fetch."""
+    """Fetches lists with the profile's options. The engine is opened when there is something to fetch."""
     opened: list[ListFetcher] = []
 
     @asynccontextmanager

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def checked(key: Key, value: object, place: str, environ: Mapping[str, str], folder: str = "") -> Value:
-    """What a file or a program gives; `folder` is where a relative path begins (empty: the working folder)."""
+    """A value from a file or a program; relative paths start at `folder` (empty: the working folder)."""
     if isinstance(key.default, bool):
         return _of(bool, value, place, "true or false")
     if isinstance(key.default, int):
@@ -48,7 +48,7 @@ def checked(key: Key, value: object, place: str, environ: Mapping[str, str], fol
 
 
 def from_text(key: Key, text: str, place: str, environ: Mapping[str, str]) -> Value:
-    """What a variable holds: true, false, 1 or 0; a whole number; text; a list with commas between its items."""
+    """The value of a variable: true, false, 1 or 0; a whole number; text; a list separated by commas."""
     value: object = text
     if isinstance(key.default, bool):
         value = TRUTHS.get(text.strip().lower())
@@ -61,7 +61,7 @@ def from_text(key: Key, text: str, place: str, environ: Mapping[str, str]) -> Va
 
 
 def asked(key: Key, value: object, place: str, environ: Mapping[str, str]) -> Value:
-    """What was asked for just now. A number outside its range is refused: whoever wrote it is there to read why."""
+    """A value given for this call. A number outside its range is refused: the user is there to correct it."""
     if isinstance(value, int) and _inside(key, value) != value:
         raise complaint(place, f"must be {key.range}")
     return checked(key, list(value) if isinstance(value, tuple) else value, place, environ)
@@ -83,7 +83,7 @@ def _inside(key: Key, value: int) -> int:
 
 
 def _clamped(key: Key, value: int, place: str) -> int:
-    """Numbers outside their range are brought into it, with a warning (§5.4, D2-01)."""
+    """Numbers outside their range are clamped, with a warning (§5.4, D2-01)."""
     inside = _inside(key, value)
     if inside != value:
         log.warning("%s = %d is out of range; %d is used", place, value, inside)
@@ -107,12 +107,12 @@ def _listed(key: Key, items: list[object], place: str) -> Value:
 
 
 def file_names(text: str, place: str) -> tuple[str, ...]:
-    """Names or extensions of files, with commas between them."""
+    """Names or extensions of files, separated by commas."""
     return tuple(_name(item.strip(), place) for item in text.split(",") if item.strip())
 
 
 def _name(text: str, place: str) -> str:
-    """A file's name or its extension, and no way to another folder."""
+    """A file's name or its extension, without a path."""
     if not re.fullmatch(r"\.?[\w+-][\w.+-]{0,99}", text):
         raise complaint(place, f"'{text}' is neither a file's name nor an extension")
     return text
@@ -128,27 +128,27 @@ def _resource(text: str, place: str) -> str:
     from spaniel.browser.rendering import RESOURCES
 
     if text.lower() not in RESOURCES:
-        raise complaint(place, f"there is no resource type '{text}'; {nearest(text.lower(), RESOURCES)}")
+        raise complaint(place, f"unknown resource type '{text}'; {nearest(text.lower(), RESOURCES)}")
     return text
 
 
 def _template(key: Key, text: str, place: str) -> str:
-    """An address with a place for a page's URL, and in that of a snapshot for its moment; empty is none."""
+    """An address with a placeholder for a page's URL, and in a snapshot's for its timestamp; empty: none."""
     if not text:
         return text
     moment = {"{timestamp}"} if key.name == "snapshot" else set()
     if text.count("{url}") != 1 or set(re.findall(r"[{][^}]*[}]?|[}]", text)) - {"{url}"} - moment:
         also = " but {timestamp}" if moment else ""
-        raise complaint(place, f"must have {{url}} in it once, and nothing else in braces{also}")
+        raise complaint(place, f"must contain {{url}} once, and nothing else in braces{also}")
     _address(text.replace("{url}", "https://example.com/").replace("{timestamp}", "20260101000000"), place)
     return text
 
 
 def _mirror(text: str, place: str) -> str:
-    """Two addresses that end with a slash, as their parser writes them: what begins alike is then of that folder."""
+    """Two addresses that end with a slash, normalized: a common prefix then means the same folder."""
     words = text.split()
     if len(words) != 2 or not all(word.endswith("/") for word in words):
-        raise complaint(place, "a mirror is two addresses with a space between, and each ends with a slash")
+        raise complaint(place, "a mirror is two addresses separated by a space, each ending with a slash")
     return " ".join(_address(word, place) for word in words)
 
 
@@ -162,9 +162,9 @@ def _address(text: str, place: str) -> str:
 
 
 def _expanded(text: str, place: str, environ: Mapping[str, str]) -> str:
-    """`${NAME}` and `$NAME` from the environment (FR-WF-CFG-03), `~`; TEMP is always there (D2-21).
+    """`${NAME}` and `$NAME` from the environment (FR-WF-CFG-03), `~`; TEMP is always set (D2-21).
 
-    Only paths are expanded, and a project's file sets none: it cannot read a variable out of the environment.
+    Only paths are expanded, and a project's file sets none: it cannot read environment variables.
     """
 
     def value(found: re.Match[str]) -> str:
@@ -179,9 +179,9 @@ def _expanded(text: str, place: str, environ: Mapping[str, str]) -> str:
 
 
 def _anchored(text: str, key: Key, folder: str) -> str:
-    """A relative path in a file begins at the file: what lies in the working folder is anybody's (D2-31).
+    """A relative path in a file starts at the file: the working folder may be anyone's (D2-31).
 
-    A program's bare name is looked for on the PATH.
+    A program's bare name is searched on the PATH.
     """
     is_bare = key.kind == "program" and not os.path.dirname(text)
     return text if not text or not folder or is_bare else os.path.join(folder, text)

@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
         "Fetch many pages and write one record for each URL.\n"
         "Each host gets one request at a time, and a pause after each.",
         "To continue a run that was stopped, by Ctrl-C, a crash or a full disk, repeat it with --resume.\n"
-        "Ctrl-C finishes the pages that are under way. A second Ctrl-C stops at once.\n"
+        "Ctrl-C finishes the pages in flight. A second Ctrl-C stops immediately.\n"
         "'spaniel batch plan LIST -o DIR --shards N' divides a list once; each machine then runs\n"
         "'spaniel batch DIR --shard I/N'. 'spaniel batch merge' combines the outputs of several shards.\n"
         "Exit code: 0 all pages fetched; 1 some were not, or a source was not read whole; 2 wrong input;\n"
@@ -99,7 +99,7 @@ def _add_common(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--warc",
         action="store_true",
-        help="also keep the raw HTTP traffic: in OUT.warc.gz, or in OUT.warc/ where OUT is a folder",
+        help="also store the raw HTTP traffic: in OUT.warc.gz, or in OUT.warc/ if OUT is a folder",
     )
     add_json(p, "print the summary (or the plan of --dry-run) as one JSON object on standard output")
 
@@ -111,7 +111,7 @@ def _add_input(p: argparse.ArgumentParser) -> None:
 
 
 def _add_pace(p: argparse.ArgumentParser) -> None:
-    """How many at once, and how gently."""
+    """Concurrency and politeness."""
     pace = p.add_argument_group("speed and politeness")
     pace.add_argument(
         "-j", "--jobs", type=int, default=BATCH_JOBS.default, metavar="N",
@@ -205,7 +205,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.parts and (args.warc or not (args.output or "").endswith(".jsonl")):
         wrong = "--parts", "needs -o FILE.jsonl, which becomes the list of parts, and goes without --warc"
     if args.sort and args.sources[0] != MERGE:
-        wrong = "--sort", "is for 'spaniel batch merge'; a run writes records as pages come, each with its ordinal"
+        wrong = "--sort", "is for 'spaniel batch merge'; a run writes records as pages arrive, each with its ordinal"
     if args.address and args.engine != RAY:
         wrong = "--address", "needs --engine ray"
     if args.engine == RAY and find_spec("ray") is None:
@@ -332,7 +332,7 @@ def display_lines(progress: Progress) -> list[Iterable[str]]:
             yield f", {progress.failed.total():,} failed"
         if rate:
             yield f", {in_words(progress.left / rate)} left"
-        yield f", {progress.under_way()} under way"
+        yield f", {progress.under_way()} in flight"
         yield f", {rate:.1f} a second"
 
     def waiting() -> Iterator[Iterable[str]]:
@@ -413,7 +413,7 @@ def _dry_run(order: Order, pace: Pace, problems: Problems, *, as_json: bool = Fa
     ]
     width = max(len(name) for name, _ in rows)
     print("\n".join(f"{name:{width}}  {value:>12}" for name, value in rows))
-    print(f"the largest host alone takes {in_words(pauses)} of pauses at least")
+    print(f"the largest host alone needs at least {in_words(pauses)} of pauses")
     return 0
 
 
@@ -422,7 +422,7 @@ SOME_MISSING = 1
 
 
 def _merge(outputs: Sequence[str], args: argparse.Namespace) -> int:
-    """The exit code: 0, or 1 where something is missing. What was there before is not touched."""
+    """The exit code: 0, or 1 if something is missing. Existing output is not touched."""
     from spaniel.batch.outputs.merge import merge, merge_captures, require_one_input
 
     out = args.output

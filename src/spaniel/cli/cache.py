@@ -80,7 +80,7 @@ def main(args: argparse.Namespace) -> int:
     folder = args.dir or load(args.config).cache.folder
     with CacheMaintenance(
         folder, create=not args.dir
-    ) as upkeep:  # the user's own may not have been used yet; that is no error
+    ) as upkeep:  # the user's cache may not have been used yet; that is not an error
         return COMMANDS[args.command][1](upkeep, args)
 
 
@@ -208,7 +208,7 @@ def described(row: IndexRow, now: float) -> dict[str, object]:
 
 
 def print_array(items: Iterator[dict[str, object]] | list[dict[str, object]]) -> None:
-    """A JSON array, an item a line, written as the items come."""
+    """A JSON array, one item a line, written as items arrive."""
     lead = "[\n"
     for item in items:
         sys.stdout.write(lead + json.dumps(item, ensure_ascii=False))

@@ -107,7 +107,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     if args.refresh and not args.online:
-        raise SpanielError(Code.BAD_ARGS, field="--refresh", reason="asks again, so it needs --online")
+        raise SpanielError(Code.BAD_ARGS, field="--refresh", reason="requires --online")
     if args.diff and (args.online or args.allowlist or args.learnt):
         raise SpanielError(Code.BAD_ARGS, field="--diff", reason="compares policies offline, without other files")
     if args.jobs < 1:
@@ -151,7 +151,7 @@ def _accepted(policy: Policy, args: argparse.Namespace, urls: Inputs, refused: l
 
 
 def _with_files(policy: Policy, args: argparse.Namespace) -> Callable[[str], Canonical] | None:
-    """The policy with an allowlist and what was learnt, offline; None where neither is given."""
+    """The policy with an allowlist and what was learnt, offline; None without either."""
     if not args.allowlist and not args.learnt:
         return None
     from spaniel.learnt import Learnt
@@ -168,7 +168,7 @@ DIFFERENT = 1
 
 
 def _show_differences(old: Policy, new: Policy, args: argparse.Namespace) -> int:
-    """Every URL whose canonical form changes, with both; a refusal is a form too."""
+    """Every URL whose canonical form changes, with both forms; a refusal counts as a form."""
     import json
 
     red, green, _, off = colors()
@@ -248,7 +248,7 @@ async def run_online(policy: Policy, args: argparse.Namespace, client: Spaniel) 
 
 
 class _Printed:
-    """The results as they come; a table waits for its last row."""
+    """The results as they arrive; a table waits for its last row."""
 
     def __init__(self, args: argparse.Namespace) -> None:
         self._args = args
@@ -285,7 +285,7 @@ class _Printed:
 
 
 def _writer_for(args: argparse.Namespace) -> Writer:
-    """What prints results in the form that was asked for."""
+    """Prints results in the requested format."""
     writers: dict[str | None, Writer] = {
         None: write_steps if args.explain else _write_lines,
         "json": _write_json_lines if len(args.urls) > 1 or "-" in args.urls else _write_json,
@@ -302,7 +302,7 @@ def _write_lines(results: Iterator[Canonical], _explain: bool) -> None:
 
 
 def write_steps(results: Iterator[Canonical], _explain: bool) -> None:
-    """Every step of every URL: what it was, what it became, and what the rule has to say."""
+    """Every step of every URL: the value before, after, and the rule's explanation."""
     from spaniel.url.rules.table import RULES
 
     red, green, dim, off = colors()
@@ -348,7 +348,7 @@ def record_of(result: Canonical, explain: bool) -> dict[str, object]:
 
 
 def _step(step: RuleStep) -> dict[str, object]:
-    """One step; what was asked is told where something was."""
+    """One step, with the questions it asked the web, if any."""
     told = step._replace(before=echoed(step.before), after=echoed(step.after))._asdict()
     asked = told.pop("asked")
     return {**told, "asked": [exchange._asdict() for exchange in asked]} if asked else told

@@ -1,4 +1,4 @@
-"""`spaniel config`: what the settings are and where they came from; a file to start from."""
+"""`spaniel config`: the settings and their sources; a file to start from."""
 
 from __future__ import annotations
 

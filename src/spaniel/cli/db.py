@@ -108,7 +108,7 @@ def _add_new_records(p: argparse.ArgumentParser) -> None:
 
 
 def _add_requests(web: Group, learnt: str) -> None:
-    """What comes with --online."""
+    """Options for --online."""
     web.add_argument("--refresh", action="store_true", help="with --online: check again what was learned before")
     web.add_argument(
         "--learnt", metavar="FILE",
@@ -256,7 +256,7 @@ def for_audit(p: argparse.ArgumentParser) -> None:
     web = group(p, "online")
     web.add_argument(
         "--online", action="store_true",
-        help="follow links, and propose more specific ones: from the page itself, where one fits the record's title",
+        help="follow links, and propose more specific ones: from the page itself, if one fits the record's title",
     )  # fmt: skip
     _add_requests(web, "the file of the settings; for records of the database, learnt.toml in it")
     add_settings_options(p)

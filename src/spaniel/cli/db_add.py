@@ -86,12 +86,12 @@ def _check(args: argparse.Namespace) -> None:
 def add_links(
     registry: Registry, links: Iterable[NewLink], categories: list[str], failed: Failures, *, drawn: bool = False
 ) -> list[tuple[NewLink, Added]]:
-    """What became of each, once all is written. One that is refused does not stop the others.
+    """The result of each, once all is written. A refused one does not stop the others.
 
     `drawn`: on a terminal, a line says how many files are written.
     """
     done = []
-    links = list(links)  # standard input may take its time: nobody else should wait for it
+    links = list(links)  # standard input may be slow: do not hold the lock while reading it
     files = 0
     display = Display(lambda: [[f"{files:,} files written"]], quiet=not drawn)
 
@@ -111,7 +111,7 @@ def add_links(
 
 
 def explained(registry: Registry, links: Iterable[NewLink], failed: Failures) -> Iterable[NewLink]:
-    """The same links with every step of the way to their canonical form; nobody is asked."""
+    """The same links with every step to their canonical form; makes no requests."""
     for link in links:
         try:
             yield link._replace(found=registry.rules.explain(link.url))
@@ -120,7 +120,7 @@ def explained(registry: Registry, links: Iterable[NewLink], failed: Failures) ->
 
 
 def place_of(link: NewLink, error: SpanielError) -> str:
-    """Where a link stands; else which one is meant, where the complaint does not say so itself."""
+    """Where a link is written; else the link itself, unless the message contains it."""
     told = shown(link.url, LONGEST)
     return link.where or ("" if told in error.message else f"{told}: ")
 
@@ -135,7 +135,7 @@ def _add(editor: Editor, link: NewLink, categories: list[str]) -> Added:
 
 
 def tell(link: NewLink, added: Added, args: argparse.Namespace) -> None:
-    """What became of a link."""
+    """The result for a link."""
     quiet, explain = args.quiet, args.explain
     if args.json:
         _print_json(link, added, explain=explain)
@@ -169,7 +169,7 @@ def _print_json(link: NewLink, added: Added, *, explain: bool) -> None:
 
 
 def tell_notes(link: NewLink, added: Added) -> None:
-    """What somebody should know, or look at."""
+    """Notes that need attention."""
     record = added.record
     notes = []
     if added.other_scheme:
@@ -256,7 +256,7 @@ async def run_online(
     """Look up and write; apart from `add_with_web`, so that it can be tried with an engine of one's own."""
     from spaniel.app.client import Spaniel
 
-    with registry.editing():  # nobody should wait for the web to learn that nothing can be written here
+    with registry.editing():  # check before going online that something can be written here
         pass
     async with Spaniel(engine=engine) as client:
         canonicalizer = None
@@ -273,7 +273,7 @@ async def run_online(
 
 
 class _Lookup:
-    """Many URLs, some at once, told and written in their order."""
+    """Many URLs, some concurrently, reported and written in order."""
 
     def __init__(
         self,
@@ -355,5 +355,5 @@ class _Lookup:
 
 
 def tell_all(args: argparse.Namespace) -> Told:
-    """What is said of each record, as the options want it."""
+    """The line of each record, as the options select."""
     return lambda link, added: tell(link, added, args)

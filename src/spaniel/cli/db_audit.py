@@ -58,7 +58,7 @@ def run_audit(args: argparse.Namespace) -> int:
     in_vain = bool(args.files) and not counts.classes  # a field misspelt must not pass for data without a flaw
     if in_vain and not failed.count and not problems.lost and not stopped:
         asked = " or ".join(f"'{name}'" for name in args.field or FIELDS)
-        sys.stderr.write(f"spaniel: no link stands under {shown(asked)}; --field names others\n")
+        sys.stderr.write(f"spaniel: no link found under {shown(asked)}; --field selects others\n")
     return stopped or (
         SOME_FAILED if failed.count or problems.lost or (args.strict and (counts.gaps or in_vain)) else 0
     )
@@ -147,7 +147,7 @@ async def _cited(
 
 
 def _usual(item: SourceItem, asked: tuple[str, ...], names: FieldNames) -> Iterator[CitedLink]:
-    """The link of a record where any list has it; what was asked for by name is searched nowhere else."""
+    """The link of a record in any list; a named field is searched nowhere else."""
     from spaniel.registry.audit import NOTHING, CitedLink
 
     if not asked and isinstance(item.record, dict):
@@ -218,7 +218,7 @@ WRITERS: dict[str, Callable[[Iterable[AuditFinding]], None]] = {
 
 
 LONGEST_REASON = 200
-# Flags that tell of a page that is not there, or was not asked to the end: it should be looked at, whatever its class
+# Flags of a page that is missing, or was not fully checked: a person should look at it, whatever its class
 _TROUBLE = re.compile("no-answer|redirect-limit|status-[0-9]+|shortener-unresolved|asked-in-part")
 
 
@@ -255,7 +255,7 @@ async def run_online(
 
 
 async def look_at(link: CitedLink, policy: Policy, canonicalizer: Canonicalizer) -> AuditFinding:
-    """A link as the web has it. Whatever a site does is told in its row, and is no reason to stop."""
+    """A link as it is on the web. A site's failure is shown in its row and does not stop the run."""
     try:
         found = await canonicalizer.canonicalize(link.url)
     except SpanielError as error:
@@ -269,7 +269,7 @@ async def look_at(link: CitedLink, policy: Policy, canonicalizer: Canonicalizer)
 
 
 async def _propose(link: CitedLink, page: str, canonicalizer: Canonicalizer) -> tuple[str, str]:
-    """What came of looking for a deeper link, in words; and the link."""
+    """The result of looking for a deeper link, in words; and the link."""
     if not link.title:
         return "the record has no title to find a deeper link by (--title-field names one)", ""
     sought = await canonicalizer.seek_deeper(page, link.title)
@@ -278,4 +278,4 @@ async def _propose(link: CitedLink, page: str, canonicalizer: Canonicalizer) -> 
     if sought.link is None:
         return "no link on the page fits the title", ""
     words = shown(" ".join(sought.link.text.split()), LONGEST_REASON)
-    return f"the page has '{words}'" if words else "the page has a link that fits the title", sought.link.url
+    return f"the page contains '{words}'" if words else "the page has a link that fits the title", sought.link.url

@@ -86,7 +86,7 @@ def _links(
 
 
 def _some(records: Iterable[Record], args: argparse.Namespace, unread: Failures) -> Iterator[Record]:
-    """All of them; where a choice leaves none, that is refused: a host that is misspelt would be well for ever."""
+    """All of them; a selection that matches nothing is refused, so that a misspelt host is noticed."""
     count = 0
     for record in records:
         count += 1
@@ -127,7 +127,7 @@ class _NotWrittenError(Exception):
 
 
 def fix_records(registry: Registry, results: Iterable[Checked], wishes: Wishes, out: TextIO, *, write: bool) -> int:
-    """Move the records of links that moved, each with all that it says; the number of those that stay."""
+    """Move the records of links that moved, with all their fields; returns how many stay."""
     unfixed: list[Unfixed] = []
     moved = 0
     try:
@@ -251,7 +251,7 @@ def _print(facts: dict[str, object], rows: list[Observed]) -> None:
     print(shown(str(facts["url"]), LONGEST))
     uptime = facts["uptime_30_days"]
     told = "nothing known" if uptime is None else f"{float(str(uptime)):.1%}"
-    print(f"  {'well in the last 30 days':26}{told}")
+    print(f"  {'ok in the last 30 days':26}{told}")
     for name, key in (("last good", "last_good"), ("first bad since", "first_bad")):
         print(f"  {name:26}{facts[key] or '-'}")
     for row in rows:

@@ -31,13 +31,13 @@ def opened(args: argparse.Namespace, policy: str | None = None) -> Registry:
 
 
 def name_strangers(registry: Registry) -> None:
-    """What lies in the folder and is not read; nobody should believe that it was."""
+    """Files in the folder that are not read; the user should know that they are not."""
     for found in registry.strangers():
         sys.stderr.write(f"spaniel: {shown(registry.folder)}/{shown(found.name)} is not read: {shown(found.why)}\n")
 
 
 class Failures:
-    """Refusals, told as they come. The exit code is that of the only one, where one thing was asked for."""
+    """Refusals, shown as they happen. With one argument the exit code is that of its refusal."""
 
     def __init__(self, *, several: bool) -> None:
         self._several = several

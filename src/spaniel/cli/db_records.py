@@ -55,7 +55,7 @@ def run_show(args: argparse.Namespace) -> int:
         try:
             record = registry.find(url)
             if record is None:
-                raise SpanielError(Code.BAD_ARGS, field=url, reason="there is no record of this URL")
+                raise SpanielError(Code.BAD_ARGS, field=url, reason="no record of this URL")
         except SpanielError as error:
             failed(error, place)
             continue
@@ -84,12 +84,12 @@ def _host(asked: str) -> str:
     written = asked.partition("://")[2] if "://" in asked else asked
     found = authority(written.partition("/")[0])
     if found is None:
-        raise SpanielError(Code.BAD_ARGS, field="--host", reason=f"'{asked}' is not a host, as www.example.com is")
+        raise SpanielError(Code.BAD_ARGS, field="--host", reason=f"'{asked}' is not a host such as www.example.com")
     return found
 
 
 def _remarks(record: Record) -> str:
-    """What is said of a record, in a few words."""
+    """A record in a few words."""
     told = [*record.categories]
     if record.content_length is not None:
         told.append(f"{record.content_length:,} bytes")
@@ -140,7 +140,7 @@ def run_rm(args: argparse.Namespace) -> int:
                 if editor.remove(url):
                     removed.append(url)
                 else:
-                    failed(SpanielError(Code.BAD_ARGS, field=url, reason="there is no record of this URL"), place)
+                    failed(SpanielError(Code.BAD_ARGS, field=url, reason="no record of this URL"), place)
             except SpanielError as error:
                 failed(error, place)
     for url in removed:
@@ -155,7 +155,7 @@ def run_mv(args: argparse.Namespace) -> int:
     for place, old, new in _pairs(args, lines):
         try:
             if not new:
-                raise SpanielError(Code.BAD_ARGS, field=old, reason="say where to: OLD NEW")
+                raise SpanielError(Code.BAD_ARGS, field=old, reason="two arguments are needed: OLD NEW")
             with registry.editing() as editor:
                 moved = editor.move(old, new)
         except SpanielError as error:

@@ -20,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
     p = new_parser(
         "spaniel doctor",
         "Check whether this machine has what Spaniel needs: Python, settings, cache, Chromium, DNS, the guard.\n"
-        "Shows what to do where something is missing.",
+        "Says how to fix what is missing.",
         "Exit code: 0 no problems found; 7 something is missing or broken.",
         examples=[
             ("spaniel doctor", "check this machine"),

@@ -52,7 +52,7 @@ def found_files(arguments: Iterable[str]) -> Iterator[str]:
 
 
 def read_one(job: Job) -> Document | SpanielError:
-    """One file, read; an error is a value, so that it can come from another process."""
+    """One file, read; an error is returned as a value, since it may come from another process."""
     from spaniel.pipeline.extraction import read_at_hand
 
     try:
@@ -81,7 +81,7 @@ class ExtractRun:
         if self._run.stopping:
             return self._run.exit_code
         if not self._run.finished:
-            raise SpanielError(Code.BAD_ARGS, field="FILE", reason="there is no file in there that can be read")
+            raise SpanielError(Code.BAD_ARGS, field="FILE", reason="no readable file in this folder")
         if not self._codes:
             return 0
         return SOME_FAILED if self._several else self._codes[0]
@@ -144,7 +144,7 @@ class ExtractRun:
 
 
 def facts_of(job: Job, document: Document) -> dict[str, object]:
-    """What the front matter of a file says; the first tells files apart."""
+    """The front matter of a file; the first field identifies the file."""
     about = document.metadata
     return {
         "file": job.path,
@@ -175,7 +175,7 @@ def _signals_blocked() -> Iterator[None]:
 
 
 def _end(pool: ProcessPoolExecutor, *, kill: bool) -> None:
-    if kill:  # stopped at once: what they read may never end
+    if kill:  # stopped immediately: reading may never end
         from multiprocessing import active_children
 
         for process in active_children():
@@ -214,7 +214,7 @@ ENDS = re.compile(rf"</(?:{TAGS})\s*>", re.IGNORECASE)
 
 
 def content_type_of(name: str, body: bytes) -> str:
-    """What it is by its magic number, its ending or its beginning: whoever cannot read that can say so by its name."""
+    """The type by magic number, extension or content; a type that cannot be read is refused by name."""
     for magic, kind in MAGIC:
         if body.startswith(magic):
             return kind
@@ -227,7 +227,7 @@ def content_type_of(name: str, body: bytes) -> str:
 
 
 def looks_like_html(body: bytes) -> bool:
-    """Whether it begins with a tag or has ends of some; Markdown with a `<br>` in it is no page."""
+    """Whether it starts with a tag or has closing tags; Markdown with a `<br>` is not HTML."""
     start = body[:LOOKED_AT]
     text = start.decode("utf-16", "replace") if start[:2] in (b"\xff\xfe", b"\xfe\xff") else start.decode("latin-1")
     text = text.removeprefix("\xef\xbb\xbf")

@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
         "Several pages are separated by front matter: lines between --- and --- with url, title and more.",
         "formats:\n"
         + "".join(f"  {name:10}{what}\n" for name, what in FORMATS.items())
-        + "\nCtrl-C finishes the pages in flight; a second Ctrl-C stops at once. What was fetched is kept.\n"
+        + "\nCtrl-C finishes the pages in flight; a second Ctrl-C stops immediately. What was fetched is kept.\n"
         "Exit code: 0 all fetched; 1 some were not; 130 stopped by Ctrl-C, 143 by 'kill'.\n"
         "For a single URL: 2 wrong input, 3 forbidden, 4 not reached, 5 refused by the server,\n"
         "6 content that cannot be used, 7 something is missing or broken here.",
@@ -122,7 +122,7 @@ def size(text: str) -> tuple[int, int]:
 
 
 def _add_freshness(p: argparse.ArgumentParser) -> None:
-    """For profiles that know how long a page stays fresh, and wait for a server that asks for time."""
+    """For profiles with freshness classes and waiting."""
     fresh = p.add_argument_group("freshness and waiting (for profiles such as ingest)")
     fresh.add_argument(
         "--class", dest="freshness_class", metavar="CLASS", help="the freshness class of the page, for example news"

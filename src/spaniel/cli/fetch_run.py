@@ -1,4 +1,4 @@
-"""The work of `spaniel fetch`: fetch many pages at once, print them in order, report errors and notes."""
+"""The work of `spaniel fetch`: fetch many pages concurrently, print them in order, report errors and notes."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class FetchRun:
         return self._places.at(host_of(self._url(asked)))
 
     def _hand_over(self, fetched: Fetched) -> None:
-        """Print one page, or say why there is none."""
+        """Print one page, or report why there is none."""
         asked, outcome, trace = fetched
         enable_gc()
         try:
@@ -123,7 +123,7 @@ class FetchRun:
             self._refuse(error, asked, outcome)
         else:
             self._tell(outcome, asked)
-            if outcome.failure:  # a page that is not the one that was asked for
+            if outcome.failure:  # not the requested page
                 self._codes.append(DECLINED)
         if self._args.explain:
             self._explain(outcome, trace)
@@ -170,7 +170,7 @@ class FetchRun:
 
 
 def is_several(urls: list[str]) -> bool:
-    """Whether more than one page may come."""
+    """Whether there may be more than one page."""
     return len(urls) > 1 or "-" in urls
 
 
@@ -190,7 +190,7 @@ class Seen(NamedTuple):
 
 
 def format_of(args: argparse.Namespace, view: str) -> str:
-    """The format that was asked for; what `json` means is its profile's."""
+    """The requested format; the profile decides what `json` means."""
     return "record" if args.format == "json" and view == "record" else str(args.format)
 
 
@@ -225,7 +225,7 @@ def record_line(outcome: Outcome, chunks: list[dict[str, object]] | None = None)
 
 
 def facts_of(answer: Answer) -> dict[str, object]:
-    """What the front matter of a page says; the first tells pages apart."""
+    """The front matter of a page; the first field identifies the page."""
     return {
         "url": answer.requested_url,
         "final_url": answer.final_url if answer.final_url != answer.requested_url else None,

@@ -21,8 +21,8 @@ _DESCRIPTOR = re.compile(r"/dev/(stdout|stderr|fd/\d+)|/proc/self/fd/\d+")
 
 
 def standard_input() -> BinaryIO:
-    if sys.stdin is None:  # closed by whoever started us
-        raise SpanielError(Code.BAD_ARGS, field="-", reason="there is no standard input to read")
+    if sys.stdin is None:  # closed by the parent process
+        raise SpanielError(Code.BAD_ARGS, field="-", reason="standard input is closed")
     return sys.stdin.buffer
 
 
@@ -54,7 +54,7 @@ def replacing(path: str) -> Iterator[TextIO]:
             yield text
             text.flush()
         finally:
-            with suppress(OSError):  # told already; it must not be closed here, nor flushed later
+            with suppress(OSError):  # already reported; it must not be closed here, nor flushed later
                 text.detach()
 
 

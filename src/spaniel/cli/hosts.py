@@ -1,4 +1,4 @@
-"""`spaniel hosts`: what is remembered about hosts: which of them asked us to wait, and which have no HTTPS."""
+"""`spaniel hosts`: what is remembered about hosts: which asked us to wait, and which have no HTTPS."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
         "Exit code: 0 done; 1 nothing was remembered about a host that was named.",
         examples=[
             ("spaniel hosts ls", "what is remembered"),
-            ("spaniel hosts forget www.example.com", "request it again at once"),
+            ("spaniel hosts forget www.example.com", "request it again immediately"),
         ],
     )
     commands = p.add_subparsers(dest="command", metavar="COMMAND", required=True)

@@ -57,7 +57,7 @@ def report_problems(problems: Problems) -> None:
 
 
 class Asked:
-    """A URL to work on, and where it is written in the input; "" for an argument."""
+    """A URL and its position in the input; "" for an argument."""
 
     __slots__ = ("url", "where")
 

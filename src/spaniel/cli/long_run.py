@@ -1,8 +1,8 @@
 """What every long command shares: progress on the terminal, signals, exit codes, start and garbage collection.
 
-On a terminal a display is redrawn in place and is never wider than the terminal. Elsewhere a line is written every
+On a terminal a display is redrawn in place and never wider than the terminal. Otherwise a line is written every
 `LINE_SECONDS`. With --quiet there is neither. The first signal (Ctrl-C, SIGTERM, SIGHUP) lets what is in flight
-finish, the second stops at once; a signal that was ignored at the start, by `nohup` or for a job in the background,
+finish, the second stops immediately; a signal that was ignored at the start, by `nohup` or for a background job,
 stays ignored.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, TypeVar
 
-    Parts = Iterable[str]  # of a line; the last are left out where there is no room
+    Parts = Iterable[str]  # of a line; the last are left out if they do not fit
 
     T = TypeVar("T")
     R = TypeVar("R")
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 REDRAW_SECONDS = 0.2
 LINE_SECONDS = 30.0
 SAME_SIGNAL_SECONDS = 0.05  # `timeout` sends each signal twice, to the process and to its group: that is one request
-WINDOW = 128  # tasks that are created before the first result is handed over: enough to find other hosts, no more
+WINDOW = 128  # tasks created before the first result is handed over: enough to find other hosts
 USUAL_SIZE = (80, 24)
 BAR, NARROWEST_BAR = 24, 8  # columns
 
@@ -46,7 +46,7 @@ _stopped_by = 0
 
 
 def end_at_once() -> None:
-    """While a command is loaded there is nothing to clean up, and an exception would leave warnings behind."""
+    """While a command is being loaded there is nothing to clean up, and an exception would leave warnings behind."""
     for number in STOP_SIGNALS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _end)
@@ -65,7 +65,7 @@ def stopped_code() -> int:
 
 
 def signal_code() -> int:
-    """The same where a signal has come, else 0."""
+    """The same if a signal was received, else 0."""
     return 128 + _stopped_by if _stopped_by else 0
 
 
@@ -115,7 +115,7 @@ def fitted(parts: Parts, width: int) -> str:
 
 
 def listed(name: str, values: Iterable[str]) -> Iterator[str]:
-    """Parts of a line: a name, and as many values as there is room for."""
+    """Parts of a line: a name, and as many values as fit."""
     for number, value in enumerate(values):
         yield f", {value}" if number else f"{name}{value}"
 
@@ -129,7 +129,7 @@ def in_words(seconds: float) -> str:
 
 
 def colors() -> tuple[str, str, str, str]:
-    """Red, green, dim and off; empty where standard output shows no colors (https://no-color.org)."""
+    """Red, green, dim and off; empty if standard output shows no colors (https://no-color.org)."""
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return "", "", "", ""
     return "\033[31m", "\033[32m", "\033[2m", "\033[0m"
@@ -182,7 +182,7 @@ class Display:
             _write(text)
 
     def _clearing(self, columns: int) -> str:
-        """Lines wrap where the terminal has become narrower meanwhile."""
+        """Lines wrap if the terminal became narrower meanwhile."""
         rows = sum(max(1, -(-width // columns)) for width in self._drawn)
         return "\r\x1b[K" + "\x1b[A\x1b[K" * (rows - 1)
 
@@ -225,7 +225,7 @@ def _terminal_size() -> tuple[int, int]:
 
 
 def _write(text: str) -> None:
-    with suppress(OSError, RuntimeError):  # the terminal may be gone; a signal may come in the middle of a write
+    with suppress(OSError, RuntimeError):  # the terminal may be gone; a signal may arrive in the middle of a write
         sys.stderr.write(text)
         sys.stderr.flush()
 
@@ -242,9 +242,9 @@ class LongRun:
     """One run of a long command: `in_order` or `one_by_one` do its work, or `watched` surrounds it."""
 
     def __init__(self, things: str, *, total: int | None = None, quiet: bool = False, several: bool = True) -> None:
-        """`things`: what it works on, for messages; `total` is None where more may come.
+        """`things`: what it works on, for messages; `total` is None if more may follow.
 
-        Where there is only one thing there is nothing to show, and the first signal stops it at once.
+        With a single item there is nothing to show, and the first signal stops it immediately.
         """
         from collections import Counter
 
@@ -253,7 +253,7 @@ class LongRun:
         self.in_flight = self.finished = 0
         self.failed: Counter[str] = Counter()
         self.stopping = False
-        self._signal = 0  # the last that came
+        self._signal = 0  # the last result
         self._signals = 0 if several else 1
         self._signalled = 0.0
         self._listens = False
@@ -272,7 +272,7 @@ class LongRun:
         return self.finished - self.failed.total()
 
     def fail(self, code: str) -> None:
-        """One of those that are finished did not succeed; `code` says why in one word."""
+        """One finished item failed; `code` says why in one word."""
         self.failed[code] += 1
 
     def say(self, text: str) -> None:
@@ -307,7 +307,7 @@ class LongRun:
     def _progress(self) -> list[Parts]:
         known = f"{self.finished:,} of {self._total:,}" if self._total else f"{self.finished:,}"
         failed = f", {self.failed.total():,} failed" if self.failed else ""
-        return [(f"{known} done", failed, f", {self.in_flight:,} under way")]
+        return [(f"{known} done", failed, f", {self.in_flight:,} in flight")]
 
     def _share(self) -> float:
         return self.finished / (self._total or 1)
@@ -350,7 +350,7 @@ class LongRun:
         hand_over: Callable[[R], None],
         place: Callable[[T], AbstractAsyncContextManager[None]] | None = None,
     ) -> bool:
-        """Work on many things at once, and hand the results over in the order of the things. Whether it was all.
+        """Work on many items concurrently, and hand over the results in order. Returns whether all were done.
 
         A thing is in flight when it has its place. Stopped, the results that are there are handed over all the same.
         """
@@ -445,7 +445,7 @@ class LongRun:
             for number in heard:
                 if loop is not None:
                     loop.remove_signal_handler(number)
-                # Stopped at once, what remains is the clean-up, which one more Ctrl-C must not disturb.
+                # After an immediate stop only the clean-up remains, which another Ctrl-C must not interrupt.
                 signal.signal(number, signal.SIG_IGN if self._signals > 1 and self._signal else before[number])
 
     def _request(self, number: int) -> None:
@@ -466,11 +466,11 @@ class LongRun:
 
     def _say_finishing(self, count: int) -> None:
         if count and self._listens:
-            self.say(f"finishing {self._many(count)} under way; press Ctrl-C again to stop at once")
+            self.say(f"finishing {self._many(count)} in flight; press Ctrl-C again to stop immediately")
 
 
 class _Line:
-    """Tasks in the order of their things, and the results of the first of them."""
+    """Tasks in the order of their items, and the results of the first of them."""
 
     def __init__(
         self,
@@ -514,7 +514,7 @@ class _Line:
         return result
 
     async def results(self) -> AsyncIterator[Any]:
-        """As they come, in order; those of tasks that were dropped are left out."""
+        """As they arrive, in order; those of dropped tasks are left out."""
         import asyncio
 
         while (first := await self._created.get()) is not None:

@@ -32,7 +32,7 @@ COMMANDS = {
     "hosts": "show what is remembered about hosts, and forget it",
     "doctor": "check whether this machine has what Spaniel needs",
     "completion": "print a script that completes commands in your shell",
-    "demo": "a short tour with examples that come with Spaniel",
+    "demo": "a short tour with built-in examples",
 }
 
 STDERR = 2
@@ -51,7 +51,7 @@ def run(argv: Sequence[str] | None = None) -> NoReturn:
     except SystemExit:
         raise
     except OSError as error:
-        if error.filename is None and error.errno in (EPIPE, EIO):  # who read our output, or the terminal, is gone
+        if error.filename is None and error.errno in (EPIPE, EIO):  # the reader of our output, or the terminal, is gone
             _close_quietly()
             code = signal_code()
         else:
@@ -72,7 +72,7 @@ def main(argv: Sequence[str]) -> int:
 
         close = get_close_matches(name, COMMANDS, 1)
         hint = f"did you mean '{close[0]}'?" if close else "see 'spaniel --help'"
-        sys.stderr.write(f"spaniel: there is no command {name!r}; {hint}\n")
+        sys.stderr.write(f"spaniel: unknown command {name!r}; {hint}\n")
         return 2
     from importlib import import_module
 
@@ -118,7 +118,7 @@ def top() -> ArgumentParser:
 
 
 def report(error: SpanielError, where: str = "", *, hint: bool = True) -> None:
-    """One refusal on standard error: the code, what happened, what to do. A line of the input is told with its URL."""
+    """Print one refusal on standard error: the code, the message, the hint. For a line of the input, with its URL."""
     told = (
         str(error)
         if where.startswith(("line ", "entry ", "row ", "bookmark ", "["))
@@ -164,7 +164,7 @@ def _prepare_output() -> None:
 
 
 def _lenient_stderr() -> TextIO:
-    """Remarks may be lost where the terminal is gone or its reader has ended; the work and its output must not."""
+    """Messages may be lost if the terminal is gone or its reader has ended; the work and its output must not."""
     import io
 
     class Lenient(io.FileIO):
@@ -180,7 +180,7 @@ def _lenient_stderr() -> TextIO:
 
 
 def _close_quietly() -> None:
-    """Whoever read our output has gone; keep the interpreter from complaining about it at exit."""
+    """The reader of our output is gone; keep the interpreter from complaining about it at exit."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

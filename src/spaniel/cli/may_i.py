@@ -77,7 +77,7 @@ async def ask(args: argparse.Namespace, engine: Engine) -> int:
         try:
             page = await engine.http.get(url, target, deadline, RequestOptions(headers, 0, cut=True))
         except SpanielError:
-            page = None  # robots.txt has answered; the page's own word would have been a plus
+            page = None  # robots.txt decides; the page's own signals are extra
     facts = dict(_facts(url, decision, page))
     if args.json:
         import json

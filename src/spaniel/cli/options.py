@@ -59,7 +59,7 @@ def _ending(examples: Sequence[Example], epilog: str) -> str:
 
 
 def group(parser: argparse.ArgumentParser, title: str) -> Group:
-    """The group of options with this title; it is added where there is none yet."""
+    """The group of options with this title; created if needed."""
     for known in parser._action_groups:  # noqa: SLF001  argparse has no other way to look at them
         if known.title == title:
             return known

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Output:
-    """Pages one after the other. Several are told apart: Markdown by front matter, JSON by lines."""
+    """Pages one after the other. Several are separated: Markdown by front matter, JSON by lines."""
 
     def __init__(self, file: TextIO, name: str, *, several: bool) -> None:
         self._file = file
@@ -86,7 +86,7 @@ def as_line(record: Mapping[str, object], data: str | None = None) -> str:
 
 
 HEADING = re.compile(r"^# ", re.MULTILINE)
-NEAR = 3000  # characters in which a page's own heading stands
+NEAR = 3000  # characters in which a page's own heading is searched
 MEANINGFUL = re.compile(r"([\\`*_\[\]<>]|&(?=#?\w+;))")
 IMAGE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
 TARGET = re.compile(r"\]\([^)]*\)")

@@ -1,4 +1,4 @@
-"""How many fetches at once, in all and at one host. A fetch that waits here has not begun, so it loses no time."""
+"""How many fetches run concurrently, in all and at one host. A fetch that waits here has not started its deadline."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEVER = float("-inf")
 
 
 def host_in(url: str) -> str:
-    """The host in whose queue a URL waits; what is no URL shares one."""
+    """The host in whose queue a URL waits; invalid URLs share one."""
     return url.partition("://")[2].partition("/")[0].lower()
 
 
@@ -35,9 +35,9 @@ class _Fetch:
 
 
 class Places:
-    """So many in all, so many at one host, first come, first served: the scheduler, for fetches that come one by one.
+    """So many in all, so many at one host, first come, first served: the scheduler, for fetches added one by one.
 
-    When a host may be asked is decided where a fetch takes its turn at it; while it waits there, or before a retry,
+    When a host may be asked is decided where a fetch takes its turn; while it waits there, or before a retry,
     others have its place.
     """
 
@@ -66,7 +66,7 @@ class Places:
         while self._scheduler.has_items:
             await self._scheduler.run(_hold)
 
-    # as the scheduler wants them: no items of their own, hosts that may be asked at any time
+    # for the scheduler: no item source, and hosts that may be asked at any time
 
     def hosts(self) -> Iterator[tuple[str, int]]:
         return iter(())

@@ -175,7 +175,7 @@ COMMANDS: dict[str, tuple[str, Run]] = {
 
 
 def named(queue: Queue, names: Iterable[str]) -> tuple[list[Entry], int]:
-    """The pages that are meant, each once; and the exit code, which tells whether one is not there."""
+    """The selected pages, each once; and the exit code, which shows whether one is missing."""
     found: dict[int, Entry] = {}
     code = 0
     for name in names:
@@ -221,7 +221,7 @@ def as_urls(entries: Iterable[Entry]) -> str:
 class RetryResult(NamedTuple):
     entry: Entry
     error: SpanielError | None
-    instead: str = ""  # what came in place of the page: `paywall`, `login`, …
+    instead: str = ""  # what was returned instead of the page: `paywall`, `login`, …
 
     @property
     def failure(self) -> str:
@@ -249,7 +249,7 @@ class RetryRun:
 
         try:
             outcome = await self._engine.fetch(Request(entry.requested_url), self._profile(entry))
-        except SpanielError as error:  # of the profile: it is no longer there
+        except SpanielError as error:  # of the profile: it no longer exists
             retried = RetryResult(entry, error)
         else:
             retried = RetryResult(entry, outcome.refusal, "" if outcome.refusal else outcome.failure)

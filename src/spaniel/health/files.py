@@ -76,7 +76,7 @@ def gather(inputs: Sequence[str], options: Options = DEFAULTS) -> Iterator[Menti
 
 def _standard_input(largest: int) -> bytes:
     if sys.stdin is None:  # closed by the parent process
-        raise SpanielError(Code.BAD_ARGS, field="-", reason="there is no standard input to read")
+        raise SpanielError(Code.BAD_ARGS, field="-", reason="standard input is closed")
     raw = sys.stdin.buffer.read(largest + 1)
     if len(raw) > largest:
         raise _too_large("standard input", largest)

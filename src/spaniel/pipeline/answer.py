@@ -1,4 +1,4 @@
-"""The answer of FR-WF-03: the view of an outcome that `web_fetch` gives, as an object for Python and as JSON."""
+"""The answer of FR-WF-03: the view of an outcome that `web_fetch` returns, as a Python object and as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_LIMIT = 1 << 62
 
 
 class Answer(NamedTuple):
-    """A page: its text as Markdown, the same text in chunks, and what is known about it.
+    """A page: its text as Markdown, the same text in chunks, and its metadata.
 
     `title` is the headline for readers, the same as `metadata["title"]`; `page_title` is the text of the page's
     `<title>`, which often has the name of the site in it. `notes` says what is special about this answer.
@@ -39,13 +39,13 @@ class Answer(NamedTuple):
     served_at: datetime | None = None  # when the cache served it
     trace: Sequence[TraceStep] = ()
     page_title: str | None = None
-    pages: Sequence[int] = ()  # where in the Markdown each page begins, of a PDF
-    picture: bytes | None = None  # a PNG of the page, where one was asked for
+    pages: Sequence[int] = ()  # where each page of a PDF starts in the Markdown
+    picture: bytes | None = None  # a PNG of the page, if requested
 
     def chunk_records(self) -> list[dict[str, object]]:
-        """The chunks for those who keep them; those of a PDF have the number of the page on which they begin.
+        """The chunks as records for storage; a chunk of a PDF has the number of the page it starts on.
 
-        One that begins on a tiny page may reach the next: it has the numbers of the first and the last, too.
+        A chunk that starts on a tiny page may continue on the next: `pages` then has the first and last number.
         """
         return [{**chunk.record(), **self._pages_of(chunk)} for chunk in self.chunks]
 
@@ -86,7 +86,7 @@ class Answer(NamedTuple):
 
 
 def answer_from(outcome: Outcome, max_tokens: int, trace: Trace) -> Answer:
-    """The page in chunks; raises the refusal where there is none."""
+    """The page in chunks; raises the refusal if there is no page."""
     found = outcome.require()
     page = found.page
     with trace.step("chunk"):

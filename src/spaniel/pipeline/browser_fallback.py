@@ -1,4 +1,4 @@
-"""The page as a browser renders it (FG-31), and when: where HTTP returned a shell that scripts fill (FR-WF-12c, D2-34).
+"""The page as a browser renders it (FG-31), when HTTP returned a shell that scripts fill (FR-WF-12c, D2-34).
 
 The patterns of shells are data: `shells.toml`.
 """
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 
 
 NEXT_TO_NOTHING = 60  # characters of text
-WITHOUT_SCRIPTS = 1_500  # characters; a `noscript` of that length is no excuse, it is the page (forums do so)
-LOOKED_AT = 1_000_000  # bytes of a page in which shell_patterns are looked for: a hostile one costs no more than that
+WITHOUT_SCRIPTS = 1_500  # characters; a longer `noscript` is the page itself, not a notice
+LOOKED_AT = 1_000_000  # bytes of a page searched for shell patterns; bounds the cost of a hostile page
 _SCRIPT = re.compile(rb"<script\b(?![^<>]{0,300}?\btype\s{0,9}=\s{0,9}[\"']?application/(?:ld\+)?json\b)")
 _NOSCRIPT = b"<noscript"
 _FILE = os.path.join(os.path.dirname(__file__), "shells.toml")
 
 
 class ShellPattern(NamedTuple):
-    """What a shell is known by, and how much text speaks against it."""
+    """How a shell is recognized, and how much text makes a page not a shell."""
 
     name: str
     has: tuple[bytes, ...]
     pattern: re.Pattern[bytes] | None
     also: re.Pattern[bytes] | None
-    below: int  # 0: as the settings say
+    below: int  # 0: use the setting
 
     def is_in(self, page: bytes) -> bool:
         if not any(word in page for word in self.has):
@@ -54,26 +54,26 @@ class ShellPattern(NamedTuple):
 
 
 class Shell(NamedTuple):
-    """What speaks for rendering a page."""
+    """The evidence for rendering a page."""
 
     sign: str
-    is_empty: bool = False  # next to nothing came, and there are scripts
+    is_empty: bool = False  # almost no text, and scripts
 
 
 def shell_in(body: bytes, markdown: str, least_chars: int, *, empty_counts: bool) -> Shell | None:
-    """What says that scripts fill this page; None where nothing does."""
+    """The evidence that scripts fill this page; None if there is none."""
     enough = max(WITHOUT_SCRIPTS, least_chars)
-    size = visible_length(markdown, enough)  # where its links lead is no text of a page
+    size = visible_length(markdown, enough)  # link targets are not visible text
     if size >= enough:
         return None
     page = body[:LOOKED_AT].lower()
-    if size and _NOSCRIPT in page:  # what stands there is for readers without scripts, and often only an excuse
+    if size and _NOSCRIPT in page:  # often only a notice for readers without scripts
         size = min(size, len(_text_without_noscript(body)))
     for sign in shell_patterns():
         if size < (sign.below or least_chars) and sign.is_in(page):
             return Shell(sign.name)
     if empty_counts and size < NEXT_TO_NOTHING and _SCRIPT.search(page):
-        return Shell("scripts, and next to no text", is_empty=True)
+        return Shell("scripts, and almost no text", is_empty=True)
     return None
 
 
@@ -103,14 +103,14 @@ def _compiled(pattern: str) -> re.Pattern[bytes] | None:
 
 
 UNAVAILABLE = "browser_unavailable_used_http"
-FAILED = "browser_failed_used_http"  # ours: the SRD names only the first
+FAILED = "browser_failed_used_http"  # our own; the SRD defines only the first
 EMPTY = "rendered_empty_http"  # D2-34
 
 
-def _applies(ascent: Attempts, services: Services) -> str:
-    """Where it is asked for, and where HTTP brought little more than the place for a script's page (FR-WF-12b, 12c)."""
-    task, best = ascent.task, ascent.best
-    if not ascent.attempts:
+def _applies(state: Attempts, services: Services) -> str:
+    """Runs if requested, or if HTTP returned little more than a script's mount point (FR-WF-12b, 12c)."""
+    task, best = state.task, state.best
+    if not state.attempts:
         first = is_rendered_first(task, services) or "http" not in task.fallback_names
         return "" if first else "HTTP comes first"
     if best is None:
@@ -121,19 +121,19 @@ def _applies(ascent: Attempts, services: Services) -> str:
 def _off(services: Services) -> str:
     if services.renderer is None:
         return "off: the browser is switched off"
-    return "" if services.rendering.spa_fallback else "off: it is not used for what HTTP brought"
+    return "" if services.rendering.spa_fallback else "off: it is not used for pages that HTTP returned"
 
 
 def _why_not(best: FetchResult, rendering: Rendering) -> str:
     page = best.fetched.page
-    if best.blocked is not None:  # a browser is no way round it
-        return f"the page is not given out: {best.blocked.page_type}"
+    if best.blocked is not None:  # a browser would not change it
+        return f"access to the page is restricted: {best.blocked.page_type}"
     if page.status != 200:
         return f"the page came with status {page.status}"
     if _shell(best, rendering) is not None:
         return ""
     enough = visible_length(best.document.markdown, rendering.least_chars) >= rendering.least_chars
-    return "the page has its text" if enough else "nothing says that a script fills the page"
+    return "the page has its text" if enough else "no sign that a script fills the page"
 
 
 def _shell(best: FetchResult, rendering: Rendering) -> Shell | None:
@@ -142,10 +142,10 @@ def _shell(best: FetchResult, rendering: Rendering) -> Shell | None:
 
 
 async def _fetch_rendered(
-    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
+    state: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
 ) -> FetchedPage:
-    """Guard and robots are asked for the page, and for wherever it moves on to."""
-    task = ascent.task
+    """The guard and robots.txt are checked for the page, and for every page it navigates to."""
+    task = state.task
     door, way, url = services.door, task.way, task.url
     headers = way.options.headers
 
@@ -170,18 +170,18 @@ async def _fetch_rendered(
         max_document_bytes=way.options.max_bytes,
     )
     found = (await _render(wanted, services, hops, deadline.seconds))._replace(content_signal=permission.content_signal)
-    notes = (permission.note, EMPTY if _came_empty(ascent, services) else None, *found.notes)
+    notes = (permission.note, EMPTY if _came_empty(state, services) else None, *found.notes)
     return found._replace(notes=tuple(dict.fromkeys(note for note in notes if note is not None)))
 
 
-def _came_empty(ascent: Attempts, services: Services) -> bool:
-    shell = _shell(ascent.best, services.rendering) if ascent.best is not None else None
+def _came_empty(state: Attempts, services: Services) -> bool:
+    shell = _shell(state.best, services.rendering) if state.best is not None else None
     return shell is not None and shell.is_empty
 
 
 async def _render(wanted: RenderRequest, services: Services, hops: PageHops, seconds: float) -> FetchedPage:
     if services.renderer is None:
-        switched_off = "it is switched off in the settings"
+        switched_off = "it is disabled in the settings"
         raise SpanielError(Code.BROWSER_UNAVAILABLE, chromium_path="", error=switched_off, cause="off")
     with hops.step("render") as step:
         try:
@@ -198,14 +198,14 @@ async def _render(wanted: RenderRequest, services: Services, hops: PageHops, sec
 
 
 def _in_whole_time(error: SpanielError, seconds: float) -> SpanielError:
-    """Whoever is told that the time is over set it for all of the fetch, not for what the browser got of it."""
+    """The reported limit is that of the whole fetch, which the user set, not the browser's share of it."""
     if error.code is not Code.TIMEOUT:
         return error
     return SpanielError(Code.TIMEOUT, **{**error.details, "timeout_ms": round(seconds * 1000)})
 
 
 def _failure_note(error: SpanielError) -> str:
-    """What an answer carries that should have been rendered (FR-WF-12d)."""
+    """The note on an answer that should have been rendered (FR-WF-12d)."""
     return UNAVAILABLE if error.code is Code.BROWSER_UNAVAILABLE else FAILED
 
 

@@ -1,6 +1,6 @@
-"""The page cache in a fetch: which copy is served or revalidated, and what is stored, for how long (FG-37).
+"""The page cache in a fetch: which copy is served or revalidated, what is stored and for how long (FG-37).
 
-A copy is fresh for its class's time. After that the server is asked whether it still holds, up to twice that time; an
+A copy is fresh for its class's time. After that it is revalidated with the server, up to twice that time; an
 older one is fetched again without a conditional request (FG-42).
 """
 
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from spaniel.pipeline.trace import Trace
 
 
-EXPIRED_TWICE = "expired_twice"  # the reason that nobody gives: the copy is older than twice its time
+EXPIRED_TWICE = "expired_twice"  # the copy is older than twice its lifetime
 
 
 class CacheLookup(NamedTuple):
-    """What the cache knows of a page: a copy to be served, or one to ask about, or why there is neither."""
+    """What the cache has for a page: a copy to serve, one to revalidate, or the reason for neither."""
 
     found: Found | None = None
     stale: StaleEntry | None = None
@@ -45,7 +45,7 @@ class CacheLookup(NamedTuple):
 
 
 def look_up(task: FetchTask, profile: Profile, services: Services) -> CacheLookup:
-    """A copy that one of the rungs brought, the first of them first (D2-03)."""
+    """The copy that a fallback stored, in the order of the profile (D2-03)."""
     if services.cache is None or not profile.cached:
         return CacheLookup()
     asked_about: list[StaleEntry] = []
@@ -53,7 +53,7 @@ def look_up(task: FetchTask, profile: Profile, services: Services) -> CacheLooku
     now = services.clock.now()
     for method in _methods(task, profile, services):
         copy = _copy(key_of(task, method, profile, services), task, profile, services)
-        if copy is None or copy.entry.fetched_at > now:  # one from the future is as good as none
+        if copy is None or copy.entry.fetched_at > now:  # a copy with a date in the future is ignored
             continue
         age = now - copy.entry.fetched_at
         if age < copy.ttl and not _is_too_old(age, task.request.max_age):
@@ -81,12 +81,12 @@ def _methods(task: FetchTask, profile: Profile, services: Services) -> dict[str,
 
 
 def _copy(key: CacheKey, task: FetchTask, profile: Profile, services: Services) -> StaleEntry | None:
-    """What is stored, with the time that the request's class gives it, or else its own."""
+    """What is stored, with the lifetime of the request's class, or else its own."""
     entry = services.cache.peek(key) if services.cache is not None else None
     page = from_cache(entry.content) if entry is not None else None
     if entry is None or page is None or not _may_be_served(page, task, services):
         return None
-    if respected(page.signals, profile.respect):  # the profile has learnt politeness since
+    if respected(page.signals, profile.respect):  # the copy was stored without checking site signals
         return None
     ttl = entry.expires_at - entry.fetched_at
     if (asked := task.request.freshness_class) is not None and services.freshness is not None:
@@ -100,7 +100,7 @@ def _is_too_old(age: timedelta, max_age: float | None) -> bool:
 
 
 def _may_be_served(page: StoredPage, task: FetchTask, services: Services) -> bool:
-    """Whether this fetch might have gone the way that brought the page; if not, it is fetched and judged hop by hop."""
+    """Whether this fetch could have followed the same hops; if not, the page is fetched and each hop is judged."""
     try:
         for url in (*page.chain, page.final_url):
             services.door.guard.check_page(parse(url), task.way.domains)
@@ -111,11 +111,11 @@ def _may_be_served(page: StoredPage, task: FetchTask, services: Services) -> boo
 
 NEW, CHANGED = "new", "changed"
 NO_STORE = "no-store"
-ASKABLE = "http"  # the rendering that a server can be asked about: what scripts have made, it does not know
+ASKABLE = "http"  # only HTTP responses can be revalidated: the server does not know what scripts rendered
 
 
 class StorageTerms(NamedTuple):
-    """Under which name a page is kept, for how long, and what it is known by."""
+    """The cache key of a page, its lifetime, and its validators."""
 
     key: CacheKey
     ttl: timedelta
@@ -123,7 +123,7 @@ class StorageTerms(NamedTuple):
 
 
 async def keep(task: FetchTask, best: FetchResult, profile: Profile, services: Services, trace: Trace) -> Found:
-    """The best page as it is stored, and stored if it may be."""
+    """The best page as it is stored, and written to the cache if that is allowed."""
     chosen = _class_of(task, best, profile, services)
     page = _renewed(best, best.proof, chosen) if best.proof else _page(best, profile, chosen)
     page = _withheld(page, best.blocked) if best.blocked else page
@@ -148,7 +148,7 @@ async def keep(task: FetchTask, best: FetchResult, profile: Profile, services: S
 async def _written(
     found: Found, best: FetchResult, terms: StorageTerms, cache: PageCache, writer: Writer
 ) -> tuple[Found, str]:
-    """With what the cache knows of it now; or with the note that it could not be written."""
+    """With its cache information, or with a note that the cache could not be written."""
     page, proof, at = found.page, best.proof, best.fetched_at
     if proof is None:
         note = await writer.write(cache.put, terms.key, page, at, terms.ttl, terms.validators)
@@ -166,7 +166,7 @@ async def _written(
 
 
 def _compared(found: Found, stale: StaleEntry | None) -> Found:
-    """Whether the text is another than that of the copy before."""
+    """Whether the text differs from that of the previous copy."""
     cache_info = found.cache_info
     if (
         cache_info is None
@@ -179,7 +179,7 @@ def _compared(found: Found, stale: StaleEntry | None) -> Found:
 
 
 def _class_of(task: FetchTask, best: FetchResult, profile: Profile, services: Services) -> FreshnessClass:
-    """By the request, by what the copy was when it was read, or by the rules; else by the profile alone."""
+    """The class that the request names, or the copy had, or the rules choose; else the profile's lifetime."""
     if not profile.freshness or services.freshness is None:
         return FreshnessClass("", profile.ttl)
     asked, proof = task.request.freshness_class, best.proof
@@ -195,7 +195,7 @@ def _class_of(task: FetchTask, best: FetchResult, profile: Profile, services: Se
 
 
 def _validators(best: FetchResult, page: StoredPage) -> Validators:
-    """What the answer names; a 304 need not name again what it was asked with."""
+    """The validators of the answer; a 304 may leave out those it was asked with."""
     if best.rendering_method != ASKABLE:
         return Validators(content_hash=page.content_hash)
     headers = best.fetched.page.headers
@@ -207,7 +207,7 @@ def _validators(best: FetchResult, page: StoredPage) -> Validators:
 
 
 def _is_not_to_be_kept(best: FetchResult, profile: Profile) -> str:
-    """What forbids it, to an earlier copy too: RFC 9111 5.2.2.5, or the site's word to robots."""
+    """Whether storing is forbidden, which also removes an earlier copy: RFC 9111 5.2.2.5, or a robots directive."""
     if best.blocked is not None and best.blocked.page_type == SITE_SIGNAL:
         return SITE_SIGNAL
     if best.blocked is not None or not profile.freshness:
@@ -219,7 +219,7 @@ def _is_not_to_be_kept(best: FetchResult, profile: Profile) -> str:
 
 
 def _renewed(best: FetchResult, proof: Revalidated, chosen: FreshnessClass) -> StoredPage:
-    """The copy, and what the way there was like this time."""
+    """The copy, with the redirects and notes of this fetch."""
     chain, notes = list(best.fetched.chain), list(best.notes)
     fields = {"freshness": chosen.name, "signals": dict(best.signals)}
     return msgspec.structs.replace(proof.stale.page, chain=chain, notes=notes, **fields)
@@ -254,7 +254,7 @@ def _page(best: FetchResult, profile: Profile, chosen: FreshnessClass) -> Stored
 
 
 def _withheld(page: StoredPage, blocked: BlockedPage) -> StoredPage:
-    """Of what is not the page, or not for us, the title is told and no more (FG-21)."""
+    """Of a blocked page only the title is kept (FG-21)."""
     return msgspec.structs.replace(
         page,
         markdown="",

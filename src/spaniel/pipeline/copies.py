@@ -36,7 +36,7 @@ URL_FIELD, TIMESTAMP_FIELD = "{url}", "{timestamp}"
 
 
 def filled(template: str, url: Url, timestamp: str = "") -> Url:
-    """The address of a copy. A page's URL_FIELD is encoded where it stands in a query, and as it is in a path."""
+    """The address of a copy. The page's URL is percent-encoded inside a query, and left as it is in a path."""
     href = url._replace(fragment=None).href
     in_query = "?" in template.partition(URL_FIELD)[0]
     return parse(
@@ -44,16 +44,16 @@ def filled(template: str, url: Url, timestamp: str = "") -> Url:
     )
 
 
-LARGEST_ANSWER = 64 << 10  # bytes of what is a few lines
+LARGEST_ANSWER = 64 << 10  # bytes; the answer is a few lines of JSON
 TIMESTAMP = re.compile("[0-9]{14}")
 
 
 class Closest(msgspec.Struct):
-    """The copy that is nearest to now; its own `url` is not read."""
+    """The snapshot nearest to now; its own `url` is not used."""
 
     timestamp: str = ""
     available: bool = False
-    status: str | int = "200"  # with which the page was answered when it was taken
+    status: str | int = "200"  # the page's status when the snapshot was taken
 
 
 class Snapshots(msgspec.Struct):
@@ -67,18 +67,18 @@ class Availability(msgspec.Struct):
 _decoder = msgspec.json.Decoder(Availability)
 
 
-def _archive_applies(ascent: Attempts, services: Services) -> str:
-    if ascent.best is not None:
+def _archive_applies(state: Attempts, services: Services) -> str:
+    if state.best is not None:
         return PAGE_FETCHED
     if not (services.copies.archive_available and services.copies.archive_snapshot):
         return "off: no archive is set"
-    return not_down(ascent.failure)
+    return not_down(state.failure)
 
 
 async def _fetch_from_archive(
-    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
+    state: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
 ) -> FetchedPage:
-    task, copies = ascent.task, services.copies
+    task, copies = state.task, services.copies
     asked = filled(copies.archive_available, task.url)
     answer = await _get_from_archive(asked, _asking(task.way), services, deadline, hops)
     timestamp = read_availability(answer.page.body, services.clock.now())
@@ -87,7 +87,7 @@ async def _fetch_from_archive(
     )
     page = found.page
     return found._replace(
-        page=page._replace(url=task.url),  # links in it lead from where the page was
+        page=page._replace(url=task.url),  # links are resolved against the original page
         chain=(),
         notes=(FROM_ARCHIVE, *found.notes),
         archive_url=page.url.href,
@@ -98,7 +98,7 @@ async def _fetch_from_archive(
 async def _get_from_archive(
     url: Url, way: FetchOptions, services: Services, deadline: Deadline, hops: PageHops
 ) -> FetchedPage:
-    """One of the archive's own pages: where it is may be forbidden to whoever asks, and it must stay there."""
+    """One of the archive's own pages: an allowlist of the request does not apply to it, and it must stay there."""
     hops.start(url)
     services.door.guard.check_page(url, way.domains)
     inside = way.domains._replace(allowed=domains((url.host,)))
@@ -111,15 +111,15 @@ def _asking(way: FetchOptions) -> FetchOptions:
 
 
 def read_availability(body: bytes, now: datetime) -> str:
-    """The moment of the copy, in the archive's own fourteen digits."""
+    """The snapshot's time as the archive's fourteen digits."""
     try:
         closest = _decoder.decode(body).archived_snapshots.closest
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        raise _unusable("its answer is not the JSON that was expected") from None
+        raise _unusable("its answer is not the expected JSON") from None
     if closest is None or not closest.available or str(closest.status) != "200":
         raise SpanielError(Code.HTTP_4XX, status=404, status_text="Not Found: the archive has no copy of this page")
     if not TIMESTAMP.fullmatch(closest.timestamp) or _moment_of(closest.timestamp) > now + timedelta(days=1):
-        raise _unusable("it names no moment at which a page can have been copied")
+        raise _unusable("its timestamp is invalid")
     return closest.timestamp
 
 
@@ -127,11 +127,11 @@ def _moment_of(timestamp: str) -> datetime:
     try:
         return datetime.strptime(timestamp, "%Y%m%d%H%M%S").replace(tzinfo=UTC)
     except ValueError:
-        raise _unusable("it names no moment at which a page can have been copied") from None
+        raise _unusable("its timestamp is invalid") from None
 
 
 def _taken(headers: Mapping[str, str]) -> datetime | None:
-    """When the copy that came was taken: the archive may have led to another than was asked for (RFC 7089 2.1.1)."""
+    """When the snapshot was taken: the archive may redirect to another one than requested (RFC 7089 2.1.1)."""
     try:
         return parsedate_to_datetime(headers["memento-datetime"]).astimezone(UTC)
     except (KeyError, ValueError, OverflowError):
@@ -148,46 +148,46 @@ ARCHIVE = FallbackKind(_archive_applies, _fetch_from_archive, never_cached, else
 FROM_SEARCH_CACHE, FROM_MIRROR = "from_search_cache", "from_mirror"
 
 
-def _search_cache_applies(ascent: Attempts, services: Services) -> str:
-    if ascent.best is not None:
+def _search_cache_applies(state: Attempts, services: Services) -> str:
+    if state.best is not None:
         return PAGE_FETCHED
-    return not_down(ascent.failure) if services.copies.search_cache else "off: no template is set"
+    return not_down(state.failure) if services.copies.search_cache else "off: no template is set"
 
 
 async def _fetch_from_search_cache(
-    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
+    state: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
 ) -> FetchedPage:
-    url = filled(services.copies.search_cache, ascent.task.url)
-    found = await retrieve(url, services.door, deadline, ascent.task.way, hops)
-    page = found.page._replace(url=ascent.task.url)  # links in it lead from where the page was
+    url = filled(services.copies.search_cache, state.task.url)
+    found = await retrieve(url, services.door, deadline, state.task.way, hops)
+    page = found.page._replace(url=state.task.url)  # links are resolved against the original page
     notes = (FROM_SEARCH_CACHE, *found.notes)
     return found._replace(page=page, chain=(), notes=notes, archive_url=found.page.url.href)
 
 
-def _mirrors_apply(ascent: Attempts, services: Services) -> str:
-    if ascent.best is not None:
+def _mirrors_apply(state: Attempts, services: Services) -> str:
+    if state.best is not None:
         return PAGE_FETCHED
     if not services.copies.mirrors:
         return "off: no mirror is set"
-    if not _mirrors_of(ascent.task, services, {}):
-        return "no mirror is known for this address"
-    return not_down(ascent.failure)
+    if not _mirrors_of(state.task, services, {}):
+        return "no mirror is set for this address"
+    return not_down(state.failure)
 
 
 def _mirrors_of(task: FetchTask, services: Services, _options: Options) -> tuple[Options, ...]:
     """The addresses of the page at each mirror, in the order of the settings. Prefixes end with a slash."""
     href = task.url._replace(fragment=None).href
-    page = href if href.endswith("/") else f"{href}/"  # a policy may have dropped the last one
+    page = href if href.endswith("/") else f"{href}/"  # a policy may have removed the last slash
     return tuple(
         {"address": to + href[len(prefix) :]} for prefix, to in services.copies.mirrors if page.startswith(prefix)
     )
 
 
 async def _fetch_from_mirror(
-    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, options: Options
+    state: Attempts, services: Services, deadline: Deadline, hops: PageHops, options: Options
 ) -> FetchedPage:
     url = parse(str(options["address"]))
-    found = await retrieve(url, services.door, deadline, ascent.task.way, hops)
+    found = await retrieve(url, services.door, deadline, state.task.way, hops)
     return found._replace(notes=(FROM_MIRROR, *found.notes))
 
 

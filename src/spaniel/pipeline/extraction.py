@@ -1,4 +1,4 @@
-"""A page or a document that is at hand, read: at once, or in a process of its own where its parser may crash."""
+"""Reads a document that is already available: in this process, or in its own if the parser may crash."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def extract(html: bytes | str, url: str | None = None, content_type: str | None = None) -> Document:
-    """Read an HTML page that you have, as bytes or text; with a `content_type`, also what else can be read.
+    """Read an HTML page that you have, as bytes or text; with a `content_type`, other formats too.
 
-    `url` is where it came from: its links become absolute. Without a `content_type` it is taken for HTML, whatever it
-    is. With one, what cannot be read (a picture) is refused with `unsupported_content_type`. A PDF is read in a process
-    of its own, with limits, since a hostile one may crash its parser.
+    `url` is where it came from: its links become absolute. Without a `content_type` it is read as HTML, whatever it
+    is. With one, what cannot be read (an image) is refused with `unsupported_content_type`. A PDF is read in a process
+    of its own, with limits, because a hostile one may crash the parser.
     """
     if isinstance(html, bytes) and isinstance(content_type, str) and (url is None or isinstance(url, str)):
         return read_at_hand(html, content_type, url)
@@ -25,7 +25,7 @@ def extract(html: bytes | str, url: str | None = None, content_type: str | None 
 
 
 def read_at_hand(body: bytes, content_type: str | None, url: str | None) -> Document:
-    """As `reading.read`, for whoever has no event loop."""
+    """Like `reading.read`, without an event loop."""
     if not needs_own_process(kind_of(content_type, body)):
         return logged(read(body, content_type, url), url)
     from spaniel.pipeline.readers import blocking_readers

@@ -1,4 +1,4 @@
-"""What a fallback is, and what a failure means for the next one: may it pass, is the page gone, or was it refused?"""
+"""What a fallback is, and what a failure means for the next one: retry, fetch a copy, or stop?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Variants = Callable[[FetchTask, Services, Options], tuple[Options, ...]]
 
 
-PAGE_FETCHED = "the page was brought"
+PAGE_FETCHED = "the page was fetched"
 
 
 def no_wait(_ascent: Attempts, _services: Services, _options: Options) -> float:
@@ -46,40 +46,38 @@ def is_rendered_first(task: FetchTask, services: Services) -> bool:
     return task.request.force_browser or task.url.host in services.rendering.js_heavy
 
 
-def requested_wait(ascent: Attempts, services: Services, _options: Options) -> float:
-    """What the host asked for with Retry-After, where the profile respects it."""
-    task = ascent.task
+def requested_wait(state: Attempts, services: Services, _options: Options) -> float:
+    """The wait that the host requested with Retry-After, if the profile respects it."""
+    task = state.task
     asked = services.door.hosts.asked(task.url.origin) if task.way.politeness.respect_delays else None
     return asked.seconds if asked else 0.0
 
 
 class FallbackKind(NamedTuple):
-    """A kind of rung; a profile's ladder names it, with options of its own."""
+    """A kind of fallback; a profile lists it by name, with options."""
 
-    skip_reason: SkipReason  # empty: it is to be climbed, after what came of the rungs before; else why not
-    fetch: Fetch  # None comes of one that brings no page, and did what it is for
+    skip_reason: SkipReason  # empty: it applies after the attempts so far; else why it is skipped
+    fetch: Fetch  # None from one that fetches no page, such as the queue
     may_serve_cached: Callable[
         [FetchTask, Services], bool
-    ]  # whether what it brought another time may be served from the cache
+    ]  # whether a page it fetched earlier may be served from the cache
     rendering_method: str = "http"
-    failure_note: Callable[[SpanielError], str] | None = (
-        None  # what to note on an earlier rung's page if this one fails
-    )
-    wait: Wait = no_wait  # seconds before it; the ladder says whether they are worth it, and waits
-    variants: Variants = one_variant  # climbed one by one until one brings the page, each with options of its own
-    options: Callable[[Table], Options] = no_options  # from what a profile says about it
-    elsewhere: bool = False  # it asks somebody else than the page's own site: its failure is not the site's word
-    local: bool = False  # it asks nobody: it is climbed even when the time is over
+    failure_note: Callable[[SpanielError], str] | None = None  # the note on an earlier page if this fallback fails
+    wait: Wait = no_wait  # seconds to wait before it; the runner decides whether that is acceptable
+    variants: Variants = one_variant  # tried one by one until one fetches the page, each with its own options
+    options: Callable[[Table], Options] = no_options  # from the profile's options
+    elsewhere: bool = False  # it asks another site: its failure says nothing about the page's own site
+    local: bool = False  # it makes no requests: it runs even after the deadline
 
 
 GONE = (404, 410)
-SILENT = frozenset({"start", "dns", "connect", "headers", "robots"})  # phases before an answer begins
-RATE_LIMIT = "rate_limit"  # the type of a page that says "not now"
+SILENT = frozenset({"start", "dns", "connect", "headers", "robots"})  # phases before a response starts
+RATE_LIMIT = "rate_limit"  # the page type that means "not now"
 REFUSED_HERE = frozenset({Code.SSRF_BLOCKED, Code.PORT_BLOCKED, Code.INVALID_HOST})  # by our guard, not by the site
 
 
 def root_of(error: SpanielError) -> SpanielError:
-    """What kept robots.txt from being read, where that is why the page was not asked for; else the error itself."""
+    """The error that made robots.txt unreadable, if that is why the page was not requested; else the error itself."""
     cause = error.__cause__
     if error.code is not Code.ROBOTS_UNAVAILABLE or not isinstance(cause, SpanielError):
         return error
@@ -87,16 +85,16 @@ def root_of(error: SpanielError) -> SpanielError:
 
 
 def not_transient(failure: SpanielError | None) -> str:
-    """Why another try would end as this one did (FG-30, FG-22); empty where it might not."""
+    """Why a retry would fail the same way (FG-30, FG-22); empty if it might succeed."""
     if failure is None:
         return "nothing has failed"
     root = root_of(failure)
     if root.details.get("cause") == GIVEN_UP:
         return "the host was given up"
     if _is_closed(failure):
-        return f"the page is not given out: {failure.details['page_type']}"
+        return f"access to the page is restricted: {failure.details['page_type']}"
     passing = root.code is Code.HTTP_5XX or root.details.get("status") == 429 or _is_unreached(root)
-    untrusted = root.details.get("cause") == "certificate"  # which is the same a minute later
+    untrusted = root.details.get("cause") == "certificate"  # it would be the same a minute later
     return "" if passing and not untrusted else f"not after {fields(failure)}"
 
 
@@ -107,12 +105,12 @@ def asks_for_time(failure: SpanielError | None) -> bool:
 
 
 def is_unanswered(failure: SpanielError, phase: str) -> bool:
-    """Whether no answer of the host came at all: no address, no connection, or one that was closed or stayed silent.
+    """Whether the host gave no response at all: no address, no connection, or a connection closed or silent.
 
-    `phase` is the one in which the attempt ended: what breaks off in its body has been answered.
+    `phase` is where the attempt ended: a failure in the body comes after a response.
     """
     root = root_of(failure)
-    if root.details.get("cause") == GIVEN_UP:  # it was not asked
+    if root.details.get("cause") == GIVEN_UP:  # no request was made
         return False
     if root.code is Code.DNS_FAILED:
         return True
@@ -122,33 +120,33 @@ def is_unanswered(failure: SpanielError, phase: str) -> bool:
 
 
 def not_down(failure: SpanielError | None) -> str:
-    """Why a copy from elsewhere is not asked for (FG-32): the page is neither gone nor out of reach.
+    """Why no copy from elsewhere is fetched (FG-32): the page is neither gone nor unreachable.
 
-    Whoever said no is not got round: 401, 402, 403, 429 and robots.txt. A robots.txt that answers 5xx says no as well
-    (RFC 9309 2.3.1.4); a host that is not reached at all has not said anything.
+    A refusal is not circumvented: 401, 402, 403, 429 and robots.txt. A robots.txt that answers 5xx is a refusal too
+    (RFC 9309 2.3.1.4); a host that cannot be reached has not refused.
     """
     if failure is None:
         return "nothing has failed"
     root = root_of(failure)
     if _is_closed(failure):
-        return f"the page is not given out: {failure.details['page_type']}"
+        return f"access to the page is restricted: {failure.details['page_type']}"
     gone = failure.details.get("status") in GONE
     down = failure.code in (Code.HTTP_5XX, Code.DNS_FAILED) or _is_unreached(root)
     return "" if gone or down else f"not after {fields(failure)}"
 
 
 def _is_closed(failure: SpanielError) -> bool:
-    """Whether the site has said no in words: nobody gets round that by asking again, or elsewhere."""
+    """Whether the site refused explicitly: asking again, or elsewhere, would circumvent that."""
     return failure.details.get("page_type", RATE_LIMIT) != RATE_LIMIT
 
 
 def fields(failure: SpanielError) -> str:
-    """A failure in a word: the status if the server gave one, else the code."""
+    """A failure in one word: the status if there was a response, else the code."""
     return str(failure.details.get("status") or failure.code)
 
 
 def _is_unreached(error: SpanielError) -> bool:
-    """The network failed, or the time was over before the page was there; not while it was read."""
+    """The network failed, or the deadline passed before the page was complete; not while it was being read."""
     if error.code is Code.TIMEOUT:
         return error.details.get("phase") != "extract"
     return error.code is Code.NETWORK and "status" not in error.details

@@ -1,4 +1,4 @@
-"""The fallbacks by their names, as a profile lists them; here those at the page's own site, and the queue."""
+"""The fallbacks by name, as a profile lists them: those at the page's own site, and the queue."""
 
 from __future__ import annotations
 
@@ -40,53 +40,53 @@ if TYPE_CHECKING:
 
 
 HTTP_ONLY = "http_only_host"
-JITTER = 0.2  # at most this share is added to a wait: many who failed together do not come back together
+JITTER = 0.2  # up to this share is added to a wait, so that fetches that failed together do not retry together
 LONGEST_BACKOFF = 3600
 MOST_ASKED = 3  # requests in all for a page whose server asks to wait (FG-46)
-NO_CONNECTION = ("connect", "tls", "certificate")  # causes for which no HTTPS came about
+NO_CONNECTION = ("connect", "tls", "certificate")  # causes that mean HTTPS is not available
 
 
 def may_serve_http(task: FetchTask, services: Services) -> bool:
     return not is_rendered_first(task, services)
 
 
-def _http_applies(ascent: Attempts, services: Services) -> str:
-    """First of all, but for what is rendered from the start (FR-WF-12a)."""
-    if ascent.attempts:
-        return "it comes first or not at all"
-    return "the page is rendered from the start" if is_rendered_first(ascent.task, services) else ""
+def _http_applies(state: Attempts, services: Services) -> str:
+    """The first attempt, except for pages rendered from the start (FR-WF-12a)."""
+    if state.attempts:
+        return "it runs first or not at all"
+    return "the page is rendered from the start" if is_rendered_first(state.task, services) else ""
 
 
 async def _fetch_over_http(
-    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
+    state: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
 ) -> FetchedPage:
-    return await retrieve(ascent.task.url, services.door, deadline, ascent.task.way, hops)
+    return await retrieve(state.task.url, services.door, deadline, state.task.way, hops)
 
 
-def _retry_applies(ascent: Attempts, _services: Services) -> str:
-    if ascent.best is not None:
+def _retry_applies(state: Attempts, _services: Services) -> str:
+    if state.best is not None:
         return PAGE_FETCHED
-    if why := not_transient(ascent.failure):
+    if why := not_transient(state.failure):
         return why
-    asked = sum(asks_for_time(attempt.error) for attempt in ascent.at_site())
+    asked = sum(asks_for_time(attempt.error) for attempt in state.at_site())
     return f"asked to wait {asked} times" if asked >= MOST_ASKED else ""
 
 
-def _retry_after_applies(ascent: Attempts, services: Services) -> str:
-    """For profiles without retries, in a batch: only where the server says that it is to be asked again."""
-    why = _retry_applies(ascent, services)
-    return why or ("" if asks_for_time(ascent.failure) else "the server did not ask to wait")
+def _retry_after_applies(state: Attempts, services: Services) -> str:
+    """For profiles without retries, in a batch: only if the server asked to wait."""
+    why = _retry_applies(state, services)
+    return why or ("" if asks_for_time(state.failure) else "the server did not ask to wait")
 
 
-def _retry_wait(ascent: Attempts, services: Services, options: Options) -> float:
-    """The backoff with its jitter, or what the host that answered asked for, if that is longer (FG-22, FG-30).
+def _retry_wait(state: Attempts, services: Services, options: Options) -> float:
+    """The backoff with jitter, or the wait that the host requested, if longer (FG-22, FG-30).
 
-    What it said to this very fetch counts in full, also where a redirect of another site led to it.
+    A wait requested in this fetch counts in full, even after a redirect from another site.
     """
     backoff = cast("int", options["after_seconds"]) * (1 + JITTER * services.chance())
-    asked = services.door.hosts.asked(ascent.last_url.origin)
-    said = ascent.failure.details.get("retry_after") if ascent.failure else None
-    own = seconds_until(str(said), services.clock.now()) if said and asks_for_time(ascent.failure) else None
+    asked = services.door.hosts.asked(state.last_url.origin)
+    said = state.failure.details.get("retry_after") if state.failure else None
+    own = seconds_until(str(said), services.clock.now()) if said and asks_for_time(state.failure) else None
     return max(backoff, asked.seconds if asked else 0.0, own or 0.0)
 
 
@@ -97,17 +97,17 @@ def _retry_options(table: Table) -> Options:
     return {"after_seconds": seconds}
 
 
-def _plain_http_applies(ascent: Attempts, _services: Services) -> str:
-    """HTTP was asked for, the policy made HTTPS of it, and there is none (FG-13)."""
-    task = ascent.task
-    if ascent.best is not None:
+def _plain_http_applies(state: Attempts, _services: Services) -> str:
+    """For an HTTP URL that the policy upgraded to HTTPS, if the host has no HTTPS (FG-13)."""
+    task = state.task
+    if state.best is not None:
         return PAGE_FETCHED
     if not task.is_upgraded:
-        return "the address was not http" if task.url.scheme == "https" else "the address is http as it is"
-    failure = ascent.failure
-    if failure is None or ascent.last_url.host != task.url.host:
-        return "HTTPS has not failed there"
-    return "" if _is_without_https(root_of(failure)) else "HTTPS works there"
+        return "the requested URL was not http" if task.url.scheme == "https" else "the canonical URL is already http"
+    failure = state.failure
+    if failure is None or state.last_url.host != task.url.host:
+        return "HTTPS has not failed on this host"
+    return "" if _is_without_https(root_of(failure)) else "HTTPS works on this host"
 
 
 def _is_without_https(error: SpanielError) -> bool:
@@ -116,11 +116,11 @@ def _is_without_https(error: SpanielError) -> bool:
 
 
 async def _fetch_over_plain_http(
-    ascent: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
+    state: Attempts, services: Services, deadline: Deadline, hops: PageHops, _options: Options
 ) -> FetchedPage:
-    """A page that comes so, without a redirect back to HTTPS, says that the host has no HTTPS."""
-    url = ascent.task.url._replace(scheme="http")
-    found = await retrieve(url, services.door, deadline, ascent.task.way, hops)
+    """A page fetched this way, without a redirect to HTTPS, shows that the host has no HTTPS."""
+    url = state.task.url._replace(scheme="http")
+    found = await retrieve(url, services.door, deadline, state.task.way, hops)
     if not any(hop.startswith("https:") for hop in (*found.chain, found.page.url.href)):
         services.door.hosts.set_http_only(url.host)
     return found._replace(notes=(HTTP_ONLY, *found.notes))
@@ -134,12 +134,12 @@ RETRY_AFTER = FallbackKind(
 PLAIN_HTTP = FallbackKind(_plain_http_applies, _fetch_over_plain_http, may_serve_http, wait=requested_wait)
 
 
-SHOWN = 500  # characters of an address that was tried: a hostile one must not fill the file
+SHOWN = 500  # characters of a tried address; a hostile one must not fill the file
 
 
-def _queue_applies(ascent: Attempts, services: Services) -> str:
-    blocked = ascent.best.blocked if ascent.best is not None else None
-    if ascent.best is not None and blocked is None:
+def _queue_applies(state: Attempts, services: Services) -> str:
+    blocked = state.best.blocked if state.best is not None else None
+    if state.best is not None and blocked is None:
         return PAGE_FETCHED
     if blocked is not None and blocked.page_type == SITE_SIGNAL:
         return f"the profile respects the site's {blocked.notes[-1]}"
@@ -147,26 +147,26 @@ def _queue_applies(ascent: Attempts, services: Services) -> str:
         return "off: there is no queue"
     if blocked is not None:
         return ""
-    refusal = ascent.refusal
+    refusal = state.refusal
     if refusal is None:
         return "nothing has failed"
     return f"not after {fields(refusal)}" if refusal.code in REFUSED_HERE else ""
 
 
 async def _put_in_queue(
-    ascent: Attempts, services: Services, _deadline: Deadline, hops: PageHops, _options: Options
+    state: Attempts, services: Services, _deadline: Deadline, hops: PageHops, _options: Options
 ) -> None:
     assert services.queue is not None  # noqa: S101  it applied
     with hops.step("queue"):
-        await services.writer.write(services.queue.add, _failure(ascent), services.clock.now().timestamp())
+        await services.writer.write(services.queue.add, _failure(state), services.clock.now().timestamp())
 
 
-def _failure(ascent: Attempts) -> Failure:
-    """One rule for pages that are not given out: by status or by what the page shows, a person gets them (FG-35)."""
-    task, refusal, best = ascent.task, ascent.refusal, ascent.best
+def _failure(state: Attempts) -> Failure:
+    """One rule for pages whose access is restricted, by status or by content: they are queued for a person (FG-35)."""
+    task, refusal, best = state.task, state.refusal, state.best
     if best is not None and best.blocked is not None:
         code = best.blocked.page_type
-        message = PAGE_TYPE_HINTS.get(code) or f"The site sent something else in place of the page: {code}."
+        message = PAGE_TYPE_HINTS.get(code) or f"The site returned something else instead of the page: {code}."
     else:
         assert refusal is not None  # noqa: S101  it applied
         code, message = str(refusal.code), refusal.message
@@ -177,7 +177,7 @@ def _failure(ascent: Attempts) -> Failure:
         task.profile_file,
         code,
         message,
-        [_attempt_record(attempt) for attempt in ascent.attempts],
+        [_attempt_record(attempt) for attempt in state.attempts],
     )
 
 
@@ -207,6 +207,6 @@ FALLBACKS: dict[str, FallbackKind] = {
     "queue": QUEUE,
 }
 
-# Notes on what is not kept. It may be better next time: a copy from elsewhere stands in for a page that may be back.
-# And a page that came over plain HTTP is nothing for whoever asks for the same page over HTTPS.
+# Notes on pages that are not cached. A copy from elsewhere replaces a page that may be back next time,
+# and a page fetched over plain HTTP must not be served for an HTTPS request.
 PASSING = frozenset({PARTIAL, MISSING, UNAVAILABLE, FAILED, FROM_ARCHIVE, FROM_SEARCH_CACHE, FROM_MIRROR, HTTP_ONLY})

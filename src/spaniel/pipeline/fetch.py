@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class KnownWeb(Web):
-    """Which hosts lack HTTPS (FG-13). Of the rest nothing is known."""
+    """Knows which hosts lack HTTPS (FG-13), and nothing else."""
 
     def __init__(self, hosts: Hosts) -> None:
         self._hosts = hosts
@@ -45,102 +45,102 @@ class KnownWeb(Web):
 
 
 def canonical_form(policy: Policy, raw: str, hosts: Hosts) -> Canonical:
-    """The canonical form of a URL. The web is asked about only where HTTP became HTTPS, which is seldom and quick."""
+    """The canonical form of a URL. Host knowledge is used only if HTTP became HTTPS, which is rare."""
     found = policy.apply(raw)
     if not found.url.startswith("https://") or not found.original.strip().lower().startswith("http://"):
         return found
     return policy.apply(raw, KnownWeb(hosts)) if hosts.is_http_only(split(found.url).host) else found
 
 
-STANDS_IN = "a stored copy stands in"
+STANDS_IN = "a stored copy is used instead"
 
 
 async def run_fallbacks(task: FetchTask, profile: Profile, services: Services, trace: Trace) -> Attempts:
-    """Try each fallback that applies after the results so far; record for each other one why it was skipped."""
+    """Try each fallback that applies after the attempts so far; record why the others were skipped."""
     runner = _Runner(task, profile, services, trace)
     for fallback in profile.fallbacks:
         wait = runner.wait_before(fallback)
         if wait is not None:
             await runner.run(fallback, wait)
-    return runner.ascent
+    return runner.state
 
 
 class _Runner:
-    """The fallbacks of one fetch."""
+    """Runs the fallbacks of one fetch."""
 
     def __init__(self, task: FetchTask, profile: Profile, services: Services, trace: Trace) -> None:
-        self.ascent = Attempts(task)
+        self.state = Attempts(task)
         self._profile, self._services, self._trace = profile, services, trace
         self._times = _Deadlines(profile.limits, services)
 
     def wait_before(self, fallback: Fallback) -> float | None:
-        """How long to wait before a rung; None where it is left out, which is written down."""
-        ascent, services = self.ascent, self._services
-        why = fallback.kind.skip_reason(ascent, services) or (
+        """Seconds to wait before a fallback; None if it is skipped, which is recorded."""
+        state, services = self.state, self._services
+        why = fallback.kind.skip_reason(state, services) or (
             STANDS_IN if fallback.kind.elsewhere and self._has_stale_copy() else ""
         )
         if why:
-            ascent.skip(fallback.name, why)
+            state.skip(fallback.name, why)
             return None
-        wait = fallback.kind.wait(ascent, services, fallback.options)
-        why = self._times.against(wait, ascent.task.way.politeness.longest_wait)
+        wait = fallback.kind.wait(state, services, fallback.options)
+        why = self._times.against(wait, state.task.way.politeness.longest_wait)
         if not why or fallback.kind.local:
             return wait
-        ascent.skip(fallback.name, why)
-        if ascent.earlier_refusal is None and (asked := services.door.hosts.asked(ascent.task.url.origin)):
-            ascent.earlier_refusal = asked.refusal()
+        state.skip(fallback.name, why)
+        if state.earlier_refusal is None and (asked := services.door.hosts.asked(state.task.url.origin)):
+            state.earlier_refusal = asked.refusal()
         return None
 
     def _has_stale_copy(self) -> bool:
-        """Whether a stored copy will do: it is younger than an archive's, and asks nobody."""
-        stale, failure = self.ascent.task.stale, self.ascent.failure
+        """Whether a stale copy can be used: it is newer than an archive's, and costs no request."""
+        stale, failure = self.state.task.stale, self.state.failure
         return stale is not None and stale.replaces(failure, self._services.clock.now())
 
     async def run(self, fallback: Fallback, wait: float) -> None:
-        """By each of its ways, until one brings a page."""
+        """Try each variant until one fetches a page."""
         if wait > 0:
             await self._wait(wait)
-        for options in fallback.kind.variants(self.ascent.task, self._services, fallback.options):
+        for options in fallback.kind.variants(self.state.task, self._services, fallback.options):
             if self._times.is_over() and not fallback.kind.local:
-                self.ascent.skip(fallback.name, self._times.against(0.0, 0.0))
+                self.state.skip(fallback.name, self._times.against(0.0, 0.0))
                 break
             if await self._try(fallback, options, wait):
                 break
             wait = 0.0
 
     async def _wait(self, seconds: float) -> None:
-        with self._trace.step("wait", self.ascent.task.url.redacted, len(self.ascent.attempts) + 1) as step:
+        with self._trace.step("wait", self.state.task.url.redacted, len(self.state.attempts) + 1) as step:
             step.text = f"{seconds:.1f} s"
             await self._services.clock.sleep(seconds)
         self._times.waited(seconds)
 
     async def _try(self, fallback: Fallback, options: Mapping[str, object], waited: float) -> bool:
-        """One attempt: its page is the best so far, or its failure is written down. Whether it has brought one."""
-        ascent, clock = self.ascent, self._services.clock
+        """One attempt: records its page or its failure. Returns whether it succeeded."""
+        state, clock = self.state, self._services.clock
         at, began, failure, deadline = clock.now(), clock.monotonic(), None, self._times.next()
-        hops = PageHops(ascent.task.url, self._trace, len(ascent.attempts) + 1)
+        hops = PageHops(state.task.url, self._trace, len(state.attempts) + 1)
         try:
-            ascent.best = await self._bring(fallback, options, deadline, hops) or ascent.best
+            state.best = await self._fetch(fallback, options, deadline, hops) or state.best
         except SpanielError as error:
             if is_unanswered(error, deadline.phase):
                 self._services.door.hosts.unanswered(hops.url.origin, root_of(error), led=hops.is_led)
             failure = explained(error, hops.answer, bool(hops.chain)) if self._profile.page_types else error
-            if ascent.best is not None and fallback.kind.failure_note is not None:
+            if state.best is not None and fallback.kind.failure_note is not None:
                 note = fallback.kind.failure_note(error)
-                ascent.best = ascent.best._replace(notes=(*ascent.best.notes, note))
+                state.best = state.best._replace(notes=(*state.best.notes, note))
         ms, chain = round((clock.monotonic() - began) * 1000, 3), hops.urls
         fields = (fallback.name, hops.url.href, failure, hops.status, chain, deadline.phase, ms)
-        ascent.attempts.append(Attempt(*fields, waited, fallback.kind.elsewhere, at))
+        state.attempts.append(Attempt(*fields, waited, fallback.kind.elsewhere, at))
         return failure is None
 
-    async def _bring(
+    async def _fetch(
         self, fallback: Fallback, options: Mapping[str, object], deadline: Deadline, hops: PageHops
     ) -> FetchResult | None:
-        """What a rung finds, read; None from one that looks for nothing."""
-        fetched = await fallback.kind.fetch(self.ascent, self._services, deadline, hops, options)
+        """The fallback's page, read; None if it fetches none."""
+        fetched = await fallback.kind.fetch(self.state, self._services, deadline, hops, options)
         if fetched is None:
             return None
-        stale, method, fetched_at = self.ascent.task.stale, fallback.kind.rendering_method, self._services.clock.now()
+        stale, method, fetched_at = self.state.task.stale, fallback.kind.rendering_method, self._services.clock.now()
         proof = stale.revalidated_by(fetched.page, method) if stale else None
         if proof:
             document, reader = proof.stale.document, proof.stale.page.reader
@@ -151,9 +151,9 @@ class _Runner:
         return self._judged(result)
 
     def _judged(self, result: FetchResult) -> FetchResult:
-        """With what the site says about the use of the page, and whether it is the page at all.
+        """Add the site's usage signals, and whether this is the requested page at all.
 
-        A copy that is still right was the page when it was read; what the site says today may be new.
+        A revalidated copy was judged when it was read; only the signals may be new.
         """
         profile, fetched, document = self._profile, result.fetched, result.document
         agent = profile.way.options.headers.user_agent
@@ -163,7 +163,7 @@ class _Runner:
         return result._replace(signals=signals, blocked=blocked)
 
     async def _read(self, page: Page, deadline: Deadline, hops: PageHops) -> tuple[Document, str]:
-        """What is understood of a page, and by which reader."""
+        """The document and the name of the reader."""
         declared, profile = page.headers.get("content-type"), self._profile
         with hops.step("content_type"):
             kind = kind_of(declared, page.body, profile.content)
@@ -176,9 +176,9 @@ class _Runner:
 
 
 class _Deadlines:
-    """The rungs' deadlines: one for all of them, or one each within a total.
+    """The deadlines of the fallbacks: one for all, or one each within a total.
 
-    Waiting is part of the total, and of no deadline: whoever waits asks nobody for anything.
+    Waiting counts for the total but not for a deadline, since no request runs meanwhile.
     """
 
     def __init__(self, limits: Limits, services: Services) -> None:
@@ -192,13 +192,13 @@ class _Deadlines:
         return Deadline(max(0.0, min(self._limits.timeout_seconds, self._left())))
 
     def against(self, wait: float, longest: float) -> str:
-        """Why there is no time for a rung after such a wait; empty where there is."""
+        """Why there is no time for a fallback after such a wait; empty if there is."""
         if wait > longest:
             return f"would wait {wait:.0f} s, longer than {longest:.0f} s"
         if self.is_over():
-            return f"the {self._limits.total_seconds:.0f} s of the whole fetch are over"
+            return f"the {self._limits.total_seconds:.0f} s of the whole fetch have passed"
         if self._shared is None and wait >= self._left():
-            return f"would wait {wait:.0f} s, and {self._left():.0f} s of the whole fetch are left"
+            return f"would wait {wait:.0f} s, but only {self._left():.0f} s of the whole fetch are left"
         return ""
 
     def is_over(self) -> bool:
@@ -213,12 +213,12 @@ class _Deadlines:
 
 
 async def fetch(request: Request, profile: Profile, services: Services, trace: Trace | None = None) -> Outcome:
-    """How it ended, as a value: whatever is refused is refused in there. One record in the log says the same."""
+    """Fetch a page. Refusals are part of the outcome, not exceptions. Writes one log line."""
     trace = trace or Trace()
     began = services.clock.monotonic()
     try:
         outcome = await _fetch(request, profile, services, trace)
-    except SpanielError as error:  # it was no URL, or none that may be asked for
+    except SpanielError as error:  # not a URL, or not an allowed one
         outcome = Outcome(_asked_for(request), refusal=error, steps=trace.steps)
     write_log_line(outcome, services.clock.monotonic() - began)
     return outcome
@@ -231,16 +231,16 @@ async def _fetch(request: Request, profile: Profile, services: Services, trace: 
         return _outcome_of(task, known, services, trace)
     if known.stale is not None:
         task = task._replace(stale=known.stale, way=task.way._replace(conditional=known.stale.conditional))
-    ascent = await services.flights.join(
+    state = await services.flights.join(
         _flight(task, profile), lambda shared: _fetch_afresh(task, profile, services, shared), trace
     )
-    fields = _outcome_of(task, known._replace(found=ascent.found), services, trace)
-    tried, left_out = tuple(ascent.attempts), tuple(ascent.left_out)
-    return fields._replace(refusal=ascent.refusal, attempts=tried, left_out=left_out)
+    fields = _outcome_of(task, known._replace(found=state.found), services, trace)
+    tried, left_out = tuple(state.attempts), tuple(state.left_out)
+    return fields._replace(refusal=state.refusal, attempts=tried, left_out=left_out)
 
 
 def stored(request: Request, profile: Profile, services: Services, trace: Trace | None = None) -> Outcome | None:
-    """How a fetch would end that finds its page in the cache; None where it would not. Nobody is asked for anything."""
+    """The outcome of a fetch that the cache can answer; None if it cannot. Makes no requests."""
     began = services.clock.monotonic()
     trace = trace or Trace()
     task = prepare(request, profile, services, trace)
@@ -253,8 +253,8 @@ def stored(request: Request, profile: Profile, services: Services, trace: Trace 
 
 
 def prepare(request: Request, profile: Profile, services: Services, trace: Trace) -> FetchTask:
-    """What is to be fetched. Whatever is refused here is refused for its form: nobody need be asked (D2-04)."""
-    with trace.step("parse"):  # by the policy, whose first rule says what is a URL to it
+    """Check the request without making one (D2-04): whatever is refused here is refused for its form."""
+    with trace.step("parse"):  # the policy's first rule decides what a URL is
         request = checked(request)
         _require_class(request, profile, services)
         known = canonical_form(profile.policy, request.url, services.door.hosts)
@@ -266,7 +266,7 @@ def prepare(request: Request, profile: Profile, services: Services, trace: Trace
 
 
 def _politeness(request: Request, profile: Profile) -> Politeness:
-    """The profile's, as patient as whoever asks for this page."""
+    """The profile's politeness, with the request's own longest wait."""
     wait = profile.limits.max_wait_seconds if request.max_wait is None else request.max_wait
     return profile.way.politeness._replace(longest_wait=wait)
 
@@ -275,12 +275,14 @@ def _require_class(request: Request, profile: Profile, services: Services) -> No
     if request.freshness_class is None:
         return
     if not profile.freshness or services.freshness is None:
-        raise bad("freshness_class", f"the profile '{profile.name}' has no classes; use one with cache.freshness")
+        raise bad(
+            "freshness_class", f"the profile '{profile.name}' has no freshness classes; use one with cache.freshness"
+        )
     services.freshness.named(request.freshness_class)
 
 
 def _check_cache(task: FetchTask, profile: Profile, services: Services, trace: Trace) -> CacheLookup:
-    """What the cache knows of a page: one to be served, or one to ask about."""
+    """What the cache has for a page: one to serve, or one to revalidate."""
     with trace.step("check_cache") as step:
         if task.request.bypass:
             step.text = "bypassed"
@@ -291,22 +293,22 @@ def _check_cache(task: FetchTask, profile: Profile, services: Services, trace: T
 
 
 async def _fetch_afresh(task: FetchTask, profile: Profile, services: Services, trace: Trace) -> Attempts:
-    """Guard, robots, fetch, content type, extract: rung by rung; then what is best is kept."""
-    ascent = await run_fallbacks(task, profile, services, trace)
-    if ascent.best is not None:
-        ascent.found = await keep(task, ascent.best, profile, services, trace)
-    elif ascent.refusal is None:
+    """Guard, robots, fetch, content type, extract, for each fallback; then the best page is cached."""
+    state = await run_fallbacks(task, profile, services, trace)
+    if state.best is not None:
+        state.found = await keep(task, state.best, profile, services, trace)
+    elif state.refusal is None:
         raise SpanielError(Code.BAD_ARGS, field="fallbacks", reason="no fallback of the profile applies to this page")
-    elif task.stale is not None and task.stale.replaces(ascent.refusal, services.clock.now()):
+    elif task.stale is not None and task.stale.replaces(state.refusal, services.clock.now()):
         with trace.step(STALE_COPY):
             found = task.stale.found(STALE)
-            ascent.found = found._replace(page=found.page.noted(STALE_COPY))
-    return ascent
+            state.found = found._replace(page=found.page.noted(STALE_COPY))
+    return state
 
 
 def _flight(task: FetchTask, profile: Profile) -> Hashable:
     """What makes two fetches of a page two: those who want the same share one. A copy to ask about makes a difference,
-    for whoever will have none gets the page itself."""
+    since a request with other validators may end differently."""
     request = task.request
     how = (
         request.force_browser,
@@ -321,7 +323,7 @@ def _flight(task: FetchTask, profile: Profile) -> Hashable:
 
 
 def _outcome_of(task: FetchTask, known: CacheLookup, services: Services, trace: Trace) -> Outcome:
-    """What is known of a page, for whoever asked for it; served from the cache unless somebody vouched for it now."""
+    """The outcome with what was found; served from the cache unless it was fetched or revalidated now."""
     found = known.found
     served = found is not None and found.cache_info is not None and found.cache_info.how in ("hit", STALE)
     return Outcome(
@@ -337,4 +339,4 @@ def _outcome_of(task: FetchTask, known: CacheLookup, services: Services, trace: 
 
 
 def _asked_for(request: Request) -> str:
-    return requested(str(request.url))  # which may be anything in Python
+    return requested(str(request.url))  # in Python, anything may be passed

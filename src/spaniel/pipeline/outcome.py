@@ -1,4 +1,4 @@
-"""How a fetch ended: a page or a refusal, and what was tried. Answers, records and verdicts are views of it."""
+"""The outcome of a fetch: a page or a refusal, and the attempts. Answers, records and verdicts are views of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ cache_log = logging.getLogger("spaniel.cache")
 
 
 class StoredPage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The whole document once, and its chunks at the default size as offsets, so that the usual hit counts nothing."""
+    """The whole document, and the offsets of its chunks at the default size, so that a usual hit counts no tokens."""
 
     final_url: str
     markdown: str
@@ -40,28 +40,28 @@ class StoredPage(msgspec.Struct, frozen=True, omit_defaults=True):
     chain: list[str] = []  # the URLs before the final one
     content_hash: str = ""  # SHA-256 of the decoded body
     content_length: int = 0  # bytes of the decoded body
-    markdown_hash: str = ""  # SHA-256 of the Markdown: a changed advert is no changed page
-    reader: str = "html"  # the kind of content that it was read as
-    served_by: str = "http"  # the rung that brought it
-    page_type: str = ""  # what the page is instead of the one that was asked for: paywall, login, …
-    region: str = ""  # of a page that is not given out here
-    wall: dict[str, str] = {}  # the sign of a paywall or a login, and where it was found
-    freshness: str = ""  # the class by which it is fresh
-    signals: dict[str, Any] = {}  # what the site says about its use
+    markdown_hash: str = ""  # SHA-256 of the Markdown: a changed advert does not change it
+    reader: str = "html"  # the kind of content it was read as
+    served_by: str = "http"  # the fallback that fetched it
+    page_type: str = ""  # what the page is instead of the requested one: paywall, login, …
+    region: str = ""  # for a page that is not available in this region
+    wall: dict[str, str] = {}  # the pattern of a paywall or a login, and where it was found
+    freshness: str = ""  # its freshness class
+    signals: dict[str, Any] = {}  # the site's usage signals
     archive_url: str = ""  # the snapshot that it was taken from
     archive_date: str = ""
-    data: str | None = None  # of structured content: the whole of it as JSON text
-    pages: list[int] = []  # where in the Markdown each page begins, of a document that has pages (FG-24)
+    data: str | None = None  # for structured content: all of it as JSON text
+    pages: list[int] = []  # where each page starts in the Markdown, for a document with pages (FG-24)
 
     @property
     def headline(self) -> str | None:
-        """The title for readers: the page's own headline where it names one, else its `<title>`."""
+        """The title for readers: the page's headline if it has one, else its `<title>`."""
         return self.metadata.get("title") or self.title
 
     def cut(self, max_tokens: int) -> list[Chunk]:
-        """Chunks of a size: read off where it is the stored one, else counted anew, and equal either way."""
+        """Chunks of a size: from the stored offsets if it is the stored size, else counted; equal either way."""
         if max_tokens == self.chunk_tokens:
-            with suppress(LookupError, ValueError):  # offsets that lead nowhere are no offsets
+            with suppress(LookupError, ValueError):  # invalid offsets are ignored
                 return rebuild(self.markdown, self.chunks)
         return chunk(self.markdown, max_tokens, pages=self.pages)
 
@@ -77,7 +77,7 @@ _decoder = msgspec.json.Decoder(StoredPage)
 
 
 def from_cache(content: msgspec.Raw) -> StoredPage | None:
-    """What an entry holds; None where it is not ours to read (another version's, or damaged): a miss (D2-22)."""
+    """The content of an entry; None if it cannot be read (another version, or damaged): a miss (D2-22)."""
     try:
         return _decoder.decode(content)
     except msgspec.MsgspecError as error:
@@ -86,31 +86,31 @@ def from_cache(content: msgspec.Raw) -> StoredPage | None:
 
 
 def bounds(markdown: str, max_tokens: int, pages: Sequence[int] = ()) -> Boundaries:
-    """Where chunks of a size begin and end. Nobody asks for those of 0 tokens, and it takes a tenth of a fetch."""
+    """Offsets of the chunks of a size; none for size 0, since cutting takes a tenth of a fetch."""
     return boundaries(chunk(markdown, max_tokens, pages=pages) if max_tokens else ())
 
 
 CACHE_HIT = "cache_hit"
 NO_TEXT = "no_text"
-QUEUE = "queue"  # the rung that writes a page down for a person
+QUEUE = "queue"  # the fallback that queues a page for a person
 CREDENTIALS_DROPPED = "credentials_dropped"
 FROM_ARCHIVE = "from_archive"
-ARCHIVE_CAVEAT = "Content retrieved from web archive; may not reflect current state."  # document 1, to the letter
+ARCHIVE_CAVEAT = "Content retrieved from web archive; may not reflect current state."  # the exact words of document 1
 
 
 class Attempt(NamedTuple):
-    """One rung that was climbed, and what came of it."""
+    """One attempt of a fallback, and its result."""
 
     fallback: str
     url: str  # where it ended
-    error: SpanielError | None  # None: it brought a page
+    error: SpanielError | None  # None: it fetched a page
     status: int | None
     chain: tuple[str, ...]  # the URLs before
-    phase: str  # what was under way when it ended
+    phase: str  # the phase in which it ended
     ms: float
-    waited: float = 0.0  # seconds before it began
-    elsewhere: bool = False  # not at the page's own site: at an archive, a mirror, in the queue
-    at: datetime | None = None  # when it began
+    waited: float = 0.0  # seconds waited before it
+    elsewhere: bool = False  # not at the page's own site: an archive, a mirror, the queue
+    at: datetime | None = None  # when it started
 
     @property
     def outcome(self) -> str:
@@ -129,15 +129,15 @@ class Attempt(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A rung that was not climbed, and why."""
+    """A fallback that was skipped, and why."""
 
     fallback: str
     why: str
-    after: int  # how many had been tried by then
+    after: int  # attempts made before it
 
 
 class CacheInfo(NamedTuple):
-    """What the cache knows of a page besides the page."""
+    """What the cache stores about a page."""
 
     cached_at: datetime
     ttl_hours: float
@@ -152,30 +152,30 @@ class Found(NamedTuple):
     page: StoredPage
     fetched_at: datetime
     rendering_method: str
-    picture: bytes | None = None  # PNG, where one was asked for
-    cache_info: CacheInfo | None = None  # None: it is not kept
+    picture: bytes | None = None  # PNG, if requested
+    cache_info: CacheInfo | None = None  # None: it is not cached
 
     @property
     def method(self) -> str:
-        """How its text was got: by the reader of its kind, out of a browser, or not at all (FG-18, FG-21)."""
+        """How its text was obtained: by the reader of its kind, from a browser, or not at all (FG-18, FG-21)."""
         if self.page.page_type:
             return "blocked"
         return "browser" if self.rendering_method == "browser" else self.page.reader
 
 
 class Outcome(NamedTuple):
-    """How a fetch ended, whole: a page (`found`) or an error (`refusal`), and what was tried to get there."""
+    """The complete outcome: a page (`found`) or an error (`refusal`), and what was tried."""
 
-    requested_url: str  # as it was asked for, credentials aside
-    canonical_url: str | None = None  # None: it is no URL to the profile's policy
+    requested_url: str  # as requested, without credentials
+    canonical_url: str | None = None  # None: not a URL according to the profile's policy
     found: Found | None = None
     refusal: SpanielError | None = None
     attempts: tuple[Attempt, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     warnings: tuple[str, ...] = ()  # what was repaired in the URL
     reason: str | None = None  # why a stored copy was not served
-    known_title: str | None = None  # of a stored copy whose time is over
-    served_at: datetime | None = None  # of what came from the cache
+    known_title: str | None = None  # of an expired stored copy
+    served_at: datetime | None = None  # of a page from the cache
     steps: Sequence[TraceStep] = ()
 
     @property
@@ -184,29 +184,29 @@ class Outcome(NamedTuple):
 
     @property
     def is_substitute(self) -> bool:
-        """Whether what was found stands in for a page that could not be fetched itself: a stale copy, or another's."""
+        """Whether the page replaces one that could not be fetched: a stale copy, or one from another site."""
         found = self.found
         if found is None:
             return False
         stale = found.cache_info is not None and found.cache_info.how == "stale"
-        result = (a for a in self.attempts if a.error is None and a.fallback != QUEUE)  # which brings no page
+        result = (a for a in self.attempts if a.error is None and a.fallback != QUEUE)  # which fetches no page
         return stale or any(attempt.elsewhere for attempt in result)
 
     @property
     def failure(self) -> str:
-        """Why there is no page that was asked for, in one word: the error's code, or what came instead of the page."""
+        """Why the requested page is missing, in one word: the error's code, or the type of the page."""
         if self.found is None:
             return str(self.refusal.code) if self.refusal else ""
         return self.found.page.page_type
 
     @property
     def caveats(self) -> tuple[str, ...]:  # D2-05
-        """The notes on the page, in the order in which they arose."""
+        """The notes on the page, in order."""
         notes = list(self.found.page.notes) if self.found else []
         if self.found and not self.found.page.page_type and not self.found.page.markdown.strip():
-            notes.append(NO_TEXT)  # nothing is silently empty (D2-33)
+            notes.append(NO_TEXT)  # no page is silently empty (D2-33)
         if self.had_credentials:
-            notes.append(CREDENTIALS_DROPPED)  # FG-03: it is said to everybody, whatever they read
+            notes.append(CREDENTIALS_DROPPED)  # FG-03: in every view
         if self.cache_hit:
             notes.append(CACHE_HIT)
         return tuple(notes)
@@ -229,14 +229,14 @@ class Outcome(NamedTuple):
 
     @property
     def status(self) -> int | None:
-        """What the server answered at the end, if it did."""
+        """The server's last status, if there was a response."""
         if self.found is not None:
             return self.found.page.status
         return self.last.status if self.last else None
 
     @property
     def last(self) -> Attempt | None:
-        """The last attempt at the page's own site: what came of others says nothing about it."""
+        """The last attempt at the page's own site; other attempts say nothing about it."""
         return next((attempt for attempt in reversed(self.attempts) if not attempt.elsewhere), None)
 
     @property
@@ -244,13 +244,13 @@ class Outcome(NamedTuple):
         return (self.found.page.content_hash or None) if self.found else None
 
     def require(self) -> Found:
-        """The page. Where there is none, the error is raised that says why."""
+        """The page, or raise the error if there is none."""
         if self.found is None:
             raise self.refusal.about(self.requested_url) if self.refusal else AssertionError("neither page nor refusal")
         return self.found
 
     def as_dict(self) -> dict[str, object]:
-        """Everything that is known, for JSON: the same keys for every outcome, then the page or the error."""
+        """Everything recorded, for JSON: the same keys for every outcome, then the page or the error."""
         fields: dict[str, object] = {
             "requested_url": self.requested_url,
             "canonical_url": self.canonical_url,
@@ -290,7 +290,7 @@ def moment(at: datetime) -> str:
 
 
 def shortened(text: str | None, most: int = 60) -> str:
-    """Text for a `repr`, which must fit into a line."""
+    """Text for a `repr`, shortened to fit on a line."""
     return (text or "") if len(text or "") <= most else f"{(text or '')[:most]}…"
 
 
@@ -303,7 +303,7 @@ def write_log_line(outcome: Outcome, seconds: float) -> None:
     last = outcome.last
     host, url = _loggable(outcome.canonical_url or outcome.requested_url)
     if not host and outcome.refusal is not None and outcome.refusal.code is Code.INVALID_HOST:
-        host = str(outcome.refusal.details.get("host", ""))  # as it was written: the form is why it was refused
+        host = str(outcome.refusal.details.get("host", ""))  # as written: its form is why it was refused
     method = outcome.found.rendering_method if outcome.found else last.fallback if last else None
     fields: dict[str, object] = {
         "requested_host": host,
@@ -316,14 +316,14 @@ def write_log_line(outcome: Outcome, seconds: float) -> None:
     }
     if outcome.refusal is not None:
         fields |= {"error_code": str(outcome.refusal.code), "phase": last.phase if last else "start"}
-        if "field" in outcome.refusal.details:  # of bad_args: which one, or which setting
+        if "field" in outcome.refusal.details:  # for bad_args: the argument or setting
             fields["field"] = outcome.refusal.details["field"]
     event = str(outcome.refusal.code) if outcome.refusal else "fetch_complete"
     log.info(event, extra={"fields": fields})
 
 
 def logged(document: Document, url: str | None) -> Document:
-    """A document whose optional steps of reading did not all succeed leaves a line for each that failed (D2-41)."""
+    """Write a log line for each optional reading step that failed (D2-41)."""
     for failure in document.failures:
         step, _, cause = failure.partition(": ")
         log.warning(
@@ -333,7 +333,7 @@ def logged(document: Document, url: str | None) -> Document:
 
 
 def _loggable(text: str) -> tuple[str, str]:
-    """Host and URL, as they may be written down; nothing of what is no URL."""
+    """Host and URL as they may be logged; nothing if it is not a URL."""
     try:
         url = parse(text)
     except SpanielError:

@@ -1,7 +1,7 @@
-"""Whether the response is the page that was requested: its type (FG-20 … FG-29), and the site's signals about its use.
+"""Whether the response is the requested page: its type (FG-20 … FG-29), and the site's signals about its use.
 
 The patterns of paywalls, logins and challenges are data: `reading/data/page_types.toml`. A blocked page is a result
-like any other; nothing is bypassed. A signal alone refuses nothing: it is recorded, and a profile says which ones it
+like any other; nothing is bypassed. A signal alone refuses nothing: it is recorded, and a profile lists those it
 respects.
 """
 
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 
 
 NOARCHIVE = "noarchive"
-# What a profile may respect: directives for robots, uses of a Content-Signal, the reservation of text and data mining.
+# What a profile may respect: robots directives, uses of a Content-Signal, the reservation of text and data mining.
 DIRECTIVES = ("noindex", NOARCHIVE, "nosnippet", "noai", "noimageai")
 USES = ("search", "ai-input", "ai-train")
 TDM = "tdm-reservation"
 SIGNALS = (*DIRECTIVES, *USES, TDM)
 MOST_SIGNALS = 20
-VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")  # directives that have a colon
+VALUED = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")  # directives with a colon
 USE = re.compile(r"([a-z][a-z0-9_-]{0,40})\s*=\s*(yes|no)\b", re.IGNORECASE)
 
 
 def signals_of(
     fields: Mapping[str, object], headers: Mapping[str, str], robots_signal: str | None, agent: str
 ) -> dict[str, object]:
-    """All signals together: those of the page (`told`), of its headers, and of the site's robots.txt."""
+    """All signals: those of the page (`told`), of its headers, and of the site's robots.txt."""
     found = dict(fields)
     own = fields.get("robots")
     robots = [*(own if isinstance(own, list) else []), *_tag(headers.get("x-robots-tag", ""), agent)]
@@ -60,7 +60,7 @@ def signals_of(
 
 
 def refusals(signals: Mapping[str, object]) -> frozenset[str]:
-    """The signals that say no, by the names that a profile respects."""
+    """The refusing signals, by the names that a profile uses."""
     robots, uses = signals.get("robots"), signals.get("content_signal")
     said = set(robots) if isinstance(robots, list) else set()
     if "none" in said:  # noindex and nofollow
@@ -73,13 +73,13 @@ def refusals(signals: Mapping[str, object]) -> frozenset[str]:
 
 
 def respected(signals: Mapping[str, object], respect: Iterable[str]) -> str:
-    """The first signal that refuses the page to a profile; empty where none does."""
+    """The first signal for which the profile refuses the page; empty if there is none."""
     said = refusals(signals)
     return next((name for name in respect if name in said), "")
 
 
 def _tag(value: str, agent: str) -> list[str]:
-    """X-Robots-Tag, line by line: directives for everybody, and after `name:` for that robot alone."""
+    """X-Robots-Tag, line by line: directives for all robots, and after `name:` for that robot alone."""
     ours = agent.partition("/")[0].partition(" ")[0].lower()
     return [directive for line in value.lower().split("\n")[:MOST_SIGNALS] for directive in _directives_for(ours, line)]
 
@@ -97,7 +97,7 @@ def _directives_for(ours: str, line: str) -> list[str]:
 
 
 def _uses(text: str) -> dict[str, str]:
-    """`search=yes, ai-train=no` -> what is said about each use; a no is not taken back by a later yes."""
+    """`search=yes, ai-train=no` -> the value of each use; a no is not reversed by a later yes."""
     uses: dict[str, str] = {}
     for name, value in USE.findall(text[:2000]):
         use = name.lower()
@@ -107,12 +107,12 @@ def _uses(text: str) -> dict[str, str]:
 
 
 WALLED = ("paywall", "login")
-LOOKED_AT = 8_000  # characters of the text in which words are looked for
-ERROR_BYTES = 64 << 10  # of the page that comes with an error, to see what it says
+LOOKED_AT = 8_000  # characters of the text that are searched; block pages say it early
+ERROR_BYTES = 64 << 10  # bytes of an error page that are read
 
 
 class PagePattern(NamedTuple):
-    """One row of the data: everything that it names must hold."""
+    """One row of the data: all its conditions must hold."""
 
     type: str
     status: tuple[int, ...]
@@ -127,7 +127,7 @@ class PagePattern(NamedTuple):
 
 
 class Evidence:
-    """What is known of an answer, worked out as far as some sign asks for it."""
+    """What is known about a response, computed only when a pattern needs it."""
 
     def __init__(self, page: Page, document: Document | None, redirected: bool) -> None:
         self._page, self._document = page, document
@@ -137,12 +137,12 @@ class Evidence:
 
     @cached_property
     def words(self) -> int:
-        """As many as any sign asks about, and one more."""
+        """As many words as any pattern counts, plus one."""
         return len(self._document.markdown.split(None, _most_words())) if self._document else 0
 
     @cached_property
     def text(self) -> str:
-        """As a reader sees it: Markdown's marks stand between words."""
+        """As a reader sees it, without Markdown syntax between words."""
         shown = self._document.markdown[:LOOKED_AT] if self._document else ""
         return "\n".join(map(plain, shown.splitlines())).lower().replace("’", "'")
 
@@ -152,13 +152,13 @@ class Evidence:
 
     @property
     def place(self) -> str:
-        """The address of the page without its query, which may hold a secret."""
+        """The address without its query, which may hold a secret."""
         return self._page.url._replace(query=None, fragment=None).href
 
     @cached_property
     def marks(self) -> frozenset[str]:
         from spaniel.reading.html.walls import (
-            find_marks,  # a profile names page types where no page is read: a batch's plan
+            find_marks,  # a batch's planner loads profiles but reads no pages
         )
 
         charset = parse_type(self.headers.get("content-type"))[1]
@@ -177,13 +177,13 @@ class Evidence:
 
 
 def page_type_of(evidence: Evidence) -> str:
-    """The type of a page that is not the page; empty for one that is."""
+    """The type of a page that is not the requested one; empty if it is."""
     found = _pattern_of(evidence)
     return found.type if found else ""
 
 
 def wall_of(evidence: Evidence) -> dict[str, str]:
-    """The sign by which a page is a paywall or a login, and where it was found (FG-47); empty for any other page."""
+    """The pattern that makes a page a paywall or a login, and where it was found (FG-47); empty for other pages."""
     sign = _pattern_of(evidence)
     if sign is None or sign.type not in WALLED:
         return {}
@@ -201,7 +201,7 @@ def _pattern_of(evidence: Evidence) -> PagePattern | None:
 
 
 def _holds(sign: PagePattern, seen: Evidence) -> bool:
-    """What is cheap is looked at first; the elements of the page last."""
+    """Cheap checks first; the elements of the page last."""
     return (
         (not sign.status or seen.status in sign.status)
         and (sign.redirected is None or sign.redirected == seen.redirected)
@@ -228,7 +228,7 @@ def _most_words() -> int:
 
 @cache
 def page_patterns() -> tuple[PagePattern, ...]:
-    """The rows, strictly read."""
+    """The rows, checked strictly."""
     table = Table(dict(data_file("page_types")), "page_types.toml")
     table.text_map("marks")
     rows = tuple(_pattern(row) for row in table.tables("sign"))
@@ -254,7 +254,7 @@ def _pattern(row: Table) -> PagePattern:
 
 
 def region_of(document: Document | None) -> str:
-    """Where a page is not given out, in the words of the page itself."""
+    """The region in which a page is not available, as the page states it."""
     text = document.markdown[:LOOKED_AT] if document else ""
     for line in text.splitlines():
         shown = plain(_BLOCK_MARK.sub("", line)).strip()
@@ -269,25 +269,25 @@ _BLOCK_MARK = re.compile(
 REGIONAL = ("country", "region", "location", "european", "land ", "pays", "país", "paese", "стран", "регион")
 
 
-READABLE = ("html", "text")  # the kinds of pages that have signs, and that come with an error
-SITE_SIGNAL = "site_signal"  # the type of a page whose site says no to us
+READABLE = ("html", "text")  # kinds of pages that have patterns, and that come with an error
+SITE_SIGNAL = "site_signal"  # the type of a page that a respected signal refuses
 GEO_BLOCK = "geo_block"
 NO_WALL: Mapping[str, str] = MappingProxyType({})
 
 
 class BlockedPage(NamedTuple):
-    """What came instead of the page."""
+    """What was returned instead of the page."""
 
     page_type: str
     region: str = ""
     notes: tuple[str, ...] = ()
-    wall: Mapping[str, str] = NO_WALL  # the sign of a paywall or a login, and where it was found
+    wall: Mapping[str, str] = NO_WALL  # the pattern of a paywall or a login, and where it was found
 
 
 def recognized(
     fetched: FetchedPage, document: Document, signals: Mapping[str, object], *, types: bool, respect: Iterable[str]
 ) -> BlockedPage | None:
-    """What a page is that came as if it were the one; None where it is."""
+    """The type of a page returned in place of the requested one; None if it is the page."""
     signal = respected(signals, respect)
     if signal:
         return BlockedPage(SITE_SIGNAL, notes=(SITE_SIGNAL, signal))
@@ -299,7 +299,7 @@ def recognized(
 
 
 def explained(error: SpanielError, page: Page | None, redirected: bool) -> SpanielError:
-    """An error with what the page says that came with it: its type, its title, the region."""
+    """The error with what its page says: type, title, region."""
     if page is None or error.code not in (Code.HTTP_4XX, Code.HTTP_5XX):
         return error
     document = _understood(page)
@@ -319,7 +319,7 @@ def explained(error: SpanielError, page: Page | None, redirected: bool) -> Spani
 
 
 def _understood(page: Page) -> Document | None:
-    """What an error says; None where nobody can read it."""
+    """The text of an error page; None if it cannot be read."""
     try:
         return read(page.body, page.headers.get("content-type"), page.url.href, READABLE) if page.body else None
     except SpanielError:

@@ -1,4 +1,4 @@
-"""Profiles: how a fetch behaves, as TOML data; the shipped ones stand in `profiles/`, a user's file works alike."""
+"""Profiles: how a fetch behaves, as TOML data. The built-in ones are in `profiles/`; a user's file works alike."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ NUMBERS = {  # the limits that a profile may set
 
 
 class Limits(NamedTuple):
-    """What a fetch may take."""
+    """The limits of a fetch."""
 
     timeout_seconds: float = TIMEOUT_SECONDS.default
     total_seconds: float = (
         TOTAL_SECONDS.default
-    )  # 0: the rungs share one deadline; else each has its own, within this total
-    chunk_tokens: int = CHUNK_TOKENS.default  # 0: nobody asks for chunks; where they would be cut is not worked out
-    max_wait_seconds: float = MAX_WAIT_SECONDS.default  # the longest single wait that is worth it
-    text_bytes: int = TEXT_BYTES.default  # of a text, its beginning is taken; 0: all of it
+    )  # 0: the fallbacks share one deadline; else each has its own, within this total
+    chunk_tokens: int = CHUNK_TOKENS.default  # 0: no chunks are needed, so their offsets are not computed
+    max_wait_seconds: float = MAX_WAIT_SECONDS.default  # the longest acceptable wait
+    text_bytes: int = TEXT_BYTES.default  # of a text, only the start is read; 0: all of it
 
 
 class Fallback(NamedTuple):
-    """One rung of a ladder: its kind by name, and what the profile says about it."""
+    """One fallback of a profile: its kind by name, and its options."""
 
     name: str
     options: Mapping[str, object]
@@ -70,12 +70,12 @@ class Fallback(NamedTuple):
 
 
 class Overrides(NamedTuple):
-    """What holds where a profile says nothing: the settings'."""
+    """Values for what a profile does not set: those of the settings."""
 
     headers: RequestHeaders = RequestHeaders()
     limits: Mapping[str, int] = MappingProxyType({})
-    named: frozenset[str] = frozenset()  # which of them somebody set
-    asked: frozenset[str] = frozenset()  # and which were asked for with this very call: they rule over every profile
+    named: frozenset[str] = frozenset()  # those set by the user
+    asked: frozenset[str] = frozenset()  # and those set for this call: they override every profile
 
     def rules(self, name: str, settings_rule: bool) -> bool:
         return name in self.asked or (settings_rule and name in self.named)
@@ -97,15 +97,15 @@ class Profile(NamedTuple):
     limits: Limits
     cached: bool
     ttl: timedelta | None  # None: the cache's own
-    freshness: bool = False  # whether classes say how long a page is fresh, and a stale one is asked about again
-    page_types: bool = False  # whether a page that is not the one asked for is told by its signs
+    freshness: bool = False  # whether classes decide how long a page is fresh, and a stale one is revalidated
+    page_types: bool = False  # whether page types (paywall, login, …) are recognized
     respect: tuple[str, ...] = ()  # the site's signals that refuse the page
-    view: str = "answer"  # what JSON is made of an outcome: one of VIEWS
-    file: str = ""  # where it is from; empty: it is shipped
+    view: str = "answer"  # the JSON view of an outcome: one of VIEWS
+    file: str = ""  # its file; empty: a built-in profile
 
     @property
     def is_srd(self) -> bool:
-        """Whether it is the SRD's; no other may have its name."""
+        """Whether it is the SRD's profile; no other may have its name."""
         return self.name == DEFAULT
 
     @property
@@ -114,15 +114,15 @@ class Profile(NamedTuple):
 
 
 def load(name: str | os.PathLike[str] = DEFAULT, given: Overrides = NO_OVERRIDES) -> Profile:
-    """A shipped profile by its name, or a profile file by its path."""
+    """A built-in profile by name, or a profile file by path."""
     text = os.fspath(name)
     if text.endswith(".toml") or "/" in text or "\\" in text:
         profile = _read(text, given)
-        if profile.name in shipped():  # it would be served what the shipped one has put into the cache
-            raise complaint(f"profile {text}.name", f"'{profile.name}' is a shipped profile; choose another name")
+        if profile.name in shipped():  # it would share cache keys with the built-in one
+            raise complaint(f"profile {text}.name", f"'{profile.name}' is a built-in profile; choose another name")
         return profile._replace(file=os.path.abspath(text))
     if text not in shipped():
-        raise complaint("profile", f"no profile '{text}'; {nearest(text, shipped())}")
+        raise complaint("profile", f"unknown profile '{text}'; {nearest(text, shipped())}")
     return _read(os.path.join(SHIPPED, f"{text}.toml"), given)
 
 
@@ -135,7 +135,7 @@ def _read(path: str, given: Overrides) -> Profile:
 
 
 def from_data(data: Mapping[str, object], place: str, folder: str = "", given: Overrides = NO_OVERRIDES) -> Profile:
-    """A profile from what its file holds; a policy file that it names stands in `folder`."""
+    """A profile from the contents of its file; a policy file that it names is in `folder`."""
     table = Table({key: value for key, value in data.items() if key != "fallbacks"}, place)
     policy = table.text("policy", "exact")
     parts = headers, limits, hosts, cache = [table.part(part) for part in ("headers", "limits", "hosts", "cache")]
@@ -207,7 +207,7 @@ def _fallbacks(items: object, place: str) -> tuple[Fallback, ...]:
         if not isinstance(name, str):
             raise complaint(place, "each fallback is a name, or a table with 'name'")
         table = Table(options, f"{place}.{name}")
-        name = intern(name)  # one text for a name: the cache leaves out what is the default itself
+        name = intern(name)  # one string object per name: the cache compares by identity with the default
         fallback_names.append(Fallback(name, FALLBACKS[_known(name, FALLBACKS, place)].options(table)))
         table.close()
     if not fallback_names:
@@ -219,7 +219,7 @@ def _headers(table: Table, given: Overrides) -> RequestHeaders:
     own = {key: table.text(key) for key in RequestHeaders._fields if table.has(key)}
     set_by_user = given.asked | (given.named & {"user_agent"})  # FG-48: the user's own name replaces a profile's
     headers = given.headers._replace(**{key: text for key, text in own.items() if key not in set_by_user})
-    headers.fields()  # one that cannot be sent is told before anything is
+    headers.fields()  # a user agent that cannot be sent is reported before any request
     return headers
 
 
@@ -232,7 +232,7 @@ def _politeness(table: Table) -> Politeness:
 
 
 def _limit(name: str, table: Table, given: Overrides, settings_rule: bool) -> int:
-    """What the settings say rules over web_fetch (SRD §5); another profile's own limits rule."""
+    """The settings override web_fetch's limits (SRD §5); other profiles keep their own."""
     own = table.number(name) if table.has(name) else None
     number = NUMBERS[name]
     fallback = given.limits.get(name, number.default)
@@ -244,7 +244,7 @@ def _limit(name: str, table: Table, given: Overrides, settings_rule: bool) -> in
 
 
 def _beginning(numbers: Mapping[str, int]) -> Beginning | None:
-    """One byte more than is taken of a text tells that there was more."""
+    """One more byte than is read shows that there was more."""
     most = numbers["max_text_bytes"]
     return Beginning(most + 1, may_be_cut) if most else None
 
@@ -258,5 +258,5 @@ def _ttl(table: Table, given: Overrides, settings_rule: bool) -> timedelta | Non
 
 def _known(name: str, known: Mapping[str, object] | tuple[str, ...], place: str) -> str:
     if name not in known:
-        raise complaint(place, f"there is no '{name}'; {nearest(name, known)}")
+        raise complaint(place, f"unknown value '{name}'; {nearest(name, known)}")
     return name

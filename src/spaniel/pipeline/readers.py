@@ -1,9 +1,9 @@
-"""Where a page is read: at once, in a thread, or in a process that the deadline can kill.
+"""Where a page is read: directly, in a thread, or in a process that the deadline can kill.
 
-Reading holds the interpreter's lock, so that whatever else goes on here waits for it. A usual page takes some
-milliseconds and is read at once. One that may take longer goes to a process of its own: other fetches go on meanwhile,
-and one page too many for its time, its memory or its parser takes nobody else with it. What only such a process may
-read (a PDF, by a parser written in C) goes there whatever its size, or is refused.
+Reading holds the interpreter's lock, so everything else in this process waits for it. A usual page takes a few
+milliseconds and is read directly. One that may take longer is read in another process: other fetches continue, and
+a page that exceeds its time or memory, or crashes its parser, affects no other. Formats that only such a process may
+read (PDF, with a parser written in C) always go there, or are refused.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ log = logging.getLogger("spaniel.fetch")
 
 
 class Limit(NamedTuple):
-    """Bytes and tags of a page. A tag takes up to 8 microseconds, a byte of text 0.07.
+    """Bytes and tags of a page. Measured: a tag takes up to 8 microseconds, a byte of text 0.07.
 
-    Other kinds have other signs that take time: `reading/kinds.py` says which, and how many tags each is worth.
+    Other formats have other costs: `reading/kinds.py` says how many tags each is worth.
     """
 
     size: int
@@ -55,22 +55,22 @@ class Limit(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Up to where a page is read at once, and in a thread; beyond that it is read in a process."""
+    """Up to these sizes a page is read directly, and in a thread; a larger one in a process."""
 
-    at_once: Limit = Limit(256 << 10, 4_000)  # 40 ms for the worst of them
+    at_once: Limit = Limit(256 << 10, 4_000)  # 40 ms for the slowest
     in_a_thread: Limit = Limit(1 << 20, 10_000)  # 80 ms; one page in twelve has more
 
 
 AMONG_OTHERS = Limits()
-# A worker of a batch is a process already, and nobody waits for its loop: a third of a second for the worst page costs
-# less than a second process beside each worker, and leaves the other processors to the other workers.
+# A batch worker is a process already, and its loop may block: a third of a second for the slowest page costs
+# less than a second process beside each worker, and leaves the other cores to the other workers.
 ALONE = Limits(Limit(4 << 20, 40_000), Limit(4 << 20, 40_000))
 PHASE = "extract"
-PAGES = 500  # that one process reads: whatever a library leaks is gone then
+PAGES = 500  # pages per process: bounds leaks
 IDLE_SECONDS = 60.0
 START_SECONDS = 20.0
 DYING_SECONDS = 2.0
-# Neither the working folder nor a variable says where the child's modules are: it has them from where this process has.
+# The child gets its module paths from this process, not from the working folder or a variable.
 COMMAND = "import sys; sys.path += sys.argv[1:]; from spaniel.pipeline.reading_process import main; main()"
 FOREIGN = ("turbohtml", "ada_url", "msgspec", "pypdfium2", "pypdfium2_raw", "pypdfium2_cfg")  # what reading imports
 
@@ -82,7 +82,9 @@ class Readers:
         self._limits = limits
         count = processes or os.cpu_count() or 1
         self._places = asyncio.Semaphore(count)
-        self._places_apart = asyncio.Semaphore(count)  # of their own: two that hang keep no long page waiting
+        self._places_apart = asyncio.Semaphore(
+            count
+        )  # a pool of their own, so that two that hang do not block long pages
         self._idle: list[Child] = []
         self._ending: set[asyncio.Task[None]] = set()
         self._thread = ThreadPoolExecutor(1, "spaniel-reader")
@@ -98,7 +100,7 @@ class Readers:
         *,
         walls: bool = False,
     ) -> Document:
-        """As `reading.read`, ended by the deadline."""
+        """Like `reading.read`, stopped by the deadline."""
         return logged(await self._read(body, content_type, url, kinds, deadline, walls=walls), url)
 
     async def _read(
@@ -112,7 +114,7 @@ class Readers:
         walls: bool,
     ) -> Document:
         named = None if kinds is None else tuple(kinds)
-        row = BY_NAME[kind_of(content_type, body, named).reader]  # what is refused need not travel
+        row = BY_NAME[kind_of(content_type, body, named).reader]  # check here what would be refused there
         apart = row.apart
         if not apart and self._limits.at_once.allows(body, row):
             return read(body, content_type, url, named, walls=walls)
@@ -129,7 +131,7 @@ class Readers:
             return await loop.run_in_executor(self._thread, task)
 
     async def _take(self) -> Child | None:
-        """A process that waits for a page, or none where none can be started."""
+        """A process waiting for a page, or None if none can be started."""
         while self._idle:
             child = self._idle.pop()
             child.wake()
@@ -139,13 +141,13 @@ class Readers:
             return await Child.start()
         except (OSError, EOFError, TimeoutError, NotImplementedError) as error:
             self._can_start = False
-            log.warning("no process to read in (%s): long pages are read in a thread", type(error).__name__)
+            log.warning("no process for reading (%s): long pages are read in a thread", type(error).__name__)
             return None
 
     async def _hand_over(self, child: Child, job: dict[str, Any], body: bytes) -> Document:
         try:
             head, text = await child.ask(job, body)
-        except BaseException:  # the deadline, the caller, a crash: the next page gets a fresh process
+        except BaseException:  # deadline, cancellation or crash: the next page gets a new process
             await child.kill()
             raise
         if head.get(WORN):
@@ -165,7 +167,7 @@ class Readers:
         task.add_done_callback(self._ending.discard)
 
     async def close(self) -> None:
-        """What is being read is the caller's to end first."""
+        """The caller must have ended all reading before."""
         for child in list(self._idle):
             child.wake()
             self._retire(child)
@@ -180,7 +182,7 @@ class Readers:
 
 
 class Child:
-    """One process of `pipeline/reading_process.py`. It ends when its input does: with this process at the latest."""
+    """One process of `pipeline/reading_process.py`. It ends when its input is closed, at the latest with us."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -198,7 +200,7 @@ class Child:
                 stdout=pipe,
                 stderr=nowhere,
                 limit=1 << 20,
-                start_new_session=True,  # a Ctrl-C is for this process, which ends its children
+                start_new_session=True,  # Ctrl-C is for this process, which ends its children
             )
         )
         try:
@@ -244,7 +246,7 @@ class Child:
             self._timer = None
 
     async def kill(self) -> None:
-        if self._crashed:  # it is dead, or about to be; a signal now would take its end from whoever waits for it
+        if self._crashed:  # it is dead or exiting; a signal now could hide its exit status
             with suppress(TimeoutError):
                 async with asyncio.timeout(DYING_SECONDS):
                     await self._process.wait()
@@ -255,7 +257,7 @@ class Child:
 
 
 def module_places() -> list[str]:
-    """The folders that hold Spaniel and what reading imports."""
+    """The folders of Spaniel and of what reading imports."""
     found: dict[str, None] = {}
     for name in ("spaniel", *FOREIGN):
         spec = find_spec(name)
@@ -269,7 +271,7 @@ CLOSING_SECONDS = 5.0
 
 
 class BlockingReaders:
-    """`Readers`, one document after the other."""
+    """`Readers` for synchronous code, one document at a time."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -280,7 +282,7 @@ class BlockingReaders:
     def read(
         self, body: bytes, content_type: str | None, url: str | None, seconds: float = DOCUMENT_SECONDS
     ) -> Document:
-        """As `reading.read`; `timeout` where it takes longer."""
+        """Like `reading.read`; `timeout` if it takes longer."""
         return self._run(self._read(body, content_type, url, seconds), None)
 
     async def _read(self, body: bytes, content_type: str | None, url: str | None, seconds: float) -> Document:
@@ -297,7 +299,7 @@ class BlockingReaders:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(seconds)
-        except BaseException:  # Ctrl-C: what is being read is given up, and its process with it
+        except BaseException:  # Ctrl-C: the document and its process are given up
             future.cancel()
             raise
 
@@ -307,8 +309,8 @@ async def _opened() -> Readers:
 
 
 def blocking_readers() -> BlockingReaders:
-    """Those of this process."""
-    return _of_process(os.getpid())  # a fork has neither the thread nor the children
+    """The readers of this process."""
+    return _of_process(os.getpid())  # a forked process has neither the thread nor the children
 
 
 @cache

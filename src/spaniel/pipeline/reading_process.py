@@ -1,7 +1,7 @@
-"""A process that reads pages: one after the other, from standard input to standard output, until the input ends.
+"""A process that reads pages one by one, from standard input to standard output, until the input ends.
 
-A message is a head in JSON and a body of bytes, each with its length before it. Nothing but messages is written: what a
-page makes the reader print, if anything does, goes nowhere.
+A message is a JSON header and a body of bytes, each preceded by its length. Only messages are written: anything
+that a parser prints is discarded.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 
 
 class Room(NamedTuple):
-    """Bytes of memory for one page: at least, and for each of its own bytes."""
+    """Bytes of memory for one page: a base, and a factor of its size."""
 
     least: int
     each: int
 
 
-LENGTHS = Struct(">II")  # of the head, of the body
+LENGTHS = Struct(">II")  # of the header, of the body
 READY: dict[str, Any] = {"ready": True}
-WORN = "worn"  # in an answer: the process ran out of something, and another should read the next page
-# 64 MB and 12 times the page is what reading may take; with the room that an allocator keeps, twice that is a flood.
+WORN = "worn"  # in an answer: the process ran out of a resource, and another should read the next page
+# Reading may take 64 MB and 12 times the page; allocators keep some more, so twice that is the limit.
 ROOM = Room(128 << 20, 24)
-# The largest PDF that is read whole takes 95 MB beside its file; a hostile one of a kilobyte takes whatever it gets.
+# Measured: the largest PDF that is read whole takes 95 MB beside its file; a hostile one takes whatever it gets.
 ROOM_APART = Room(256 << 20, 3)
-FILES = 32  # that may be open at once: three pipes, nowhere, and a module that is being loaded
-SECONDS = 5  # of processor time beyond what the fetch has left: a parent that lives kills sooner
+FILES = 32  # open files: three pipes, the null device, and a module that is being loaded
+SECONDS = 5  # seconds of CPU beyond the rest of the deadline: a living parent kills sooner
 
 
 def packed(head: dict[str, Any], body: bytes) -> bytes:
@@ -44,7 +44,7 @@ def packed(head: dict[str, Any], body: bytes) -> bytes:
 
 
 def fields(document: Document) -> bytes:
-    """A document as a message: the Markdown and the data as they are, for they may be long."""
+    """A document as a message: Markdown and data are sent as bytes, since they may be long."""
     fields = document.as_dict()
     markdown = str(fields.pop("markdown")).encode("utf-8", "surrogatepass")
     data = fields.pop("data", None)
@@ -93,7 +93,7 @@ def main() -> None:
 
 
 def answer(head: dict[str, Any], body: bytes) -> bytes:
-    """The document, or why there is none; what a library does that it should not is a refusal too."""
+    """The document, or a refusal; an unexpected exception of a library is a refusal too."""
     try:
         return fields(read(body, head["content_type"], head["url"], head["kinds"], walls=head.get("walls", False)))
     except SpanielError as error:
@@ -105,7 +105,7 @@ def answer(head: dict[str, Any], body: bytes) -> bytes:
 
 
 def _pipes() -> tuple[BinaryIO, BinaryIO]:
-    """The two pipes under numbers of their own, so that nothing that prints or reads by habit touches them."""
+    """Move both pipes to other descriptors, so that code that prints or reads cannot touch them."""
     incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
@@ -114,7 +114,7 @@ def _pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def confine() -> None:
-    """What holds for the whole life of the process: it needs few files, writes none, and leaves no core behind."""
+    """Limits for the whole process: few files, no writes, no core dump."""
     if sys.platform == "win32":
         return
     import resource
@@ -125,7 +125,7 @@ def confine() -> None:
 
 
 def restrain(size: int, seconds: float, room: Room) -> None:
-    """So much memory and time and no more, where the system can say so."""
+    """Limit memory and CPU time, if the system supports it."""
     if sys.platform == "win32":
         return
     import resource
@@ -141,12 +141,12 @@ def _lower(what: int, limit: int) -> None:
     _, most = resource.getrlimit(what)
     try:
         resource.setrlimit(what, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
-    except (OSError, ValueError):  # the system has its own ideas: the deadline still holds
+    except (OSError, ValueError):  # not supported here: the deadline still applies
         return
 
 
 def _data() -> int:
-    """Bytes that this process has now; a guess where nobody tells."""
+    """Bytes of memory in use; an estimate if the system does not report it."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from spaniel.pipeline.outcome import Found, Outcome
 
 
-REQUEST_STEPS = ("fetch", "render")  # the steps of a trace that are a request
+REQUEST_STEPS = ("fetch", "render")  # the trace steps that are a request
 
 
 class Check(NamedTuple):
-    """One step of the list."""
+    """One item of the checklist."""
 
     step: str
     done: bool
@@ -34,7 +34,7 @@ class Check(NamedTuple):
 
 
 def checklist(outcome: Outcome) -> list[Check]:
-    """Read off what the fetch left behind: nothing is ticked because it should have happened."""
+    """Derived from what the fetch recorded: nothing is marked done because it should have happened."""
     return [
         Check("URL validated and normalized", outcome.canonical_url is not None, outcome.canonical_url or ""),
         _seen(outcome, "robots.txt checked for the domain", ("robots",)),
@@ -49,7 +49,7 @@ def checklist(outcome: Outcome) -> list[Check]:
 
 
 def _steps(outcome: Outcome, names: Iterable[str]) -> list[str]:
-    """How the steps of these names ended, each way once."""
+    """The distinct outcomes of the steps with these names."""
     return list(dict.fromkeys(step.outcome for step in outcome.steps if step.name in names))
 
 
@@ -72,7 +72,7 @@ def _cache_checked(outcome: Outcome) -> Check:
 
 
 def _statuses(outcome: Outcome) -> str:
-    """What each attempt met, in order."""
+    """The result of each attempt, in order."""
     fields = [f"{attempt.fallback}: {attempt.status or attempt.outcome}" for attempt in outcome.attempts]
     return ", ".join(fields) or (f"{outcome.status}, when it was fetched" if outcome.status else _why_not(outcome))
 
@@ -91,7 +91,7 @@ def _metadata(outcome: Outcome) -> list[str]:
 
 
 def _has_metadata(outcome: Outcome) -> bool:
-    """A page that says nothing about itself has been asked all the same."""
+    """A page without metadata counts as done, too."""
     return outcome.found is not None and not outcome.found.page.page_type
 
 
@@ -127,22 +127,22 @@ class Step(msgspec.Struct, frozen=True):
 
     step: Annotated[str, _about("what is to be done for every fetch")]
     done: Annotated[bool, _about("whether it was done for this one")]
-    detail: Annotated[str, _about("what came of it, or why it did not happen")]
+    detail: Annotated[str, _about("its result, or why it was not done")]
 
 
 class Extraction(msgspec.Struct, frozen=True, kw_only=True):
-    """How the text was got."""
+    """How the text was obtained."""
 
-    fetched_at: Annotated[str | None, _about("when it was fetched, or last asked for, in UTC (ISO 8601)")] = None
+    fetched_at: Annotated[str | None, _about("when it was fetched, or last revalidated, in UTC (ISO 8601)")] = None
     status: Annotated[int | None, _about("the HTTP status")] = None
-    content_type: Annotated[str | None, _about("as the server gave it")] = None
+    content_type: Annotated[str | None, _about("as the server sent it")] = None
     content_length: Annotated[int | None, _about("bytes of the decoded body")] = None
     extraction_method: Annotated[str, _about("as below")]
-    served_by: Annotated[str | None, _about("the rung that brought the page")] = None
+    served_by: Annotated[str | None, _about("the fallback that fetched the page")] = None
 
 
 class Copy(msgspec.Struct, frozen=True, kw_only=True):
-    """What the cache knows of the page."""
+    """What the cache stores about the page."""
 
     cache_key: Annotated[str, _about("the normalized URL")]
     cached_at: Annotated[str, _about("when it was last fetched or found unchanged")]
@@ -150,21 +150,21 @@ class Copy(msgspec.Struct, frozen=True, kw_only=True):
     http_etag: Annotated[str | None, _about("the server's ETag")] = None
     http_last_modified: Annotated[str | None, _about("the server's Last-Modified")] = None
     ttl_hours: Annotated[float, _about("hours for which it is fresh")]
-    freshness: Annotated[str | None, _about("the class that says so")] = None
+    freshness: Annotated[str | None, _about("the freshness class")] = None
     how: Annotated[
         str, _about("`new`, `changed`, `hit`, `not_modified` (304), `unchanged` (the same bytes) or `stale`")
     ]
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is known of one fetch."""
+    """Everything recorded about one fetch."""
 
     schema: Annotated[str, _about("the version of this schema")] = SCHEMA
-    requested_url: Annotated[str, _about("the URL as it was asked for, without credentials")]
-    canonical_url: Annotated[str | None, _about("the same after the profile's policy; null if it is no URL")]
+    requested_url: Annotated[str, _about("the requested URL, without credentials")]
+    canonical_url: Annotated[str | None, _about("the same after the profile's policy; null if it is not a valid URL")]
     final_url: Annotated[str | None, _about("where the page was found")]
     chain: Annotated[list[str], _about("the URLs before the final one, in order")]
-    verdict: Annotated[Verdict, _about("what became of the page that was asked for")]
+    verdict: Annotated[Verdict, _about("the verdict on the requested page")]
     extraction_method: Annotated[
         str,
         _about(
@@ -172,41 +172,41 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
             "or `none`"
         ),
     ]
-    page_type: Annotated[str | None, _about("what came instead of the page: `paywall`, `login`, …")] = None
-    region: Annotated[str | None, _about("the region in which the page is not given out, as the page says")] = None
+    page_type: Annotated[str | None, _about("what was returned instead of the page: `paywall`, `login`, …")] = None
+    region: Annotated[str | None, _about("the region in which the page is not available, as the page states it")] = None
     wall: Annotated[
         dict[str, str] | None,
         _about(
-            "of a paywall or a login: `sign` (`status`, `login_redirect`, `overlay`, `box`, `break_off`), `where` it "
+            "for a paywall or a login: `sign` (`status`, `login_redirect`, `overlay`, `box`, `break_off`), `where` it "
             "was found (the status, the address or the element), its `text`, and `confirmed_by` linked data, if it was"
         ),
     ] = None
     title: Annotated[str | None, _about("the headline")] = None
-    language: Annotated[str | None, _about("as the page names it")] = None
-    markdown: Annotated[str | None, _about("the text; null if there is none to give")] = None
+    language: Annotated[str | None, _about("as the page states it")] = None
+    markdown: Annotated[str | None, _about("the text; null if there is none")] = None
     markdown_hash: Annotated[str | None, _about("SHA-256 of the Markdown")] = None
     content_hash: Annotated[str | None, _about("SHA-256 of the decoded body")] = None
-    data: Annotated[Any, _about("what a JSON document holds, as it is")] = None
+    data: Annotated[Any, _about("the content of a JSON document")] = None
     chunks: Annotated[
-        list[dict[str, Any]] | None, _about("where asked for: id, heading, text, token_count, heading_path, offsets")
+        list[dict[str, Any]] | None, _about("if requested: id, heading, text, token_count, heading_path, offsets")
     ] = None
-    pages: Annotated[list[int] | None, _about("of a PDF: the places in `markdown` where its pages begin")] = None
+    pages: Annotated[list[int] | None, _about("for a PDF: the offsets in `markdown` where its pages start")] = None
     metadata: Annotated[dict[str, Any], _about("title, description, author, canonical_url, published, …")] = {}
-    extraction: Annotated[Extraction, _about("how the text was got")]
+    extraction: Annotated[Extraction, _about("how the text was obtained")]
     archive_url: Annotated[str | None, _about("the snapshot that the text was taken from")] = None
     archive_date: Annotated[str | None, _about("when the snapshot was made")] = None
     caveats: Annotated[
         list[str],
         _about(
-            "what to know before using the text: notes by their names; of a copy from the web archive also the "
+            "what to know before using the text: notes by name; for a copy from the web archive also the "
             f"sentence “{ARCHIVE_CAVEAT}”"
         ),
     ] = []
     warnings: Annotated[list[str], _about("what was repaired in the URL")] = []
-    signals: Annotated[dict[str, Any], _about("what the site says about the use of the page")] = {}
-    cache: Annotated[Copy | None, _about("what the cache knows of the page; null if it is not kept")] = None
-    forced: Annotated[str | None, _about("why a stored copy was not good enough")] = None
-    fallbacks: Annotated[list[Fallback], _about("every rung, tried or left out, in order")]
+    signals: Annotated[dict[str, Any], _about("the site's signals about the use of the page")] = {}
+    cache: Annotated[Copy | None, _about("what the cache stores about the page; null if it is not cached")] = None
+    forced: Annotated[str | None, _about("why a stored copy was not used")] = None
+    fallbacks: Annotated[list[Fallback], _about("every fallback, tried or left out, in order")]
     checklist: Annotated[list[Step], _about("the fetch checklist")]
     error: Annotated[dict[str, Any] | None, _about("why there is no page: code, message, retryable, details")] = None
 
@@ -219,7 +219,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def record_of(outcome: Outcome, chunks: list[dict[str, Any]] | None = None) -> Record:
-    """The record of an outcome, whatever it is; with its chunks where they are given."""
+    """The record of any outcome; with chunks if they are passed."""
     found, refusal = outcome.found, outcome.refusal
     method = found.method if found else _method_of_none(outcome)
     return Record(
@@ -248,9 +248,9 @@ def record_of(outcome: Outcome, chunks: list[dict[str, Any]] | None = None) -> R
 
 
 def verdict_of(outcome: Outcome) -> Verdict:
-    """Of the URL that was asked for: a copy that stands in for it, an archive's or a mirror's, is no sign of life.
+    """The verdict on the requested URL: a copy from an archive or a mirror does not show that it works.
 
-    A record knows no earlier checks, so that a page is never dead by its history here.
+    A record has no history of checks, so a page is never dead by history here.
     """
     found = outcome.found
     if found is None or outcome.is_substitute:
@@ -265,7 +265,7 @@ def verdict_of(outcome: Outcome) -> Verdict:
 
 
 def _observed(outcome: Outcome, error: SpanielError) -> Observation:
-    """What the last attempt at the page's own site saw. An error that is a response's status is a response."""
+    """The evidence of the last attempt at the page's own site. An error made from a status counts as a response."""
     last, details = outcome.last, error.details
     at = last.at if last is not None and last.at is not None else EPOCH
     status, retry_after = details.get("status"), details.get("retry_after")
@@ -285,13 +285,13 @@ def _observed(outcome: Outcome, error: SpanielError) -> Observation:
 
 
 def _caveats(outcome: Outcome) -> list[str]:
-    """The notes; after that on an archive's copy, the sentence that document 1 wants with it (FG-32)."""
+    """The notes; after the archive's note, the sentence that document 1 requires (FG-32)."""
     notes = outcome.caveats
     return [text for note in notes for text in ((note, ARCHIVE_CAVEAT) if note == FROM_ARCHIVE else (note,))]
 
 
 def _when(outcome: Outcome) -> str | None:
-    """When the page was fetched, or last asked for (FG-18); null where nobody was asked."""
+    """When the page was fetched, or last revalidated (FG-18); null if no request was made."""
     at = outcome.found.fetched_at if outcome.found else outcome.last.at if outcome.last else None
     return moment(at) if at else None
 
@@ -320,7 +320,7 @@ def _of_page(found: Found, outcome: Outcome, chunks: list[dict[str, Any]] | None
 
 
 def _in_one_line(data: str) -> msgspec.Raw:
-    """JSON as it is, but that a record is one line."""
+    """JSON on one line, otherwise unchanged."""
     return msgspec.Raw(msgspec.json.format(data, indent=-1))
 
 
@@ -341,14 +341,14 @@ def _copy(found: Found, outcome: Outcome) -> Copy | None:
 
 
 def _of_error_page(outcome: Outcome) -> dict[str, Any]:
-    """What the page said that came with an error."""
+    """The message of the page that came with an error."""
     details = outcome.refusal.details if outcome.refusal else {}
     fields = {name: details.get(name) for name in ("page_type", "region", "title", "wall")}
     return {**fields, "title": fields["title"] or outcome.known_title}
 
 
 def _method_of_none(outcome: Outcome) -> str:
-    """How no text was got: forbidden by robots.txt is told apart (FG-29)."""
+    """The method if there is no text; robots.txt has its own value (FG-29)."""
     if outcome.refusal is None:
         return "none"
     if outcome.refusal.code is Code.ROBOTS_DISALLOWED:
@@ -357,7 +357,7 @@ def _method_of_none(outcome: Outcome) -> str:
 
 
 def _fallbacks(outcome: Outcome) -> list[Fallback]:
-    """What was tried and what was left out, in the order of the ladder."""
+    """Attempts and skipped fallbacks, in the order of the profile."""
     fallback_names: list[Fallback] = []
     for number, attempt in enumerate(outcome.attempts):
         fallback_names += [

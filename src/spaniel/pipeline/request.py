@@ -1,4 +1,4 @@
-"""What may be asked for: the request schema of the tool, strictly (FR-WF-02)."""
+"""The tool's request and its schema, checked strictly (FR-WF-02)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LONGEST_SELECTOR = 1_000
 DISPLAYED = {"width": WINDOW_WIDTH, "height": WINDOW_HEIGHT, "idle_ms": IDLE_MS, "scrolls": SCROLLS}
 
-REASONS = ("asked", "contradiction", "updated")  # for a fetch in spite of a fresh copy, as a caller gives them (FG-42)
+REASONS = ("asked", "contradiction", "updated")  # why a caller skips a fresh copy (FG-42)
 
 SCHEMA: dict[str, object] = {
     "type": "object",
@@ -32,26 +32,30 @@ SCHEMA: dict[str, object] = {
             "maximum": CHUNK_TOKENS.high,
             "description": "Largest chunk, in cl100k_base tokens",
         },
-        "no_cache": {"type": "boolean", "default": False, "description": "Fetch afresh even if a copy is cached"},
+        "no_cache": {"type": "boolean", "default": False, "description": "Fetch again even if a copy is cached"},
         "force_browser": {"type": "boolean", "default": False, "description": "Render in a headless browser"},
-        "screenshot": {"type": "boolean", "default": False, "description": "Add a picture of the page (PNG), rendered"},
+        "screenshot": {
+            "type": "boolean",
+            "default": False,
+            "description": "Add a screenshot of the rendered page (PNG)",
+        },
     },
     "required": ["url"],
     "additionalProperties": False,
 }
-# What other profiles than the SRD's take besides (D2-38).
+# Further arguments for profiles other than the SRD's (D2-38).
 RENDERING: dict[str, object] = {
     "wait_for": {
         "type": "string",
         "minLength": 1,
         "maxLength": LONGEST_SELECTOR,
-        "description": "A CSS selector: the page is rendered, and not read before something matches it",
+        "description": "A CSS selector: the page is rendered, and read once an element matches",
     },
     "scroll": {
         "type": "integer",
         "minimum": SCROLLS.low,
         "maximum": SCROLLS.high,
-        "description": "Render the page, and scroll to its end so many times, as long as it grows",
+        "description": "Render the page, and scroll to its end up to this many times while it grows",
     },
 }
 WIDER_SCHEMA: dict[str, object] = {
@@ -61,30 +65,30 @@ WIDER_SCHEMA: dict[str, object] = {
 
 
 class Request(NamedTuple):
-    """A checked request. All after `force_browser` are for programs; a model cannot ask for them."""
+    """A checked request. Fields after `force_browser` are for programs; a model cannot set them."""
 
     url: str
-    max_chunk_tokens: int | None = None  # None: the settings' default
+    max_chunk_tokens: int | None = None  # None: the setting's default
     no_cache: bool = False
     force_browser: bool = False
-    picture: bool = False  # a PNG of the page besides: it is rendered afresh
-    allowed_domains: Sequence[str] | None = None  # pages come from these alone, and only where the settings agree
+    picture: bool = False  # also return a PNG of the page; it is rendered again
+    allowed_domains: Sequence[str] | None = None  # only these are fetched, if the settings also allow them
     blocked_domains: Sequence[str] = ()
-    freshness_class: str | None = None  # in place of the one that the rules choose
-    max_age: float | None = None  # seconds; a stored copy that is older is asked about again
-    reason: str | None = None  # why a stored copy will not do: one of REASONS
-    display: RenderOptions | None = None  # how it is rendered, in place of what the settings say: it is rendered afresh
-    max_wait: float | None = None  # seconds of the longest wait that is worth it; None: the profile's
-    picture_height: int = 0  # pixels of the tallest picture that is wanted; 0: as tall as it can be made
+    freshness_class: str | None = None  # overrides the class that the rules choose
+    max_age: float | None = None  # seconds; an older stored copy is revalidated
+    reason: str | None = None  # why a stored copy is not used: one of REASONS
+    display: RenderOptions | None = None  # overrides the rendering settings; the page is rendered again
+    max_wait: float | None = None  # the longest acceptable wait in seconds; None: the profile's
+    picture_height: int = 0  # the largest screenshot height in pixels; 0: no limit
 
     @property
     def lists(self) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-        """Both lists of a checked request."""
+        """Both domain lists of a checked request."""
         return None if self.allowed_domains is None else tuple(self.allowed_domains), tuple(self.blocked_domains)
 
     @property
     def bypass(self) -> str | None:
-        """Why no stored copy will do; None where one will (FG-42)."""
+        """Why a stored copy is not used; None if it may be (FG-42)."""
         return self.reason or ("asked" if self.no_cache else None)
 
     @property
@@ -93,9 +97,9 @@ class Request(NamedTuple):
 
 
 def read_request(args: Mapping[str, object], shown: RenderOptions | None = None) -> Request:
-    """A request from a tool call's arguments; the first thing that is wrong with them is `bad_args`.
+    """A request from a tool call's arguments; the first invalid one raises `bad_args`.
 
-    `shown` is how pages are rendered of which a call says nothing; without it a call may not say anything (D2-38).
+    `shown` are the default rendering options; without them a call may not set any (D2-38).
     """
     known = ("url", "max_chunk_tokens", "no_cache", "force_browser", "screenshot")
     require_known(args, known if shown is None else (*known, *RENDERING))
@@ -111,7 +115,7 @@ def read_request(args: Mapping[str, object], shown: RenderOptions | None = None)
 
 
 def _display(args: Mapping[str, object], shown: RenderOptions) -> RenderOptions | None:
-    """How the page is rendered, where a call says so."""
+    """The rendering options, if the call sets any."""
     wait_for = "" if args.get("wait_for") is None else text(args, "wait_for").strip()
     scrolls = whole_number(args, "scroll") or 0
     if not SCROLLS.allows(scrolls):
@@ -124,7 +128,7 @@ def _display(args: Mapping[str, object], shown: RenderOptions) -> RenderOptions 
 def require_known(args: Mapping[str, object], known: tuple[str, ...]) -> None:
     for name in args:
         if name not in known:
-            raise bad(name, f"there is no such parameter; {nearest(str(name), known)}")
+            raise bad(name, f"unknown parameter; {nearest(str(name), known)}")
 
 
 def text(args: Mapping[str, object], name: str) -> str:
@@ -135,9 +139,9 @@ def text(args: Mapping[str, object], name: str) -> str:
 
 
 def whole_number(args: Mapping[str, object], name: str) -> int | None:
-    """A number as it is sent: models write 600.0 for 600 and null for nothing; some hosts put every number in quotes.
+    """A number as models send it: 600.0 for 600, null for none; some hosts send every number as a string.
 
-    Such a host does so each time, so that a refusal would help no model.
+    Such a host always does, so refusing it would not help the model.
     """
     value = args.get(name)
     if isinstance(value, float) and value.is_integer():
@@ -148,7 +152,7 @@ def whole_number(args: Mapping[str, object], name: str) -> int | None:
 
 
 def checked(request: Request) -> Request:
-    """The bounds of FR-WF-02a and 02b, for requests made in Python too; lists of domains in their one spelling."""
+    """Check the bounds of FR-WF-02a and 02b, for requests from Python too; normalize the domain lists."""
     if not isinstance(request.url, str):
         raise bad("url", f"must be text, not {type(request.url).__name__}")
     if not request.url.strip():
@@ -163,7 +167,7 @@ def checked(request: Request) -> Request:
     allowed, blocked = request.allowed_domains, request.blocked_domains
     if allowed is None and not blocked:
         return request
-    if allowed is not None and not allowed:  # it would allow nothing, which is meant by nobody
+    if allowed is not None and not allowed:  # it would allow nothing, which cannot be intended
         raise bad(ALLOWED, "is empty; leave it out to allow every domain")
     return request._replace(
         allowed_domains=None if allowed is None else domain_list(allowed, ALLOWED),
@@ -172,17 +176,17 @@ def checked(request: Request) -> Request:
 
 
 def _check_freshness(request: Request) -> None:
-    """Which classes there are is the engine's to know."""
+    """The engine checks whether the class exists."""
     if request.freshness_class is not None and not isinstance(request.freshness_class, str):
         raise bad("freshness_class", "must be text")
     if request.max_age is not None and not _is_seconds(request.max_age):
         raise bad("max_age", "must be a number of seconds, 0 or more")
     if request.reason is not None and request.reason not in REASONS:
-        raise bad("reason", f"there is no '{request.reason}'; {nearest(str(request.reason), REASONS)}")
+        raise bad("reason", f"unknown reason '{request.reason}'; {nearest(str(request.reason), REASONS)}")
 
 
 def _check_display(request: Request) -> None:
-    """Within the bounds of the settings of the same names."""
+    """Check against the bounds of the settings of the same names."""
     display = request.display
     if display is None:
         return

@@ -1,4 +1,4 @@
-"""From URL to response: what a page's request does at every hop of the redirect loop (SRD Appendix B)."""
+"""From URL to response: what each hop of the redirect loop does for a page (SRD Appendix B)."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Turn(Protocol):
 
 
 class Hosts(Protocol):
-    # `where` is an origin, or a host for all of its origins. `led`: another site's redirect led there.
+    # `where` is an origin, or a host for all of its origins. `led`: a redirect from another site led there.
     def turn(self, where: str, deadline: Deadline, politeness: Politeness, *, led: bool = False) -> Turn: ...
 
     def set_crawl_delay(self, host: str, seconds: float) -> None: ...
@@ -103,7 +103,7 @@ class Renders(Protocol):
 
 
 class Door(NamedTuple):
-    """What every hop passes."""
+    """What every hop needs."""
 
     guard: Guard
     robots: Robots
@@ -112,46 +112,46 @@ class Door(NamedTuple):
 
 
 class FetchOptions(NamedTuple):
-    """How hops are made: a profile's, and where they may lead: the request's."""
+    """How hops are made (from the profile) and where they may lead (from the request)."""
 
     options: RequestOptions = RequestOptions()
     max_redirects: int = MAX_REDIRECTS.default
     politeness: Politeness = Politeness()
     domains: DomainRules = ANYWHERE
-    conditional: Conditional | None = None  # asked of the hop that a stored copy came from, and of no other
+    conditional: Conditional | None = None  # sent only to the URL that the stored copy came from
 
 
 DEFAULT_OPTIONS = FetchOptions()
 
 
 class FetchedPage(NamedTuple):
-    """A page, how it was reached, and what is to be noted about that."""
+    """A page, the URLs that led to it, and notes about them."""
 
     page: Page
     chain: tuple[str, ...]  # the URLs before the final one
     notes: tuple[str, ...]
-    picture: bytes | None = None  # of a rendered page, where one was asked for
-    archive_url: str = ""  # of a copy: where it was
+    picture: bytes | None = None  # of a rendered page, if requested
+    archive_url: str = ""  # for a copy: its address
     archive_date: str = ""  # and when it was taken
-    content_signal: str | None = None  # what robots.txt says about the use of the page
+    content_signal: str | None = None  # the usage signals of robots.txt
 
 
 class PageHops(Hops):
-    """The hops of one attempt at a page, each written to its trace."""
+    """The hops of one attempt, each recorded in its trace."""
 
     __slots__ = ("_shown", "_step", "_trace", "answer", "attempt")
 
     def __init__(self, url: Url, trace: Trace | None = None, attempt: int = 1) -> None:
         super().__init__(url)
         self._shown = url.redacted
-        self.answer: Page | None = None  # the last one, whatever its status
+        self.answer: Page | None = None  # the last response, whatever its status
         self.attempt = attempt
         self._trace = trace or Trace()
-        self._step: Step | None = None  # of the hop under way
+        self._step: Step | None = None  # of the current hop
 
     @property
     def is_led(self) -> bool:
-        """Whether another site's redirect led to the current URL."""
+        """Whether a redirect from another site led to the current URL."""
         return bool(self.chain) and led_by_another(self.urls, self.url)
 
     def step(self, name: str) -> Step:
@@ -163,7 +163,7 @@ class PageHops(Hops):
         self._step.__enter__()
 
     def end(self, error: BaseException | None = None) -> None:
-        """The step under way, if there is one, ends: with an error, or well."""
+        """End the current step, if there is one, with the error if any."""
         if self._step is not None:
             self._step.__exit__(None, error, None)
             self._step = None
@@ -188,7 +188,7 @@ class PageHops(Hops):
 async def retrieve(
     url: Url, door: Door, deadline: Deadline, way: FetchOptions = DEFAULT_OPTIONS, hops: PageHops | None = None
 ) -> FetchedPage:
-    """The page behind a URL, or the refusal that its status means; or a 304 that was asked for."""
+    """The page at a URL, a requested 304, or the refusal that its status means."""
     hops = hops or PageHops(url)
     found = await follow(url, door, door.http.get, deadline, way, hops)
     if way.conditional is None or not way.conditional.answered_by(found.page):
@@ -202,7 +202,7 @@ async def retrieve(
 async def follow(
     url: Url, door: Door, ask: Ask, deadline: Deadline, way: FetchOptions, hops: PageHops | None = None
 ) -> FetchedPage:
-    """Follow redirects to an answer, whatever its status. `ask` makes one request."""
+    """Follow redirects to a response, whatever its status. `ask` makes one request."""
     hops = hops or PageHops(url)
     hops.start(url)
     visitor = _PageVisitor(door, ask, deadline, way)
@@ -215,7 +215,7 @@ async def follow(
 
 
 class _PageVisitor:
-    """At each hop: wait as the host asked, obey robots.txt, take a turn, ask."""
+    """At each hop: wait as the host requested, check robots.txt, take a turn, make the request."""
 
     __slots__ = ("_ask", "_door", "_led", "_turn", "_way", "content_signal", "deadline", "wait")
     _turn: Turn
@@ -250,7 +250,7 @@ class _PageVisitor:
 
 
 def successful(page: Page) -> Page:
-    """A status that has no code of its own is `network` (D2-27)."""
+    """A status without a code of its own is `network` (D2-27)."""
     if page.ok:
         return page
     details = {"status": page.status, "status_text": page.reason}
@@ -261,10 +261,10 @@ def successful(page: Page) -> Page:
         )
     if 500 <= page.status <= 599:
         raise SpanielError(Code.HTTP_5XX, **details, retry_after=page.headers.get("retry-after"))
-    raise SpanielError(Code.NETWORK, **details, error=f"status {page.status} brings no page")
+    raise SpanielError(Code.NETWORK, **details, error=f"status {page.status} is not a page")
 
 
-ANY_SIZE = 1 << 40  # bytes: the deadline ends what does not
+ANY_SIZE = 1 << 40  # bytes: effectively unlimited; the deadline bounds the download
 
 
 class Measured(NamedTuple):
@@ -282,7 +282,7 @@ class Measured(NamedTuple):
 
 
 async def measure(url: Url, door: Door, deadline: Deadline, way: FetchOptions) -> Measured:
-    """Guarded, allowed by robots.txt and polite at every hop; a status that is no success is a refusal."""
+    """Guard, robots.txt and politeness apply at every hop; an unsuccessful status is a refusal."""
     digest = sha256()
     length = 0
 

@@ -1,4 +1,4 @@
-"""What all fetches of an engine share: the packages below, opened and ready."""
+"""What all fetches of an engine share."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class _Flight(Generic[T]):
 
 
 class Flights(Generic[T]):
-    """Work under way, by what it is for. It ends early only when nobody waits for it any more."""
+    """Running work by key. It is cancelled only when no caller waits for it any more."""
 
     def __init__(self) -> None:
         self._under_way: dict[Hashable, _Flight[T]] = {}
 
     async def join(self, key: Hashable, start: Callable[[Trace], Awaitable[T]], trace: Trace | None = None) -> T:
-        """Wait for the flight, starting it if there is none; whoever is cancelled leaves it to the others.
+        """Wait for the flight, starting it if there is none; a cancelled caller leaves it to the others.
 
-        Its steps are told to everybody's trace, those before they came included.
+        Every caller's trace gets its steps, including those before the caller joined.
         """
         flight = self._under_way.get(key)
         if flight is None:
@@ -58,7 +58,7 @@ class Flights(Generic[T]):
             return await asyncio.shield(flight.task)
         except asyncio.CancelledError:
             if flight.waiting == 1 and not flight.task.done():
-                self._forget(key, flight)  # whoever comes now must not join what is ending
+                self._forget(key, flight)  # a new caller must not join a flight that is ending
                 flight.task.cancel()
                 await asyncio.wait([flight.task])  # so that its connections are closed when this returns
             if flight.task.cancelled() and not _is_cancelled():
@@ -73,7 +73,7 @@ class Flights(Generic[T]):
             del self._under_way[key]
 
     async def close(self) -> None:
-        """End what is under way: nobody will be there to take it."""
+        """Cancel all running work: no caller is left."""
         tasks = [flight.task for flight in self._under_way.values()]
         for task in tasks:
             task.cancel()
@@ -81,7 +81,7 @@ class Flights(Generic[T]):
 
 
 def _is_cancelled() -> bool:
-    """Whether it is this task that is to end."""
+    """Whether this task itself is being cancelled."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
@@ -91,7 +91,7 @@ async def _run(start: Callable[[Trace], Awaitable[T]], trace: Trace) -> T:
 
 
 class Writer:
-    """Close it, or use it as a context manager; what is under way is waited for."""
+    """Close it, or use it as a context manager; running fetches are awaited."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "spaniel-writer")
@@ -116,16 +116,16 @@ class Rendering(NamedTuple):
 
 
 class Copies(NamedTuple):
-    """Where a page may be besides its own site: `[spaniel.archive]`, `[spaniel.search_cache]`, `[spaniel.mirrors]`."""
+    """Copies of a page on other sites: `[spaniel.archive]`, `[spaniel.search_cache]`, `[spaniel.mirrors]`."""
 
-    archive_available: str = ""  # templates; empty: there is none
+    archive_available: str = ""  # templates; empty: disabled
     archive_snapshot: str = ""
     search_cache: str = ""
-    mirrors: tuple[tuple[str, str], ...] = ()  # prefixes of addresses, and what is to stand in their place
+    mirrors: tuple[tuple[str, str], ...] = ()  # prefixes of addresses and their replacements
 
 
 class Services(NamedTuple):
-    """The rooms below, opened and ready."""
+    """What every fetch uses, opened and ready."""
 
     door: Door
     clock: Clock
@@ -133,9 +133,9 @@ class Services(NamedTuple):
     readers: Readers
     writer: Writer
     cache: PageCache | None = None
-    renderer: Renders | None = None  # None: switched off
+    renderer: Renders | None = None  # None: disabled
     rendering: Rendering = Rendering()
     copies: Copies = Copies()
     queue: Queue | None = None
     chance: Callable[[], float] = random.random  # from 0 to 1, for waits
-    freshness: Freshness | None = None  # None: no profile asks for it
+    freshness: Freshness | None = None  # None: no profile needs it

@@ -28,34 +28,34 @@ if TYPE_CHECKING:
 
 NOT_MODIFIED = 304
 
-# An entity tag (RFC 9110 8.8.3), or one that somebody forgot to put in quotes. Never `*`, which every page matches,
-# and never a list, which two headers would make.
+# An entity tag (RFC 9110 8.8.3), or one without its quotes. Never `*`, which matches every page,
+# and never a list, which would come from two headers.
 _TAG = re.compile(r'(?:W/)?"[^"]*"|[^",*\s]+')
-_CODING = re.compile(r'[-;:]{1,2}(?:gzip|br|deflate|zstd)(?="?$)')  # what servers add to the tag of a packed page
+_CODING = re.compile(r'[-;:]{1,2}(?:gzip|br|deflate|zstd)(?="?$)')  # added by servers that compress
 
 
 class Conditional(NamedTuple):
-    """What the copy is known by. Nobody but the server that it came from learns of it."""
+    """The validators of a stored copy. They are sent only to the URL it came from."""
 
-    url: str  # the copy's own; the headers go to no other hop
+    url: str  # the copy's own; no other hop gets the headers
     etag: str | None
-    fields: Mapping[str, str]  # what is asked with
+    fields: Mapping[str, str]  # the request headers
 
     def options_for(self, url: Url, options: RequestOptions) -> RequestOptions:
         return options._replace(more={**options.more, **self.fields}) if url.href == self.url else options
 
     def answered_by(self, page: Page) -> bool:
-        """Whether this 304 was asked for. Of any other nobody knows what it is about."""
+        """Whether this 304 answers our conditional request; any other 304 is meaningless."""
         return page.status == NOT_MODIFIED and page.url.href == self.url
 
     def agrees_with(self, page: Page) -> bool:
-        """A 304 that names another version than the copy's says nothing about the copy (RFC 9111 4.3.4)."""
+        """A 304 with another ETag than the copy's says nothing about the copy (RFC 9111 4.3.4)."""
         named = page.headers.get("etag")
         return named is None or self.etag is None or _opaque(named) == _opaque(self.etag)
 
 
 def conditional_for(url: str, etag: str | None, last_modified: str | None) -> Conditional | None:
-    """Both validators, as the server wrote them. What cannot stand in a header is left out; None where nothing can."""
+    """Both validators, as the server sent them. Invalid header values are left out; None if none is left."""
     asked = {"If-None-Match": _tag(etag), "If-Modified-Since": _line(last_modified)}
     sent = {name: value for name, value in asked.items() if value}
     return Conditional(url, etag, sent) if sent else None
@@ -70,21 +70,21 @@ def _line(value: str | None) -> str | None:
 
 
 def _opaque(etag: str) -> str:
-    """What is compared weakly (RFC 9110 8.8.3.2), however the page was packed on its way."""
+    """For weak comparison (RFC 9110 8.8.3.2), ignoring content coding."""
     return _CODING.sub("", etag.removeprefix("W/"))
 
 
 STALE_COPY = "stale_copy"
 STALE = "stale"
-# The server, or the way to it, is out of order. It has not said that the page is gone, or not for us.
+# The server, or the network, has a problem. It has not said that the page is gone or forbidden.
 UNREACHABLE = frozenset({Code.HTTP_5XX, Code.TIMEOUT, Code.NETWORK, Code.DNS_FAILED, Code.ROBOTS_UNAVAILABLE})
-WAY_NOTES = frozenset({HTTPS_DOWNGRADE, FAIL_OPEN_NOTE})
+HOP_NOTES = frozenset({HTTPS_DOWNGRADE, FAIL_OPEN_NOTE})
 METADATA = tuple(field.name for field in fields(Metadata))
-DISTRUSTED = frozenset({"certificate", "tls"})  # causes of `network` that no waiting mends
+DISTRUSTED = frozenset({"certificate", "tls"})  # causes of `network` that do not go away by waiting
 
 
 class StaleEntry(NamedTuple):
-    """A copy whose time is over. It may be found to be still right, or have to do in place of a page."""
+    """A copy past its lifetime. It may be revalidated, or used when the site does not respond."""
 
     key: CacheKey
     entry: CacheEntry
@@ -94,22 +94,22 @@ class StaleEntry(NamedTuple):
 
     @property
     def conditional(self) -> Conditional | None:
-        """How to ask about it; None where it has nothing to be known by, as what scripts have made."""
+        """The conditional request; None without validators, as for rendered pages."""
         return conditional_for(self.page.final_url, self.entry.etag, self.entry.last_modified)
 
     @property
     def document(self) -> Document:
-        """What was understood of it when it was read, less what concerned the way there."""
+        """The document as it was read, without notes about the earlier fetch's hops."""
         page = self.page
         known = {name: page.metadata.get(name) for name in METADATA}
-        notes = tuple(note for note in page.notes if note not in WAY_NOTES)
+        notes = tuple(note for note in page.notes if note not in HOP_NOTES)
         fields = page.title, page.language
         return Document(page.markdown, *fields, metadata=Metadata(**known), notes=notes, signals=page.signals)
 
     def revalidated_by(self, page: Page, method: str) -> Revalidated | None:
-        """Whether an answer shows that the copy is still right (FG-40, FG-41).
+        """Whether a response shows that the copy is still valid (FG-40, FG-41).
 
-        Its links were resolved against its URL, and its kind was told by its type, so both must be the same.
+        Links were resolved against its URL, and its type chose the reader, so both must be the same.
         """
         if page.url.href != self.page.final_url or method != self.key.rendering_method:
             return None
@@ -123,14 +123,14 @@ class StaleEntry(NamedTuple):
         return Revalidated(self, "unchanged") if same else None
 
     def replaces(self, refusal: SpanielError | None, now: datetime) -> bool:
-        """Whether it is better than nothing."""
+        """Whether it may be used after this failure."""
         if refusal is None or refusal.code not in UNREACHABLE or now - self.entry.fetched_at > 2 * self.ttl:
             return False
-        answered = refusal.code is Code.NETWORK and "status" in refusal.details  # though not with a page
+        answered = refusal.code is Code.NETWORK and "status" in refusal.details  # a response, but not a page
         return not answered and refusal.details.get("cause") not in DISTRUSTED
 
     def found(self, how: str) -> Found:
-        """The copy as it is, for whoever asks for the page."""
+        """The copy as a result."""
         entry = self.entry
         page = msgspec.structs.replace(self.page, freshness=self.asked) if self.asked else self.page
         cache_info = CacheInfo(entry.fetched_at, hours(self.ttl), entry.etag, entry.last_modified, how)
@@ -138,7 +138,7 @@ class StaleEntry(NamedTuple):
 
 
 class Revalidated(NamedTuple):
-    """A copy that is still right, and how that is known."""
+    """A copy that is still valid, and how that is known."""
 
     stale: StaleEntry
     how: str  # not_modified (304), unchanged (200, the same bytes)

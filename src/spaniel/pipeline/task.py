@@ -1,4 +1,4 @@
-"""What is to be fetched, and the attempts at it so far."""
+"""The task of one fetch, and the attempts so far."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 class FetchTask(NamedTuple):
-    """A page that is wanted, and how the profile goes about it."""
+    """A requested page, and how the profile fetches it."""
 
     url: Url
     canonical: Canonical
     request: Request
     way: FetchOptions
-    fallback_names: tuple[str, ...]  # of the profile's ladder
-    kinds: tuple[str, ...]  # of content that the profile reads
+    fallback_names: tuple[str, ...]  # of the profile's fallbacks
+    kinds: tuple[str, ...]  # kinds of content that the profile reads
     profile: str = ""  # its name
-    profile_file: str = ""  # where it is from; empty: it is shipped
-    stale: StaleEntry | None = None  # a stored copy whose time is over
+    profile_file: str = ""  # its file; empty: a built-in profile
+    stale: StaleEntry | None = None  # an expired stored copy
 
     @property
     def is_upgraded(self) -> bool:
-        """Whether HTTP was asked for, and the policy made HTTPS of it (FG-13)."""
+        """Whether the policy upgraded an HTTP URL to HTTPS (FG-13)."""
         return self.url.scheme == "https" and self.canonical.original.strip().lower().startswith("http://")
 
 
 class FetchResult(NamedTuple):
-    """A page as a rung brought it, and what was understood of it."""
+    """A page as a fallback fetched it, and the document read from it."""
 
     fetched: FetchedPage
     document: Document
     fetched_at: datetime
     rendering_method: str
     notes: tuple[str, ...]
-    fallback: str = "http"  # that brought it
-    reader: str = "html"  # the kind of content that it was read as
-    signals: Mapping[str, object] = NOTHING  # what the site says about its use
-    blocked: BlockedPage | None = None  # it is not the page that was asked for
-    proof: Revalidated | None = None  # that the errand's held copy is still right: nothing was read again
+    fallback: str = "http"  # that fetched it
+    reader: str = "html"  # the kind of content it was read as
+    signals: Mapping[str, object] = NOTHING  # the site's usage signals
+    blocked: BlockedPage | None = None  # set if it is not the requested page
+    proof: Revalidated | None = None  # set if the task's stale copy is still valid: nothing was read again
 
 
 class Attempts:
-    """What has come of the rungs so far: the best page, or why there is none."""
+    """The results so far: the best page, or why there is none."""
 
     __slots__ = ("attempts", "best", "earlier_refusal", "found", "left_out", "task")
 
@@ -69,28 +69,28 @@ class Attempts:
         self.attempts: list[Attempt] = []
         self.left_out: list[LeftOut] = []
         self.best: FetchResult | None = None
-        self.found: Found | None = None  # the best, as it is stored
-        self.earlier_refusal: SpanielError | None = None  # what the site said earlier, where it was not asked for that
+        self.found: Found | None = None  # the best page as stored
+        self.earlier_refusal: SpanielError | None = None  # the host's answer to an earlier fetch, if it asked to wait
 
     @property
     def refusal(self) -> SpanielError | None:
-        """Why there is no page: the site's last word, since a 404 after a 500 is the better news of the two."""
+        """Why there is no page: the last failure at the site; a 404 after a 500 is more useful."""
         return None if self.best is not None or self.found is not None else self.failure
 
     @property
     def failure(self) -> SpanielError | None:
-        """The site's last word, by which the rungs judge that make up for it."""
+        """The last failure at the page's own site, which decides whether other fallbacks apply."""
         own = self._last_at_site()
         return own.error if own is not None else self.earlier_refusal
 
     @property
     def last_url(self) -> Url:
-        """Where the site's last word came from: a redirect may have led to another host."""
+        """The URL of the last attempt at the site: a redirect may have led to another host."""
         own = self._last_at_site()
         return split(own.url) if own is not None else self.task.url
 
     def at_site(self) -> list[Attempt]:
-        """The attempts that asked the page's own site."""
+        """The attempts at the page's own site."""
         return [attempt for attempt in self.attempts if not attempt.elsewhere]
 
     def skip(self, fallback: str, why: str) -> None:

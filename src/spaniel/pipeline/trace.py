@@ -1,4 +1,4 @@
-"""What a fetch did, step by step: the same list that `--explain` draws and the stream sends."""
+"""The steps of a fetch: the list that `--explain` prints and progress callbacks get."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
 
 
 class TraceStep(NamedTuple):
-    """One step: its name in the SRD's diagram, how it ended, how long it took, and what it was about."""
+    """One step: its name in the SRD's diagram, its outcome, its time, and what it was about."""
 
     name: str
     outcome: str
     ms: float
     url: str = ""  # without its query, as in the log
-    attempt: int = 0  # which rung of the ladder that was climbed, from 1; 0 before and after
-    hop: int = 0  # how many redirects had been followed
+    attempt: int = 0  # number of the fallback attempt, from 1; 0 before and after
+    hop: int = 0  # redirects followed so far
 
 
 class Trace:
-    """The steps of one fetch, in the order in which they ended; `watch` is told of each as it does."""
+    """The steps of one fetch in the order in which they ended; `watch` gets each as it ends."""
 
     def __init__(self, watch: Callable[[TraceStep], None] | None = None) -> None:
         self.steps: list[TraceStep] = []
         self._watchers = [watch] if watch else []
 
     def step(self, name: str, url: str = "", attempt: int = 0, hop: int = 0) -> Step:
-        """Time what is done inside; an error's code is its outcome."""
+        """Time the block; an error's code is its outcome."""
         return Step(self, name, url, attempt, hop)
 
     def add(self, step: TraceStep) -> None:
@@ -39,7 +39,7 @@ class Trace:
             watch(step)
 
     def feed(self, other: Trace) -> None:
-        """Tell another trace the steps so far, and those to come."""
+        """Send the steps so far, and those to come, to another trace."""
         for step in self.steps:
             other.add(step)
         self._watchers.append(other.add)
@@ -49,7 +49,7 @@ class Trace:
 
 
 class Step:
-    """A step under way: `text` is how it ends, `ok` unless somebody says otherwise.
+    """A running step: `text` is its outcome, `ok` unless set.
 
     A class: a generator made into a context manager takes three times as long, and a fetch has a dozen steps.
     """

@@ -140,7 +140,7 @@ class Editor:
         """A record with all that it says, under another URL."""
         found = self._find(old)
         if found is None:
-            raise complaint(old, "there is no record of this URL")
+            raise complaint(old, "no record of this URL")
         spot = self._rules.admit(new)
         target = self._draft(spot)
         source, path = found

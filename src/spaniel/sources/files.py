@@ -149,7 +149,7 @@ def read_file(path: str, options: ListOptions, problems: Problems) -> Iterator[S
 def _opened(path: str) -> Iterator[BinaryIO]:
     own = path != STANDARD_INPUT
     if not own and sys.stdin is None:  # closed by the parent process
-        raise SpanielError(Code.BAD_ARGS, field=path, reason="there is no standard input to read")
+        raise SpanielError(Code.BAD_ARGS, field=path, reason="standard input is closed")
     try:
         # A second reader of standard input: at exit Python would wait for the lock of `sys.stdin`
         file = open(path if own else sys.stdin.fileno(), "rb", BUFFER, closefd=own)  # noqa: SIM115

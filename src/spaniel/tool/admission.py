@@ -82,8 +82,8 @@ async def require_approval(asked: str, settings: ToolSettings, ctx: ToolCtx) -> 
     if settings.allow_auto_execution:
         return
     if ctx.approve is None:
-        reason = "is needed, and this host has nobody to ask"
+        reason = "is required, but this host cannot ask the user"
         raise SpanielError(Code.BAD_ARGS, field=APPROVAL, reason=reason)
     verdict = ctx.approve(asked)
     if (await verdict if isawaitable(verdict) else verdict) is not True:
-        raise SpanielError(Code.BAD_ARGS, field=APPROVAL, reason=f"was not given: {asked}")
+        raise SpanielError(Code.BAD_ARGS, field=APPROVAL, reason=f"denied by the user: {asked}")

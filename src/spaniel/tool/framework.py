@@ -44,7 +44,8 @@ class ToolError(Exception):
     def __init__(self, tool: str, error: SpanielError) -> None:
         self.tool = tool
         self.error = error
-        self.message = json.dumps({**error.as_dict(), "hint": error.model_hint}, ensure_ascii=False)
+        fields = {**error.as_dict(), "message": error.model_message, "hint": error.model_hint}
+        self.message = json.dumps(fields, ensure_ascii=False)
         super().__init__(self.message)
 
     @property
