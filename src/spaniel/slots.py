@@ -1,4 +1,4 @@
-"""So many at once, first come, first served. As `asyncio.Semaphore`, at a fraction of its cost where nobody waits."""
+"""So many at once, first come, first served: an `asyncio.Semaphore` that costs little where there is no wait."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Slots:
         except BaseException:
             if mine.done() and not mine.cancelled():
                 self.release()  # it came too late
-            elif mine in self._waiting:  # else somebody who released one has passed over it already
+            elif mine in self._waiting:  # else a release has skipped it already
                 self._waiting.remove(mine)
             raise
 
     def release(self) -> None:
-        """To whoever has waited longest; no other may take it before them."""
+        """To the one that has waited longest."""
         while self._waiting:
             next_ = self._waiting.popleft()
             if not next_.done():

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from spaniel.batch import captures
-from spaniel.batch.local import Run
+from spaniel.batch.local import BatchRun
 from spaniel.batch.outputs.warc import Capture
 from spaniel.batch.ports import Fetch, Record
 from spaniel.batch.supervisor import Pace
 from spaniel.batch.worker import Service
 from spaniel.hosts import Hosts
-from spaniel.hosts.rules import Rule, Rules
+from spaniel.hosts.rules import HostRule, HostRules
 from spaniel.pipeline.record import Extraction
 from tests.batch.harness import order
 
@@ -56,7 +56,7 @@ class Inside:
         ]
         self._tasks = [asyncio.create_task(service.run(open_fetcher)) for service in self._services]
 
-    def tell(self, worker: int, word: str, *values: Any) -> None:
+    def send(self, worker: int, word: str, *values: Any) -> None:
         self._services[worker].receive(word, *values)
 
     async def close(self) -> None:
@@ -66,7 +66,7 @@ class Inside:
 
 
 def run(urls: str, output: str) -> None:
-    with Run(output) as batch:
+    with BatchRun(output) as batch:
         batch.resume(order(Path(urls), warc="a test"))
-        batch.fetch(Inside(), Pace(1, 64, Rules(Rule(64, 0.0))))
+        batch.fetch(Inside(), Pace(1, 64, HostRules(HostRule(64, 0.0))))
         assert os.path.exists(output)

@@ -99,8 +99,8 @@ def test_the_command_goes_on_where_it_was_killed(tmp_path: Path) -> None:
             with programs.Popen(line, env=environment(tmp_path), stderr=subprocess.PIPE, text=True) as run:
                 wait_until_it_writes(lambda: run.poll() is None, tmp_path, rng)
                 run.kill()
-                _, told = run.communicate()
-            assert run.returncode in (0, -signal.SIGKILL), told
+                _, stderr = run.communicate()
+            assert run.returncode in (0, -signal.SIGKILL), stderr
         done = spaniel(served, tmp_path, "--resume", "-q")
         assert (done.returncode, done.stdout) == (0, ""), done.stderr
         require_each_once(tmp_path, urls)

@@ -13,27 +13,27 @@ from typing import Any
 import pytest
 
 from spaniel.app.batch_wiring import wiring
-from spaniel.batch.local import Run
+from spaniel.batch.local import BatchRun
 from spaniel.batch.supervisor import Pace, Processes
 from spaniel.batch.worker import ForeignHosts, Lender, RunHosts
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts
-from spaniel.hosts.limits import Limits
-from spaniel.hosts.rules import Rule, Rules
+from spaniel.hosts.limits import HostLimits
+from spaniel.hosts.rules import HostRule, HostRules
 from spaniel.testing.batching import WHERE
 from tests.batch.harness import FAST, Served, order, records, serving, settings, written
 from tests.batch.test_politely import gaps
 
 BRIEF = {"owned": [0], "shard_count": 1, "workers": 2, "is_spread": False}
-BRIEF |= {"rules": ((1, 0.0), {}), "limits": tuple(Limits())}
+BRIEF |= {"rules": ((1, 0.0), {}), "limits": tuple(HostLimits())}
 
 
 def run(served: Served, folder: Path, urls: list[str], pace: Pace, workers: Any = None, **more: Any) -> Any:
-    with Run(str(folder / "out.jsonl")) as batch:
+    with BatchRun(str(folder / "out.jsonl")) as batch:
         batch.begin(order(written(folder, urls), **more))
-        told = wiring(settings(served.port, folder), "web_fetch")
-        return batch.fetch(workers or Processes(WHERE, told), pace)
+        options = wiring(settings(served.port, folder), "web_fetch")
+        return batch.fetch(workers or Processes(WHERE, options), pace)
 
 
 def overlapping(served: Served, host: str) -> int:
@@ -75,7 +75,7 @@ def test_worker_that_is_killed_costs_no_record_and_no_lease(tmp_path: Path) -> N
 def test_one_site_without_delays_is_fetched_by_all_workers(tmp_path: Path) -> None:
     with serving(tmp_path, pause=0.02) as served:
         urls = [served.url("www.site.example", f"/ok{n}") for n in range(80)]
-        _, whole = run(served, tmp_path, urls, Pace(2, 16, Rules(Rule(4, 0.0))), is_spread=True)
+        _, whole = run(served, tmp_path, urls, Pace(2, 16, HostRules(HostRule(4, 0.0))), is_spread=True)
         assert whole
         assert overlapping(served, "www.site.example") in (3, 4)  # as many as may be, and not more
         asked = Counter(request.path for request in served.requests())
@@ -91,7 +91,7 @@ def test_host_in_several_shards_is_asked_politely_all_the_same(tmp_path: Path, h
     slow = host.startswith("slow")
     with serving(tmp_path) as served:
         urls = [served.url(host, f"/ok{n}") for n in range(5 if slow else 12)]
-        rules = Rules(Rule(8, 0.0) if slow else Rule(1, 0.2))
+        rules = HostRules(HostRule(8, 0.0) if slow else HostRule(1, 0.2))
         _, whole = run(served, tmp_path, urls, Pace(2, 16, rules), is_spread=True)
         assert whole
         requests = [each for each in served.by_host()[host] if each.path != "/robots.txt"]
@@ -106,7 +106,7 @@ async def test_lease_that_is_not_waited_for_any_more_is_given_back() -> None:
     import asyncio
 
     said: list[tuple[Any, ...]] = []
-    hosts = Hosts(SystemClock(), rules=Rules(Rule(1, 0.0)), limits=Limits())
+    hosts = Hosts(SystemClock(), rules=HostRules(HostRule(1, 0.0)), limits=HostLimits())
     lender = Lender(hosts, lambda *each: said.append(each))
     lender.take(1, 1, "a.example", False)
     lender.take(1, 2, "a.example", False)

@@ -18,6 +18,6 @@ def test_a_thousand_kills_lose_nothing_and_write_nothing_twice(tmp_path: Path) -
 
 @pytest.mark.torture
 @pytest.mark.timeout(3600)
-def test_five_thousand_urls_have_the_same_records_whoever_fetches_them() -> None:
+def test_five_thousand_urls_have_the_same_records_in_every_mode() -> None:
     ways = ["local-1", "local-2", "local-4", "shards-3", "ray-2", "rayparts-2"]
     require_the_same(compared(5000, ways, 3500))

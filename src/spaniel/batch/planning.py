@@ -71,14 +71,14 @@ def read_shard(text: str) -> InputShard:
     return InputShard(int(index) - 1, int(count))
 
 
-class Plan(NamedTuple):
+class PlannedShards(NamedTuple):
     """What was planned, and the shards that have items, with how many pages each has."""
 
     counts: PlanCounts
     shards: dict[int, int]
 
 
-class Rows(Protocol):
+class PlanRows(Protocol):
     """The planned rows of an input. `seen` is the number of URLs of the whole input, once all rows were read."""
 
     seen: int
@@ -119,7 +119,7 @@ def row_number(row: Row) -> int:
     return domain_number(host or plain_host(raw or "") or (raw or "")[:200])
 
 
-def make_plan(rows: Rows, folder: str, *, shards: int = 1, is_spread: bool = False) -> Plan:
+def make_plan(rows: PlanRows, folder: str, *, shards: int = 1, is_spread: bool = False) -> PlannedShards:
     """Write the shards of these rows into a folder. `is_spread`: the pages of one host go into all of them."""
     planner = _Planner(folder, shards)
     try:
@@ -171,7 +171,7 @@ class _Planner:
         self._rows[number].clear()
         return shard
 
-    def finish(self, seen: int) -> Plan:
+    def finish(self, seen: int) -> PlannedShards:
         counts, pages = PlanCounts(seen), {}
         for number, rows in enumerate(self._rows):
             if rows or self._shards[number] is not None:
@@ -181,7 +181,7 @@ class _Planner:
                 self._shards[number] = None
                 pages[number] = own.tasks
                 counts = counts.with_shard(own)
-        return Plan(counts, pages)
+        return PlannedShards(counts, pages)
 
     def discard(self) -> None:
         for shard in self._shards:

@@ -17,9 +17,9 @@ from spaniel.batch.planning import shard_of
 from spaniel.batch.worker import TaskFile, why_unwritable
 from spaniel.defaults import BATCH_JOBS
 from spaniel.errors import Code, SpanielError
-from spaniel.hosts.limits import Limits
-from spaniel.hosts.rules import Rules
-from spaniel.runs.parts import CAPTURES, RECORDS, Result, Writer
+from spaniel.hosts.limits import HostLimits
+from spaniel.hosts.rules import HostRules
+from spaniel.runs.parts import CAPTURES, RECORDS, PartWriter, Result
 from spaniel.runs.store import Shard, Shards
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class Pace(NamedTuple):
 
     workers: int = 1
     jobs: int = BATCH_JOBS.default  # pages under way in each worker
-    rules: Rules = Rules()
-    limits: Limits = Limits()
+    rules: HostRules = HostRules()
+    limits: HostLimits = HostLimits()
 
 
 class Workers(Protocol):
@@ -57,7 +57,7 @@ class Workers(Protocol):
     async def start(self, count: int, hear: Hear, brief: Brief) -> None:
         """Start them; from then on `hear` gets what they say."""
 
-    def tell(self, worker: int, word: str, *values: Any) -> None: ...
+    def send(self, worker: int, word: str, *values: Any) -> None: ...
 
     async def close(self) -> None: ...
 
@@ -109,7 +109,7 @@ class Supervisor:
             say.RESULTS: self._results,
             GONE: self._gone,
         }
-        self._writer: Writer | None = None
+        self._writer: PartWriter | None = None
         self._shards = Shards(Shard.open(folder, number) for number in shards) if workers.is_remote else None
         self._futile = 0  # lives of workers that ended for no known reason
         progress.watch(lambda: [member.status for member in self._members])
@@ -120,7 +120,7 @@ class Supervisor:
         if self._shards is not None:
             for shard in self._shards:
                 shard.lock()
-            self._writer = Writer(self._shards, self._endings, self._cannot_write)
+            self._writer = PartWriter(self._shards, self._endings, self._cannot_write)
         collecting = asyncio.create_task(self._collect_often())
         try:
             if limit:
@@ -147,16 +147,16 @@ class Supervisor:
 
     def _end_time(self, limit: float) -> None:
         self._over = limit
-        self._tell_all(say.OVER, limit)
+        self._send_all(say.OVER, limit)
 
     def stop(self) -> None:
         """Begin nothing more, and finish what is under way."""
         self._is_stopping = True
-        self._tell_all(say.STOP)
+        self._send_all(say.STOP)
 
-    def _tell_all(self, word: str, *values: Any) -> None:
+    def _send_all(self, word: str, *values: Any) -> None:
         for number in range(len(self._members)):
-            self._workers.tell(number, word, *values)
+            self._workers.send(number, word, *values)
 
     def _brief(self, worker: int) -> dict[str, Any]:
         """What a worker is to do; the same again when it is restarted, but for what is known of the pages by then."""
@@ -195,7 +195,7 @@ class Supervisor:
             try:
                 known = self._parts_known if self._writer is None else self._writer.parts
                 await asyncio.to_thread(self._collector.collect, dict(known))
-            except Exception as error:  # noqa: BLE001  whatever it is, the run must not go on without its output
+            except Exception as error:  # noqa: BLE001  whatever it is, the run must not continue without its output
                 self._failed(0, *why_unwritable(error))
                 return
 
@@ -231,7 +231,7 @@ class Supervisor:
         self._members[worker].is_ready = True
         for (holder, number), lease in self._leases.items():
             if lease.owner == worker:
-                self._workers.tell(worker, say.TAKE, holder, number, lease.host, lease.led)
+                self._workers.send(worker, say.TAKE, holder, number, lease.host, lease.led)
 
     def _done(self, worker: int) -> None:
         self._members[worker].is_done = True
@@ -277,27 +277,27 @@ class Supervisor:
     def _take(self, worker: int, number: int, host: str, led: bool) -> None:
         lease = self._leases[worker, number] = _Lease(self._owner_of(host), host, led)
         if self._members[lease.owner].is_ready:
-            self._workers.tell(lease.owner, say.TAKE, worker, number, host, led)
+            self._workers.send(lease.owner, say.TAKE, worker, number, host, led)
 
     def _release(self, worker: int, number: int, answered: bool) -> None:
         lease = self._leases.pop((worker, number), None)
         if lease is not None:
-            self._workers.tell(lease.owner, say.RELEASE, worker, number, answered)
+            self._workers.send(lease.owner, say.RELEASE, worker, number, answered)
 
     def _granted(self, _owner: int, worker: int, number: int) -> None:
-        self._workers.tell(worker, say.GRANTED, number)
+        self._workers.send(worker, say.GRANTED, number)
 
     def _denied(self, _owner: int, worker: int, number: int, code: str, details: Mapping[str, Any]) -> None:
         self._leases.pop((worker, number), None)
-        self._workers.tell(worker, say.DENIED, number, code, details)
+        self._workers.send(worker, say.DENIED, number, code, details)
 
     def _report(self, _worker: int, host: str, method: str, values: Sequence[Any]) -> None:
-        self._workers.tell(self._owner_of(host), say.LEARNT, method, values)
+        self._workers.send(self._owner_of(host), say.LEARNT, method, values)
 
     def _learnt(self, worker: int, method: str, values: Sequence[Any]) -> None:
         for other in range(len(self._members)):
             if other != worker:
-                self._workers.tell(other, say.LEARNT, method, values)
+                self._workers.send(other, say.LEARNT, method, values)
 
 
 class _Lease(NamedTuple):
@@ -378,7 +378,7 @@ class Processes:
             for number in range(count)
         ]
 
-    def tell(self, worker: int, word: str, *values: Any) -> None:
+    def send(self, worker: int, word: str, *values: Any) -> None:
         pipe = self._pipes[worker] if self._pipes else None
         if pipe is not None and not pipe.is_closing():  # asyncio complains of what is written to a process that ends
             pipe.write(say.frame((word, *values)))

@@ -27,12 +27,12 @@ from spaniel.batch.records import ending_of, line_of, refusal_of, refused, tail_
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts
-from spaniel.hosts.limits import Limits, total_time_over
-from spaniel.hosts.rules import Rule, Rules
+from spaniel.hosts.limits import HostLimits, total_time_over
+from spaniel.hosts.rules import HostRule, HostRules
 from spaniel.hosts.scheduler import Scheduler
 from spaniel.net.deadline import Deadline
 from spaniel.net.sockets import raise_descriptors
-from spaniel.runs.parts import Result, Writer
+from spaniel.runs.parts import PartWriter, Result
 from spaniel.runs.store import Shard, Shards
 from spaniel.url.value import split
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("spaniel.batch")
 
 STATUS_SECONDS = 0.25
-BEHIND_SECONDS = 0.05  # before it is looked again whether the writer has room
+BEHIND_SECONDS = 0.05  # between two checks whether the writer has caught up
 NO_LIMIT = 1e9  # seconds
 OK = 200  # any status of a host that answers
 LONGEST_PAUSE = 30.0  # seconds before a worker begins that replaces another one
@@ -370,16 +370,18 @@ class RunHosts(Hosts):
     def __init__(self, brief: Mapping[str, Any], send: Send, clock: Clock) -> None:
         self._brief, self._send = brief, send
         self._own = frozenset(brief["owned"])
-        usual = Rule(*brief["rules"][0])
-        by_domain = {domain: Rule(*rule) for domain, rule in brief["rules"][1].items()}
+        usual = HostRule(*brief["rules"][0])
+        by_domain = {domain: HostRule(*rule) for domain, rule in brief["rules"][1].items()}
         self._spread_rule = usual if brief["is_spread"] and usual.delay == 0 else None
         self._share = usual.per_host // brief["workers"]
         self._slow: set[str] = set()  # hosts that are spread, and ask for delays
         self.leases = ForeignHosts(send, self.owns)
-        rules = _SharedRules(usual, by_domain, self) if self._spread_rule else Rules(usual, by_domain)
-        self._named = Rules(usual, by_domain)
+        rules = _SharedRules(usual, by_domain, self) if self._spread_rule else HostRules(usual, by_domain)
+        self._named = HostRules(usual, by_domain)
         several = brief["workers"] > 1
-        super().__init__(clock, rules=rules, limits=Limits(*brief["limits"]), foreign=self.leases if several else None)
+        super().__init__(
+            clock, rules=rules, limits=HostLimits(*brief["limits"]), foreign=self.leases if several else None
+        )
         self.lender = Lender(self, send)
 
     def is_spread(self, host: str) -> bool:
@@ -397,7 +399,7 @@ class RunHosts(Hosts):
     def is_home(self, host: str) -> bool:
         return shard_of(host, self._brief["shard_count"]) in self._own
 
-    def share(self, host: str, rule: Rule) -> Rule:
+    def share(self, host: str, rule: HostRule) -> HostRule:
         if not self.is_spread(host):
             return rule
         others = self._brief["workers"] - 1
@@ -405,21 +407,21 @@ class RunHosts(Hosts):
 
     def asked_to_wait(self, where: str, status: int, seconds: float | None, *, led: bool = False) -> None:
         super().asked_to_wait(where, status, seconds, led=led)
-        self._tell_others(where, "asked_to_wait", where, status, seconds, led)
+        self._inform_others(where, "asked_to_wait", where, status, seconds, led)
 
     def set_crawl_delay(self, host: str, seconds: float) -> None:
         super().set_crawl_delay(host, seconds)
         if seconds and self.is_spread(host):
-            self._tell_others(host, "set_crawl_delay", host, seconds)
+            self._inform_others(host, "set_crawl_delay", host, seconds)
             self._slow.add(host)
 
     def give_up(self, host: str, error: SpanielError, *, led: bool = False) -> None:
         is_new = self.given_up(host, led=led) is None
         super().give_up(host, error, led=led)
         if is_new:
-            self._tell_others(host, "give_up", host, str(error.code), error.details, led)
+            self._inform_others(host, "give_up", host, str(error.code), error.details, led)
 
-    def _tell_others(self, where: str, method: str, *values: object) -> None:
+    def _inform_others(self, where: str, method: str, *values: object) -> None:
         if self._brief["workers"] > 1 and self.is_spread(split(where).host if "://" in where else where):
             self._send(say.LEARNT, method, values)
 
@@ -439,21 +441,21 @@ class RunHosts(Hosts):
             self.unanswered(where, SpanielError(Code(code)), led=True)
 
 
-class _SharedRules(Rules):
+class _SharedRules(HostRules):
     """Rules with a share of the places where a host is spread over workers."""
 
-    def __init__(self, usual: Rule, by_domain: Mapping[str, Rule], hosts: RunHosts) -> None:
+    def __init__(self, usual: HostRule, by_domain: Mapping[str, HostRule], hosts: RunHosts) -> None:
         super().__init__(usual, by_domain)
         self._sharing = hosts
 
-    def of(self, host: str) -> Rule:
+    def of(self, host: str) -> HostRule:
         return self._sharing.share(host, super().of(host))
 
 
 class _Relayed:
     """Results that are sent to the supervisor: there are too many, too, where those that were sent wait."""
 
-    def __init__(self, writer: Writer, is_behind: Callable[[], bool]) -> None:
+    def __init__(self, writer: PartWriter, is_behind: Callable[[], bool]) -> None:
         self._writer, self._is_behind = writer, is_behind
         self.put = writer.put
 
@@ -471,7 +473,7 @@ class Service:
         self._hosts = RunHosts(brief, send, self._clock)
         self._scheduler: Scheduler[Task] | None = None
         self._worker: Worker | None = None
-        self._writer: Writer | None = None
+        self._writer: PartWriter | None = None
         self._is_stopping = False
         self._over = total_time_over(brief["over"]) if brief["over"] else None
 
@@ -530,7 +532,7 @@ class Service:
             if begun is not None:
                 begun.close()
 
-    async def _work(self, shards: Shards, fetch: Fetch, writer: Writer, begun: TaskFile | None) -> None:
+    async def _work(self, shards: Shards, fetch: Fetch, writer: PartWriter, begun: TaskFile | None) -> None:
         self._scheduler = Scheduler(shards, self._hosts, self._clock, at_once=self._brief["jobs"], moves=True)
         if self._is_stopping:
             self._scheduler.stop()
@@ -547,7 +549,7 @@ class Service:
             reporting.cancel()
             await asyncio.gather(reporting, return_exceptions=True)
 
-    def _open_writer(self, shards: Shards) -> Writer:
+    def _open_writer(self, shards: Shards) -> PartWriter:
         loop = asyncio.get_running_loop()
 
         def failed(error: Exception) -> None:
@@ -556,7 +558,7 @@ class Service:
         relay = None if self._is_behind is None else partial(loop.call_soon_threadsafe, self._send, say.RESULTS)
         if self._brief["parts"]:
             return RemoteWriter(self._brief["parts"], shards, self._brief["endings"], failed, relay)
-        return Writer(shards, self._brief["endings"], failed, relay)
+        return PartWriter(shards, self._brief["endings"], failed, relay)
 
     async def _report_often(self) -> None:
         while True:

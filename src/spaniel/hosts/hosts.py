@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from spaniel.clock import Clock
-    from spaniel.hosts.limits import Limits
+    from spaniel.hosts.limits import HostLimits
     from spaniel.hosts.memory import Known, Memory
-    from spaniel.hosts.rules import Rules
+    from spaniel.hosts.rules import HostRules
     from spaniel.net.deadline import Deadline
     from spaniel.url.value import Url
 
@@ -82,7 +82,7 @@ class Politeness(NamedTuple):
 USUAL = Politeness()
 
 
-class Asked(NamedTuple):
+class AskedToWait(NamedTuple):
     """A host asked us to wait."""
 
     status: int  # of that answer
@@ -219,8 +219,8 @@ class Hosts:
         clock: Clock,
         memory: Memory | None = None,
         *,
-        rules: Rules | None = None,
-        limits: Limits | None = None,
+        rules: HostRules | None = None,
+        limits: HostLimits | None = None,
         foreign: Foreign | None = None,
     ) -> None:
         self.clock, self._memory, self._rules, self.limits, self._foreign = clock, memory, rules, limits, foreign
@@ -383,7 +383,7 @@ class Hosts:
             return True
         return self._known_elsewhere().get(host, NOTHING).http_only_until > self._wall()
 
-    def asked(self, where: str) -> Asked | None:
+    def asked(self, where: str) -> AskedToWait | None:
         """What an origin said, to this process or to another, when it asked us to wait; None if that is over."""
         known, elsewhere, status, seconds = self._hosts.get(host_of(where)), self._known_elsewhere(), 0, 0.0
         if known is not None and known.asked:
@@ -395,7 +395,7 @@ class Hosts:
                     left = other.not_before - self._wall()
                     if left > seconds:
                         status, seconds = other.status, left
-        return Asked(status, seconds) if seconds > 0 else None
+        return AskedToWait(status, seconds) if seconds > 0 else None
 
     async def wait(self, where: str, deadline: Deadline, politeness: Politeness) -> None:
         """Wait as long as an origin asked; refused at once where that is too long. In a run, the turn waits."""

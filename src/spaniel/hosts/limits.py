@@ -20,7 +20,7 @@ GIVEN_UP = "host_given_up"  # the cause in an error of a page that was not reque
 NEVER = float("-inf")
 
 
-class Limits(NamedTuple):
+class HostLimits(NamedTuple):
     """When a run gives a host up, and how long the run may take. All but `failures` in seconds."""
 
     failures: int = 5  # in a row: no address, no connection, or one that was closed without an answer
@@ -34,7 +34,7 @@ class Limits(NamedTuple):
 class Breaker:
     """Counts failures host by host; hosts that answer are not remembered."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: HostLimits) -> None:
         self._limits = limits
         self._failed: dict[tuple[str, bool], int] = {}
         self._paused: dict[tuple[str, bool], float] = {}  # until when; the requests that fail meanwhile began before

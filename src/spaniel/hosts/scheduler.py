@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from spaniel.clock import Clock
     from spaniel.errors import SpanielError
-    from spaniel.hosts.limits import Limits
+    from spaniel.hosts.limits import HostLimits
     from spaniel.net.addresses import Address
     from spaniel.net.resolver import Resolver
 
@@ -40,13 +40,13 @@ NEVER = float("inf")
 RUNNING, WAITING, RESTING, FREE, ENDED = "running", "waiting", "resting", "free", "ended"
 
 
-class Item(Protocol):
+class QueuedItem(Protocol):
     @property
     def id(self) -> int: ...
 
 
-T = TypeVar("T", bound=Item)
-T_co = TypeVar("T_co", bound=Item, covariant=True)
+T = TypeVar("T", bound=QueuedItem)
+T_co = TypeVar("T_co", bound=QueuedItem, covariant=True)
 
 
 class Items(Protocol[T_co]):
@@ -259,7 +259,7 @@ class Scheduler(Generic[T]):
         `first_alone`: no other item of a host is begun before the first has ended."""
         self._first_alone = first_alone
         self._items, self._hosts, self._clock, self._at_once, self.moves = items, hosts, clock, at_once, moves
-        self._limits: Limits | None = None
+        self._limits: HostLimits | None = None
         if isinstance(hosts, Hosts):
             self._limits = hosts.limits
             hosts.on_give_up(self.give_up)
@@ -286,7 +286,7 @@ class Scheduler(Generic[T]):
         self._end: asyncio.Future[None] | None = None
         self._work: Callable[[Lease[T]], Awaitable[None]] | None = None
 
-    # for whoever runs it
+    # running
 
     async def run(self, work: Callable[[Lease[T]], Awaitable[None]]) -> bool:
         """Work on every item; whether all are finished. What `work` raises ends the run."""
@@ -329,7 +329,7 @@ class Scheduler(Generic[T]):
         self._dispatch()
 
     def pause(self) -> None:
-        """Begin nothing until `resume`: whoever takes the results is behind."""
+        """Begin nothing until `resume`: the writer of the results is behind."""
         self._is_paused = True
 
     def resume(self) -> None:
