@@ -14,7 +14,7 @@ from spaniel.batch.outputs import warc_parts
 from spaniel.batch.outputs.finish import finish
 from spaniel.batch.outputs.form import Form, form_of
 from spaniel.batch.outputs.parquet import parts_in
-from spaniel.batch.planning import WHOLE, ListRows, make_plan
+from spaniel.batch.planning import LEAST_SHARDS, WHOLE, ListRows, make_plan
 from spaniel.batch.progress import Progress
 from spaniel.batch.supervisor import Supervisor
 from spaniel.errors import Code, SpanielError
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     Watch = Callable[[Supervisor, Progress], AbstractContextManager[None]]
 
-SHARDS = 8  # of a run, unless it says otherwise
-
 
 class Order(NamedTuple):
     """What is to be done, as far as it decides which records there will be; and how it is divided."""
@@ -52,7 +50,7 @@ class Order(NamedTuple):
     warc: str = ""  # the software's name, where what comes over the wire is to be kept too
     parts: str = ""  # where workers write records themselves; the output is then a list of parts
     problems: Problems | None = None  # what was wrong in the sources, known when they were read
-    shards: int = SHARDS
+    shards: int = LEAST_SHARDS
     is_spread: bool = False  # whether the pages of one host may be in several shards: hosts need no delays
     planned: PlanFolder | None = None  # a plan that was made before, in place of sources
 
@@ -217,20 +215,21 @@ class BatchRun:
                 raise
 
     def _state(self) -> tuple[dict[int, int], Counter[str], dict[tuple[int, str, int], int]]:
-        """What is left in each shard, the records that are there, and the committed lengths of part files."""
+        """What is left in each shard, that with the host of most pages first; the records that are there, and the committed lengths of part files."""
         left: dict[int, int] = {}
+        longest: dict[int, int] = {}
         recorded: Counter[str] = Counter()
         parts: dict[tuple[int, str, int], int] = {}
         for number in self._planned.shards:
             shard = Shard.open(self._folder.path, number)
             try:
                 if count := shard.left():
-                    left[number] = count
+                    left[number], longest[number] = count, shard.counts().longest
                 recorded.update(shard.recorded())
                 parts |= {(number, *part): size for part, size in shard.parts().items()}
             finally:
                 shard.close()
-        return left, recorded, parts
+        return {number: left[number] for number in sorted(left, key=longest.__getitem__, reverse=True)}, recorded, parts
 
     def _outputs(self) -> dict[str, PartOutput]:
         ending = "jsonl.zst" if self._part.endswith(".zst") else "jsonl"

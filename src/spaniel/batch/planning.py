@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("spaniel.batch")
 
-SHARDS = 4  # for each worker, and
-MOST_SHARDS = 64  # of one run
+SHARDS_PER_WORKER = 4
+LEAST_SHARDS, MOST_SHARDS = 16, 64  # of one run: it may be resumed with more workers than it was planned with
 MOST_INPUT_SHARDS = 10_000  # that `--shard` can name
 TOGETHER = 200  # rows of a shard that are added at once
 REPORT = 10_000  # URLs after which progress is reported
@@ -44,6 +44,11 @@ def domain_number(host: str) -> int:
 def shard_of(host: str, shards: int) -> int:
     """The shard of a run that owns a host, whether or not the plan has it."""
     return (domain_number(host) >> _HALF) % shards
+
+
+def shards_for(workers: int) -> int:
+    """Into how many shards a run is divided."""
+    return min(max(LEAST_SHARDS, SHARDS_PER_WORKER * workers), MOST_SHARDS)
 
 
 class InputShard(NamedTuple):

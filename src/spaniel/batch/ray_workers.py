@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from spaniel.batch import channel as say
 from spaniel.batch.supervisor import keep_alive
-from spaniel.batch.worker import Service, opener
+from spaniel.batch.worker import Service, opener, write_shards
 from spaniel.errors import Code, SpanielError
-from spaniel.files import write_atomically
 from spaniel.runs.parts import MOST_BYTES
 
 if TYPE_CHECKING:
@@ -49,8 +48,7 @@ class WorkerActor:
         self._news = asyncio.Event()
 
     async def open(self, brief: dict[str, Any], shards: Mapping[str, bytes]) -> None:
-        for name, data in shards.items():
-            write_atomically(os.path.join(self._folder.name, name), data)
+        write_shards(self._folder.name, shards)
         if not _is_here(brief):
             brief = {**brief, "tasks": ""}
         self._service = Service({**brief, "folder": self._folder.name}, self._send, is_behind=self._is_behind)

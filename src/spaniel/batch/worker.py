@@ -26,7 +26,9 @@ from spaniel.batch.planning import shard_of
 from spaniel.batch.records import ending_of, line_of, refusal_of, refused, tail_of, unexpected
 from spaniel.clock import SystemClock
 from spaniel.errors import Code, SpanielError
+from spaniel.files import write_atomically
 from spaniel.hosts import Hosts
+from spaniel.hosts.hosts import HostState
 from spaniel.hosts.limits import HostLimits, total_time_over
 from spaniel.hosts.rules import HostRule, HostRules
 from spaniel.hosts.scheduler import Scheduler
@@ -87,21 +89,28 @@ class Worker:
         self._shards, self._scheduler, self._fetch, self._results = shards, scheduler, fetch, results
         self._begun, self._suspects, self._blamed, self._alone = begun, suspects, blamed, asyncio.Lock()
         self._waiting: set[asyncio.Task[None]] = set()  # for the writer
+        self._refusing: list[asyncio.Task[None]] = []
         self.fetched = 0  # fetches that ended
         self.on_begin: Callable[[], object] | None = None  # called once, with the first page
 
     async def run(self) -> bool:
         """Until every item has its record, or the scheduler is stopped; whether all have. Cancelled, it leaves what is
         under way."""
-        refusing = asyncio.create_task(self._refuse_lines())
+        self._refusing = [asyncio.create_task(self._refuse_lines(shard)) for shard in self._shards]
         try:
             is_whole = await self._scheduler.run(self._work)
-            await refusing
+            await asyncio.gather(*self._refusing)
         finally:
-            for task in (refusing, *self._waiting):
+            for task in (*self._refusing, *self._waiting):
                 task.cancel()
-            await asyncio.gather(refusing, *self._waiting, return_exceptions=True)
+            await asyncio.gather(*self._refusing, *self._waiting, return_exceptions=True)
         return is_whole
+
+    def add(self, shard: Shard) -> None:
+        """Work on one more shard."""
+        self._shards.add(shard)
+        self._refusing.append(asyncio.create_task(self._refuse_lines(shard)))
+        self._scheduler.extend(shard.hosts())
 
     async def _room(self) -> None:
         while self._results.is_behind:  # noqa: ASYNC110  a thread's own count
@@ -120,13 +129,12 @@ class Worker:
         if not task.cancelled():
             self._scheduler.resume()
 
-    async def _refuse_lines(self) -> None:
+    async def _refuse_lines(self, shard: Shard) -> None:
         """Records of lines that are not URLs."""
-        for shard in self._shards:
-            for item, why in shard.refused():
-                self._put(shard.number, [item], refused(None, refusal_of(why)), item.ordinal)
-                await self._room()
-                await asyncio.sleep(0)
+        for item, why in shard.refused():
+            self._put(shard.number, [item], refused(None, refusal_of(why)), item.ordinal)
+            await self._room()
+            await asyncio.sleep(0)
 
     async def _work(self, lease: Lease[Task]) -> None:
         task = lease.item
@@ -369,7 +377,7 @@ class RunHosts(Hosts):
 
     def __init__(self, brief: Mapping[str, Any], send: Send, clock: Clock) -> None:
         self._brief, self._send = brief, send
-        self._own = frozenset(brief["owned"])
+        self.owned = set(brief["owned"])  # shards
         usual = HostRule(*brief["rules"][0])
         by_domain = {domain: HostRule(*rule) for domain, rule in brief["rules"][1].items()}
         self._spread_rule = usual if brief["is_spread"] and usual.delay == 0 else None
@@ -397,7 +405,7 @@ class RunHosts(Hosts):
         return self.is_spread(host) or self.is_home(host)
 
     def is_home(self, host: str) -> bool:
-        return shard_of(host, self._brief["shard_count"]) in self._own
+        return shard_of(host, self._brief["shard_count"]) in self.owned
 
     def share(self, host: str, rule: HostRule) -> HostRule:
         if not self.is_spread(host):
@@ -476,26 +484,48 @@ class Service:
         self._writer: PartWriter | None = None
         self._is_stopping = False
         self._over = total_time_over(brief["over"]) if brief["over"] else None
+        self._received: dict[str, Callable[..., None]] = {
+            say.STOP: self._stop,
+            say.OVER: self._end_time,
+            say.TAKE: self._hosts.lender.take,
+            say.RELEASE: self._hosts.lender.release,
+            say.GRANTED: self._hosts.leases.granted,
+            say.DENIED: self._hosts.leases.denied,
+            say.LEARNT: self._hosts.learn,
+            say.ASSIGN: self._assign,
+            say.NO_MORE: self._no_more,
+        }
 
     def receive(self, word: str, *values: Any) -> None:
-        if word == say.STOP:
-            self._is_stopping = True
-            if self._scheduler is not None:
-                self._scheduler.stop()
-        elif word == say.TAKE:
-            self._hosts.lender.take(*values)
-        elif word == say.RELEASE:
-            self._hosts.lender.release(*values)
-        elif word == say.GRANTED:
-            self._hosts.leases.granted(*values)
-        elif word == say.DENIED:
-            self._hosts.leases.denied(*values)
-        elif word == say.LEARNT:
-            self._hosts.learn(*values)
-        elif word == say.OVER:
-            self._over = total_time_over(*values)
-            if self._scheduler is not None:
-                self._scheduler.give_up_all(self._over)
+        self._received[word](*values)
+
+    def _stop(self) -> None:
+        self._is_stopping = True
+        if self._scheduler is not None:
+            self._scheduler.stop()
+
+    def _end_time(self, limit: float) -> None:
+        self._over = total_time_over(limit)
+        if self._scheduler is not None:
+            self._scheduler.give_up_all(self._over)
+
+    def _no_more(self) -> None:
+        if self._scheduler is not None:
+            self._scheduler.no_more()
+
+    def _assign(self, numbers: list[int], files: Mapping[str, bytes], hosts: list[Any]) -> None:
+        self._hosts.owned.update(numbers)
+        for state in hosts:
+            self._hosts.take_over(HostState(*state))
+        try:
+            write_shards(self._brief["folder"], files)
+            for number in numbers:
+                shard = Shard.open(self._brief["folder"], number)
+                shard.lock()
+                if self._worker is not None:
+                    self._worker.add(shard)
+        except (SpanielError, OSError) as error:
+            self._send(say.FAILED, *why_unwritable(error))
 
     async def run(self, open_fetcher: OpenFetcher) -> None:
         """Work until everything is done, report that, and then lend turns until it is cancelled."""
@@ -533,7 +563,9 @@ class Service:
                 begun.close()
 
     async def _work(self, shards: Shards, fetch: Fetch, writer: PartWriter, begun: TaskFile | None) -> None:
-        self._scheduler = Scheduler(shards, self._hosts, self._clock, at_once=self._brief["jobs"], moves=True)
+        more = partial(self._send, say.WANT) if self._brief["takes_more"] else None
+        jobs = self._brief["jobs"]
+        self._scheduler = Scheduler(shards, self._hosts, self._clock, at_once=jobs, moves=True, more=more)
         if self._is_stopping:
             self._scheduler.stop()
         if self._over is not None:
@@ -580,6 +612,12 @@ class Service:
                 "slowest": [tuple(slow) for slow in times.slowest(SLOWEST)] if times else [],
             },
         )
+
+
+def write_shards(folder: str, files: Mapping[str, bytes]) -> None:
+    """Copies of shards, by the names of their files."""
+    for name, data in files.items():
+        write_atomically(os.path.join(folder, name), data)
 
 
 def why_unwritable(error: Exception) -> tuple[str, str]:

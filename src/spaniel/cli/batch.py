@@ -223,7 +223,7 @@ def _problems() -> Problems:
 def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> Order:
     from spaniel.app.sources import ReadSource
     from spaniel.batch.local import Order
-    from spaniel.batch.planning import MOST_SHARDS, SHARDS, read_shard
+    from spaniel.batch.planning import read_shard, shards_for
     from spaniel.pipeline.profile import load
 
     profile = load(args.profile)
@@ -251,7 +251,7 @@ def _order(args: argparse.Namespace, settings: Settings, problems: Problems) -> 
         software,
         args.parts,
         problems,
-        shards=1 if workers == 1 else min(SHARDS * workers, MOST_SHARDS),
+        shards=shards_for(workers),
         is_spread=workers > 1 and args.per_host > 1 and args.delay == 0,
         planned=planned,
     )

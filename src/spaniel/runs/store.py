@@ -345,7 +345,14 @@ class Shards:
 
     def __init__(self, shards: Iterable[Shard], find: Callable[[str], int] | None = None) -> None:
         self._shards = {shard.number: shard for shard in shards}
-        self._find = find if len(self._shards) > 1 else lambda _: next(iter(self._shards), -1)
+        if find is None and len(self._shards) == 1:
+            (only,) = self._shards
+            find = lambda _: only  # noqa: E731
+        self._find = find
+
+    def add(self, shard: Shard) -> None:
+        """Only where `find` says which hosts it has."""
+        self._shards[shard.number] = shard
 
     def __getitem__(self, number: int) -> Shard:
         return self._shards[number]
