@@ -303,3 +303,33 @@ def test_both_forms_of_retry_after_are_read(value: str | None, seconds: float | 
 def test_no_retry_after_breaks_anything(value: str) -> None:
     found = seconds_until(value, NOW)
     assert found is None or 0 <= found <= LONGEST
+
+
+async def test_state_of_a_host_is_handed_over_to_its_new_owner() -> None:
+    """Times of two processes differ, so they are passed on relative to now."""
+    clock, later = FakeClock(), FakeClock()
+    later.advance(5000)
+    rules, limits = HostRules(HostRule(1, 10.0)), HostLimits()
+    before, after = Hosts(clock, rules=rules, limits=limits), Hosts(later, rules=rules, limits=limits)
+    async with before.turn("spaced.example", Deadline(60)):
+        clock.advance(1)
+    before.asked_to_wait("https://busy.example", 429, 30.0)
+    before.set_crawl_delay("slow.example", 20.0)
+    for _ in range(4):
+        before.unanswered("failing.example", SpanielError(Code.NETWORK, host="failing.example", error="reset"))
+    before.give_up("dead.example", SpanielError(Code.NETWORK, host="dead.example", error="gone"))
+    before.set_crawl_delay("other.example", 20.0)
+    clock.advance(2)
+    data = msgspec.msgpack.encode(before.hand_over(lambda host: host != "other.example"))
+    for state in msgspec.msgpack.decode(data):
+        after.take_over(HostState(*state))
+    now = later.monotonic()
+    assert after.ready_at("spaced.example") - now == pytest.approx(8)
+    assert after.ready_at("busy.example") - now == pytest.approx(28)
+    assert (after.crawl_delay("slow.example"), after.crawl_delay("other.example")) == (20.0, 0.0)
+    refused = after.given_up("dead.example")
+    assert refused is not None and refused.details["error"] == "gone"
+    after.unanswered("failing.example", SpanielError(Code.NETWORK, host="failing.example", error="reset"))
+    assert after.ready_at("failing.example") - now == pytest.approx(limits.pause)  # the fifth in a row
+    assert before.hand_over(lambda host: host != "other.example") == []
+    assert before.given_up("dead.example") is None

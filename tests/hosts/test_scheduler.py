@@ -627,3 +627,24 @@ async def test_moved_item_that_was_finished_meanwhile_is_not_begun_again() -> No
     assert await run.all()
     assert len(site.requests["slow.example"]) == 1
     assert max(run.asked.values()) == 1
+
+
+async def test_scheduler_asks_for_more_items_when_it_runs_dry() -> None:
+    clock, asked = FakeClock(), []
+    items = Listed({"a.example": 2})
+    scheduler = Scheduler(items, hosts(clock), clock, at_once=4, more=lambda: asked.append(clock.monotonic()))
+    done: list[str] = []
+
+    async def work(lease: Lease[Any]) -> None:
+        await asyncio.sleep(0)
+        done.append(lease.host)
+
+    run = asyncio.create_task(scheduler.run(work))
+    await settle()
+    assert (done, len(asked), run.done()) == (["a.example"] * 2, 1, False)
+    items.counts["b.example"] = 3
+    scheduler.extend(iter([("b.example", 3)]))
+    await settle()
+    assert (done[2:], len(asked), run.done()) == (["b.example"] * 3, 2, False)
+    scheduler.no_more()
+    assert await run

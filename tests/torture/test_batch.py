@@ -12,8 +12,14 @@ from tests.batch.test_ray import compared, require_the_same
 
 @pytest.mark.torture
 @pytest.mark.timeout(7200)
-def test_a_thousand_kills_lose_nothing_and_write_nothing_twice(tmp_path: Path) -> None:
-    print(torture(tmp_path, kills=1000), "of them in the midst of writing")
+def test_five_hundred_kills_lose_nothing_and_write_nothing_twice(tmp_path: Path) -> None:
+    print(torture(tmp_path, kills=500), "of them in the midst of writing")
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(7200)
+def test_a_thousand_kills_of_workers_and_supervisors(tmp_path: Path) -> None:
+    print(torture(tmp_path, kills=1000, workers=2), "of them in the midst of writing")
 
 
 @pytest.mark.torture

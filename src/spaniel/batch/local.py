@@ -215,7 +215,7 @@ class BatchRun:
                 raise
 
     def _state(self) -> tuple[dict[int, int], Counter[str], dict[tuple[int, str, int], int]]:
-        """What is left in each shard, that with the host of most pages first; the records that are there, and the committed lengths of part files."""
+        """What is left in each shard, that with the largest host first; records by code; lengths of part files."""
         left: dict[int, int] = {}
         longest: dict[int, int] = {}
         recorded: Counter[str] = Counter()

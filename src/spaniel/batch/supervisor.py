@@ -86,7 +86,7 @@ class Supervisor:
         is_spread: bool = False,
         parts: str = "",
     ) -> None:
-        """`shards`: those that are not done, with the number of their pages, in the order in which they are assigned."""
+        """`shards`: those that are not done, with the number of their pages, in the order of assignment."""
         self._folder, self._shard_count, self._workers = folder, shard_count, workers
         self._collector, self._progress, self._pace = collector, progress, pace
         self._endings, self._is_spread, self._parts = endings, is_spread, parts
