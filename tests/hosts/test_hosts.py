@@ -6,13 +6,18 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spaniel.errors import Code, SpanielError
 from spaniel.hosts import Hosts, Politeness
 from spaniel.hosts import hosts as module
+from spaniel.hosts.hosts import HostState
+from spaniel.hosts.limits import HostLimits
 from spaniel.hosts.retry_after import LONGEST, seconds_until
+from spaniel.hosts.rules import HostRule, HostRules
 from spaniel.net.deadline import Deadline
 from spaniel.testing import FakeClock
 from tests.hosts.virtual import wait_of
@@ -328,7 +333,8 @@ async def test_state_of_a_host_is_handed_over_to_its_new_owner() -> None:
     assert after.ready_at("busy.example") - now == pytest.approx(28)
     assert (after.crawl_delay("slow.example"), after.crawl_delay("other.example")) == (20.0, 0.0)
     refused = after.given_up("dead.example")
-    assert refused is not None and refused.details["error"] == "gone"
+    assert refused is not None
+    assert refused.details["error"] == "gone"
     after.unanswered("failing.example", SpanielError(Code.NETWORK, host="failing.example", error="reset"))
     assert after.ready_at("failing.example") - now == pytest.approx(limits.pause)  # the fifth in a row
     assert before.hand_over(lambda host: host != "other.example") == []

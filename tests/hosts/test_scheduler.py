@@ -630,21 +630,21 @@ async def test_moved_item_that_was_finished_meanwhile_is_not_begun_again() -> No
 
 
 async def test_scheduler_asks_for_more_items_when_it_runs_dry() -> None:
-    clock, asked = FakeClock(), []
-    items = Listed({"a.example": 2})
-    scheduler = Scheduler(items, hosts(clock), clock, at_once=4, more=lambda: asked.append(clock.monotonic()))
-    done: list[str] = []
+    clock = VirtualClock()
+    first, second = Pages(("a.example", 2)), Pages(("b.example", 3))
+    both = Pages(("a.example", 2), ("b.example", 3))
+    both.hosts = first.hosts  # type: ignore[method-assign]
+    run = Run(both, Site(clock))
+    asked: list[float] = []
 
-    async def work(lease: Lease[Any]) -> None:
-        await asyncio.sleep(0)
-        done.append(lease.host)
+    def more() -> None:
+        asked.append(clock.passed)
+        if len(asked) == 1:
+            run.scheduler.extend(second.hosts())
+        else:
+            run.scheduler.no_more()
 
-    run = asyncio.create_task(scheduler.run(work))
-    await settle()
-    assert (done, len(asked), run.done()) == (["a.example"] * 2, 1, False)
-    items.counts["b.example"] = 3
-    scheduler.extend(iter([("b.example", 3)]))
-    await settle()
-    assert (done[2:], len(asked), run.done()) == (["b.example"] * 3, 2, False)
-    scheduler.no_more()
-    assert await run
+    run.scheduler = Scheduler(both, run.site.hosts, clock, at_once=8, more=more)
+    assert await run.all()
+    assert sorted(run.asked.values()) == [1] * 5
+    assert len(asked) == 2
