@@ -151,7 +151,8 @@ class RunFolder:
         """The run is done, and its records are collected."""
         for name in os.listdir(self.path):
             if _OF_SHARDS.fullmatch(name):
-                os.unlink(os.path.join(self.path, name))
+                with suppress(FileNotFoundError):  # SQLite removes its log when a worker of an earlier run ends
+                    os.unlink(os.path.join(self.path, name))
 
     def _require_own(self) -> None:
         """In a folder that others may write to, another user may have put a link or folder in its place."""
